@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Tables, migrations and the few operations on them."""

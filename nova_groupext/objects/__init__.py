@@ -1,1 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Typed, versioned objects: what the API, the planner and the scheduler share.
+
+::
+
+    VRTGroup --< VRTMember, VRTPolicy, VRTRelationship    the definition
+             --< VRTPlan                                  member -> host
+             --< VRTHold                                  in Placement's ledger
+             --- VRTIntent                                who works on it now
+"""
+
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.intent import VRTIntent
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.objects.policy import VRTPolicy
+from nova_groupext.objects.policy import VRTRelationship
+
+__all__ = [
+    'VRTGroup',
+    'VRTHold',
+    'VRTIntent',
+    'VRTMember',
+    'VRTPlan',
+    'VRTPolicy',
+    'VRTRelationship',
+]

@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Does the loop work on a real Nova and Placement?"""

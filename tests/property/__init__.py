@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Are the decisions right, whatever the problem?"""

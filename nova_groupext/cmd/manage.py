@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nova-groupext-manage: the operator's command for the database."""
+
+import argparse
+import sys
+
+from nova import config
+import nova.conf
+
+from nova_groupext.db import engine
+from nova_groupext.db import migration
+
+
+def _sync(args):
+    migration.sync(args.revision)
+    return 0
+
+
+def _version(args):
+    print(migration.version() or 'none')  # noqa: T201
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog='nova-groupext-manage', description=__doc__
+    )
+    parser.add_argument(
+        '--config-file',
+        action='append',
+        default=[],
+        help='configuration of Nova; may be repeated (default: where '
+        "Nova's services look)",
+    )
+    parser.add_argument(
+        '--config-dir',
+        action='append',
+        default=[],
+        help='directory of configuration snippets; may be repeated',
+    )
+    nouns = parser.add_subparsers(dest='noun', required=True)
+    db = nouns.add_parser('db', help='the tables of VRT groups')
+    verbs = db.add_subparsers(dest='verb', required=True)
+    sync = verbs.add_parser('sync', help='bring the tables to a revision')
+    sync.add_argument('revision', nargs='?', default='head')
+    sync.set_defaults(run=_sync)
+    version = verbs.add_parser(
+        'version', help='print the revision of the tables'
+    )
+    version.set_defaults(run=_version)
+    return parser
+
+
+def _config_args(args):
+    """Return the arguments that Nova's own configuration parser is given."""
+    return [
+        f'--{name}={value}'
+        for name, values in (
+            ('config-file', args.config_file),
+            ('config-dir', args.config_dir),
+        )
+        for value in values
+    ]
+
+
+def main(argv=None):
+    args = _parser().parse_args(argv)
+    config.parse_args(
+        ['nova-groupext-manage', *_config_args(args)],
+        init_rpc=False,
+        configure_db=False,
+    )
+    engine.configure(nova.conf.CONF)
+    return args.run(args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``[vrt]``: topology, limits, planning and holding."""
+
+from oslo_config import cfg
+from oslo_config import types
+
+GROUP = cfg.OptGroup(
+    'vrt',
+    title='VRT group options',
+    help="""
+Options of nova_groupext, which places whole groups of servers (virtual
+resource topologies) with one joint decision.
+""",
+)
+
+TOPOLOGY_OPTS = [
+    cfg.ListOpt(
+        'topology_levels',
+        default=[],
+        item_type=types.String(regex=r'^[A-Za-z][\w.-]*:\S+$'),
+        help="""
+The levels of this cloud's topology between a host and an availability zone.
+
+Each item is ``level:key``: the level's name, used as ``scope`` in policies,
+and the key of the host aggregate metadata that names a host's domain at that
+level. The smallest level comes first. ``host`` is always the first level and
+``zone``, the availability zone, the last; neither is listed here.
+
+A host whose aggregates carry two different values for one key has no domain
+at that level, which is logged as a warning.
+
+Possible values:
+
+* A list such as ``rack:rack, row:row``. With an aggregate ``rack-17`` that has
+  the metadata ``rack=17``, its hosts are in the rack ``17``.
+""",
+    ),
+]
+
+LIMIT_OPTS = [
+    cfg.IntOpt(
+        'max_members',
+        default=1000,
+        min=1,
+        help="""
+Most servers that one group may describe, counted members included.
+""",
+    ),
+    cfg.IntOpt(
+        'max_depth',
+        default=6,
+        min=1,
+        help="""
+Deepest nesting of subgroups below a group.
+""",
+    ),
+    cfg.IntOpt(
+        'max_width',
+        default=200,
+        min=1,
+        help="""
+Most entries in any one list or mapping of a topology: the members, the
+subgroups, the policies or the relationships of one node.
+""",
+    ),
+    cfg.IntOpt(
+        'max_body_size',
+        default=1024 * 1024,
+        min=1024,
+        help="""
+Largest description of a group, in bytes of its JSON.
+""",
+    ),
+    cfg.IntOpt(
+        'max_groups_per_project',
+        default=50,
+        min=1,
+        help="""
+Most groups that one project may keep at a time.
+""",
+    ),
+]
+
+PLANNING_OPTS = [
+    cfg.FloatOpt(
+        'planning_time_limit',
+        default=60.0,
+        min=0.1,
+        help="""
+Seconds that one joint decision may take. When they run out the best lawful
+plan found so far is used; when there is none the group is UNDECIDED.
+""",
+    ),
+    cfg.IntOpt(
+        'planning_memory_limit',
+        default=2048,
+        min=256,
+        help="""
+Most memory of the solver's process, in MiB of address space.
+""",
+    ),
+    cfg.IntOpt(
+        'planning_seed',
+        default=0,
+        min=0,
+        help="""
+Seed of the solver. The same cloud, the same group and the same seed give the
+same plan.
+""",
+    ),
+    cfg.IntOpt(
+        'planning_attempts',
+        default=3,
+        min=1,
+        help="""
+How often a group is looked at and decided anew when Nova's filters refuse a
+planned host or somebody else takes its capacity before it is held.
+""",
+    ),
+    cfg.IntOpt(
+        'lease',
+        default=300,
+        min=10,
+        help="""
+Seconds for which a planner owns an operation on a group. It must be longer
+than ``planning_time_limit`` and the writing of the holds together.
+
+Related options:
+
+* ``planning_time_limit``
+""",
+    ),
+]
+
+HOLD_OPTS = [
+    cfg.StrOpt(
+        'hold_project_id',
+        default='nova-groupext-holds',
+        help="""
+Project under which holds are written into Placement.
+
+A held member is charged to its tenant by nova_groupext itself. If holds were
+written under the tenant's project, Nova would count every member twice where
+``[quota]count_usage_from_placement`` is set or unified limits are used.
+""",
+    ),
+    cfg.StrOpt(
+        'hold_user_id',
+        default='nova-groupext-holds',
+        help="""
+User under which holds are written into Placement.
+""",
+    ),
+    cfg.IntOpt(
+        'hold_chunk_size',
+        default=5,
+        min=1,
+        max=50,
+        help="""
+Members whose holds are written in one request to Placement. A request is
+atomic; a large one starves beside the claims of a busy cloud.
+""",
+    ),
+    cfg.IntOpt(
+        'default_expires_in',
+        default=3600,
+        min=60,
+        help="""
+Seconds after which what is still held of a group is released, when its
+description does not say ``expires_in``.
+
+Related options:
+
+* ``max_expires_in``
+""",
+    ),
+    cfg.IntOpt(
+        'max_expires_in',
+        default=86400,
+        min=60,
+        help="""
+Largest ``expires_in`` that a tenant may ask for, in seconds.
+""",
+    ),
+]
+
+ALL_OPTS = TOPOLOGY_OPTS + LIMIT_OPTS + PLANNING_OPTS + HOLD_OPTS
+
+
+def register_opts(conf):
+    conf.register_group(GROUP)
+    conf.register_opts(ALL_OPTS, group=GROUP)
+
+
+def list_opts():
+    return {GROUP: ALL_OPTS}
+
+
+def levels(conf):
+    """Return the level names, smallest first: host, ..., zone."""
+    named = [item.split(':', 1)[0] for item in conf.vrt.topology_levels]
+    return ['host', *named, 'zone']
+
+
+def aggregate_keys(conf):
+    """Return {level: aggregate metadata key} of the configured levels."""
+    return dict(item.split(':', 1) for item in conf.vrt.topology_levels)

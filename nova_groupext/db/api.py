@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The few database operations that all objects are made of.
+
+Every function is one transaction. Rows are returned detached, with what the
+caller asked to be loaded.
+"""
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from nova_groupext.db import engine
+
+
+def create(context, row):
+    """Store a new row with all that hangs on it, and return it.
+
+    :raises: oslo_db.exception.DBDuplicateEntry
+    """
+    with engine.writer(context) as session:
+        session.add(row)
+        session.flush()
+        session.refresh(row)
+        return row
+
+
+def find(context, model, *conditions, load=(), order=None, limit=None):
+    """Return the rows that meet the conditions, oldest first.
+
+    :param load: relationships to load along, as model attributes
+    """
+    query = (
+        sa.select(model)
+        .where(*conditions)
+        .order_by(*(order or (model.id,)))
+        .options(*(orm.selectinload(each) for each in load))
+    )
+    if limit is not None:
+        query = query.limit(limit)
+    with engine.reader(context) as session:
+        return list(session.scalars(query).unique())
+
+
+def find_one(context, model, *conditions, load=(), order=None):
+    """Return the first row that meets the conditions, or None."""
+    rows = find(context, model, *conditions, load=load, order=order, limit=1)
+    return rows[0] if rows else None
+
+
+def count(context, model, *conditions):
+    query = sa.select(sa.func.count()).select_from(model).where(*conditions)
+    with engine.reader(context) as session:
+        return session.scalar(query)
+
+
+def compare_and_set(context, model, *conditions, **values):
+    """Update the rows that still meet the conditions.
+
+    :returns: how many there were: 0 tells that somebody else was faster
+    """
+    statement = sa.update(model).where(*conditions).values(**values)
+    with engine.writer(context) as session:
+        return session.execute(statement).rowcount
+
+
+def delete(context, model, *conditions):
+    """Delete rows together with what hangs on them; return how many."""
+    with engine.writer(context) as session:
+        rows = list(session.scalars(sa.select(model).where(*conditions)))
+        for row in rows:
+            session.delete(row)
+        return len(rows)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bring the database to a revision, with alembic."""
+
+import pathlib
+
+from alembic import command
+from alembic import config
+from alembic import script
+from alembic.runtime import migration
+
+from nova_groupext.db import engine
+
+# Beside Nova's own ``alembic_version``, never instead of it.
+VERSION_TABLE = 'vrt_alembic_version'
+
+
+def alembic_config():
+    """Return alembic's configuration; no file of the operator's is read."""
+    settings = config.Config()
+    settings.set_main_option(
+        'script_location', str(pathlib.Path(__file__).parent / 'migrations')
+    )
+    return settings
+
+
+def sync(revision='head'):
+    """Upgrade to the revision; a database that is there already is left."""
+    command.upgrade(alembic_config(), revision)
+
+
+def version():
+    """Return the database's revision, None before the first sync."""
+    with engine.get_engine().connect() as connection:
+        return migration.MigrationContext.configure(
+            connection, opts={'version_table': VERSION_TABLE}
+        ).get_current_revision()
+
+
+def head():
+    """Return the newest revision that this code knows."""
+    scripts = script.ScriptDirectory.from_config(alembic_config())
+    return scripts.get_current_head()

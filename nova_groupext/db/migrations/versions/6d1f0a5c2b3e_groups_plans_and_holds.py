@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups, plans and holds: the first tables
+
+Revision ID: 6d1f0a5c2b3e
+Revises:
+"""
+
+from alembic import op
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
+
+revision = '6d1f0a5c2b3e'
+down_revision = None
+
+PATH = sa.String(512).with_variant(
+    mysql.VARCHAR(512, charset='utf8mb4', collation='utf8mb4_bin'),
+    'mysql',
+    'mariadb',
+)
+
+
+def _create(name, *parts):
+    op.create_table(
+        name,
+        sa.Column('id', sa.Integer, nullable=False),
+        *parts,
+        sa.Column('created_at', sa.DateTime),
+        sa.Column('updated_at', sa.DateTime),
+        sa.PrimaryKeyConstraint('id', name=f'pk_{name}'),
+        mysql_engine='InnoDB',
+        mysql_charset='utf8mb4',
+    )
+
+
+def _points_to(table, column, target, ondelete=None):
+    return sa.ForeignKeyConstraint(
+        [column],
+        [f'{target}.id'],
+        name=f'fk_{table}_{column}',
+        ondelete=ondelete,
+    )
+
+
+def _unique(table, *columns):
+    name = f'uniq_{table}_' + '_'.join(columns)
+    return sa.UniqueConstraint(*columns, name=name)
+
+
+def _index(table, *columns):
+    op.create_index(f'ix_{table}_' + '_'.join(columns), table, list(columns))
+
+
+def upgrade():
+    _create(
+        'vrt_groups',
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('project_id', sa.String(255), nullable=False),
+        sa.Column('user_id', sa.String(255), nullable=False),
+        sa.Column('name', sa.String(255), nullable=False),
+        sa.Column('description', sa.Text),
+        sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('fault', sa.Text),
+        sa.Column('generation', sa.Integer, nullable=False),
+        sa.Column('hold', sa.Boolean, nullable=False),
+        sa.Column('client_token', sa.String(255)),
+        sa.Column('expires_in', sa.Integer, nullable=False),
+        sa.Column('expires_at', sa.DateTime),
+        _unique('vrt_groups', 'uuid'),
+        _unique('vrt_groups', 'project_id', 'client_token'),
+    )
+    _index('vrt_groups', 'project_id', 'name')
+
+    _create(
+        'vrt_subgroups',
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('path', PATH, nullable=False),
+        _points_to('vrt_subgroups', 'group_id', 'vrt_groups', 'CASCADE'),
+    )
+    _index('vrt_subgroups', 'group_id')
+
+    _create(
+        'vrt_members',
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('path', PATH, nullable=False),
+        sa.Column('stem', PATH, nullable=False),
+        sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('fault', sa.Text),
+        sa.Column('server_uuid', sa.String(36)),
+        sa.Column('description', sa.JSON, nullable=False),
+        sa.Column('request', sa.JSON, nullable=False),
+        _points_to('vrt_members', 'group_id', 'vrt_groups', 'CASCADE'),
+        _unique('vrt_members', 'group_id', 'path'),
+    )
+    _index('vrt_members', 'group_id')
+    _index('vrt_members', 'server_uuid')
+
+    _create(
+        'vrt_relationships',
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('at', PATH, nullable=False),
+        sa.Column('definition', sa.JSON, nullable=False),
+        _points_to('vrt_relationships', 'group_id', 'vrt_groups', 'CASCADE'),
+    )
+    _index('vrt_relationships', 'group_id')
+
+    _create(
+        'vrt_policies',
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('at', PATH, nullable=False),
+        sa.Column('relationship_id', sa.Integer),
+        sa.Column('type', sa.String(32), nullable=False),
+        sa.Column('definition', sa.JSON, nullable=False),
+        _points_to('vrt_policies', 'group_id', 'vrt_groups', 'CASCADE'),
+        _points_to(
+            'vrt_policies', 'relationship_id', 'vrt_relationships', 'CASCADE'
+        ),
+    )
+    _index('vrt_policies', 'group_id')
+    _index('vrt_policies', 'relationship_id')
+
+    _create(
+        'vrt_plans',
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('placement', sa.JSON, nullable=False),
+        sa.Column('answer', sa.JSON, nullable=False),
+        _points_to('vrt_plans', 'group_id', 'vrt_groups', 'CASCADE'),
+        _unique('vrt_plans', 'uuid'),
+    )
+    _index('vrt_plans', 'group_id')
+
+    _create(
+        'vrt_holds',
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('member_id', sa.Integer, nullable=False),
+        sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('host', sa.String(255), nullable=False),
+        sa.Column('node', sa.String(255), nullable=False),
+        sa.Column('provider_uuid', sa.String(36), nullable=False),
+        sa.Column('allocations', sa.JSON, nullable=False),
+        sa.Column('mappings', sa.JSON, nullable=False),
+        sa.Column('consumer_generation', sa.Integer),
+        _points_to('vrt_holds', 'group_id', 'vrt_groups'),
+        _points_to('vrt_holds', 'member_id', 'vrt_members'),
+        _unique('vrt_holds', 'uuid'),
+    )
+    _index('vrt_holds', 'group_id')
+    _index('vrt_holds', 'member_id')
+
+    _create(
+        'vrt_intents',
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('operation', sa.String(16), nullable=False),
+        sa.Column('owner', sa.String(255), nullable=False),
+        sa.Column('lease_ends_at', sa.DateTime, nullable=False),
+        _points_to('vrt_intents', 'group_id', 'vrt_groups', 'CASCADE'),
+        _unique('vrt_intents', 'uuid'),
+        _unique('vrt_intents', 'group_id'),
+    )

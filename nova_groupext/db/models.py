@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables, all named ``vrt_*``.
+
+A group's definition is stored once, in rows: subgroups, members, policies and
+relationships. What a tenant sees and what the planner solves are composed
+from these rows (see objects/topology.py).
+
+Two columns guard concurrent writers: ``vrt_groups.generation`` counts up with
+every change, and ``vrt_intents.group_id`` is unique, so that one planner at a
+time works on a group.
+"""
+
+from oslo_db.sqlalchemy import models
+import sqlalchemy as sa
+from sqlalchemy import orm
+from sqlalchemy.dialects import mysql
+
+NAMING = {
+    'ix': 'ix_%(table_name)s_%(column_0_N_name)s',
+    'uq': 'uniq_%(table_name)s_%(column_0_N_name)s',
+    'fk': 'fk_%(table_name)s_%(column_0_name)s',
+    'pk': 'pk_%(table_name)s',
+}
+MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4'}
+
+# Paths tell upper and lower case apart, on MySQL and MariaDB as well.
+PATH = sa.String(512).with_variant(
+    mysql.VARCHAR(512, charset='utf8mb4', collation='utf8mb4_bin'),
+    'mysql',
+    'mariadb',
+)
+
+
+class Base(models.ModelBase, models.TimestampMixin, orm.DeclarativeBase):
+    metadata = sa.MetaData(naming_convention=NAMING)
+
+
+def _group_key():
+    return sa.Column(
+        sa.Integer,
+        sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
+        nullable=False,
+        index=True,
+    )
+
+
+class Group(Base):
+    __tablename__ = 'vrt_groups'
+    __table_args__ = (
+        sa.UniqueConstraint('uuid'),
+        sa.UniqueConstraint('project_id', 'client_token'),
+        sa.Index('ix_vrt_groups_project_id_name', 'project_id', 'name'),
+        MYSQL,
+    )
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    uuid = sa.Column(sa.String(36), nullable=False)
+    project_id = sa.Column(sa.String(255), nullable=False)
+    user_id = sa.Column(sa.String(255), nullable=False)
+    name = sa.Column(sa.String(255), nullable=False)
+    description = sa.Column(sa.Text)
+    status = sa.Column(sa.String(16), nullable=False)
+    fault = sa.Column(sa.Text)
+    generation = sa.Column(sa.Integer, nullable=False, default=1)
+    # Whether the plan is to be held as soon as it is made.
+    hold = sa.Column(sa.Boolean, nullable=False)
+    client_token = sa.Column(sa.String(255))
+    # Seconds that a hold lives, and when it ends once there is one.
+    expires_in = sa.Column(sa.Integer, nullable=False)
+    expires_at = sa.Column(sa.DateTime)
+
+    subgroups = orm.relationship(
+        'Subgroup', order_by='Subgroup.id', cascade='all, delete-orphan'
+    )
+    members = orm.relationship(
+        'Member', order_by='Member.id', cascade='all, delete-orphan'
+    )
+    policies = orm.relationship(
+        'Policy', order_by='Policy.id', cascade='all, delete-orphan'
+    )
+    relationships = orm.relationship(
+        'Relationship',
+        order_by='Relationship.id',
+        cascade='all, delete-orphan',
+    )
+    plans = orm.relationship(
+        'Plan', order_by='Plan.id', cascade='all, delete-orphan'
+    )
+    intents = orm.relationship('Intent', cascade='all, delete-orphan')
+
+
+class Subgroup(Base):
+    __tablename__ = 'vrt_subgroups'
+    __table_args__ = (MYSQL,)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = _group_key()
+    path = sa.Column(PATH, nullable=False)
+
+
+class Member(Base):
+    """A server of the group, tentative until it is redeemed."""
+
+    __tablename__ = 'vrt_members'
+    __table_args__ = (
+        sa.UniqueConstraint('group_id', 'path'),
+        sa.Index('ix_vrt_members_server_uuid', 'server_uuid'),
+        MYSQL,
+    )
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = _group_key()
+    path = sa.Column(PATH, nullable=False)
+    # The path without the index of a counted member.
+    stem = sa.Column(PATH, nullable=False)
+    status = sa.Column(sa.String(16), nullable=False)
+    fault = sa.Column(sa.Text)
+    server_uuid = sa.Column(sa.String(36))
+    # As the tenant gave it: flavor, image, availability_zone, count...
+    description = sa.Column(sa.JSON, nullable=False)
+    # As Nova understood it on the day: flavor and image, resolved.
+    request = sa.Column(sa.JSON, nullable=False)
+
+
+class Policy(Base):
+    __tablename__ = 'vrt_policies'
+    __table_args__ = (MYSQL,)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = _group_key()
+    # The node that the policy sits on ('' is the group itself).
+    at = sa.Column(PATH, nullable=False)
+    relationship_id = sa.Column(
+        sa.Integer,
+        sa.ForeignKey('vrt_relationships.id', ondelete='CASCADE'),
+        index=True,
+    )
+    type = sa.Column(sa.String(32), nullable=False)
+    # As the tenant gave it: type, scope, strict, weight...
+    definition = sa.Column(sa.JSON, nullable=False)
+
+
+class Relationship(Base):
+    __tablename__ = 'vrt_relationships'
+    __table_args__ = (MYSQL,)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = _group_key()
+    at = sa.Column(PATH, nullable=False)
+    # As the tenant gave it, without its policies: name, between, bandwidth.
+    definition = sa.Column(sa.JSON, nullable=False)
+
+    policies = orm.relationship('Policy', order_by='Policy.id')
+
+
+class Plan(Base):
+    """One answer of the planner; the newest of a group is the valid one."""
+
+    __tablename__ = 'vrt_plans'
+    __table_args__ = (sa.UniqueConstraint('uuid'), MYSQL)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    uuid = sa.Column(sa.String(36), nullable=False)
+    group_id = _group_key()
+    # placed, refused or undecided
+    status = sa.Column(sa.String(16), nullable=False)
+    # {path: {host, node, provider, allocations, mappings, domains}}
+    placement = sa.Column(sa.JSON, nullable=False)
+    # Everything else of the planner's answer, as the planner gave it.
+    answer = sa.Column(sa.JSON, nullable=False)
+
+
+class Hold(Base):
+    """The Placement allocation of a member without a server.
+
+    The row is written before Placement is asked and goes when Placement has
+    given the capacity back; ``uuid`` is the consumer and never used again. No
+    cascade reaches it: a hold that nobody remembers could never be undone.
+    """
+
+    __tablename__ = 'vrt_holds'
+    __table_args__ = (sa.UniqueConstraint('uuid'), MYSQL)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    uuid = sa.Column(sa.String(36), nullable=False)
+    group_id = sa.Column(
+        sa.Integer, sa.ForeignKey('vrt_groups.id'), nullable=False, index=True
+    )
+    member_id = sa.Column(
+        sa.Integer, sa.ForeignKey('vrt_members.id'), nullable=False, index=True
+    )
+    status = sa.Column(sa.String(16), nullable=False)
+    host = sa.Column(sa.String(255), nullable=False)
+    node = sa.Column(sa.String(255), nullable=False)
+    provider_uuid = sa.Column(sa.String(36), nullable=False)
+    # {provider: {"resources": {class: amount}}}, as Placement takes it
+    allocations = sa.Column(sa.JSON, nullable=False)
+    mappings = sa.Column(sa.JSON, nullable=False)
+    # The consumer's generation in Placement; none before it was written.
+    consumer_generation = sa.Column(sa.Integer)
+
+
+class Intent(Base):
+    """What a planner is doing with a group, written before it acts."""
+
+    __tablename__ = 'vrt_intents'
+    __table_args__ = (
+        sa.UniqueConstraint('uuid'),
+        sa.UniqueConstraint('group_id'),
+        MYSQL,
+    )
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    uuid = sa.Column(sa.String(36), nullable=False)
+    group_id = sa.Column(
+        sa.Integer,
+        sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
+        nullable=False,
+    )
+    # plan, hold, release or forget
+    operation = sa.Column(sa.String(16), nullable=False)
+    # Which planner, and until when nobody else takes the operation over.
+    owner = sa.Column(sa.String(255), nullable=False)
+    lease_ends_at = sa.Column(sa.DateTime, nullable=False)

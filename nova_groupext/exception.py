@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of nova_groupext.
+
+::
+
+    NovaException
+    +-- VRTException
+        +-- GroupNotFound            404
+        +-- MemberNotFound           404
+        +-- GenerationConflict       409  somebody changed the group
+        +-- MemberStateConflict      409  the member is in another state
+        +-- GroupBusy                409  another operation owns the group
+        +-- DescriptionMismatch      409  the server is not the one described
+        +-- LimitExceeded            403
+        +-- Unsupported              400  a first-version limit
+        +-- HoldFailed                    Placement refused a hold
+        +-- RedeemFailed                  the hold could not be redeemed
+
+They derive from Nova's base so that Nova's own fault wrapper and RPC layer
+treat them as they treat Nova's: with a code and a safe message.
+"""
+
+from nova import exception
+from nova.i18n import _
+
+
+class VRTException(exception.NovaException):
+    msg_fmt = _('A VRT group operation failed.')
+
+
+class GroupNotFound(VRTException):
+    msg_fmt = _('VRT group %(group)s could not be found.')
+    code = 404
+
+
+class MemberNotFound(VRTException):
+    msg_fmt = _('VRT group %(group)s has no member %(member)s.')
+    code = 404
+
+
+class GenerationConflict(VRTException):
+    msg_fmt = _('VRT group %(group)s was changed by another request.')
+    code = 409
+
+
+class MemberStateConflict(VRTException):
+    msg_fmt = _('Member %(member)s is %(status)s: %(reason)s')
+    code = 409
+
+
+class GroupBusy(VRTException):
+    msg_fmt = _('VRT group %(group)s is busy with another operation.')
+    code = 409
+
+
+class DescriptionMismatch(VRTException):
+    msg_fmt = _(
+        'The server differs from what member %(member)s of the VRT '
+        'group describes: %(reason)s'
+    )
+    code = 409
+
+
+class LimitExceeded(VRTException):
+    msg_fmt = _('%(reason)s')
+    code = 403
+
+
+class Unsupported(VRTException):
+    msg_fmt = _('%(path)s: %(reason)s')
+    code = 400
+
+
+class HoldFailed(VRTException):
+    msg_fmt = _('The plan could not be held: %(reason)s')
+
+
+class RedeemFailed(VRTException):
+    msg_fmt = _('Member %(member)s could not be redeemed: %(reason)s')

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What our versioned objects have in common."""
+
+import copy
+
+from oslo_serialization import jsonutils
+from oslo_versionedobjects import base
+from oslo_versionedobjects import fields
+
+
+class Json(fields.FieldType):
+    """Anything that JSON can say; kept as a copy of its own."""
+
+    @staticmethod
+    def coerce(obj, attr, value):
+        jsonutils.dumps(value)
+        return copy.deepcopy(value)
+
+    @staticmethod
+    def to_primitive(obj, attr, value):
+        return value
+
+    @staticmethod
+    def from_primitive(obj, attr, value):
+        return value
+
+
+class JsonField(fields.AutoTypedField):
+    AUTO_TYPE = Json()
+
+
+class VRTObject(base.VersionedObject):
+    """An object whose scalar fields are the columns of a row."""
+
+    OBJ_SERIAL_NAMESPACE = 'nova_groupext_object'
+    OBJ_PROJECT_NAMESPACE = 'nova_groupext'
+
+    @classmethod
+    def from_row(cls, context, row, **others):
+        """Make the object from a row of its table.
+
+        :param others: values of the fields that are no columns
+        """
+        obj = cls(context)
+        columns = row.__table__.columns.keys()
+        for name in obj.fields:
+            if name in others:
+                setattr(obj, name, others[name])
+            elif name in columns:
+                setattr(obj, name, getattr(row, name))
+        obj.obj_reset_changes()
+        return obj
+
+    def columns(self, model):
+        """Return the fields that were set and that the table has."""
+        names = model.__table__.columns.keys()
+        return {
+            name: getattr(self, name)
+            for name in self.fields
+            if name in names and self.obj_attr_is_set(name)
+        }

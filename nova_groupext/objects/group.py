@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A VRT group: the top of a topology and the owner of all its parts."""
+
+from oslo_utils import uuidutils
+from oslo_versionedobjects import base as ovo
+from oslo_versionedobjects import fields
+import sqlalchemy as sa
+
+from nova_groupext import exception
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import base
+from nova_groupext.objects import member as member_obj
+from nova_groupext.objects import policy as policy_obj
+from nova_groupext.objects import states
+
+PARTS = (
+    models.Group.subgroups,
+    models.Group.members,
+    models.Group.policies,
+    models.Group.relationships,
+)
+
+
+@ovo.VersionedObjectRegistry.register
+class VRTGroup(base.VRTObject):
+    VERSION = '1.0'
+
+    fields = {
+        'id': fields.IntegerField(),
+        'uuid': fields.UUIDField(),
+        'project_id': fields.StringField(),
+        'user_id': fields.StringField(),
+        'name': fields.StringField(),
+        'description': fields.StringField(nullable=True),
+        'status': fields.EnumField(list(states.Group)),
+        'fault': fields.StringField(nullable=True),
+        'generation': fields.IntegerField(),
+        'hold': fields.BooleanField(),
+        'client_token': fields.StringField(nullable=True),
+        'expires_in': fields.IntegerField(),
+        'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+        'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+        # The parts, in the order in which they were described.
+        'subgroups': fields.ListOfStringsField(),
+        'members': fields.ListOfObjectsField('VRTMember'),
+        'policies': fields.ListOfObjectsField('VRTPolicy'),
+        'relationships': fields.ListOfObjectsField('VRTRelationship'),
+    }
+
+    def create(self, context):
+        """Store the group with all its parts, in state PLANNING.
+
+        :raises: DBDuplicateEntry when the project used its client_token
+        """
+        self.uuid = uuidutils.generate_uuid()
+        self.status = states.Group.PLANNING
+        self.generation = 1
+        row = models.Group(**self.columns(models.Group))
+        row.subgroups = [models.Subgroup(path=p) for p in self.subgroups]
+        row.members = [
+            models.Member(**each.columns(models.Member))
+            for each in self.members
+        ]
+        row.relationships = [
+            self._relationship_row(row, each) for each in self.relationships
+        ]
+        row.policies.extend(
+            models.Policy(**each.columns(models.Policy))
+            for each in self.policies
+        )
+        self._load(context, db.create(context, row).uuid)
+
+    @staticmethod
+    def _relationship_row(group_row, relationship):
+        row = models.Relationship(**relationship.columns(models.Relationship))
+        row.policies = [
+            models.Policy(**each.columns(models.Policy))
+            for each in relationship.policies
+        ]
+        group_row.policies.extend(row.policies)
+        return row
+
+    def _load(self, context, uuid):
+        fresh = self.get(context, uuid)
+        for name in self.fields:
+            setattr(self, name, getattr(fresh, name))
+        self.obj_reset_changes()
+
+    @classmethod
+    def _from_row(cls, context, row):
+        by_relationship = {}
+        for policy in row.policies:
+            by_relationship.setdefault(policy.relationship_id, []).append(
+                policy_obj.VRTPolicy.from_row(context, policy)
+            )
+        return cls.from_row(
+            context,
+            row,
+            subgroups=[subgroup.path for subgroup in row.subgroups],
+            members=[
+                member_obj.VRTMember.from_row(context, member)
+                for member in row.members
+            ],
+            policies=by_relationship.get(None, []),
+            relationships=[
+                policy_obj.VRTRelationship.from_row(
+                    context, each, policies=by_relationship.get(each.id, [])
+                )
+                for each in row.relationships
+            ],
+        )
+
+    @classmethod
+    def get(cls, context, uuid):
+        """Return a group in any state, deleted ones that still release too.
+
+        :raises: GroupNotFound
+        """
+        row = db.find_one(
+            context, models.Group, models.Group.uuid == uuid, load=PARTS
+        )
+        if row is None:
+            raise exception.GroupNotFound(group=uuid)
+        return cls._from_row(context, row)
+
+    @classmethod
+    def get_by_token(cls, context, project_id, client_token):
+        """Return the group that a retried POST has made, or None."""
+        row = db.find_one(
+            context,
+            models.Group,
+            models.Group.project_id == project_id,
+            models.Group.client_token == client_token,
+            load=PARTS,
+        )
+        return cls._from_row(context, row) if row else None
+
+    @classmethod
+    def list(
+        cls,
+        context,
+        *,
+        project_id=None,
+        name=None,
+        status=None,
+        marker=None,
+        limit=None,
+    ):
+        """Return groups that were not deleted, oldest first.
+
+        :param marker: uuid of the last group of the page before
+        :raises: GroupNotFound for a marker that is none
+        """
+        conditions = [models.Group.status != states.Group.RELEASING]
+        for column, value in (
+            (models.Group.project_id, project_id),
+            (models.Group.name, name),
+            (models.Group.status, status),
+        ):
+            if value is not None:
+                conditions.append(column == value)
+        if marker is not None:
+            conditions.append(models.Group.id > cls.get(context, marker).id)
+        rows = db.find(
+            context, models.Group, *conditions, load=PARTS, limit=limit
+        )
+        return [cls._from_row(context, row) for row in rows]
+
+    @staticmethod
+    def count(context, project_id):
+        """Return how many groups a project keeps."""
+        return db.count(
+            context,
+            models.Group,
+            models.Group.project_id == project_id,
+            models.Group.status != states.Group.RELEASING,
+        )
+
+    def change(self, context, status, **values):
+        """Move to a status, if nobody changed the group since it was read.
+
+        :raises: GenerationConflict
+        """
+        moved = self.status in states.sources(
+            states.GROUP_CHANGES, status
+        ) and db.compare_and_set(
+            context,
+            models.Group,
+            models.Group.id == self.id,
+            models.Group.generation == self.generation,
+            status=status,
+            generation=self.generation + 1,
+            **values,
+        )
+        if not moved:
+            raise exception.GenerationConflict(group=self.uuid)
+        self.status = status
+        self.generation += 1
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    @staticmethod
+    def count_change(context, group_id):
+        """Tell readers that a member changed: the group's generation."""
+        db.compare_and_set(
+            context,
+            models.Group,
+            models.Group.id == group_id,
+            generation=models.Group.generation + 1,
+        )
+
+    @staticmethod
+    def settle(context, group_id):
+        """Make a held group ACTIVE or RELEASED once nothing is held.
+
+        What its members are decides: ACTIVE when at least one is a server and
+        none is held or being redeemed, RELEASED when none is a server either.
+        """
+        group = models.Group
+        member = models.Member
+
+        def any_member(*members_states):
+            return sa.exists().where(
+                member.group_id == group_id, member.status.in_(members_states)
+            )
+
+        pending = any_member(states.Member.HELD, states.Member.REDEEMING)
+        servers = any_member(states.Member.ACTIVE)
+        db.compare_and_set(
+            context,
+            group,
+            group.id == group_id,
+            group.status.in_((states.Group.HELD, states.Group.ACTIVE)),
+            ~pending,
+            status=sa.case(
+                (servers, states.Group.ACTIVE.value),
+                else_=states.Group.RELEASED.value,
+            ),
+            generation=group.generation + 1,
+        )
+
+    def destroy(self, context):
+        """Forget the group; its holds must be gone from the ledger."""
+        db.delete(context, models.Group, models.Group.id == self.id)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An intent: what a planner does with a group, written before it acts."""
+
+import datetime
+
+from oslo_db import exception as db_exc
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
+from oslo_versionedobjects import base as ovo
+from oslo_versionedobjects import fields
+
+from nova_groupext import exception
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import base
+
+
+@ovo.VersionedObjectRegistry.register
+class VRTIntent(base.VRTObject):
+    VERSION = '1.0'
+
+    PLAN, HOLD, RELEASE, FORGET = OPERATIONS = (
+        'plan',
+        'hold',
+        'release',
+        'forget',
+    )
+
+    fields = {
+        'id': fields.IntegerField(),
+        'uuid': fields.UUIDField(),
+        'group_id': fields.IntegerField(),
+        'operation': fields.EnumField(OPERATIONS),
+        'owner': fields.StringField(),
+        'lease_ends_at': fields.DateTimeField(tzinfo_aware=False),
+    }
+
+    @classmethod
+    def acquire(cls, context, group, operation, owner, lease):
+        """Become the one who works on the group, for ``lease`` seconds.
+
+        An intent whose lease ran out belongs to a planner that died; it is
+        taken over.
+
+        :raises: GroupBusy while another intent stands
+        """
+        now = timeutils.utcnow()
+        db.delete(
+            context,
+            models.Intent,
+            models.Intent.group_id == group.id,
+            models.Intent.lease_ends_at < now,
+        )
+        row = models.Intent(
+            uuid=uuidutils.generate_uuid(),
+            group_id=group.id,
+            operation=operation,
+            owner=owner,
+            lease_ends_at=now + datetime.timedelta(seconds=lease),
+        )
+        try:
+            return cls.from_row(context, db.create(context, row))
+        except db_exc.DBDuplicateEntry as exc:
+            raise exception.GroupBusy(group=group.uuid) from exc
+
+    def fulfil(self, context):
+        """The operation is done, or undone: the group is free again."""
+        db.delete(context, models.Intent, models.Intent.id == self.id)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member: a server of the group that may not exist yet."""
+
+from oslo_versionedobjects import base as ovo
+from oslo_versionedobjects import fields
+
+from nova_groupext import exception
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import base
+from nova_groupext.objects import states
+
+
+@ovo.VersionedObjectRegistry.register
+class VRTMember(base.VRTObject):
+    VERSION = '1.0'
+
+    fields = {
+        'id': fields.IntegerField(),
+        'group_id': fields.IntegerField(),
+        'path': fields.StringField(),
+        'stem': fields.StringField(),
+        'status': fields.EnumField(list(states.Member)),
+        'fault': fields.StringField(nullable=True),
+        'server_uuid': fields.UUIDField(nullable=True),
+        'description': base.JsonField(),
+        'request': base.JsonField(),
+    }
+
+    @classmethod
+    def get_by_path(cls, context, group_uuid, path):
+        """Return a member of a group that was not deleted.
+
+        One small query: groups may have a thousand members.
+
+        :raises: MemberNotFound, whether it is the group or the member
+        """
+        row = db.find_one(
+            context,
+            models.Member,
+            models.Member.path == path,
+            models.Member.group_id == models.Group.id,
+            models.Group.uuid == group_uuid,
+            models.Group.status != states.Group.RELEASING,
+        )
+        if row is None:
+            raise exception.MemberNotFound(group=group_uuid, member=path)
+        return cls.from_row(context, row)
+
+    @classmethod
+    def get_by_server(cls, context, server_uuid):
+        """Return the member that a server is, or None."""
+        row = db.find_one(
+            context, models.Member, models.Member.server_uuid == server_uuid
+        )
+        return cls.from_row(context, row) if row else None
+
+    def change(self, context, status, **values):
+        """Move to a status, if nobody else has moved the member meanwhile.
+
+        :raises: MemberStateConflict
+        """
+        allowed = states.sources(states.MEMBER_CHANGES, status)
+        moved = self.status in allowed and db.compare_and_set(
+            context,
+            models.Member,
+            models.Member.id == self.id,
+            models.Member.status == self.status,
+            status=status,
+            **values,
+        )
+        if not moved:
+            raise exception.MemberStateConflict(
+                member=self.path,
+                status=self.status,
+                reason=f'it cannot become {status}, or was changed meanwhile',
+            )
+        self.status = status
+        for name, value in values.items():
+            setattr(self, name, value)

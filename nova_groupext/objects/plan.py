@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan: what the planner answered about a group."""
+
+from oslo_utils import uuidutils
+from oslo_versionedobjects import base as ovo
+from oslo_versionedobjects import fields
+
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import base
+
+
+@ovo.VersionedObjectRegistry.register
+class VRTPlan(base.VRTObject):
+    VERSION = '1.0'
+
+    PLACED, REFUSED, UNDECIDED = STATUSES = 'placed', 'refused', 'undecided'
+
+    fields = {
+        'id': fields.IntegerField(),
+        'uuid': fields.UUIDField(),
+        'group_id': fields.IntegerField(),
+        'status': fields.EnumField(STATUSES),
+        # {path: {host, node, provider, allocations, mappings, domains}}
+        'placement': base.JsonField(),
+        # The planner's answer without its placement (DESIGN section 5).
+        'answer': base.JsonField(),
+        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+    }
+
+    def create(self, context):
+        self.uuid = uuidutils.generate_uuid()
+        row = db.create(context, models.Plan(**self.columns(models.Plan)))
+        self.id = row.id
+        self.obj_reset_changes()
+
+    @classmethod
+    def newest(cls, context, group_id):
+        """Return the group's valid plan, None before the first."""
+        row = db.find_one(
+            context,
+            models.Plan,
+            models.Plan.group_id == group_id,
+            order=(models.Plan.id.desc(),),
+        )
+        return cls.from_row(context, row) if row else None

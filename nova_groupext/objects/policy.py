@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Policies and relationships, as the tenant gave them."""
+
+from oslo_versionedobjects import base as ovo
+from oslo_versionedobjects import fields
+
+from nova_groupext.objects import base
+
+
+@ovo.VersionedObjectRegistry.register
+class VRTPolicy(base.VRTObject):
+    """A policy on a node of the topology or on a relationship."""
+
+    VERSION = '1.0'
+
+    fields = {
+        # Path of the node; '' is the group itself.
+        'at': fields.StringField(),
+        'type': fields.StringField(),
+        'definition': base.JsonField(),
+    }
+
+
+@ovo.VersionedObjectRegistry.register
+class VRTRelationship(base.VRTObject):
+    """Two parts of the topology that have to do with each other."""
+
+    VERSION = '1.0'
+
+    fields = {
+        'at': fields.StringField(),
+        # name, between, bandwidth: everything but the policies
+        'definition': base.JsonField(),
+        'policies': fields.ListOfObjectsField('VRTPolicy'),
+    }

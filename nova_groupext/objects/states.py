@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The states of groups, members and holds, and the ways between them.
+
+A change that is not in these tables is a mistake in the program and is
+refused before it reaches the database.
+"""
+
+import enum
+
+
+class Group(enum.StrEnum):
+    PLANNING = 'PLANNING'
+    PLANNED = 'PLANNED'
+    HELD = 'HELD'
+    ACTIVE = 'ACTIVE'
+    REFUSED = 'REFUSED'
+    UNDECIDED = 'UNDECIDED'
+    ERROR = 'ERROR'
+    RELEASED = 'RELEASED'
+    # Deleted by its owner; the row stays until the ledger is clean.
+    RELEASING = 'RELEASING'
+
+
+class Member(enum.StrEnum):
+    TENTATIVE = 'TENTATIVE'
+    HELD = 'HELD'
+    # The server's uuid is written; the swap of the allocations is under way.
+    REDEEMING = 'REDEEMING'
+    ACTIVE = 'ACTIVE'
+    FAILED = 'FAILED'
+    RELEASED = 'RELEASED'
+
+
+class Hold(enum.StrEnum):
+    # The row is written, Placement was perhaps asked.
+    WRITING = 'WRITING'
+    HELD = 'HELD'
+    # The allocation belongs to the server now.
+    REDEEMED = 'REDEEMED'
+
+
+_AFTER_PLANNING = {
+    Group.PLANNED,
+    Group.HELD,
+    Group.REFUSED,
+    Group.UNDECIDED,
+    Group.ERROR,
+    Group.RELEASING,
+}
+_CAN_BE_HELD = {Group.PLANNING, Group.RELEASED, Group.RELEASING}
+
+GROUP_CHANGES = {
+    Group.PLANNING: _AFTER_PLANNING,
+    Group.PLANNED: _CAN_BE_HELD,
+    Group.REFUSED: _CAN_BE_HELD,
+    Group.UNDECIDED: _CAN_BE_HELD,
+    Group.ERROR: _CAN_BE_HELD,
+    Group.HELD: {Group.ACTIVE, Group.RELEASED, Group.RELEASING},
+    Group.ACTIVE: {Group.HELD, Group.RELEASED, Group.RELEASING},
+    Group.RELEASED: {Group.RELEASING},
+    Group.RELEASING: set(),
+}
+
+MEMBER_CHANGES = {
+    Member.TENTATIVE: {Member.HELD, Member.RELEASED},
+    Member.HELD: {Member.REDEEMING, Member.TENTATIVE, Member.RELEASED},
+    Member.REDEEMING: {Member.ACTIVE, Member.HELD, Member.FAILED},
+    Member.ACTIVE: {Member.FAILED, Member.RELEASED},
+    Member.FAILED: {Member.TENTATIVE, Member.RELEASED},
+    Member.RELEASED: {Member.TENTATIVE},
+}
+
+
+def sources(changes, target):
+    """Return the states from which one change leads to the target."""
+    return [state for state, targets in changes.items() if target in targets]
