@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The try-out cloud itself: start it, use it, stop it."""
+
+import contextlib
+import pathlib
+import uuid
+
+from keystoneauth1 import adapter
+from nova.conductor import rpcapi as conductor_rpcapi
+from nova.scheduler import rpcapi as scheduler_rpcapi
+from novaclient import client as novaclient
+import openstack
+from openstack.config import loader
+
+from nova_groupext.cloud import config
+from nova_groupext.cloud import databases
+from nova_groupext.cloud import furnish
+from nova_groupext.cloud import hosts as machines
+from nova_groupext.cloud import identity
+from nova_groupext.cloud import image
+from nova_groupext.cloud import network
+from nova_groupext.cloud import parts as exchangeable
+from nova_groupext.cloud import process
+from nova_groupext.cloud import services
+from nova_groupext.cloud import web
+
+NOVA_MICROVERSION = '2.96'
+PLACEMENT_MICROVERSION = '1.39'
+CONSUMER_TYPE = 'TRYOUT_FILLER'
+
+
+def _silent(message):
+    """Say nothing about the progress."""
+
+
+class Cloud:
+    """A whole Nova and Placement in this process.
+
+    Everything is kept in the directory ``state_dir``, which the caller makes
+    and removes; a cloud started there again goes on where it was. Users are
+    ``admin``, ``demo`` and ``other``, each in the project of its name.
+
+    Nova's configuration, message bus and database sessions belong to the one
+    cloud that is running; a second one at the same time is a RuntimeError.
+    """
+
+    def __init__(
+        self,
+        state_dir,
+        hosts=None,
+        parts=exchangeable.STOCK,
+        port=0,
+        tell=_silent,
+    ):
+        """Describe a cloud; nothing runs before :meth:`start`.
+
+        ``hosts`` are :class:`~nova_groupext.cloud.hosts.Host`, by default
+        twelve; ``tell`` is called with a line at each step of the start.
+        """
+        self.state = pathlib.Path(state_dir).resolve()
+        self.hosts = machines.evenly() if hosts is None else list(hosts)
+        self._parts = parts
+        self._port = port
+        self._tell = tell
+        self._connections = {}
+        self._running = contextlib.ExitStack()
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *failure):
+        self.stop()
+
+    @property
+    def clouds_yaml(self):
+        """The path of the file that OpenStack's clients read."""
+        return self.state / 'clouds.yaml'
+
+    def start(self):
+        """Start everything; on return every compute takes servers."""
+        with contextlib.ExitStack() as stack:
+            self._start_web(stack)
+            stack.callback(self._disconnect)
+            self._start_databases(stack)
+            running = self._start_services(stack)
+            self._furnish()
+            for extra in self._parts.services:
+                self._tell(f'Starting {extra.binary}')
+                running.start(extra.binary, extra.topic, extra.manager)
+            self._running = stack.pop_all()
+
+    def stop(self):
+        """Stop what was started and leave the process as it was."""
+        self._running.close()
+
+    def _start_web(self, stack):
+        self._tell('Opening the HTTP server and the look-alikes')
+        stack.enter_context(process.only_one())
+        self._web = web.Server(self._port)
+        stack.callback(self._web.stop)
+        self.url = self._web.url
+        self._web.mount('identity', identity.Identity(self.url))
+        self._web.mount('image', image.Images(self.url))
+        self._web.mount('network', network.Networks(self.url))
+        self._web.start()
+
+    def _start_databases(self, stack):
+        self._tell('Making the databases')
+        stack.enter_context(databases.fresh_facades())
+        stack.enter_context(databases.one_writer_each())
+        databases.create(self.state)
+        config.write(
+            self.state, self.url, databases.urls(self.state), self._parts
+        )
+        stack.enter_context(process.configured(self.state))
+        databases.sync(self.state)
+        self._parts.prepare(stack)
+
+    def _start_services(self, stack):
+        self._tell('Starting Placement, nova-conductor and nova-scheduler')
+        self._web.mount('placement', services.placement(self.state))
+        running = services.Services(self.state)
+        stack.callback(running.stop)
+        running.start('nova-conductor', conductor_rpcapi.RPC_TOPIC)
+        running.start(
+            'nova-scheduler', scheduler_rpcapi.RPC_TOPIC, self._parts.scheduler
+        )
+        self._tell(f'Starting {len(self.hosts)} computes')
+        for host in self.hosts:
+            running.start_compute(host)
+        services.map_hosts()
+        return running
+
+    def _furnish(self):
+        self._tell('Starting nova-api, making flavors and aggregates')
+        self._web.mount('compute', services.nova_api(self.state))
+        furnish.flavors(self.nova('admin'))
+        furnish.aggregates(self.nova('admin'), self.hosts)
+
+    def sdk(self, name):
+        """The SDK connection of the user ``name``, until the cloud stops."""
+        if name not in self._connections:
+            clouds = loader.OpenStackConfig(
+                config_files=[str(self.clouds_yaml)], load_envvars=False
+            )
+            self._connections[name] = openstack.connection.Connection(
+                config=clouds.get_one(f'vrt-{name}')
+            )
+        return self._connections[name]
+
+    def _disconnect(self):
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    def session(self, name):
+        """A keystoneauth session of the user ``name``."""
+        return self.sdk(name).session
+
+    def nova(self, name):
+        """A novaclient of the user ``name``."""
+        return novaclient.Client(NOVA_MICROVERSION, session=self.session(name))
+
+    @property
+    def placement(self):
+        """Placement as seen by the admin: get, put, post and delete.
+
+        Error responses are returned like others, not raised.
+        """
+        return adapter.Adapter(
+            self.session('admin'),
+            service_type='placement',
+            default_microversion=PLACEMENT_MICROVERSION,
+            raise_exc=False,
+        )
+
+    def provider(self, host):
+        """The uuid of a host's resource provider."""
+        found = self._placement_json(f'/resource_providers?name={host}')
+        return found['resource_providers'][0]['uuid']
+
+    def free(self, host):
+        """What is left on a host: resource class -> units."""
+        path = f'/resource_providers/{self.provider(host)}'
+        inventories = self._placement_json(f'{path}/inventories')
+        usages = self._placement_json(f'{path}/usages')['usages']
+        return {
+            name: _capacity(inventory) - usages[name]
+            for name, inventory in inventories['inventories'].items()
+        }
+
+    def fill(self, host, **resources):
+        """Occupy resources of a host from outside of Nova.
+
+        ``fill('cmp-1', VCPU=4)`` writes an allocation of a consumer that
+        Nova does not know, and returns that consumer's uuid. Placement
+        refuses what does not fit: AssertionError with its answer.
+        """
+        consumer = str(uuid.uuid4())
+        answer = self.placement.put(
+            f'/allocations/{consumer}',
+            json={
+                'allocations': {self.provider(host): {'resources': resources}},
+                'project_id': 'tryout',
+                'user_id': 'tryout',
+                'consumer_generation': None,
+                'consumer_type': CONSUMER_TYPE,
+            },
+        )
+        _check(answer)
+        return consumer
+
+    def _placement_json(self, path):
+        return _check(self.placement.get(path)).json()
+
+
+def _capacity(inventory):
+    usable = inventory['total'] - inventory['reserved']
+    return int(usable * inventory['allocation_ratio'])
+
+
+def _check(answer):
+    if not answer:
+        raise AssertionError(f'{answer.status_code}: {answer.text}')
+    return answer

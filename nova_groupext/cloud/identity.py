@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A look-alike of the identity service: v3 password tokens, a catalogue.
+
+It knows the accounts of :mod:`nova_groupext.cloud.accounts` and one domain.
+"""
+
+import datetime
+
+import webob.exc
+
+from nova_groupext.cloud import accounts
+from nova_groupext.cloud import lookalike
+
+REGION = 'RegionOne'
+DOMAIN = {'id': 'default', 'name': 'Default'}
+LIFETIME = datetime.timedelta(days=1)
+# Service type, and the path below the cloud's own URL.
+CATALOGUE = (
+    ('identity', '/identity'),
+    ('compute', '/compute/v2.1'),
+    ('placement', '/placement'),
+    ('image', '/image'),
+    ('network', '/network'),
+)
+
+
+class Identity(lookalike.LookAlike):
+    """The identity look-alike, at ``<cloud>/identity``."""
+
+    ROUTES = (
+        ('GET', '', 'versions'),
+        ('GET', '/v3', 'version'),
+        ('POST', '/v3/auth/tokens', 'issue'),
+        ('GET', '/v3/auth/tokens', 'validate'),
+        ('GET', '/v3/projects', 'projects'),
+        ('GET', '/v3/projects/(?P<project_id>[^/]+)', 'project'),
+        ('GET', '/v3/users', 'users'),
+        ('GET', '/v3/users/(?P<user_id>[^/]+)', 'user'),
+    )
+
+    def __init__(self, url):
+        """Answer below ``url``, the cloud's own URL."""
+        super().__init__(f'{url}/identity')
+        self.catalogue = [
+            _service(kind, url + path) for kind, path in CATALOGUE
+        ]
+
+    def _version(self):
+        return lookalike.version('v3.14', f'{self.url}/v3/')
+
+    def versions(self, request):
+        return lookalike.answer(
+            {'versions': {'values': [self._version()]}}, 300
+        )
+
+    def version(self, request):
+        return lookalike.answer({'version': self._version()})
+
+    def issue(self, request):
+        """A token for a name and a password, for the user's one project."""
+        try:
+            asked = request.json_body['auth']
+            given = asked['identity']['password']['user']
+        except (ValueError, KeyError, TypeError):
+            raise webob.exc.HTTPBadRequest() from None
+        account = accounts.by_name(given.get('name') or given.get('id'))
+        project = _project_asked(asked)
+        if (
+            account is None
+            or given.get('password') != accounts.PASSWORD
+            or project not in (None, account.project, account.project_id)
+        ):
+            raise webob.exc.HTTPUnauthorized()
+        return self._token(account, 201)
+
+    def validate(self, request):
+        """The token named by X-Subject-Token, to anybody who has one."""
+        _known(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
+        return self._token(
+            _known(request, 'X-Subject-Token', webob.exc.HTTPNotFound), 200
+        )
+
+    def _token(self, account, status):
+        now = datetime.datetime.now(datetime.UTC)
+        token = {
+            'methods': ['password'],
+            'user': _user(account),
+            'project': _project(account),
+            'roles': [
+                {'id': accounts.id_of('role', role), 'name': role}
+                for role in account.roles
+            ],
+            'catalog': self.catalogue,
+            'issued_at': _instant(now),
+            'expires_at': _instant(now + LIFETIME),
+        }
+        return lookalike.answer(
+            {'token': token}, status, X_Subject_Token=account.token
+        )
+
+    def projects(self, request):
+        return _listed(request, 'projects', _project)
+
+    def project(self, request, project_id):
+        return _shown(request, 'project', _project, project_id)
+
+    def users(self, request):
+        return _listed(request, 'users', _user)
+
+    def user(self, request, user_id):
+        return _shown(request, 'user', _user, user_id)
+
+
+def _service(kind, url):
+    endpoints = [
+        {
+            'id': accounts.id_of(interface, kind),
+            'interface': interface,
+            'region': REGION,
+            'region_id': REGION,
+            'url': url,
+        }
+        for interface in ('public', 'internal', 'admin')
+    ]
+    return {
+        'id': accounts.id_of('service', kind),
+        'name': kind,
+        'type': kind,
+        'endpoints': endpoints,
+    }
+
+
+def _project_asked(asked):
+    project = asked.get('scope', {}).get('project', {})
+    return project.get('name') or project.get('id')
+
+
+def _known(request, header, error):
+    account = accounts.by_token(request.headers.get(header))
+    if account is None:
+        raise error()
+    return account
+
+
+def _instant(when):
+    return when.strftime('%Y-%m-%dT%H:%M:%S.%fZ')
+
+
+def _user(account):
+    return {
+        'id': account.user_id,
+        'name': account.name,
+        'domain': DOMAIN,
+        'domain_id': DOMAIN['id'],
+        'enabled': True,
+    }
+
+
+def _project(account):
+    return {
+        'id': account.project_id,
+        'name': account.project,
+        'domain': DOMAIN,
+        'domain_id': DOMAIN['id'],
+        'enabled': True,
+    }
+
+
+def _listed(request, key, view):
+    _known(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
+    found = [view(account) for account in accounts.ACCOUNTS]
+    name = request.params.get('name')
+    if name is not None:
+        found = [item for item in found if item['name'] == name]
+    return lookalike.answer({key: found, 'links': {'next': None}})
+
+
+def _shown(request, key, view, wanted):
+    _known(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
+    for account in accounts.ACCOUNTS:
+        if view(account)['id'] == wanted:
+            return lookalike.answer({key: view(account)})
+    raise webob.exc.HTTPNotFound()

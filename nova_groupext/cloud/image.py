@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A look-alike of the image service: a few images to boot from.
+
+There is nothing to download: the computes' fake driver never reads one.
+"""
+
+from glanceclient.v2 import image_schema
+import webob.exc
+
+from nova_groupext.cloud import accounts
+from nova_groupext.cloud import lookalike
+
+CREATED = '2026-01-01T00:00:00Z'
+#: Names, and the properties that Nova's scheduling looks at.
+IMAGES = {
+    'cirros': {},
+    # No fake host has this trait: a server from it finds no valid host.
+    'cirros-vmx': {'trait:HW_CPU_X86_VMX': 'required'},
+}
+
+
+def image_id(name):
+    """The id of the image called ``name``, with its dashes."""
+    plain = accounts.id_of('image', name)
+    return '-'.join(
+        (plain[:8], plain[8:12], plain[12:16], plain[16:20], plain[20:])
+    )
+
+
+class Images(lookalike.LookAlike):
+    """The image look-alike, at ``<cloud>/image``."""
+
+    ROUTES = (
+        ('GET', '(/versions)?', 'versions'),
+        # glanceclient builds its image class from the service's schema.
+        ('GET', '/v2/schemas/image', 'schema'),
+        ('GET', '/v2/images', 'list'),
+        ('GET', '/v2/images/(?P<wanted>[^/]+)', 'show'),
+    )
+
+    def __init__(self, url):
+        """Answer below ``url``, the cloud's own URL."""
+        super().__init__(f'{url}/image')
+
+    def versions(self, request):
+        current = lookalike.version('v2.9', f'{self.url}/v2/')
+        return lookalike.answer({'versions': [current]}, 300)
+
+    def schema(self, request):
+        return lookalike.answer(image_schema._BASE_SCHEMA)
+
+    def list(self, request):
+        """All images, or the one by ``name``; none after a ``marker``."""
+        name = request.params.get('name')
+        shown = [
+            _image(each)
+            for each in IMAGES
+            if name in (None, each) and 'marker' not in request.params
+        ]
+        if request.params.get('os_hidden') == 'True':
+            shown = []
+        return lookalike.answer(
+            {
+                'images': shown,
+                'first': '/v2/images',
+                'schema': '/v2/schemas/images',
+            }
+        )
+
+    def show(self, request, wanted):
+        for name in IMAGES:
+            if image_id(name) == wanted:
+                return lookalike.answer(_image(name))
+        raise webob.exc.HTTPNotFound()
+
+
+def _image(name):
+    this = image_id(name)
+    return {
+        'id': this,
+        'name': name,
+        'status': 'active',
+        'visibility': 'public',
+        'owner': accounts.ADMIN.project_id,
+        'protected': False,
+        'os_hidden': False,
+        'disk_format': 'qcow2',
+        'container_format': 'bare',
+        'checksum': '0' * 32,
+        'size': 16 * 1024 * 1024,
+        'virtual_size': 64 * 1024 * 1024,
+        'min_disk': 0,
+        'min_ram': 0,
+        'tags': [],
+        'created_at': CREATED,
+        'updated_at': CREATED,
+        'self': f'/v2/images/{this}',
+        'file': f'/v2/images/{this}/file',
+        'schema': '/v2/schemas/image',
+        **IMAGES[name],
+    }

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Nova keeps once per process, and how it is forgotten again."""
+
+import contextlib
+import logging
+import threading
+
+from nova import availability_zones
+from nova import config
+from nova import context
+from nova import objects
+from nova import policy
+from nova import rpc
+from nova import service_auth
+from nova import thread_pool_factory
+from nova.compute import api as compute_api
+from nova.compute import rpcapi as compute_rpcapi
+import nova.conf
+from nova.scheduler.client import report
+from oslo_log import log
+from placement import policy as placement_policy
+
+CONF = nova.conf.CONF
+
+_ONLY_ONE = threading.Lock()
+
+
+@contextlib.contextmanager
+def only_one():
+    """Refuse a second cloud in this process with a RuntimeError."""
+    if not _ONLY_ONE.acquire(blocking=False):
+        raise RuntimeError('This process runs a try-out cloud already.')
+    try:
+        yield
+    finally:
+        _ONLY_ONE.release()
+
+
+@contextlib.contextmanager
+def configured(state):
+    """Nova configured from ``state``, its log there and its bus made.
+
+    At the end the next cloud finds the process as a new one would be.
+    """
+    # nova.conf of an earlier cloud may linger in an argument-less CONF.
+    config.parse_args(['nova', '--config-file', str(state / 'nova.conf')])
+    try:
+        with _logging():
+            objects.register_all()
+            yield
+    finally:
+        rpc.cleanup()
+        _forget()
+
+
+@contextlib.contextmanager
+def _logging():
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    log.setup(CONF, 'nova')
+    try:
+        yield
+    finally:
+        for handler in list(root.handlers):
+            root.removeHandler(handler)
+            handler.close()
+        for handler in handlers:
+            root.addHandler(handler)
+        root.setLevel(level)
+
+
+def _forget():
+    for _database, _bus in context.CELL_CACHE.values():
+        _database.dispose_pool()
+    context.reset_globals()
+    service_auth.reset_globals()
+    compute_api.CELLS = []
+    compute_rpcapi.reset_globals()
+    availability_zones.reset_cache()
+    objects.Service.clear_min_version_cache()
+    policy.reset()
+    placement_policy.reset()
+    report.PLACEMENTCLIENT = None
+    # A service that stops closes the factory for good.
+    thread_pool_factory.FACTORY = thread_pool_factory.ThreadPoolFactory()
+    CONF.reset()

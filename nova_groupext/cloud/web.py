@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One HTTP server on the loopback for every API of the try-out cloud."""
+
+import logging
+import threading
+
+from cheroot import wsgi
+import webob.exc
+
+LOG = logging.getLogger(__name__)
+
+# nova-api asks its neighbours on this very server while its own client is
+# waiting: there must be more threads than clients, or all wait for ever.
+THREADS = 64
+SHUTDOWN_SECONDS = 5
+
+
+class Server:
+    """Bound when made, so that its URL is known; serves after start().
+
+    ``port`` 0 takes any free port.
+    """
+
+    def __init__(self, port=0):
+        self._server = wsgi.Server(
+            ('127.0.0.1', port),
+            self._dispatch,
+            numthreads=THREADS,
+            shutdown_timeout=SHUTDOWN_SECONDS,
+        )
+        self._server.error_log = _log
+        self._server.prepare()
+        self._mounted = {}
+        self._thread = threading.Thread(
+            target=self._server.serve, name='tryout-http', daemon=True
+        )
+
+    @property
+    def url(self):
+        """The server's own URL, without a slash at its end."""
+        host, port = self._server.bind_addr
+        return f'http://{host}:{port}'
+
+    def mount(self, name, application):
+        """Serve a WSGI application at ``<url>/<name>``, now or later."""
+        self._mounted[name] = application
+
+    def start(self):
+        self._thread.start()
+
+    def stop(self):
+        self._server.stop()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _dispatch(self, environ, start_response):
+        name = environ['PATH_INFO'].split('/')[1]
+        application = self._mounted.get(name, webob.exc.HTTPNotFound())
+        environ['SCRIPT_NAME'] += f'/{name}'
+        environ['PATH_INFO'] = environ['PATH_INFO'][len(name) + 1 :]
+        return application(environ, start_response)
+
+
+def _log(message='', level=logging.INFO, traceback=False):
+    LOG.log(level, message, exc_info=traceback)
