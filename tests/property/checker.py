@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks one answer of the planner against its problem.
+
+The checker says whether an answer is *right as far as it goes*: well formed,
+lawful, and truly priced.  Whether a better plan exists is the oracle's to
+say.
+"""
+
+import collections
+import json
+import math
+
+from tests.property import definitions
+
+TOLERANCE = 1e-6
+STATUSES = ('placed', 'refused', 'undecided')
+
+
+def check(problem: definitions.Problem, answer: dict) -> list[str]:
+    """What is wrong with an answer, [] if nothing is."""
+    if json.loads(json.dumps(answer)) != answer:
+        return ['the answer does not survive being written as JSON']
+    status = answer.get('status')
+    if status not in STATUSES:
+        return [f'unknown status {status!r}']
+    if status == 'placed':
+        return _Plan(problem, answer).complaints()
+    return _check_unplaced_answer(answer)
+
+
+def _check_unplaced_answer(answer: dict) -> list[str]:
+    found = []
+    if answer.get('placement') != {}:
+        found.append('an answer without a plan has a placement')
+    if answer['status'] == 'undecided':
+        return found
+    conflict = answer.get('conflict')
+    if not conflict or not isinstance(conflict, list):
+        found.append('a refusal names no conflict')
+    elif not all({'kind', 'at', 'code'} <= set(item) for item in conflict):
+        found.append('a conflict lacks its kind, place or code')
+    if not isinstance(answer.get('minimal'), bool):
+        found.append('a refusal does not say whether it is minimal')
+    if not isinstance(answer.get('relaxations'), list):
+        found.append('a refusal lacks its relaxations')
+    return found
+
+
+class _Plan:
+    """The answer ``placed``, looked at from every side."""
+
+    def __init__(self, problem: definitions.Problem, answer: dict) -> None:
+        self.problem = problem
+        self.answer = answer
+        self.cloud = definitions.Cloud(problem)
+        self.members = definitions.members(problem)
+        self.rules = definitions.rules(problem)
+        self.pinned = problem.get('pinned', {})
+        self.found = []
+
+    def complaints(self) -> list[str]:
+        self._check_shape()
+        if not self.found:
+            self._check_members()
+        if not self.found:
+            self._check_capacity()
+            self._check_counts()
+            self._check_strict()
+            self._check_cost()
+            self._check_violations()
+        return self.found
+
+    def _expect(self, right: bool, complaint: str) -> None:
+        if not right:
+            self.found.append(complaint)
+
+    def _check_shape(self) -> None:
+        for key, kind in (
+            ('placement', dict),
+            ('alternative', dict),
+            ('unplaced', list),
+            ('cost', dict),
+            ('violations', list),
+            ('conflict', list),
+            ('minimal', bool),
+            ('relaxations', list),
+            ('stats', dict),
+        ):
+            value = self.answer.get(key)
+            self._expect(isinstance(value, kind), f'{key} is {value!r}')
+        if self.found:
+            return
+        for key in ('soft', 'bound', 'preference'):
+            self._expect(_is_number(self.cost(key)), f'cost.{key} is odd')
+        self._expect(self.answer['conflict'] == [], 'a plan has a conflict')
+
+    def cost(self, key: str) -> float:
+        return self.answer['cost'].get(key)
+
+    @property
+    def placement(self) -> dict[str, str]:
+        return self.answer['placement']
+
+    def _check_members(self) -> None:
+        """Every member is placed or unplaced, on a host that is its own."""
+        paths = {member.path for member in self.members}
+        unplaced = self.answer['unplaced']
+        self._expect(
+            sorted([*self.placement, *unplaced]) == sorted(paths),
+            'placement and unplaced do not add up to the members',
+        )
+        for path, host in self.placement.items():
+            self._expect(host in self.cloud.hosts, f'{path}: no host {host}')
+        for path, host in self.pinned.items():
+            self._expect(
+                self.placement.get(path) == host, f'{path} left its pin'
+            )
+
+    def _check_capacity(self) -> None:
+        used = collections.Counter()
+        for member in self.members:
+            host = self.placement.get(member.path)
+            if host is None or member.path in self.pinned:
+                self._expect_no_alternative(member)
+                continue
+            for name, amount in self._request(member, host).items():
+                used[host, name] += amount
+        for (host, name), amount in used.items():
+            free = self.cloud.hosts[host]['free'].get(name, 0)
+            self._expect(
+                amount <= free, f'{host}: {amount} {name} of {free} free'
+            )
+
+    def _expect_no_alternative(self, member: definitions.Member) -> None:
+        self._expect(
+            member.path not in self.answer['alternative'],
+            f'{member.path} consumes nothing, yet takes an alternative',
+        )
+
+    def _request(self, member: definitions.Member, host: str) -> dict:
+        """What an unpinned member consumes on its host."""
+        ways = definitions.ways(self.problem, member, host)
+        self._expect(bool(ways), f'{member.path} may not be on {host}')
+        spec = self.problem['classes'][member.class_name]
+        index = self.answer['alternative'].get(member.path)
+        if host not in spec.get('alternatives', {}):
+            self._expect(index is None, f'{member.path}: no alternatives')
+            return ways[0] if ways else {}
+        right = type(index) is int and 0 <= index < len(ways)
+        self._expect(right, f'{member.path}: no alternative {index}')
+        return ways[index] if right else {}
+
+    def _check_counts(self) -> None:
+        placed = collections.Counter(
+            member.stem
+            for member in self.members
+            if member.path in self.placement
+        )
+        for member in self.members:
+            self._expect(
+                placed[member.stem] >= member.min_count,
+                f'{member.stem}: fewer than {member.min_count} placed',
+            )
+
+    def _check_strict(self) -> None:
+        for rule in self.rules:
+            if rule.strict:
+                self._expect(
+                    definitions.meets(self.cloud, rule, self.placement),
+                    f'{rule.at!r} breaks {rule.policy}',
+                )
+
+    def _check_cost(self) -> None:
+        soft = sum(cost for _, cost in self._soft_costs())
+        preference = definitions.preference(
+            self.problem, self.members, self.placement
+        )
+        self._expect(close(self.cost('soft'), soft), f'soft is {soft}')
+        self._expect(
+            close(self.cost('preference'), preference),
+            f'preference is {preference}',
+        )
+        self._expect(
+            self.cost('bound') <= self.cost('soft') + TOLERANCE,
+            'the bound is above the cost',
+        )
+
+    def _soft_costs(self) -> list[tuple[definitions.Rule, float]]:
+        return [
+            (rule, definitions.cost(self.cloud, rule, self.placement))
+            for rule in self.rules
+            if not rule.strict
+        ]
+
+    def _check_violations(self) -> None:
+        expected = sorted(
+            (rule.at, rule.policy['type'], rule.policy['scope'], cost)
+            for rule, cost in self._soft_costs()
+            if cost > TOLERANCE
+        )
+        told = sorted(
+            (
+                item['at'],
+                item['policy']['type'],
+                item['policy']['scope'],
+                item['cost'],
+            )
+            for item in self.answer['violations']
+        )
+        right = len(told) == len(expected) and all(
+            one[:3] == other[:3] and close(one[3], other[3])
+            for one, other in zip(told, expected, strict=True)
+        )
+        self._expect(right, f'violations are {expected}, told {told}')
+
+
+def close(one: float, other: float) -> bool:
+    """Whether two costs are the same, but for the last digits."""
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=TOLERANCE)
+
+
+def _is_number(value: object) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    )

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A brute-force oracle: tries every assignment of a small problem.
+
+A branch is left only where nothing below it can matter: capacity already
+exceeded, a count already missed, a strict rule broken that further members
+cannot mend, or fewer members placed than in a plan already found.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tests.property import definitions
+
+# More members can never mend these; spread and survive they can.
+GROWING = frozenset(
+    ('affinity', 'anti-affinity', 'exclusive', 'network-proximity')
+)
+
+
+class Optimum(NamedTuple):
+    """The best objective, and the smallest plan per set of placed members.
+
+    The design does not say how an unplaced member compares with a host, so
+    plans are compared among those that place the same members.
+    """
+
+    placed: int
+    soft: float
+    preference: float
+    smallest: dict[frozenset[str], dict[str, str]]
+
+
+class Option(NamedTuple):
+    """One way to place a member: on a host, taking a request there."""
+
+    host: str
+    request: dict
+
+
+def solve(problem: definitions.Problem) -> Optimum | None:
+    """The optimum of a problem, or None where no lawful plan exists."""
+    return _Search(problem).run()
+
+
+class _Search:
+    def __init__(self, problem: definitions.Problem) -> None:
+        self.problem = problem
+        self.cloud = definitions.Cloud(problem)
+        self.members = definitions.members(problem)
+        rules = definitions.rules(problem)
+        self.strict = [rule for rule in rules if rule.strict]
+        self.soft = [rule for rule in rules if not rule.strict]
+        self.growing = {
+            member.path: [
+                rule
+                for rule in self.strict
+                if rule.policy['type'] in GROWING
+                and (
+                    member.path in rule.covered
+                    or rule.policy['type'] == 'exclusive'
+                )
+            ]
+            for member in self.members
+        }
+        self.options = [self._options(member) for member in self.members]
+        self.free = {
+            host['id']: dict(host['free']) for host in problem['hosts']
+        }
+        self.placement = {}
+        self.best = None
+
+    def _options(self, member: definitions.Member) -> list[Option]:
+        pinned = self.problem.get('pinned', {})
+        if member.path in pinned:
+            return [Option(pinned[member.path], {})]
+        return [
+            Option(host, request)
+            for host in self.cloud.hosts
+            for request in definitions.ways(self.problem, member, host)
+        ]
+
+    def run(self) -> Optimum | None:
+        self._descend(0)
+        return self.best
+
+    def _descend(self, depth: int) -> None:
+        left = len(self.members) - depth
+        if self.best and len(self.placement) + left < self.best.placed:
+            return
+        if not left:
+            self._weigh()
+            return
+        member = self.members[depth]
+        for option in self._fitting(depth):
+            self._take(option, -1)
+            self.placement[member.path] = option.host
+            if self._keeps(self.growing[member.path]):
+                self._descend(depth + 1)
+            del self.placement[member.path]
+            self._take(option, 1)
+        if self._may_leave_out(depth):
+            self._descend(depth + 1)
+
+    def _fitting(self, depth: int) -> Iterator[Option]:
+        for option in self.options[depth]:
+            free = self.free[option.host]
+            if all(
+                amount <= free.get(name, 0)
+                for name, amount in option.request.items()
+            ):
+                yield option
+
+    def _take(self, option: Option, sign: int) -> None:
+        free = self.free[option.host]
+        for name, amount in option.request.items():
+            free[name] = free.get(name, 0) + sign * amount
+
+    def _may_leave_out(self, depth: int) -> bool:
+        member = self.members[depth]
+        if member.path in self.problem.get('pinned', {}):
+            return False
+        left_out = sum(
+            earlier.stem == member.stem and earlier.path not in self.placement
+            for earlier in self.members[:depth]
+        )
+        return member.count - left_out - 1 >= member.min_count
+
+    def _keeps(self, rules: list[definitions.Rule]) -> bool:
+        return all(
+            definitions.meets(self.cloud, rule, self.placement)
+            for rule in rules
+        )
+
+    def _weigh(self) -> None:
+        """Keep the assignment if it is lawful and none found is better."""
+        if not self._keeps(self.strict):
+            return
+        soft = sum(
+            definitions.cost(self.cloud, rule, self.placement)
+            for rule in self.soft
+        )
+        preference = definitions.preference(
+            self.problem, self.members, self.placement
+        )
+        found = Optimum(len(self.placement), soft, preference, {})
+        if self.best is None or _rank(found) > _rank(self.best):
+            self.best = found
+        if _rank(found) == _rank(self.best):
+            self._keep_smallest()
+
+    def _keep_smallest(self) -> None:
+        # Members come in path order, so values() is the vector to compare.
+        plan = dict(self.placement)
+        known = self.best.smallest.setdefault(frozenset(plan), plan)
+        if list(plan.values()) < list(known.values()):
+            self.best.smallest[frozenset(plan)] = plan
+
+
+def _rank(optimum: Optimum) -> tuple[float, ...]:
+    # Rounded, so that the order of a float sum cannot make plans unequal.
+    return (
+        optimum.placed,
+        round(-optimum.soft, 7),
+        round(optimum.preference, 7),
+    )

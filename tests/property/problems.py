@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random small problems, drawn from a seed or by hypothesis.
+
+There is one generator.  It draws from anything that looks like
+``random.Random``, so hypothesis can shrink what it found and a seeded run
+can go through thousands of cases quickly.
+
+Names are chosen so that no path is the beginning of another: the design does
+not say how those would be ordered.
+"""
+
+import random
+from typing import NamedTuple
+
+from hypothesis import strategies
+
+from tests.property import definitions
+
+HOST_IDS = ('h1', 'h10', 'h2', 'cmp-b', 'cmp-a', 'z', 'B', 'h3', 'y-1', 'y-2')
+MEMBER_NAMES = ('api', 'cache', 'db', 'queue', 'web')
+GROUP_NAMES = ('left', 'middle', 'right')
+RESOURCES = ('VCPU', 'MEMORY_MB')
+# Halves and quarters add up without rounding.  The large ones find a solver
+# that stops within a *relative* gap of the optimum.
+WEIGHTS = (0.25, 0.5, 1, 1, 2, 3, 100000)
+TYPES = tuple(definitions.MEETS)
+
+
+class Profile(NamedTuple):
+    """What the problems of one run are rich in."""
+
+    hosts: int = 5
+    policies: int = 2
+    relationships: int = 1
+    pinned: float = 0.1
+    optional: float = 0.3
+    strict: float = 0.5
+    tight: float = 0.5
+    counts: tuple[int, ...] = (1, 2, 2, 3, 4, 12)
+    leaves: tuple[int, ...] = (300, 5000, 100000)
+
+
+PROFILES = {
+    'capacity': Profile(policies=1, optional=0.6, tight=0.9),
+    'costs': Profile(policies=3, relationships=2, strict=0.1),
+    'policies': Profile(policies=4, relationships=0, tight=0.3),
+    'relationships': Profile(policies=1, relationships=3, tight=0.3),
+    'pins': Profile(policies=3, pinned=0.35),
+}
+# Far too many assignments for the oracle, so these come with a plan.
+PLANTED = Profile(
+    hosts=10,
+    policies=5,
+    relationships=2,
+    strict=0.8,
+    counts=(2, 4, 7, 12),
+    leaves=(10**15,),
+)
+
+
+def seeded(seed: int, profile: Profile) -> definitions.Problem:
+    """The problem that belongs to a seed."""
+    return problem(random.Random(seed), profile)  # noqa: S311
+
+
+def drawn(profile: Profile) -> strategies.SearchStrategy:
+    """The same problems as a strategy that can shrink them."""
+    randoms = strategies.randoms(use_true_random=False)
+    return randoms.map(lambda rng: problem(rng, profile))
+
+
+def problem(rng: random.Random, profile: Profile) -> definitions.Problem:
+    """Draw one problem that the oracle can enumerate."""
+    return _Draw(rng, profile).problem()
+
+
+def planted(seed: int) -> tuple[definitions.Problem, dict[str, str]]:
+    """A larger problem and a lawful plan for all of its members.
+
+    Hosts get the capacity the plan needs, and strict policies it breaks
+    become soft.
+    """
+    rng = random.Random(seed)  # noqa: S311
+    drawn = problem(rng, PLANTED)
+    cloud = definitions.Cloud(drawn)
+    rules = definitions.rules(drawn)
+    plan = max(
+        (_random_plan(rng, drawn) for _ in range(20)),
+        key=lambda plan: sum(
+            definitions.meets(cloud, rule, plan) for rule in rules
+        ),
+    )
+    _make_room(drawn, plan)
+    for rule in rules:
+        if not definitions.meets(cloud, rule, plan):
+            rule.policy['strict'] = False
+    return drawn, plan
+
+
+def _random_plan(
+    rng: random.Random, drawn: definitions.Problem
+) -> dict[str, str]:
+    """Members of one stem go to a few hosts of their own."""
+    hosts = [host['id'] for host in drawn['hosts']]
+    few = {}
+    plan = {}
+    for member in definitions.members(drawn):
+        sample = rng.sample(hosts, rng.randint(1, min(4, len(hosts))))
+        plan[member.path] = rng.choice(few.setdefault(member.stem, sample))
+    return {**plan, **drawn['pinned']}
+
+
+def _make_room(drawn: definitions.Problem, plan: dict[str, str]) -> None:
+    """Let every host take exactly what a plan puts on it."""
+    for spec in drawn['classes'].values():
+        spec.pop('hosts', None)
+        spec.pop('alternatives', None)
+    for host in drawn['hosts']:
+        host['free'] = dict.fromkeys(RESOURCES, 0)
+        for member in definitions.members(drawn):
+            if plan[member.path] == host['id']:
+                spec = drawn['classes'][member.class_name]
+                for name, amount in spec['request'].items():
+                    host['free'][name] += amount
+
+
+class _Draw:
+    def __init__(self, rng: random.Random, profile: Profile) -> None:
+        self.rng = rng
+        self.profile = profile
+        self.tight = rng.random() < profile.tight
+
+    def problem(self) -> definitions.Problem:
+        rng = self.rng
+        others = rng.sample(['rack', 'zone'], rng.randint(0, 2))
+        self.drawn = {
+            'version': 1,
+            'levels': ['host', *others],
+            'hosts': [],
+            'classes': {},
+            'topology': {},
+            'pinned': {},
+            'time_limit': 60.0,
+            'seed': 0,
+        }
+        self._add_hosts()
+        for name in ('small', 'large', 'odd')[: rng.randint(1, 3)]:
+            self.drawn['classes'][name] = self._class()
+        self._add_groups()
+        self._add_members()
+        self._add_policies()
+        self._add_pins()
+        return self.drawn
+
+    def _chance(self, chance: float) -> bool:
+        return self.rng.random() < chance
+
+    def _add_hosts(self) -> None:
+        rng = self.rng
+        levels = self.drawn['levels'][1:]
+        homeless = rng.choice((0, 0, 0.2))
+        names = HOST_IDS[: self.profile.hosts]
+        for host in rng.sample(names, rng.randint(1, len(names))):
+            free = {
+                name: rng.choice((2, 3, 4, 5, 7) if self.tight else (6, 8, 16))
+                for name in RESOURCES
+                if not self._chance(0.03)
+            }
+            domains = {
+                level: f'{level}-{rng.randint(1, 3)}'
+                for level in levels
+                if not self._chance(homeless)
+            }
+            drawn = {'id': host, 'domains': domains, 'free': free}
+            if self._chance(0.3):
+                drawn['foreign'] = self._chance(0.6)
+            self.drawn['hosts'].append(drawn)
+
+    def _hosts(self) -> list[str]:
+        return [host['id'] for host in self.drawn['hosts']]
+
+    def _some(self, items: list, least: int = 0) -> list:
+        size = self.rng.randint(least, len(items))
+        return self.rng.sample(items, size)
+
+    def _request(self) -> dict:
+        most = 3 if self.tight else 4
+        names = self._some(list(RESOURCES), least=1)
+        return {name: self.rng.randint(1, most) for name in names}
+
+    def _class(self) -> dict:
+        drawn = {'request': self._request()}
+        if self._chance(0.25):
+            least = 0 if self._chance(0.1) else len(self._hosts()) // 2
+            drawn['hosts'] = self._some(self._hosts(), least)
+        if self._chance(0.5):
+            drawn['scores'] = {
+                host: self.rng.randint(-4, 8) / 2
+                for host in self._some(self._hosts())
+            }
+        if self._chance(0.25):
+            drawn['alternatives'] = {
+                host: [self._request() for _ in range(self.rng.randint(1, 2))]
+                for host in self._some(self._hosts())[:2]
+            }
+        return drawn
+
+    def _nodes(self) -> list[tuple[str, dict]]:
+        return list(definitions.nodes(self.drawn))
+
+    def _add_groups(self) -> None:
+        """Up to three subgroups, each below any node there is."""
+        for name in GROUP_NAMES[: self.rng.choice((0, 1, 1, 2, 3))]:
+            _, parent = self.rng.choice(self._nodes())
+            parent.setdefault('groups', {})[name] = {}
+
+    def _add_members(self) -> None:
+        """Members, as many as the oracle can try in all combinations."""
+        leaves = self.rng.choice(self.profile.leaves)
+        for name in MEMBER_NAMES[: self.rng.randint(1, 5)]:
+            _, node = self.rng.choice(self._nodes())
+            spec = self._member()
+            ways = self._ways(spec['class'])
+            while leaves < (ways + 1) ** spec.get('count', 1) > 1:
+                if spec.get('count', 1) == 1:
+                    return
+                spec['count'] -= 1
+            leaves /= (ways + 1) ** spec.get('count', 1)
+            if self._chance(self.profile.optional):
+                most = spec.get('count', 1)
+                spec['min_count'] = self.rng.randint(0, most)
+            node.setdefault('members', {})[name] = spec
+
+    def _member(self) -> dict:
+        spec = {'class': self.rng.choice(list(self.drawn['classes']))}
+        if self._chance(0.6):
+            spec['count'] = self.rng.choice(self.profile.counts)
+        return spec
+
+    def _ways(self, class_name: str) -> int:
+        """In how many ways a member of a class can be placed."""
+        any_member = definitions.Member('', '', class_name, 1, 1)
+        return sum(
+            len(definitions.ways(self.drawn, any_member, host))
+            for host in self._hosts()
+        )
+
+    def _add_policies(self) -> None:
+        for _ in range(self.rng.randint(0, self.profile.policies)):
+            _, node = self.rng.choice(self._nodes())
+            node.setdefault('policies', []).append(self._policy(True))
+        for number in range(self.rng.randint(0, self.profile.relationships)):
+            self._add_relationship(f'link{number}')
+
+    def _policy(self, on_group: bool) -> dict:
+        rng = self.rng
+        policy = {
+            'type': rng.choice(TYPES),
+            'scope': rng.choice(self.drawn['levels']),
+        }
+        parameters = {
+            'anti-affinity': {'max_per_domain': (1, 2, 3)},
+            'spread': {'max_skew': (0, 1, 2), 'min_domains': (1, 2, 3, 4)},
+            'survive': {'failures': (1, 2)},
+        }
+        for name, values in parameters.get(policy['type'], {}).items():
+            if self._chance(0.5):
+                policy[name] = rng.choice(values)
+        if policy['type'] == 'survive':
+            policy['min_members'] = rng.choice((1, 1, 2, 3))
+        if policy['type'] == 'network-proximity' and on_group:
+            self._add_bandwidth(policy)
+        if not self._chance(self.profile.strict):
+            policy['strict'] = False
+        elif self._chance(0.2):
+            policy['strict'] = True
+        if self._chance(0.5):
+            policy['weight'] = rng.choice(WEIGHTS)
+        return policy
+
+    def _add_bandwidth(self, target: dict) -> None:
+        if self._chance(0.5):
+            target['bandwidth'] = self.rng.choice((0.5, 1, 2, 10))
+
+    def _add_relationship(self, name: str) -> None:
+        """Join two disjoint, non-empty ends below some node, if any."""
+        at, node = self.rng.choice(self._nodes())
+        pairs = [
+            (one, other)
+            for one in self._ends(at)
+            for other in self._ends(at)
+            if not self._matching(at, one) & self._matching(at, other)
+        ]
+        if not pairs:
+            return
+        relation = {'name': name, 'between': list(self.rng.choice(pairs))}
+        self._add_bandwidth(relation)
+        relation['policies'] = [
+            self._policy(False) for _ in range(self.rng.choice((1, 1, 2)))
+        ]
+        node.setdefault('relationships', []).append(relation)
+
+    def _ends(self, at: str) -> list[str]:
+        """What a relationship at a node may be between."""
+        found = {path for path, _ in self._nodes()}
+        for member in definitions.members(self.drawn):
+            found.update((member.path, member.stem))
+        prefix = f'{at}/' if at else ''
+        return sorted(
+            path.removeprefix(prefix)
+            for path in found
+            if path.startswith(prefix)
+            and path != ''
+            and definitions.matching(self.drawn, path)
+        )
+
+    def _matching(self, at: str, end: str) -> frozenset[str]:
+        path = definitions.join(at, end)
+        return definitions.matching(self.drawn, path)
+
+    def _add_pins(self) -> None:
+        for member in definitions.members(self.drawn):
+            if self._chance(self.profile.pinned):
+                host = self.rng.choice(self._hosts())
+                self.drawn['pinned'][member.path] = host
