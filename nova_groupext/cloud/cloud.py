@@ -8,7 +8,8 @@ import uuid
 from keystoneauth1 import adapter
 from nova.conductor import rpcapi as conductor_rpcapi
 from nova.scheduler import rpcapi as scheduler_rpcapi
-from novaclient import client as novaclient
+import novaclient
+from novaclient import client as nova_client
 import openstack
 from openstack.config import loader
 
@@ -24,7 +25,6 @@ from nova_groupext.cloud import process
 from nova_groupext.cloud import services
 from nova_groupext.cloud import web
 
-NOVA_MICROVERSION = '2.96'
 PLACEMENT_MICROVERSION = '1.39'
 CONSUMER_TYPE = 'TRYOUT_FILLER'
 
@@ -159,46 +159,49 @@ class Cloud:
         return self.sdk(name).session
 
     def nova(self, name):
-        """A novaclient of the user ``name``."""
-        return novaclient.Client(NOVA_MICROVERSION, session=self.session(name))
+        """A novaclient of the user ``name``, at its newest microversion."""
+        return nova_client.Client(
+            novaclient.API_MAX_VERSION.get_string(),
+            session=self.session(name),
+        )
 
     @property
     def placement(self):
         """Placement as seen by the admin: get, put, post and delete.
 
-        Error responses are returned like others, not raised.
+        A keystoneauth adapter: what Placement refuses is raised as one of
+        :mod:`keystoneauth1.exceptions.http`, unless ``raise_exc=False``.
         """
         return adapter.Adapter(
             self.session('admin'),
             service_type='placement',
             default_microversion=PLACEMENT_MICROVERSION,
-            raise_exc=False,
         )
 
     def provider(self, host):
         """The uuid of a host's resource provider."""
-        found = self._placement_json(f'/resource_providers?name={host}')
+        found = self._placed(f'/resource_providers?name={host}')
         return found['resource_providers'][0]['uuid']
 
     def free(self, host):
         """What is left on a host: resource class -> units."""
         path = f'/resource_providers/{self.provider(host)}'
-        inventories = self._placement_json(f'{path}/inventories')
-        usages = self._placement_json(f'{path}/usages')['usages']
+        inventories = self._placed(f'{path}/inventories')['inventories']
+        usages = self._placed(f'{path}/usages')['usages']
         return {
             name: _capacity(inventory) - usages[name]
-            for name, inventory in inventories['inventories'].items()
+            for name, inventory in inventories.items()
         }
 
     def fill(self, host, **resources):
         """Occupy resources of a host from outside of Nova.
 
         ``fill('cmp-1', VCPU=4)`` writes an allocation of a consumer that
-        Nova does not know, and returns that consumer's uuid. Placement
-        refuses what does not fit: AssertionError with its answer.
+        Nova does not know, and returns that consumer's uuid. What does not
+        fit is a :class:`keystoneauth1.exceptions.http.Conflict`.
         """
         consumer = str(uuid.uuid4())
-        answer = self.placement.put(
+        self.placement.put(
             f'/allocations/{consumer}',
             json={
                 'allocations': {self.provider(host): {'resources': resources}},
@@ -208,19 +211,12 @@ class Cloud:
                 'consumer_type': CONSUMER_TYPE,
             },
         )
-        _check(answer)
         return consumer
 
-    def _placement_json(self, path):
-        return _check(self.placement.get(path)).json()
+    def _placed(self, path):
+        return self.placement.get(path).json()
 
 
 def _capacity(inventory):
     usable = inventory['total'] - inventory['reserved']
     return int(usable * inventory['allocation_ratio'])
-
-
-def _check(answer):
-    if not answer:
-        raise AssertionError(f'{answer.status_code}: {answer.text}')
-    return answer

@@ -13,6 +13,7 @@ class Networks(lookalike.LookAlike):
 
     ROUTES = (
         ('GET', '', 'versions'),
+        ('GET', '/v2.0/quotas/[^/]+(/default)?', 'quota'),
         ('GET', '/v2.0/(?P<collection>[a-z_-]+)', 'empty'),
     )
 
@@ -23,6 +24,9 @@ class Networks(lookalike.LookAlike):
     def versions(self, request):
         current = lookalike.version('v2.0', f'{self.url}/v2.0/')
         return lookalike.answer({'versions': [current]})
+
+    def quota(self, request):
+        return lookalike.answer({'quota': {}})
 
     def empty(self, request, collection):
         key = collection.replace('-', '_')

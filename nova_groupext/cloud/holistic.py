@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The try-out cloud with nova_groupext enabled, as an operator enables it."""
+
+from nova_groupext.cloud import parts
+from nova_groupext.db import engine
+from nova_groupext.db import migration
+
+CONFIG = """\
+[filter_scheduler]
+available_filters = nova.scheduler.filters.all_filters
+available_filters = nova_groupext.scheduler.filters.all_filters
+enabled_filters = {filters}
+weight_classes = nova.scheduler.weights.all_weighers
+weight_classes = nova_groupext.scheduler.weights.all_weighers
+
+[vrt]
+topology_levels = rack:rack
+planning_time_limit = 20
+reap_interval = 5
+"""
+
+# Nova's default filters, and ours.
+FILTERS = (
+    'ComputeFilter',
+    'ComputeCapabilitiesFilter',
+    'ImagePropertiesFilter',
+    'ServerGroupAntiAffinityFilter',
+    'ServerGroupAffinityFilter',
+    'HolisticFilter',
+)
+
+
+def _sync_database(stack):
+    engine.configure()
+    stack.callback(engine.reset)
+    migration.sync()
+
+
+HOLISTIC = parts.Parts(
+    scheduler='nova_groupext.scheduler.manager.HolisticSchedulerManager',
+    router='nova_groupext.api.app:APIRouter.factory',
+    filters=(('vrt_hints', 'nova_groupext.api.hints:HintsFilter.factory'),),
+    config=CONFIG.format(filters=','.join(FILTERS)),
+    services=(
+        parts.Service(
+            binary='nova-groupext-planner',
+            topic='vrt_planner',
+            manager='nova_groupext.scheduler.service.PlannerManager',
+        ),
+    ),
+    prepare=_sync_database,
+)
