@@ -14,6 +14,7 @@
         +-- LimitExceeded            403
         +-- Unsupported              400  a first-version limit
         +-- HoldFailed                    Placement refused a hold
+        +-- PlacementUnavailable          Placement did not answer
         +-- RedeemFailed                  the hold could not be redeemed
 
 They derive from Nova's base so that Nova's own fault wrapper and RPC layer
@@ -73,6 +74,10 @@ class Unsupported(VRTException):
 
 class HoldFailed(VRTException):
     msg_fmt = _('The plan could not be held: %(reason)s')
+
+
+class PlacementUnavailable(VRTException):
+    msg_fmt = _('Placement did not answer: %(reason)s')
 
 
 class RedeemFailed(VRTException):

@@ -85,9 +85,9 @@ class Cloud:
             self._start_databases(stack)
             running = self._start_services(stack)
             self._furnish()
-            for extra in self._parts.services:
-                self._tell(f'Starting {extra.binary}')
-                running.start(extra.binary, extra.topic, extra.manager)
+            for class_path in self._parts.services:
+                self._tell(f'Starting {class_path.rpartition(".")[2]}')
+                running.start_other(class_path)
             self._running = stack.pop_all()
 
     def stop(self):

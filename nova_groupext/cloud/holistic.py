@@ -8,10 +8,11 @@ from nova_groupext.db import migration
 CONFIG = """\
 [filter_scheduler]
 available_filters = nova.scheduler.filters.all_filters
-available_filters = nova_groupext.scheduler.filters.all_filters
+available_filters = \
+nova_groupext.scheduler.filters.holistic_filter.HolisticFilter
 enabled_filters = {filters}
-weight_classes = nova.scheduler.weights.all_weighers
-weight_classes = nova_groupext.scheduler.weights.all_weighers
+weight_classes = nova.scheduler.weights.all_weighers,\
+nova_groupext.scheduler.weights.holistic.HolisticWeigher
 
 [vrt]
 topology_levels = rack:rack
@@ -41,12 +42,6 @@ HOLISTIC = parts.Parts(
     router='nova_groupext.api.app:APIRouter.factory',
     filters=(('vrt_hints', 'nova_groupext.api.hints:HintsFilter.factory'),),
     config=CONFIG.format(filters=','.join(FILTERS)),
-    services=(
-        parts.Service(
-            binary='nova-groupext-planner',
-            topic='vrt_planner',
-            manager='nova_groupext.scheduler.service.PlannerManager',
-        ),
-    ),
+    services=('nova_groupext.scheduler.service.PlannerService',),
     prepare=_sync_database,
 )

@@ -6,18 +6,6 @@ import contextlib
 import dataclasses
 
 
-@dataclasses.dataclass(frozen=True)
-class Service:
-    """One more Nova-style service to run, after the computes are up.
-
-    ``manager`` is a class path; ``topic`` its RPC topic.
-    """
-
-    binary: str
-    topic: str
-    manager: str
-
-
 def _nothing(stack):
     """Prepare nothing."""
 
@@ -30,6 +18,8 @@ class Parts:
     the paste app factory of the compute API, ``filters`` the names and paste
     filter factories that stand between ``keystonecontext`` and the router,
     first one first. ``config`` is text appended to ``nova.conf``.
+    ``services`` are class paths of further oslo.service services; they are
+    made with the name of the host they run on.
 
     ``prepare`` is called once Nova is configured and its databases exist,
     before any service starts: the place to make further tables. It gets a
@@ -41,7 +31,7 @@ class Parts:
     router: str = 'nova.api.openstack.compute:APIRouterV21.factory'
     filters: tuple[tuple[str, str], ...] = ()
     config: str = ''
-    services: tuple[Service, ...] = ()
+    services: tuple[str, ...] = ()
     prepare: Callable[[contextlib.ExitStack], None] = _nothing
 
 

@@ -11,6 +11,7 @@ import nova.conf
 from nova.objects import host_mapping
 from nova.virt import node
 from oslo_config import cfg
+from oslo_utils import importutils
 from paste import deploy
 from placement import conf as placement_conf
 from placement import db_api as placement_db
@@ -53,6 +54,12 @@ class Services:
         # One that comes back counts as down until it first reports.
         started.service_ref.report_count += 1
         started.service_ref.save()
+
+    def start_other(self, class_path):
+        """Start a service that is none of Nova's own."""
+        started = importutils.import_class(class_path)(CONF.host)
+        started.start()
+        self._running.append(started)
 
     def start_compute(self, host):
         """Start the compute of one host, known by its own name."""

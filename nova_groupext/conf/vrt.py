@@ -184,7 +184,19 @@ Largest ``expires_in`` that a tenant may ask for, in seconds.
     ),
 ]
 
-ALL_OPTS = TOPOLOGY_OPTS + LIMIT_OPTS + PLANNING_OPTS + HOLD_OPTS
+REAPER_OPTS = [
+    cfg.IntOpt(
+        'reap_interval',
+        default=60,
+        min=1,
+        help="""
+Seconds between two rounds of a planner's reaper, which releases expired
+groups and finishes what other processes began and did not end.
+""",
+    ),
+]
+
+ALL_OPTS = TOPOLOGY_OPTS + LIMIT_OPTS + PLANNING_OPTS + HOLD_OPTS + REAPER_OPTS
 
 
 def register_opts(conf):

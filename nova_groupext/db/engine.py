@@ -10,15 +10,33 @@ from oslo_db.sqlalchemy import enginefacade
 from nova_groupext.conf import CONF
 
 context_manager = enginefacade.transaction_context()
+_configured_for = None
 
 
 def configure(conf=CONF):
-    """Point the facade at ``[vrt_database]``, or at Nova's API database."""
+    """Point the facade at ``[vrt_database]``, or at Nova's API database.
+
+    Every service of ours calls this when it starts; where several run in one
+    process, the first call decides.
+    """
+    global _configured_for
     settings = dict(conf.vrt_database.items())
     settings['connection'] = (
         settings['connection'] or conf.api_database.connection
     )
-    context_manager.configure(**settings)
+    if settings['connection'] != _configured_for:
+        reset()
+        context_manager.configure(**settings)
+        _configured_for = settings['connection']
+
+
+def reset():
+    """Forget the database and close what is open."""
+    global context_manager, _configured_for
+    if _configured_for is not None:
+        context_manager.dispose_pool()
+    context_manager = enginefacade.transaction_context()
+    _configured_for = None
 
 
 def reader(context):

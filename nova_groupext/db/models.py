@@ -217,7 +217,7 @@ class Intent(Base):
         sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
         nullable=False,
     )
-    # plan, hold, release or forget
+    # plan or release
     operation = sa.Column(sa.String(16), nullable=False)
     # Which planner, and until when nobody else takes the operation over.
     owner = sa.Column(sa.String(255), nullable=False)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A VRT group: the top of a topology and the owner of all its parts."""
 
+from oslo_utils import timeutils
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
@@ -163,10 +164,63 @@ class VRTGroup(base.VRTObject):
                 conditions.append(column == value)
         if marker is not None:
             conditions.append(models.Group.id > cls.get(context, marker).id)
+        return cls._find(context, *conditions, limit=limit)
+
+    @classmethod
+    def list_expired(cls, context, now):
+        """Return the groups that still hold something and should not."""
+        return cls._find(
+            context,
+            models.Group.status.in_((states.Group.HELD, states.Group.ACTIVE)),
+            models.Group.expires_at < now,
+            cls._has_member(states.Member.HELD),
+        )
+
+    @classmethod
+    def list_releasing(cls, context):
+        """Return deleted groups and those whose released members hold."""
+        return cls._find(
+            context,
+            sa.or_(
+                models.Group.status == states.Group.RELEASING,
+                sa.exists().where(
+                    models.Hold.group_id == models.Group.id,
+                    models.Hold.member_id == models.Member.id,
+                    models.Member.status == states.Member.RELEASED,
+                ),
+            ),
+        )
+
+    @classmethod
+    def list_abandoned(cls, context, before):
+        """Return the groups in PLANNING that no planner works on.
+
+        :param before: only those that have been waiting since then
+        """
+        return cls._find(
+            context,
+            models.Group.status == states.Group.PLANNING,
+            sa.func.coalesce(models.Group.updated_at, models.Group.created_at)
+            < before,
+            ~sa.exists().where(
+                models.Intent.group_id == models.Group.id,
+                models.Intent.lease_ends_at >= timeutils.utcnow(),
+            ),
+        )
+
+    @classmethod
+    def _find(cls, context, *conditions, limit=None):
         rows = db.find(
             context, models.Group, *conditions, load=PARTS, limit=limit
         )
         return [cls._from_row(context, row) for row in rows]
+
+    @staticmethod
+    def _has_member(*statuses):
+        return sa.exists().where(
+            models.Member.group_id == models.Group.id,
+            models.Member.status.in_(statuses),
+        )
 
     @staticmethod
     def count(context, project_id):
@@ -219,23 +273,17 @@ class VRTGroup(base.VRTObject):
         none is held or being redeemed, RELEASED when none is a server either.
         """
         group = models.Group
-        member = models.Member
-
-        def any_member(*members_states):
-            return sa.exists().where(
-                member.group_id == group_id, member.status.in_(members_states)
-            )
-
-        pending = any_member(states.Member.HELD, states.Member.REDEEMING)
-        servers = any_member(states.Member.ACTIVE)
         db.compare_and_set(
             context,
             group,
             group.id == group_id,
             group.status.in_((states.Group.HELD, states.Group.ACTIVE)),
-            ~pending,
+            ~VRTGroup._has_member(states.Member.HELD, states.Member.REDEEMING),
             status=sa.case(
-                (servers, states.Group.ACTIVE.value),
+                (
+                    VRTGroup._has_member(states.Member.ACTIVE),
+                    states.Group.ACTIVE.value,
+                ),
                 else_=states.Group.RELEASED.value,
             ),
             generation=group.generation + 1,

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An intent: what a planner does with a group, written before it acts."""
 
+import contextlib
 import datetime
+import time
 
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
@@ -14,17 +16,15 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
 
+# How often, and after how many seconds, a busy group is tried again.
+PATIENCE, PAUSE = 20, 0.25
+
 
 @ovo.VersionedObjectRegistry.register
 class VRTIntent(base.VRTObject):
     VERSION = '1.0'
 
-    PLAN, HOLD, RELEASE, FORGET = OPERATIONS = (
-        'plan',
-        'hold',
-        'release',
-        'forget',
-    )
+    PLAN, RELEASE = OPERATIONS = 'plan', 'release'
 
     fields = {
         'id': fields.IntegerField(),
@@ -39,11 +39,19 @@ class VRTIntent(base.VRTObject):
     def acquire(cls, context, group, operation, owner, lease):
         """Become the one who works on the group, for ``lease`` seconds.
 
-        An intent whose lease ran out belongs to a planner that died; it is
-        taken over.
+        Waits a little for another to finish. An intent whose lease ran out
+        belongs to a planner that died; it is taken over.
 
-        :raises: GroupBusy while another intent stands
+        :raises: GroupBusy when another is still at work
         """
+        for _attempt in range(PATIENCE):
+            with contextlib.suppress(db_exc.DBDuplicateEntry):
+                return cls._acquire(context, group, operation, owner, lease)
+            time.sleep(PAUSE)
+        raise exception.GroupBusy(group=group.uuid)
+
+    @classmethod
+    def _acquire(cls, context, group, operation, owner, lease):
         now = timeutils.utcnow()
         db.delete(
             context,
@@ -58,10 +66,7 @@ class VRTIntent(base.VRTObject):
             owner=owner,
             lease_ends_at=now + datetime.timedelta(seconds=lease),
         )
-        try:
-            return cls.from_row(context, db.create(context, row))
-        except db_exc.DBDuplicateEntry as exc:
-            raise exception.GroupBusy(group=group.uuid) from exc
+        return cls.from_row(context, db.create(context, row))
 
     def fulfil(self, context):
         """The operation is done, or undone: the group is free again."""

@@ -28,8 +28,8 @@ class VRTMember(base.VRTObject):
     }
 
     @classmethod
-    def get_by_path(cls, context, group_uuid, path):
-        """Return a member of a group that was not deleted.
+    def get_by_path(cls, context, group_uuid, path, *, project_id):
+        """Return a member of a project's group that was not deleted.
 
         One small query: groups may have a thousand members.
 
@@ -41,6 +41,7 @@ class VRTMember(base.VRTObject):
             models.Member.path == path,
             models.Member.group_id == models.Group.id,
             models.Group.uuid == group_uuid,
+            models.Group.project_id == project_id,
             models.Group.status != states.Group.RELEASING,
         )
         if row is None:
@@ -48,12 +49,11 @@ class VRTMember(base.VRTObject):
         return cls.from_row(context, row)
 
     @classmethod
-    def get_by_server(cls, context, server_uuid):
-        """Return the member that a server is, or None."""
+    def get_by_id(cls, context, member_id):
         row = db.find_one(
-            context, models.Member, models.Member.server_uuid == server_uuid
+            context, models.Member, models.Member.id == member_id
         )
-        return cls.from_row(context, row) if row else None
+        return cls.from_row(context, row)
 
     def change(self, context, status, **values):
         """Move to a status, if nobody else has moved the member meanwhile.

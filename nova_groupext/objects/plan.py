@@ -44,3 +44,7 @@ class VRTPlan(base.VRTObject):
             order=(models.Plan.id.desc(),),
         )
         return cls.from_row(context, row) if row else None
+
+    def hosts(self):
+        """Return {member path: host id}, as the planner speaks of hosts."""
+        return {path: seat['node'] for path, seat in self.placement.items()}

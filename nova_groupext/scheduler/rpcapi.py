@@ -16,7 +16,7 @@ class PlannerAPI:
 
     Version history:
 
-    * 1.0 - plan_group, release_members, forget_group
+    * 1.0 - plan_group, release_group
     """
 
     TARGET = messaging.Target(topic=TOPIC, version='1.0')
@@ -28,12 +28,10 @@ class PlannerAPI:
         """Look, decide and, if the group wants it, hold."""
         self._client.cast(context, 'plan_group', group_uuid=group_uuid)
 
-    def release_members(self, context, group_uuid, paths):
-        """Give the holds of these members back; ``None`` means all."""
-        self._client.cast(
-            context, 'release_members', group_uuid=group_uuid, paths=paths
-        )
+    def release_group(self, context, group_uuid):
+        """Give back what released members hold.
 
-    def forget_group(self, context, group_uuid):
-        """Give back what is held and remove the group's rows."""
-        self._client.cast(context, 'forget_group', group_uuid=group_uuid)
+        For a group in state RELEASING that is everything, and then its rows
+        are removed.
+        """
+        self._client.cast(context, 'release_group', group_uuid=group_uuid)

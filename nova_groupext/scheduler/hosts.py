@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All hosts of the cloud, read afresh, with the domains they are in."""
+
+from nova.scheduler import host_manager
+from oslo_log import log as logging
+
+from nova_groupext.conf import CONF
+from nova_groupext.conf import vrt
+
+LOG = logging.getLogger(__name__)
+
+ZONE_KEY = 'availability_zone'
+
+
+class HostManager(host_manager.HostManager):
+    """Nova's HostManager for one look at the cloud.
+
+    Nova's schedulers are told of changed aggregates and servers by messages
+    on their own topic, which a planner does not hear. It makes a new one of
+    these for every look, so nothing in it is ever older than the look.
+    """
+
+    def _init_instance_info(self, computes_by_cell=None):
+        """Read servers host by host, when a host's state is asked for."""
+
+    def all_hosts(self, context):
+        """Return {compute node's name: HostState}, by name."""
+        hosts = self.get_host_states_by_uuids(context, None, None)
+        return {
+            host.nodename: host
+            for host in sorted(hosts, key=lambda each: each.nodename)
+        }
+
+
+def domains(host_state):
+    """Return {level: domain} of a host, from its aggregates' metadata."""
+    keys = {**vrt.aggregate_keys(CONF), 'zone': ZONE_KEY}
+    named = {
+        level: _domain(host_state, level, key) for level, key in keys.items()
+    }
+    return {level: domain for level, domain in named.items() if domain}
+
+
+def _domain(host_state, level, key):
+    values = {
+        aggregate.metadata[key]
+        for aggregate in host_state.aggregates
+        if key in aggregate.metadata
+    }
+    if len(values) > 1:
+        LOG.warning(
+            'Host %(host)s is in more than one %(level)s: %(values)s. It '
+            'counts as being in none.',
+            {
+                'host': host_state.host,
+                'level': level,
+                'values': ', '.join(sorted(values)),
+            },
+        )
+        return None
+    return values.pop() if values else None

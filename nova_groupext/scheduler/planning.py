@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a described group to a held one: the steps 2 to 4.
+
+::
+
+    look ----> decide ----> rehearse ----> hold
+     ^            |             |            |
+     |         refused,      a filter     somebody
+     |        undecided      refuses     was faster
+     +------------------- again --------------+
+"""
+
+import datetime
+
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.objects import states
+from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.planner import decide
+from nova_groupext.planner import problem as planner_problem
+from nova_groupext.planner import rules
+from nova_groupext.scheduler import holding
+from nova_groupext.scheduler import hosts
+from nova_groupext.scheduler import rehearsal
+from nova_groupext.scheduler import snapshot
+
+LOG = logging.getLogger(__name__)
+
+NO_SUCCESS = (
+    "Nova's filters or other tenants' servers were in the way of every plan "
+    'that was made; another try may succeed.'
+)
+
+
+class Planning:
+    """One group's way from PLANNING to an answer.
+
+    :param client: Nova's SchedulerReportClient
+    :param ledger: holds.Ledger
+    """
+
+    def __init__(self, context, group, client, ledger):
+        self._context = context
+        self._group = group
+        self._client = client
+        self._ledger = ledger
+        # (class name, host id) pairs that Nova's filters refused.
+        self._excluded = set()
+
+    def clear(self):
+        """Give back what a planner that died had held of the group."""
+        holding.roll_back(self._context, self._group, self._ledger)
+
+    def run(self):
+        """Plan the group, hold it if it wants that, and say how it went.
+
+        :raises: GenerationConflict when the group was changed meanwhile;
+            nothing is held then
+        """
+        for _attempt in range(CONF.vrt.planning_attempts):
+            seen = self._look()
+            answer = self._decide(seen)
+            if answer['status'] != VRTPlan.PLACED:
+                return self._give_up(answer)
+            plan = self._plan(seen, answer)
+            if not self._rehearse(seen, plan):
+                continue
+            if not self._group.hold:
+                return self._group.change(self._context, states.Group.PLANNED)
+            if self._hold(plan):
+                return None
+        return self._group.change(
+            self._context, states.Group.UNDECIDED, fault=NO_SUCCESS
+        )
+
+    def _look(self):
+        return snapshot.look(
+            self._context, self._group, self._client, self._excluded
+        )
+
+    def _decide(self, seen):
+        """Return the planner's answer; an old plan that still fits is kept."""
+        problem = planner_problem.parse(seen.problem)
+        old = VRTPlan.newest(self._context, self._group.id)
+        if old is not None and old.status == VRTPlan.PLACED:
+            kept = {**old.answer, 'placement': old.hosts()}
+            plan = rules.Plan(kept['placement'], kept['alternative'])
+            if not rules.faults(problem, plan):
+                return kept
+        return decide.decide(
+            problem, memory_limit=CONF.vrt.planning_memory_limit
+        ).to_dict()
+
+    def _give_up(self, answer):
+        """Remember why there is no plan, and call it what it is."""
+        status, fault = states.Group.UNDECIDED, None
+        if answer['status'] == VRTPlan.REFUSED and not self._excluded:
+            status = states.Group.REFUSED
+        elif answer['status'] == VRTPlan.REFUSED:
+            # Impossible without the hosts that the filters took away after
+            # the first decision: that proves nothing about the group.
+            answer = {**answer, 'status': VRTPlan.UNDECIDED}
+            fault = NO_SUCCESS
+        self._remember(answer, {})
+        self._group.change(self._context, status, fault=fault)
+
+    def _plan(self, seen, answer):
+        """Store the plan, with what Placement is to be asked for."""
+        placement = {
+            path: self._seat(seen, answer, path, host_id)
+            for path, host_id in answer['placement'].items()
+        }
+        return self._remember(answer, placement)
+
+    @staticmethod
+    def _seat(seen, answer, path, host_id):
+        host = seen.hosts[host_id]
+        ways = seen.class_of_member(path).ways[host_id]
+        way = ways[answer['alternative'].get(path, 0)]
+        return {
+            'host': host.host,
+            'node': host.nodename,
+            'provider': host.uuid,
+            'allocations': way['allocations'],
+            'mappings': way['mappings'],
+            'domains': {'host': host.nodename, **hosts.domains(host)},
+        }
+
+    def _remember(self, answer, placement):
+        rest = {
+            key: value
+            for key, value in answer.items()
+            if key not in ('status', 'placement')
+        }
+        plan = VRTPlan(
+            group_id=self._group.id,
+            status=answer['status'],
+            placement=placement,
+            answer=rest,
+        )
+        plan.create(self._context)
+        return plan
+
+    def _rehearse(self, seen, plan):
+        refused = rehearsal.rehearse(seen, plan.placement)
+        if refused:
+            LOG.info(
+                "VRT group %(group)s: Nova's filters refuse %(refused)s",
+                {'group': self._group.uuid, 'refused': sorted(refused)},
+            )
+        self._excluded |= refused
+        return not refused
+
+    def _hold(self, plan):
+        """Return False when somebody else took the capacity."""
+        try:
+            holding.hold(self._context, self._group, plan, self._ledger)
+        except exception.HoldFailed as exc:
+            LOG.info(
+                'VRT group %(group)s: %(why)s',
+                {'group': self._group.uuid, 'why': exc},
+            )
+            return False
+        expires_at = timeutils.utcnow() + datetime.timedelta(
+            seconds=self._group.expires_in
+        )
+        try:
+            self._group.change(
+                self._context, states.Group.HELD, expires_at=expires_at
+            )
+        except exception.GenerationConflict:
+            self.clear()
+            raise
+        return True

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a member's description to what Nova and Placement are asked for.
+
+The planner asks for servers that do not exist yet with the same RequestSpec
+that Nova will make when they are created; the redeem door compares the two.
+"""
+
+from urllib import parse
+
+from nova import exception as nova_exc
+from nova import objects
+from nova.scheduler import request_filter
+from nova.scheduler import utils
+from oslo_serialization import jsonutils
+from oslo_utils import uuidutils
+
+
+def key(member):
+    """Return what members with the same needs have in common."""
+    return jsonutils.dumps(member.request, sort_keys=True)
+
+
+def spec_for(context, member, project_id, user_id):
+    """Return the RequestSpec of a server that does not exist yet.
+
+    :param member: VRTMember; its ``request`` is what the API resolved when
+        the group was described
+    """
+    request = member.request
+    image = request['image'] and objects.ImageMeta.obj_from_primitive(
+        request['image'], context
+    )
+    spec = objects.RequestSpec.from_components(
+        context,
+        instance_uuid=uuidutils.generate_uuid(),
+        image=image,
+        flavor=objects.Flavor.obj_from_primitive(request['flavor'], context),
+        numa_topology=None,
+        pci_requests=objects.InstancePCIRequests(requests=[]),
+        filter_properties={},
+        instance_group=None,
+        availability_zone=request['availability_zone'],
+        project_id=project_id,
+        user_id=user_id,
+    )
+    spec.is_bfv = request['is_bfv']
+    return spec
+
+
+def placement_request(context, spec, host_manager):
+    """Return the ResourceRequest of a spec, as Nova's scheduler makes it.
+
+    Nova's own request filters run, so that what the operator configured
+    (tenant isolation, forbidden aggregates, required traits...) holds for
+    groups as it does for single servers. They change the spec.
+
+    :raises: nova.exception.NoValidHost when a request filter refuses
+    """
+    try:
+        request_filter.process_reqspec(context, spec)
+    except nova_exc.RequestFilterFailed as exc:
+        raise nova_exc.NoValidHost(reason=exc.message) from exc
+    resources = utils.resources_from_request_spec(context, spec, host_manager)
+    # Hosts beyond [scheduler]max_placement_results belong to the cloud too.
+    resources._limit = None
+    return resources
+
+
+def asks_for_the_same(one, other):
+    """Tell whether two ResourceRequests ask Placement for the same."""
+    return _query(one) == _query(other)
+
+
+def _query(resources):
+    pairs = parse.parse_qsl(resources.to_querystring())
+    return sorted((name, sorted(value.split(','))) for name, value in pairs)

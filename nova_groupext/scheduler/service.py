@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nova-groupext-planner: a Nova-style service of its own.
+
+Run as many as you like: an intent in the database says who works on a group,
+and Placement arbitrates between what they hold.
+"""
+
+import contextlib
+
+from nova import context as nova_context
+from nova import rpc
+from nova.scheduler.client import report
+from oslo_log import log as logging
+import oslo_messaging as messaging
+from oslo_service import service
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.db import engine
+from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.intent import VRTIntent
+from nova_groupext.scheduler import holds
+from nova_groupext.scheduler import planning
+from nova_groupext.scheduler import reaper
+from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler import rpcapi
+
+LOG = logging.getLogger(__name__)
+
+
+class PlannerService(service.Service):
+    """Listens on the planners' topic and reaps now and then.
+
+    Nothing is connected or started before start(), which runs in the worker.
+    """
+
+    def __init__(self, host=None):
+        super().__init__()
+        self._host = host or CONF.host
+        self._server = None
+
+    def start(self):
+        engine.configure()
+        planner = Planner(self._host)
+        self._server = rpc.get_server(
+            messaging.Target(topic=rpcapi.TOPIC, server=self._host), [planner]
+        )
+        self._server.start()
+        self.tg.add_timer(CONF.vrt.reap_interval, self._reap, args=[planner])
+
+    def stop(self, graceful=False):
+        if self._server is not None:
+            self._server.stop()
+            self._server.wait()
+        super().stop(graceful)
+
+    @staticmethod
+    def _reap(planner):
+        try:
+            planner.reap(nova_context.get_admin_context())
+        except Exception:
+            LOG.exception('The reaper goes on with its next round.')
+
+
+class Planner:
+    """What a planner does when it is asked; see rpcapi.PlannerAPI."""
+
+    target = messaging.Target(version='1.0')
+
+    def __init__(self, host):
+        self._host = host
+        self._client = None
+
+    def plan_group(self, context, group_uuid):
+        """Look, decide and, if the group wants it, hold."""
+        context = context.elevated()
+        with self._owning(context, group_uuid, VRTIntent.PLAN) as group:
+            if group is not None and group.status == states.Group.PLANNING:
+                self._plan(context, group)
+        self._release_if_deleted(context, group_uuid)
+
+    def release_group(self, context, group_uuid):
+        """Give back what released members hold."""
+        context = context.elevated()
+        with self._owning(context, group_uuid, VRTIntent.RELEASE) as group:
+            if group is not None:
+                releasing.release(context, group, self._ledger())
+
+    def reap(self, context):
+        """Finish what others began."""
+        reaper.expire(context)
+        for group in reaper.to_release(context):
+            self.release_group(context, group.uuid)
+        for group in reaper.to_plan(context):
+            self.plan_group(context, group.uuid)
+
+    @contextlib.contextmanager
+    def _owning(self, context, group_uuid, operation):
+        """Yield the group while nobody else works on it; else None.
+
+        What could not be done because another was at work for long, the
+        reaper does later.
+        """
+        try:
+            group = VRTGroup.get(context, group_uuid)
+            intent = VRTIntent.acquire(
+                context, group, operation, self._host, CONF.vrt.lease
+            )
+        except (exception.GroupNotFound, exception.GroupBusy) as exc:
+            LOG.info('Not now: %s', exc)
+            yield None
+            return
+        try:
+            yield VRTGroup.get(context, group_uuid)
+        finally:
+            intent.fulfil(context)
+
+    def _plan(self, context, group):
+        planner = planning.Planning(
+            context, group, self._placement(), self._ledger()
+        )
+        try:
+            planner.clear()
+            planner.run()
+        except exception.GenerationConflict:
+            LOG.info('VRT group %s was changed while planned.', group.uuid)
+        except exception.VRTException as exc:
+            LOG.exception('VRT group %s could not be planned.', group.uuid)
+            self._fail(context, group, exc.format_message())
+        except Exception:
+            LOG.exception('VRT group %s could not be planned.', group.uuid)
+            self._fail(
+                context,
+                group,
+                'An unexpected error; the operator finds it in the log under '
+                f'{context.request_id}.',
+            )
+
+    @staticmethod
+    def _fail(context, group, fault):
+        with contextlib.suppress(exception.GenerationConflict):
+            group.change(context, states.Group.ERROR, fault=fault)
+
+    def _release_if_deleted(self, context, group_uuid):
+        with contextlib.suppress(exception.GroupNotFound):
+            group = VRTGroup.get(context, group_uuid)
+            if group.status == states.Group.RELEASING:
+                self.release_group(context, group_uuid)
+
+    def _placement(self):
+        if self._client is None:
+            self._client = report.SchedulerReportClient()
+        return self._client
+
+    def _ledger(self):
+        return holds.Ledger(self._placement())

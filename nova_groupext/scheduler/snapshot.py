@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Step 2, look: one reading of the cloud, as a problem for the planner.
+
+What Nova and Placement say of each class of members, through Nova's own
+request filters, filters and weighers, becomes the problem of DESIGN section
+5. Every host of every domain is in it, full ones too; where a class may go is
+in the class's ``hosts``.
+"""
+
+import collections
+import dataclasses
+
+from nova import exception as nova_exc
+from oslo_log import log as logging
+from oslo_serialization import jsonutils
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.conf import vrt
+from nova_groupext.objects import topology
+from nova_groupext.scheduler import hosts
+from nova_groupext.scheduler import requests
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass
+class MemberClass:
+    """Members with the same needs, and where they may go.
+
+    :ivar name: what the problem calls it
+    :ivar spec: RequestSpec, after Nova's request filters
+    :ivar request: {resource: amount} that one member needs
+    :ivar ways: {host id: [allocation request of Placement, ...]}
+    :ivar scores: {host id: sum of the operator's weighers}
+    """
+
+    name: str
+    spec: object
+    request: dict = dataclasses.field(default_factory=dict)
+    ways: dict = dataclasses.field(default_factory=dict)
+    scores: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Snapshot:
+    """The problem, and what its names stand for in Nova.
+
+    :ivar problem: the problem of DESIGN section 5
+    :ivar hosts: {host id: HostState}; the id is the compute node's name
+    :ivar classes: {class name: MemberClass}
+    :ivar class_of: {member path: class name}
+    :ivar host_manager: with the filters that saw these hosts
+    """
+
+    problem: dict
+    hosts: dict
+    classes: dict
+    class_of: dict
+    host_manager: object
+
+    def class_of_member(self, path):
+        return self.classes[self.class_of[path]]
+
+
+def look(context, group, client, excluded=frozenset()):
+    """Read the cloud as this group may see it.
+
+    :param client: Nova's SchedulerReportClient
+    :param excluded: (class name, host id) pairs that were tried in vain
+    :returns: Snapshot
+    :raises: PlacementUnavailable
+    """
+    return _Look(context, group, client, excluded).snapshot()
+
+
+class _Look:
+    def __init__(self, context, group, client, excluded):
+        self._context = context
+        self._group = group
+        self._client = client
+        self._excluded = excluded
+        self._host_manager = hosts.HostManager()
+        self._hosts = self._host_manager.all_hosts(context)
+        self._ids = {
+            host.uuid: host_id for host_id, host in self._hosts.items()
+        }
+        # {provider uuid: Placement's summary of it}
+        self._summaries = {}
+
+    def snapshot(self):
+        classes, class_of = self._classify()
+        for member_class in classes.values():
+            self._find_ways(member_class)
+            self._filter(member_class)
+            self._weigh(member_class)
+        return Snapshot(
+            problem=self._problem(classes, class_of),
+            hosts=self._hosts,
+            classes=classes,
+            class_of=class_of,
+            host_manager=self._host_manager,
+        )
+
+    def _classify(self):
+        """Return ({name: MemberClass}, {path: name}), members in order."""
+        by_key, class_of = {}, {}
+        for member in self._group.members:
+            key = requests.key(member)
+            if key not in by_key:
+                spec = requests.spec_for(
+                    self._context,
+                    member,
+                    self._group.project_id,
+                    self._group.user_id,
+                )
+                by_key[key] = MemberClass(f'class-{len(by_key)}', spec)
+            class_of[member.path] = by_key[key].name
+        return {each.name: each for each in by_key.values()}, class_of
+
+    def _find_ways(self, member_class):
+        """Ask Placement which hosts have room for one member."""
+        try:
+            resources = requests.placement_request(
+                self._context, member_class.spec, self._host_manager
+            )
+        except nova_exc.NoValidHost as exc:
+            LOG.info('No host for %s: %s', member_class.name, exc)
+            return
+        member_class.request = resources.merged_resources()
+        answer = self._client.get_allocation_candidates(
+            self._context, resources
+        )
+        if answer is None or answer[0] is None:
+            raise exception.PlacementUnavailable(reason=resources)
+        candidates, summaries, _version = answer
+        self._summaries.update(summaries)
+        for candidate in sorted(candidates, key=_order):
+            host_id = self._host_of(candidate)
+            if (member_class.name, host_id) not in self._excluded:
+                member_class.ways.setdefault(host_id, []).append(candidate)
+        member_class.ways.pop(None, None)
+
+    def _host_of(self, candidate):
+        """Return the host that a candidate is on.
+
+        None for a candidate that takes from a sharing provider too: a hold
+        there could not be swapped for one host's server alone.
+        """
+        roots = {
+            self._summaries[provider]['root_provider_uuid']
+            for provider in candidate['allocations']
+        }
+        if len(roots) > 1:
+            LOG.info(
+                'VRT group %(group)s: a candidate is left out because its '
+                'host uses a sharing provider: %(providers)s',
+                {'group': self._group.uuid, 'providers': sorted(roots)},
+            )
+            return None
+        return self._ids.get(roots.pop())
+
+    def _filter(self, member_class):
+        """Keep the hosts that pass the operator's filters."""
+        candidates = []
+        for host_id, ways in member_class.ways.items():
+            host = self._hosts[host_id]
+            host.allocation_candidates = ways
+            candidates.append(host)
+        passed = self._host_manager.get_filtered_hosts(
+            candidates, member_class.spec
+        )
+        # A filter may strike out single ways of a host.
+        member_class.ways = {
+            self._ids[host.uuid]: host.allocation_candidates
+            for host in passed or ()
+            if host.allocation_candidates
+        }
+
+    def _weigh(self, member_class):
+        if not member_class.ways:
+            return
+        weighed = self._host_manager.get_weighed_hosts(
+            [self._hosts[host_id] for host_id in member_class.ways],
+            member_class.spec,
+        )
+        member_class.scores = {
+            self._ids[each.obj.uuid]: each.weight for each in weighed
+        }
+
+    # -- the problem -------------------------------------------------------
+
+    def _problem(self, classes, class_of):
+        free = self._free()
+        return {
+            'version': 1,
+            'levels': vrt.levels(CONF),
+            'hosts': [
+                {
+                    'id': host_id,
+                    'domains': hosts.domains(host),
+                    'free': free[host.uuid],
+                    'foreign': self._is_foreign(host),
+                }
+                for host_id, host in self._hosts.items()
+            ],
+            'classes': {
+                name: self._describe_class(each)
+                for name, each in classes.items()
+            },
+            'topology': topology.compose(
+                self._group,
+                lambda member: {
+                    'class': class_of[member.path],
+                    **{
+                        key: member.description[key]
+                        for key in ('count', 'min_count')
+                        if key in member.description
+                    },
+                },
+            ),
+            'time_limit': CONF.vrt.planning_time_limit,
+            'seed': CONF.vrt.planning_seed,
+        }
+
+    def _describe_class(self, member_class):
+        amounts = {
+            host_id: [self._amounts(way, host_id) for way in ways]
+            for host_id, ways in member_class.ways.items()
+        }
+        return {
+            'request': member_class.request,
+            'hosts': sorted(member_class.ways),
+            'scores': member_class.scores,
+            'alternatives': {
+                host_id: alternatives
+                for host_id, alternatives in amounts.items()
+                if alternatives != [member_class.request]
+            },
+        }
+
+    def _amounts(self, way, host_id):
+        """Return {resource: amount} of an allocation request."""
+        root = self._hosts[host_id].uuid
+        return {
+            _resource(name, provider, root): amount
+            for provider, allocation in way['allocations'].items()
+            for name, amount in allocation['resources'].items()
+        }
+
+    def _free(self):
+        """Return {root provider: {resource: amount}} that Placement told.
+
+        Nothing of a host on which no class has room.
+        """
+        free = collections.defaultdict(dict)
+        for provider, summary in self._summaries.items():
+            root = summary['root_provider_uuid']
+            for name, each in summary['resources'].items():
+                free[root][_resource(name, provider, root)] = max(
+                    0, each['capacity'] - each['used']
+                )
+        return free
+
+    def _is_foreign(self, host):
+        """Tell whether anything runs or is held on the host already.
+
+        Only `exclusive` asks, so only then Placement is asked about hosts
+        that are no candidates.
+        """
+        if not any(
+            policy.type == 'exclusive' for policy in self._all_policies()
+        ):
+            return False
+        response = self._client.get(
+            f'/resource_providers/{host.uuid}/usages', version='1.9'
+        )
+        if response.status_code != 200:
+            raise exception.PlacementUnavailable(reason=response.text)
+        return any(response.json()['usages'].values())
+
+    def _all_policies(self):
+        yield from self._group.policies
+        for relationship in self._group.relationships:
+            yield from relationship.policies
+
+
+def _resource(name, provider, root):
+    """Name a resource: those of a child provider are others."""
+    return name if provider == root else f'{name}@{provider}'
+
+
+def _order(candidate):
+    return jsonutils.dumps(candidate, sort_keys=True)
