@@ -78,7 +78,10 @@ class Cloud:
         return self.state / 'clouds.yaml'
 
     def start(self):
-        """Start everything; on return every compute takes servers."""
+        """Start everything; on return every compute takes servers.
+
+        RuntimeError if one cannot; the reason is in ``cloud.log``.
+        """
         with contextlib.ExitStack() as stack:
             self._start_web(stack)
             stack.callback(self._disconnect)
@@ -130,6 +133,10 @@ class Cloud:
         for host in self.hosts:
             running.start_compute(host)
         services.map_hosts()
+        # Nova itself only logs that a compute could not tell its size.
+        for host in self.hosts:
+            if not self.free(host.name):
+                raise RuntimeError(f'{host.name} has nothing to offer.')
         return running
 
     def _furnish(self):
@@ -179,9 +186,12 @@ class Cloud:
         )
 
     def provider(self, host):
-        """The uuid of a host's resource provider."""
+        """The uuid of a host's resource provider; KeyError if none."""
         found = self._placed(f'/resource_providers?name={host}')
-        return found['resource_providers'][0]['uuid']
+        return {
+            provider['name']: provider['uuid']
+            for provider in found['resource_providers']
+        }[host]
 
     def free(self, host):
         """What is left on a host: resource class -> units."""

@@ -61,13 +61,14 @@ class Identity(lookalike.LookAlike):
         try:
             asked = request.json_body['auth']
             given = asked['identity']['password']['user']
-        except (ValueError, KeyError, TypeError):
+            account = accounts.by_name(given.get('name') or given['id'])
+            project = _project_asked(asked)
+            password = given['password']
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise webob.exc.HTTPBadRequest() from None
-        account = accounts.by_name(given.get('name') or given.get('id'))
-        project = _project_asked(asked)
         if (
             account is None
-            or given.get('password') != accounts.PASSWORD
+            or password != accounts.PASSWORD
             or project not in (None, account.project, account.project_id)
         ):
             raise webob.exc.HTTPUnauthorized()

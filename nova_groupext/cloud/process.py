@@ -21,6 +21,8 @@ import nova.conf
 from nova.scheduler.client import report
 from oslo_log import log
 from placement import policy as placement_policy
+from placement.objects import resource_class
+from placement.objects import trait
 
 CONF = nova.conf.CONF
 
@@ -98,6 +100,8 @@ def _forget():
     policy.reset()
     placement_policy.reset()
     report.PLACEMENTCLIENT = None
+    resource_class._RESOURCE_CLASSES_SYNCED = False
+    trait._TRAITS_SYNCED = False
     # A service that stops closes the factory for good.
     thread_pool_factory.FACTORY = thread_pool_factory.ThreadPoolFactory()
     CONF.reset()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running try-out cloud for the tests of one class."""
+
+import tempfile
+import time
+
+from oslotest import base
+from testtools import content
+
+from nova_groupext.cloud import cloud
+from nova_groupext.cloud import hosts
+from nova_groupext.cloud import image
+from nova_groupext.cloud import parts
+
+PATIENCE_SECONDS = 60
+
+
+class CloudUser(base.BaseTestCase):
+    """Boots servers in ``self.cloud`` and takes them away again.
+
+    A test that fails shows the cloud's log.
+    """
+
+    def setUp(self):
+        super().setUp()
+        self.addOnException(self._show_log)
+
+    def _show_log(self, _failure):
+        log = self.cloud.state / 'cloud.log'
+        self.addDetail(
+            'cloud.log', content.content_from_file(str(log), buffer_now=True)
+        )
+
+    def create(self, flavor='m1.tiny', user='demo', **kwargs):
+        """Ask for a server without waiting; it is removed after the test."""
+        nova = self.cloud.nova(user)
+        server = nova.servers.create(
+            self.id().rsplit('.', 1)[-1],
+            kwargs.pop('image', image.image_id('cirros')),
+            nova.flavors.find(name=flavor),
+            nics='none',
+            **kwargs,
+        )
+        self.addCleanup(self.remove, server)
+        return server
+
+    def boot(self, *args, **kwargs):
+        """Create a server and wait until it is built: ACTIVE or ERROR."""
+        return self.built(self.create(*args, **kwargs))
+
+    def built(self, server):
+        """The server once it is no longer in BUILD."""
+        return self.eventually(
+            server.manager.get, lambda now: now.status != 'BUILD', server
+        )
+
+    def remove(self, server):
+        """Delete a server, as far as it is there, and wait until it is gone.
+
+        The admin does it, who is there in a restarted cloud as well.
+        """
+        if server.id in self.server_ids('admin'):
+            self.cloud.nova('admin').servers.delete(server.id)
+        self.eventually(
+            self.server_ids, lambda left: server.id not in left, 'admin'
+        )
+        # Nova gives the capacity back only after the server is gone.
+        self.eventually(self.allocations, lambda left: left == {}, server.id)
+
+    def allocations(self, consumer):
+        """What Placement has for a consumer: provider -> its part."""
+        answer = self.cloud.placement.get(f'/allocations/{consumer}')
+        return answer.json()['allocations']
+
+    def server_ids(self, user):
+        """The ids of all servers a user sees; the admin sees all projects."""
+        options = {'all_tenants': True} if user == 'admin' else None
+        servers = self.cloud.nova(user).servers.list(search_opts=options)
+        return {server.id for server in servers}
+
+    def eventually(self, read, good, *args):
+        """Read until the answer is good; returns it."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not good(answer := read(*args)):
+            self.assertLess(time.monotonic(), deadline, answer)
+            time.sleep(0.05)
+        return answer
+
+
+class CloudTestCase(CloudUser):
+    """The tests of a class share one cloud, made of ``HOSTS`` and ``PARTS``.
+
+    So they may neither count on it being empty nor leave it full.
+    """
+
+    HOSTS = (
+        hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
+        hosts.Host('cmp-2', 'r2', 'az2', vcpus=8),
+    )
+    PARTS = parts.STOCK
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        state = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.cloud = cls.enterClassContext(
+            cloud.Cloud(state, cls.HOSTS, cls.PARTS)
+        )

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do clouds come and go, and keep their state?"""
+
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+import nova.conf
+from oslotest import base as test
+
+from nova_groupext.cloud import cloud
+from nova_groupext.cloud import hosts
+from nova_groupext.cloud import parts
+from tests.functional.cloud import base
+
+COMMAND = (
+    'import sys; from nova_groupext.cmd import cloud; sys.exit(cloud.main())'
+)
+STOP_SECONDS = 30
+
+
+class TestLife(base.CloudUser):
+    """Two lives of one cloud in one process."""
+
+    def setUp(self):
+        super().setUp()
+        self.steps = []
+        self.state = self.enterContext(tempfile.TemporaryDirectory())
+        self.cloud = cloud.Cloud(
+            self.state,
+            [hosts.Host('cmp-1', vcpus=4)],
+            parts.Parts(prepare=self.prepare),
+        )
+        self.addCleanup(self.cloud.stop)
+
+    def prepare(self, stack):
+        self.steps.append(nova.conf.CONF.api_database.connection)
+        stack.callback(self.steps.append, 'undone')
+
+    def test_restart_keeps_servers(self):
+        self.cloud.start()
+        kept = self.boot()
+        self.cloud.stop()
+        self.cloud.start()
+
+        known = self.cloud.nova('demo').servers.get(kept.id)
+        self.assertEqual('ACTIVE', known.status)
+        self.assertEqual(3, self.cloud.free('cmp-1')['VCPU'])
+        self.assertEqual('ACTIVE', self.boot().status)
+        self.remove(known)
+        self.assertEqual(3, self.cloud.free('cmp-1')['VCPU'])
+
+    def test_parts_are_prepared_and_undone(self):
+        with self.cloud:
+            self.assertEqual(
+                [f'sqlite:///{self.cloud.state}/api.sqlite'], self.steps
+            )
+
+        self.assertEqual('undone', self.steps[-1])
+
+    def test_no_thread_is_left(self):
+        before = set(threading.enumerate())
+
+        with self.cloud:
+            self.assertLess(len(before), threading.active_count())
+
+        self.eventually(
+            threading.enumerate, lambda after: not set(after) - before
+        )
+
+    def test_one_at_a_time(self):
+        second = cloud.Cloud(self.state, [])
+
+        with self.cloud:
+            self.assertRaises(RuntimeError, second.start)
+            self.assertEqual([], self.cloud.nova('demo').servers.list())
+
+
+class TestCommand(test.BaseTestCase):
+    """nova-groupext-cloud, as run from a shell."""
+
+    def test_runs_until_sigterm(self):
+        running = subprocess.Popen(
+            [sys.executable, '-c', COMMAND, '--hosts', '1'],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(running.stdout.close)
+        self.addCleanup(running.kill)
+        said = self.said_until(running.stdout, 'Ctrl-C')
+        path = re.search('OS_CLIENT_CONFIG_FILE=(.*)', said).group(1)
+        clouds = pathlib.Path(path)
+        self.assertIn('vrt-demo', clouds.read_text())
+
+        running.send_signal(signal.SIGTERM)
+
+        self.assertEqual(0, running.wait(STOP_SECONDS))
+        self.assertFalse(clouds.parent.exists())
+
+    def said_until(self, lines, wanted):
+        said = ''
+        for line in lines:
+            said += line
+            if wanted in line:
+                return said
+        raise AssertionError(said)

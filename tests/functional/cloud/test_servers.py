@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are servers booted, seen by their owners, and refused when too large?"""
+
+from novaclient import exceptions
+
+from nova_groupext.cloud import image
+from tests.functional.cloud import base
+
+
+class TestServers(base.CloudTestCase):
+    """Stock Nova on stock hosts."""
+
+    def test_boots_to_active(self):
+        server = self.boot()
+
+        self.assertEqual('ACTIVE', server.status)
+
+    def test_sdk_lists_it(self):
+        server = self.boot()
+
+        names = {each.id for each in self.cloud.sdk('demo').compute.servers()}
+        self.assertIn(server.id, names)
+
+    def test_other_project_does_not_see_it(self):
+        server = self.boot()
+        other = self.cloud.nova('other')
+
+        self.assertNotIn(server.id, self.server_ids('other'))
+        self.assertRaises(exceptions.NotFound, other.servers.get, server.id)
+
+    def test_members_see_no_host(self):
+        server = self.boot()
+
+        self.assertFalse(hasattr(server, 'OS-EXT-SRV-ATTR:host'))
+
+    def test_many_at_once(self):
+        servers = [self.create() for _each in range(10)]
+
+        built = {self.built(server).status for server in servers}
+
+        self.assertEqual({'ACTIVE'}, built)
+
+    def test_zone_is_kept(self):
+        server = self.boot(user='admin', availability_zone='az2')
+
+        host = getattr(server, 'OS-EXT-SRV-ATTR:host')
+        self.assertEqual('cmp-2', host)
+
+    def test_cold_migration(self):
+        server = self.boot(user='admin')
+        source = getattr(server, 'OS-EXT-SRV-ATTR:host')
+
+        server.migrate()
+        moved = self.eventually(
+            server.manager.get,
+            lambda now: now.status in ('VERIFY_RESIZE', 'ERROR'),
+            server,
+        )
+        moved.confirm_resize()
+
+        self.assertEqual('VERIFY_RESIZE', moved.status)
+        self.assertNotEqual(source, getattr(moved, 'OS-EXT-SRV-ATTR:host'))
+        self.eventually(
+            server.manager.get, lambda now: now.status == 'ACTIVE', server
+        )
+
+    def test_image_trait_is_honoured(self):
+        server = self.boot(image=image.image_id('cirros-vmx'))
+
+        self.assertEqual('ERROR', server.status)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do the writers of one SQLite file wait for each other?"""
+
+from concurrent import futures
+import pathlib
+import tempfile
+
+from oslo_db.sqlalchemy import enginefacade
+from oslotest import base
+import sqlalchemy
+
+from nova_groupext.cloud import databases
+
+WRITERS = 8
+ROUNDS = 10
+
+
+@enginefacade.transaction_context_provider
+class Requester:
+    """What oslo.db wants to know a transaction by."""
+
+
+class TestOneWriterEach(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        state = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        databases.create(state)
+        self.facade = enginefacade.transaction_context()
+        self.addCleanup(self.facade.dispose_pool)
+        self.facade.configure(connection=databases.urls(state)['api'])
+        with self.facade.writer.using(Requester()) as session:
+            session.execute(sqlalchemy.text('CREATE TABLE t (n INTEGER)'))
+            session.execute(sqlalchemy.text('INSERT INTO t VALUES (0)'))
+
+    def read(self, session):
+        return session.execute(sqlalchemy.text('SELECT n FROM t')).scalar()
+
+    def count_up(self):
+        for _round in range(ROUNDS):
+            with self.facade.writer.using(Requester()) as session:
+                n = self.read(session) + 1
+                session.execute(
+                    sqlalchemy.text('UPDATE t SET n = :n'), {'n': n}
+                )
+
+    def test_no_count_is_lost_and_no_writer_fails(self):
+        with databases.one_writer_each():
+            with futures.ThreadPoolExecutor(WRITERS) as pool:
+                writers = [
+                    pool.submit(self.count_up) for _each in range(WRITERS)
+                ]
+            for writer in writers:
+                writer.result()
+
+        with self.facade.reader.using(Requester()) as session:
+            self.assertEqual(WRITERS * ROUNDS, self.read(session))
+
+    def test_a_writer_may_write_within_its_own_transaction(self):
+        requester = Requester()
+        with (
+            databases.one_writer_each(),
+            self.facade.writer.using(requester) as outer,
+            self.facade.writer.using(requester) as inner,
+        ):
+            self.assertIs(outer, inner)
+
+    def test_stock_behaviour_comes_back(self):
+        manager = enginefacade._TransactionContextManager
+        stock = manager._transaction_scope
+
+        with databases.one_writer_each():
+            self.assertIsNot(stock, manager._transaction_scope)
+
+        self.assertIs(stock, manager._transaction_scope)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do the look-alikes answer what they promise, and refuse the rest?"""
+
+from oslotest import base
+import webob
+
+from nova_groupext.cloud import accounts
+from nova_groupext.cloud import identity
+from nova_groupext.cloud import image
+from nova_groupext.cloud import network
+from nova_groupext.cloud import tokens
+
+URL = 'http://127.0.0.1:1'
+
+
+def ask(application, path, **kwargs):
+    return webob.Request.blank(path, **kwargs).get_response(application)
+
+
+class TestIdentity(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.identity = identity.Identity(URL)
+
+    def issue(self, name='demo', password=accounts.PASSWORD, project='demo'):
+        user = {'name': name, 'password': password}
+        asked = {
+            'identity': {'methods': ['password'], 'password': {'user': user}},
+            'scope': {'project': {'name': project}},
+        }
+        return ask(
+            self.identity,
+            '/v3/auth/tokens',
+            method='POST',
+            json={'auth': asked},
+        )
+
+    def test_token_is_for_the_users_project(self):
+        answer = self.issue()
+
+        self.assertEqual(201, answer.status_code)
+        account = accounts.by_token(answer.headers['X-Subject-Token'])
+        self.assertEqual('demo', account.name)
+        self.assertEqual(
+            account.project_id, answer.json['token']['project']['id']
+        )
+
+    def test_catalogue_names_every_api(self):
+        catalogue = self.issue().json['token']['catalog']
+
+        types = {service['type'] for service in catalogue}
+        expected = {'identity', 'compute', 'placement', 'image', 'network'}
+        self.assertEqual(expected, types)
+
+    def test_wrong_password(self):
+        self.assertEqual(401, self.issue(password='no').status_code)
+
+    def test_unknown_user(self):
+        self.assertEqual(401, self.issue(name='nobody').status_code)
+
+    def test_project_of_somebody_else(self):
+        self.assertEqual(401, self.issue(project='other').status_code)
+
+    def test_body_that_is_no_request(self):
+        answer = ask(
+            self.identity, '/v3/auth/tokens', method='POST', json={'auth': 1}
+        )
+
+        self.assertEqual(400, answer.status_code)
+
+    def test_validate(self):
+        headers = {
+            'X-Auth-Token': accounts.ADMIN.token,
+            'X-Subject-Token': accounts.by_name('other').token,
+        }
+
+        answer = ask(self.identity, '/v3/auth/tokens', headers=headers)
+
+        self.assertEqual('other', answer.json['token']['user']['name'])
+
+    def test_projects_by_name(self):
+        headers = {'X-Auth-Token': accounts.ADMIN.token}
+
+        answer = ask(self.identity, '/v3/projects?name=other', headers=headers)
+
+        [project] = answer.json['projects']
+        self.assertEqual(accounts.by_name('other').project_id, project['id'])
+
+    def test_projects_are_not_for_strangers(self):
+        answer = ask(self.identity, '/v3/projects')
+
+        self.assertEqual(401, answer.status_code)
+
+
+class TestImages(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.images = image.Images(URL)
+
+    def test_list(self):
+        listed = ask(self.images, '/v2/images').json['images']
+
+        names = [each['name'] for each in listed]
+        self.assertEqual(['cirros', 'cirros-vmx'], names)
+
+    def test_list_ends_after_a_marker(self):
+        marker = image.image_id('cirros-vmx')
+
+        answer = ask(self.images, f'/v2/images?marker={marker}')
+
+        self.assertEqual([], answer.json['images'])
+
+    def test_show(self):
+        shown = ask(self.images, f'/v2/images/{image.image_id("cirros")}')
+
+        self.assertEqual('cirros', shown.json['name'])
+
+    def test_unknown(self):
+        answer = ask(self.images, '/v2/images/cirros')
+
+        self.assertEqual(404, answer.status_code)
+
+
+class TestNetworks(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.networks = network.Networks(URL)
+
+    def test_nothing_with_the_key_that_clients_expect(self):
+        answer = ask(self.networks, '/v2.0/security-groups?fields=id')
+
+        self.assertEqual([], answer.json['security_groups'])
+
+    def test_nothing_can_be_made(self):
+        answer = ask(
+            self.networks, '/v2.0/ports', method='POST', json={'port': {}}
+        )
+
+        self.assertEqual(404, answer.status_code)
+
+
+class TestDoorkeepers(base.BaseTestCase):
+    def seen(self, doorkeeper, path='/servers', **headers):
+        """The headers that reach the application behind the doorkeeper."""
+
+        @webob.dec.wsgify
+        def application(request):
+            return webob.Response(json_body=dict(request.headers))
+
+        return ask(doorkeeper(application), path, headers=headers)
+
+    def test_identity_headers_overrule_what_was_sent(self):
+        demo = accounts.by_name('demo')
+
+        answer = self.seen(
+            tokens.IdentityHeaders,
+            **{'X-Auth-Token': demo.token, 'X-Roles': 'admin'},
+        )
+
+        self.assertEqual('member,reader', answer.json['X-Roles'])
+        self.assertEqual(demo.project_id, answer.json['X-Project-Id'])
+
+    def test_unknown_token(self):
+        for doorkeeper in (tokens.IdentityHeaders, tokens.PlacementToken):
+            answer = self.seen(doorkeeper, **{'X-Auth-Token': 'no'})
+
+            self.assertEqual(401, answer.status_code)
+
+    def test_placement_token(self):
+        admin = accounts.ADMIN
+
+        answer = self.seen(
+            tokens.PlacementToken, **{'X-Auth-Token': admin.token}
+        )
+
+        user, _sep, project = answer.json['X-Auth-Token'].partition(':')
+        self.assertEqual((admin.user_id, admin.project_id), (user, project))
+
+    def test_placement_root_is_open(self):
+        answer = self.seen(tokens.PlacementToken, path='/')
+
+        self.assertEqual(200, answer.status_code)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does one server bring each request to its application?"""
+
+from oslotest import base
+import requests
+import webob
+import webob.dec
+
+from nova_groupext.cloud import web
+
+
+@webob.dec.wsgify
+def echo(request):
+    return f'{request.script_name} {request.path_info}'
+
+
+class TestServer(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.server = web.Server()
+        self.server.mount('echo', echo)
+        self.server.start()
+        self.addCleanup(self.server.stop)
+
+    def get(self, path):
+        return requests.get(self.server.url + path, timeout=10)
+
+    def test_prefix_becomes_the_script_name(self):
+        self.assertEqual('/echo /v1/thing', self.get('/echo/v1/thing').text)
+
+    def test_prefix_alone(self):
+        self.assertEqual('/echo ', self.get('/echo').text)
+
+    def test_unknown_prefix(self):
+        self.assertEqual(404, self.get('/other/v1').status_code)
+
+    def test_mounted_later(self):
+        self.server.mount('late', echo)
+
+        self.assertEqual('/late /', self.get('/late/').text)
