@@ -8,6 +8,8 @@
         +-- GroupNotFound            404
         +-- MemberNotFound           404
         +-- GenerationConflict       409  somebody changed the group
+        +-- TokenUsed                409  a client_token of another group
+        +-- GroupStateConflict       409  the group is in another state
         +-- MemberStateConflict      409  the member is in another state
         +-- GroupBusy                409  another operation owns the group
         +-- DescriptionMismatch      409  the server is not the one described
@@ -41,6 +43,16 @@ class MemberNotFound(VRTException):
 
 class GenerationConflict(VRTException):
     msg_fmt = _('VRT group %(group)s was changed by another request.')
+    code = 409
+
+
+class TokenUsed(VRTException):
+    msg_fmt = _('The client_token %(token)s was used for another VRT group.')
+    code = 409
+
+
+class GroupStateConflict(VRTException):
+    msg_fmt = _('VRT group %(group)s is %(status)s: %(reason)s')
     code = 409
 
 

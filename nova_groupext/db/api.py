@@ -52,6 +52,22 @@ def count(context, model, *conditions):
         return session.scalar(query)
 
 
+def tally(context, model, alike, *conditions):
+    """Count the rows that meet the conditions, by the columns ``alike``.
+
+    :returns: [(one of the rows that are alike, how many there are)]
+    """
+    kinds = (
+        sa.select(sa.func.min(model.id).label('id'), sa.func.count())
+        .where(*conditions)
+        .group_by(*alike)
+        .subquery()
+    )
+    query = sa.select(model, kinds.c.count).join(kinds, model.id == kinds.c.id)
+    with engine.reader(context) as session:
+        return [tuple(row) for row in session.execute(query)]
+
+
 def compare_and_set(context, model, *conditions, **values):
     """Update the rows that still meet the conditions.
 

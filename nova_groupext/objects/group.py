@@ -148,10 +148,12 @@ class VRTGroup(base.VRTObject):
         status=None,
         marker=None,
         limit=None,
+        with_parts=True,
     ):
         """Return groups that were not deleted, oldest first.
 
         :param marker: uuid of the last group of the page before
+        :param with_parts: whether their topologies are wanted
         :raises: GroupNotFound for a marker that is none
         """
         conditions = [models.Group.status != states.Group.RELEASING]
@@ -164,7 +166,10 @@ class VRTGroup(base.VRTObject):
                 conditions.append(column == value)
         if marker is not None:
             conditions.append(models.Group.id > cls.get(context, marker).id)
-        return cls._find(context, *conditions, limit=limit)
+        if with_parts:
+            return cls._find(context, *conditions, limit=limit)
+        rows = db.find(context, models.Group, *conditions, limit=limit)
+        return [cls.from_row(context, row) for row in rows]
 
     @classmethod
     def list_expired(cls, context, now):
@@ -288,6 +293,23 @@ class VRTGroup(base.VRTObject):
             ),
             generation=group.generation + 1,
         )
+
+    def give_up(self, context, members=None):
+        """Mark members as released: from now on a late create is refused.
+
+        :param members: VRTMembers of the group that are no servers; by
+            default all that are none and do not become one at this moment
+        :raises: MemberStateConflict when a named member becomes a server at
+            this moment
+        """
+        for member in members or self.members:
+            if member.status in states.GIVES_UP:
+                try:
+                    member.change(context, states.Member.RELEASED)
+                except exception.MemberStateConflict:
+                    if members:
+                        raise
+        self.settle(context, self.id)
 
     def destroy(self, context):
         """Forget the group; its holds must be gone from the ledger."""

@@ -55,6 +55,25 @@ class VRTMember(base.VRTObject):
         )
         return cls.from_row(context, row)
 
+    @classmethod
+    def tally_held(cls, context, project_id):
+        """Return [(member, how many like it)] of what a project holds.
+
+        Members of one stem are alike. One whose server is being created
+        counts too: its capacity is still the hold's.
+        """
+        tallies = db.tally(
+            context,
+            models.Member,
+            (models.Member.group_id, models.Member.stem),
+            models.Member.status.in_(
+                (states.Member.HELD, states.Member.REDEEMING)
+            ),
+            models.Member.group_id == models.Group.id,
+            models.Group.project_id == project_id,
+        )
+        return [(cls.from_row(context, row), many) for row, many in tallies]
+
     def change(self, context, status, **values):
         """Move to a status, if nobody else has moved the member meanwhile.
 

@@ -4,6 +4,7 @@
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
+import sqlalchemy as sa
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
@@ -44,6 +45,17 @@ class VRTPlan(base.VRTObject):
             order=(models.Plan.id.desc(),),
         )
         return cls.from_row(context, row) if row else None
+
+    @classmethod
+    def newest_of(cls, context, group_ids):
+        """Return {group id: its valid plan} of those that have one."""
+        newest = (
+            sa.select(sa.func.max(models.Plan.id))
+            .where(models.Plan.group_id.in_(group_ids))
+            .group_by(models.Plan.group_id)
+        )
+        rows = db.find(context, models.Plan, models.Plan.id.in_(newest))
+        return {row.group_id: cls.from_row(context, row) for row in rows}
 
     def hosts(self):
         """Return {member path: host id}, as the planner speaks of hosts."""

@@ -71,6 +71,11 @@ MEMBER_CHANGES = {
 }
 
 
+# Members that may be given up: no server stands behind them. One whose create
+# is under way is never released.
+GIVES_UP = (Member.TENTATIVE, Member.HELD, Member.FAILED)
+
+
 def sources(changes, target):
     """Return the states from which one change leads to the target."""
     return [state for state, targets in changes.items() if target in targets]
