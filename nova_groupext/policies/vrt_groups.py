@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what with VRT groups."""
+
+from nova.policies import base
+from oslo_policy import policy
+
+ROOT = 'os_compute_api:os-vrt-groups:%s'
+
+CAPABILITIES = ROOT % 'capabilities'
+INDEX = ROOT % 'index'
+DETAIL = ROOT % 'detail'
+ALL_PROJECTS = ROOT % 'index:all_projects'
+SHOW = ROOT % 'show'
+SHOW_PLACEMENT = ROOT % 'show:placement'
+CREATE = ROOT % 'create'
+WHAT_IF = ROOT % 'create:what_if'
+EXCLUSIVE = ROOT % 'create:exclusive'
+DELETE = ROOT % 'delete'
+HOLD = ROOT % 'hold'
+RELEASE = ROOT % 'release'
+
+COLLECTION = '/os-vrt-groups'
+GROUP = '/os-vrt-groups/{group_id}'
+ACTION = '/os-vrt-groups/{group_id}/action'
+
+
+def _rule(name, check, description, *operations):
+    return policy.DocumentedRuleDefault(
+        name=name,
+        check_str=check,
+        description=description,
+        operations=[
+            {'method': method, 'path': path} for method, path in operations
+        ],
+        scope_types=['project'],
+    )
+
+
+RULES = [
+    _rule(
+        CAPABILITIES,
+        base.PROJECT_READER_OR_ADMIN,
+        'Show the policy types, scopes and limits of VRT groups',
+        ('GET', f'{COLLECTION}/capabilities'),
+    ),
+    _rule(
+        INDEX,
+        base.PROJECT_READER_OR_ADMIN,
+        'List the VRT groups of a project',
+        ('GET', COLLECTION),
+    ),
+    _rule(
+        DETAIL,
+        base.PROJECT_READER_OR_ADMIN,
+        'List the VRT groups of a project with their details',
+        ('GET', f'{COLLECTION}/detail'),
+    ),
+    _rule(
+        ALL_PROJECTS,
+        base.ADMIN,
+        'List the VRT groups of all projects',
+        ('GET', COLLECTION),
+        ('GET', f'{COLLECTION}/detail'),
+    ),
+    _rule(
+        SHOW,
+        base.PROJECT_READER_OR_ADMIN,
+        'Show a VRT group',
+        ('GET', GROUP),
+    ),
+    _rule(
+        SHOW_PLACEMENT,
+        base.ADMIN,
+        'See the hosts of members, and the cost and statistics of a plan',
+        ('GET', f'{COLLECTION}/detail'),
+        ('GET', GROUP),
+    ),
+    _rule(
+        CREATE,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Describe a VRT group, to have it planned and held',
+        ('POST', COLLECTION),
+    ),
+    _rule(
+        WHAT_IF,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Have a VRT group planned without holding it',
+        ('POST', COLLECTION),
+    ),
+    _rule(
+        EXCLUSIVE,
+        base.ADMIN,
+        'Use the policy type exclusive, which keeps others out of whole '
+        'hosts, racks or zones',
+        ('POST', COLLECTION),
+    ),
+    _rule(
+        DELETE,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Release what is held of a VRT group and forget it',
+        ('DELETE', GROUP),
+    ),
+    _rule(
+        HOLD,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Plan a VRT group again if need be, and hold it',
+        ('POST', f'{ACTION} (hold)'),
+    ),
+    _rule(
+        RELEASE,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Give up members of a VRT group that are no servers yet',
+        ('POST', f'{ACTION} (release)'),
+    ),
+]
+
+
+def list_rules():
+    return RULES
