@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Step 1, describe: from a topology as it was sent to a VRTGroup."""
+
+from nova_groupext.api.schemas import vrt_groups as schemas
+from nova_groupext.conf import CONF
+from nova_groupext.conf import vrt
+from nova_groupext.objects import states
+from nova_groupext.objects import topology as rows
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.policy import VRTPolicy
+from nova_groupext.objects.policy import VRTRelationship
+from nova_groupext.planner import invalid
+from nova_groupext.planner import topology
+
+GROUP = '$.vrt_group'
+TOPOLOGY = f'{GROUP}.topology'
+# What a column of the tables takes.
+PATH_LENGTH = 512
+
+
+def read(body):
+    """Check the body of a POST.
+
+    :returns: (what stands under ``vrt_group``, its Topology)
+    :raises: InvalidInput
+    """
+    invalid.check(body, schemas.CREATE, '$')
+    wanted = body['vrt_group']
+    _check_name(wanted['name'], f'{GROUP}.name')
+    if wanted.get('expires_in', 0) > CONF.vrt.max_expires_in:
+        raise invalid.InvalidInput(
+            f'{GROUP}.expires_in',
+            f'must be at most {CONF.vrt.max_expires_in}',
+        )
+    parsed = topology.parse(
+        wanted['topology'],
+        levels=vrt.levels(CONF),
+        member_schema=schemas.MEMBER,
+        limits=limits(),
+        path=TOPOLOGY,
+    )
+    if not parsed.members:
+        raise invalid.InvalidInput(TOPOLOGY, 'describes no member')
+    for stem in parsed.stems:
+        _check_name(stem.name, stem.where)
+    for path, where, _node in _nodes(wanted['topology']):
+        _check_node(path, where)
+    return wanted, parsed
+
+
+def limits():
+    """Return the Limits of a topology, as the operator wants them."""
+    return topology.Limits(
+        depth=CONF.vrt.max_depth + 1,
+        width=CONF.vrt.max_width,
+        members=CONF.vrt.max_members,
+        path_length=PATH_LENGTH,
+    )
+
+
+def group(context, wanted, parsed):
+    """Return the VRTGroup that was described, not stored yet.
+
+    Its members have no ``request``: that is what resolving adds.
+    """
+    nodes = [(path, node) for path, _where, node in _nodes(wanted['topology'])]
+    return VRTGroup(
+        context,
+        project_id=context.project_id,
+        user_id=context.user_id,
+        name=wanted['name'],
+        description=wanted.get('description'),
+        fault=None,
+        hold=wanted.get('hold', True),
+        client_token=wanted.get('client_token'),
+        expires_in=int(wanted.get('expires_in', CONF.vrt.default_expires_in)),
+        expires_at=None,
+        subgroups=[path for path, _node in nodes if path],
+        members=_members(nodes, parsed),
+        policies=[each for path, node in nodes for each in _rules(path, node)],
+        relationships=[
+            _relationship(path, each)
+            for path, node in nodes
+            for each in node.get('relationships', [])
+        ],
+    )
+
+
+def says_the_same(one, other):
+    """Tell whether two groups were described alike."""
+    return _said(one) == _said(other)
+
+
+def as_given(group):
+    """Return the topology of a group as it was described."""
+    return rows.compose(group, lambda member: member.description)
+
+
+def _said(group):
+    scalars = (group.name, group.description, group.hold, group.expires_in)
+    return (*scalars, as_given(group))
+
+
+def _nodes(node, path='', where=TOPOLOGY):
+    """Yield (path, JSON path, description) of the group and its subgroups."""
+    yield path, where, node
+    below = invalid.child(where, 'groups')
+    for name, each in node.get('groups', {}).items():
+        yield from _nodes(
+            each, topology.join(path, name), invalid.child(below, name)
+        )
+
+
+def _check_node(path, where):
+    if path:
+        _check_name(path.rpartition('/')[2], where)
+    if len(path) > PATH_LENGTH:
+        raise invalid.InvalidInput(
+            where, f'has a path name of more than {PATH_LENGTH} characters'
+        )
+
+
+def _check_name(name, where):
+    """Refuse names that a person or a database may take for others."""
+    if name != name.strip() or not name.isprintable():
+        raise invalid.InvalidInput(
+            where,
+            'needs a name of printable characters without blanks at its ends',
+        )
+
+
+def _members(nodes, parsed):
+    stems = {stem.path: stem for stem in parsed.stems}
+    return [
+        VRTMember(
+            path=member.path,
+            stem=member.stem,
+            status=states.Member.TENTATIVE,
+            fault=None,
+            server_uuid=None,
+            description=description,
+        )
+        for path, node in nodes
+        for name, description in node.get('members', {}).items()
+        for member in stems[topology.join(path, name)].members
+    ]
+
+
+def _rules(path, described):
+    return [
+        VRTPolicy(at=path, type=each['type'], definition=each)
+        for each in described.get('policies', [])
+    ]
+
+
+def _relationship(path, described):
+    definition = {k: v for k, v in described.items() if k != 'policies'}
+    return VRTRelationship(
+        at=path, definition=definition, policies=_rules(path, described)
+    )

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A look at the hints of a new server before Nova takes it in.
+
+What is wrong is said at once and with a reason; otherwise the client would
+have to find it in the fault of a server in state ERROR. The scheduler looks
+again, and its look decides.
+
+The paste filter stands after ``keystonecontext``::
+
+    [filter:vrt_hints]
+    paste.filter_factory = nova_groupext.api.hints:HintsFilter.factory
+"""
+
+import contextlib
+
+from nova import exception as nova_exc
+from nova.api import wsgi as base_wsgi
+from nova.api.openstack import common
+from nova.api.openstack import wsgi
+from oslo_serialization import jsonutils
+import webob.dec
+import webob.exc
+
+from nova_groupext import exception
+from nova_groupext import pointer
+from nova_groupext.api import resource
+from nova_groupext.conf import CONF
+from nova_groupext.db import engine
+from nova_groupext.objects import states
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.planner import invalid
+
+CREATES = ('servers', 'os-volumes_boot')
+HINTS = ('os:scheduler_hints', 'OS-SCH-HNT:scheduler_hints')
+OURS = (pointer.GROUP_HINT, pointer.MEMBER_HINT)
+# Nova's own hints would have a say in where the server goes.
+OTHERS = (
+    'build_near_host_ip',
+    'cidr',
+    'different_cell',
+    'different_host',
+    'group',
+    'query',
+    'same_host',
+    'target_cell',
+)
+FORCED = ('host', 'hypervisor_hostname')
+IN_USE = (states.Member.REDEEMING, states.Member.ACTIVE)
+
+
+class HintsFilter(base_wsgi.Middleware):
+    """Refuses servers whose hints cannot be right.
+
+    A server without our hints is let through unread.
+    """
+
+    def __init__(self, application):
+        super().__init__(application)
+        engine.configure()
+
+    @webob.dec.wsgify(RequestClass=wsgi.Request)
+    def __call__(self, req):
+        if not _mentions_us(req):
+            return self.application
+        with contextlib.suppress(
+            nova_exc.InvalidAPIVersionString, nova_exc.InvalidGlobalAPIVersion
+        ):
+            req.set_api_version_request()
+        try:
+            _check_request(req)
+        except webob.exc.HTTPException as exc:
+            return wsgi.Fault(exc)
+        return self.application
+
+
+def _mentions_us(req):
+    """Tell whether this is a create that may carry our hints."""
+    *project, last = req.path_info.strip('/').split('/')
+    return (
+        req.method == 'POST'
+        and last in CREATES
+        and len(project) <= 1
+        and any(name.encode() in req.body for name in OURS)
+    )
+
+
+@resource.translated
+def _check_request(req):
+    body = _read(req.body)
+    if not isinstance(body, dict) or not isinstance(body.get('server'), dict):
+        return  # Nova's schema has the better answer.
+    # Of two, Nova reads the first.
+    key = next((each for each in HINTS if each in body), None)
+    hints = body.get(key)
+    if isinstance(hints, dict) and any(name in hints for name in OURS):
+        _check_hints(hints, invalid.child('$', key))
+        _check_server(body['server'])
+        _check_member(
+            req.environ['nova.context'],
+            hints[pointer.GROUP_HINT],
+            hints[pointer.MEMBER_HINT],
+            body['server'],
+        )
+
+
+def _read(body):
+    try:
+        return jsonutils.loads(body)
+    except ValueError:
+        return None
+    except RecursionError as exc:
+        raise invalid.InvalidInput('$', 'is nested too deeply') from exc
+
+
+def _check_hints(hints, where):
+    for name in OURS:
+        if name not in hints:
+            raise invalid.InvalidInput(
+                where, f'needs {OURS[0]} and {OURS[1]} together'
+            )
+        value = hints[name]
+        if not (isinstance(value, str) and value and value.isprintable()):
+            raise invalid.InvalidInput(
+                invalid.child(where, name), 'must be a text'
+            )
+    for name in OTHERS:
+        if name in hints:
+            raise invalid.InvalidInput(
+                invalid.child(where, name),
+                'cannot be given for a member of a VRT group, whose host is '
+                'planned',
+            )
+
+
+def _check_server(server):
+    for name in ('min_count', 'max_count'):
+        if str(server.get(name, 1)) != '1':
+            raise invalid.InvalidInput(
+                f'$.server.{name}', 'must be 1: one member is one server'
+            )
+    zone = server.get('availability_zone')
+    forced = ['availability_zone'] if ':' in str(zone) else []
+    for name in forced or [each for each in FORCED if each in server]:
+        raise invalid.InvalidInput(
+            f'$.server.{name}',
+            'cannot force a host for a member of a VRT group, whose host is '
+            'planned',
+        )
+
+
+def _check_member(context, group, path, server):
+    """Look the member up: the one query that a hinted server costs here.
+
+    :raises: MemberNotFound, MemberStateConflict, DescriptionMismatch
+    """
+    member = VRTMember.get_by_path(
+        context, group, path, project_id=context.project_id
+    )
+    if member.status in IN_USE:
+        raise exception.MemberStateConflict(
+            member=path, status=member.status, reason='it is a server already'
+        )
+    if member.status != states.Member.HELD:
+        raise exception.MemberStateConflict(
+            member=path, status=member.status, reason='it is not held'
+        )
+    differences = _differences(server, member.request)
+    if differences:
+        raise exception.DescriptionMismatch(
+            member=path, reason='; '.join(differences)
+        )
+
+
+def _differences(server, request):
+    """Return what of a server is not as described, as phrases."""
+    asked = _asked(server)
+    described = {
+        'flavor': request['flavor_id'],
+        'availability zone': request['availability_zone'],
+        'boot source': 'a volume' if request['is_bfv'] else 'an image',
+    }
+    if asked['boot source'] == described['boot source'] == 'an image':
+        asked['image'] = common.get_id_from_href(server['imageRef'])
+        described['image'] = request['image_id']
+    return [
+        f'its {name} is {asked[name] or "not given"} instead of '
+        f'{described[name] or "none"}'
+        for name in described
+        if asked[name] != described[name]
+    ]
+
+
+def _asked(server):
+    zone = server.get('availability_zone') or CONF.default_schedule_zone
+    return {
+        'flavor': common.get_id_from_href(server.get('flavorRef')),
+        'availability zone': zone,
+        'boot source': (
+            'a volume' if _boots_from_volume(server) else 'an image'
+        ),
+    }
+
+
+def _boots_from_volume(server):
+    """Tell where the root disk will be, as Nova's API would."""
+    devices = server.get('block_device_mapping_v2')
+    for device in devices if isinstance(devices, list) else []:
+        if isinstance(device, dict) and str(device.get('boot_index')) == '0':
+            return (device.get('source_type'), 'local') != (
+                'image',
+                device.get('destination_type', 'local'),
+            )
+    return not server.get('imageRef')

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the names in a member's description to what Nova knows under them."""
+
+import functools
+import re
+
+from nova import availability_zones
+from nova import exception as nova_exc
+from nova import objects
+from nova.compute import api as compute_api
+from nova.image import glance
+from nova.virt import hardware
+from oslo_serialization import jsonutils
+from oslo_utils import uuidutils
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.planner import invalid
+
+# Extra specs of flavors whose servers cannot be members yet, and why.
+UNSUPPORTED = (
+    (re.compile(r'pci_passthrough:alias$'), 'asks for PCI devices'),
+    (re.compile(r'accel:device_profile$'), 'asks for a device profile'),
+    (
+        re.compile(r'(resources|trait|member_of|in_tree)[^:]+:'),
+        'asks for numbered groups of resources',
+    ),
+)
+
+
+def requests(context, parsed):
+    """Look up what the members of a Topology ask for, each name once.
+
+    :returns: {stem: {"flavor": Flavor, "image": ImageMeta or None (both as
+        primitives), "image_id": uuid or None, "flavor_id": flavorid,
+        "availability_zone": name or None, "is_bfv": boots from a volume}}
+    :raises: InvalidInput for what the tenant cannot see or Nova would refuse,
+        Unsupported for what cannot be a member in this version
+    """
+    resolver = _Resolver(context)
+    return {stem.path: resolver.request(stem) for stem in parsed.stems}
+
+
+class _Resolver:
+    def __init__(self, context):
+        self._context = context
+        self._requests = {}
+
+    def request(self, stem):
+        description = jsonutils.dumps(stem.spec, sort_keys=True)
+        if description not in self._requests:
+            self._requests[description] = self._resolve(stem.spec, stem.where)
+        return self._requests[description]
+
+    def _resolve(self, spec, where):
+        flavor = self._flavor(spec['flavor'], invalid.child(where, 'flavor'))
+        image_id = _image_id(spec, where)
+        image, image_meta = self._image(image_id, f'{where}.image')
+        _check(self._context, flavor, image, image_meta, where)
+        return {
+            'flavor': flavor.obj_to_primitive(),
+            'flavor_id': flavor.flavorid,
+            'image': image_id and image_meta.obj_to_primitive(),
+            'image_id': image_id,
+            'availability_zone': self._zone(spec, where),
+            'is_bfv': image_id is None,
+        }
+
+    def _flavor(self, name, where):
+        for look_up in (
+            objects.Flavor.get_by_flavor_id,
+            objects.Flavor.get_by_name,
+        ):
+            try:
+                return look_up(self._context, name)
+            except nova_exc.NotFound:
+                continue
+        raise _unknown('flavor', name, where)
+
+    def _image(self, image_id, where):
+        """Return Nova's two forms of an image: a dict and an ImageMeta."""
+        try:
+            image = (
+                glance.API().get(self._context, image_id, show_deleted=False)
+                if image_id
+                else {}
+            )
+            image_meta = objects.ImageMeta.from_dict(image)
+        except (
+            nova_exc.ImageNotFound,
+            nova_exc.ImageNotAuthorized,
+            nova_exc.ImageBadRequest,
+        ) as exc:
+            raise _unknown('image', image_id, where) from exc
+        except ValueError as exc:
+            raise invalid.InvalidInput(where, str(exc)) from exc
+        if image and image['status'] != 'active':
+            raise invalid.InvalidInput(
+                where, f'image {invalid.quote(image_id)} is not active'
+            )
+        return image, image_meta
+
+    def _zone(self, spec, where):
+        where = invalid.child(where, 'availability_zone')
+        name = spec.get('availability_zone') or CONF.default_schedule_zone
+        if name is not None and ':' in name:
+            raise invalid.InvalidInput(
+                where, 'must name a zone; a host cannot be chosen'
+            )
+        if name is not None and name not in self._zones:
+            raise _unknown('availability zone', name, where)
+        return name
+
+    @functools.cached_property
+    def _zones(self):
+        return availability_zones.get_availability_zones(
+            self._context.elevated(),
+            compute_api.HostAPI(),
+            get_only_available=True,
+        )
+
+
+def _image_id(spec, where):
+    """Return the image that a member boots from, None for a volume."""
+    from_volume = spec.get('boot_from_volume', False)
+    if from_volume == ('image' in spec):
+        raise invalid.InvalidInput(
+            where, 'needs either an image or "boot_from_volume": true'
+        )
+    # Nova takes URLs of images as well, and would call them.
+    if not from_volume and not uuidutils.is_uuid_like(spec['image']):
+        raise _unknown('image', spec['image'], f'{where}.image')
+    return spec.get('image')
+
+
+def _check(context, flavor, image, image_meta, where):
+    """Refuse what Nova would refuse, and what cannot be a member yet."""
+    try:
+        compute_api.API._validate_flavor_image_nostatus(
+            context, image, flavor, root_bdm=None
+        )
+        numa = hardware.numa_get_constraints(flavor, image_meta)
+    except nova_exc.NovaException as exc:
+        raise invalid.InvalidInput(where, exc.format_message()) from exc
+    if numa is not None:
+        raise exception.Unsupported(
+            path=where,
+            reason='asks for NUMA nodes, huge pages or pinned CPUs, '
+            'which members of groups cannot have yet',
+        )
+    for key in flavor.extra_specs:
+        for pattern, reason in UNSUPPORTED:
+            if pattern.match(key):
+                raise exception.Unsupported(
+                    path=invalid.child(where, 'flavor'),
+                    reason=f'{reason} ({key}), which members of groups '
+                    'cannot have yet',
+                )
+
+
+def _unknown(kind, name, where):
+    return invalid.InvalidInput(
+        where, f'{kind} {invalid.quote(name)} could not be found'
+    )

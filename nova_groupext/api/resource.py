@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's WSGI resource, for clients that send anything at all.
+
+What Nova's own answers with a 500 (a body that is nested without end, that
+is not UTF-8, or that says what UTF-8 cannot) is a 400 here, and so is every
+error of ours that has a code.
+"""
+
+import functools
+
+from glanceclient import exc as glance_exc
+from keystoneauth1 import exceptions as ks_exc
+from nova import exception as nova_exc
+from nova.api.openstack import wsgi
+from nova.i18n import _
+from oslo_db import exception as db_exc
+from oslo_log import log as logging
+from oslo_serialization import jsonutils
+import webob.exc
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.planner import invalid
+
+LOG = logging.getLogger(__name__)
+
+# What a request needs and may not reach, and how to call it.
+NEIGHBOURS = {
+    db_exc.DBError: _('The database of VRT groups is not available.'),
+    nova_exc.GlanceConnectionFailed: _('The image service is not available.'),
+    glance_exc.ClientException: _('The image service is not available.'),
+    ks_exc.ClientException: _('A service that Nova asks is not available.'),
+}
+
+
+class Resource(wsgi.Resource):
+    """A resource that refuses what it cannot read."""
+
+    def get_body(self, request):
+        content_type, body = super().get_body(request)
+        if len(body) > CONF.vrt.max_body_size:
+            raise _unreadable(
+                f'is more than {CONF.vrt.max_body_size} bytes long'
+            )
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            raise _unreadable('is not UTF-8') from None
+        return content_type, body
+
+    def deserialize(self, body):
+        try:
+            contents = super().deserialize(body)
+            # Half a character is fine for JSON, but not for a database.
+            jsonutils.dumps(contents, ensure_ascii=False).encode()
+        except nova_exc.MalformedRequestBody as exc:
+            raise _unreadable('is not JSON') from exc
+        except RecursionError as exc:
+            raise _unreadable('is nested too deeply') from exc
+        except UnicodeEncodeError as exc:
+            raise _unreadable('has half a character in it') from exc
+        return contents
+
+
+def _unreadable(reason):
+    return bad_request(invalid.InvalidInput('$', reason))
+
+
+def bad_request(error):
+    """Return Nova's 400 for an InvalidInput."""
+    return wsgi.Fault(webob.exc.HTTPBadRequest(explanation=str(error)))
+
+
+def translated(handler):
+    """Turn what a handler raises into Nova's faults."""
+
+    @functools.wraps(handler)
+    def wrapper(*args, **kwargs):
+        try:
+            return handler(*args, **kwargs)
+        except invalid.InvalidInput as exc:
+            raise bad_request(exc) from exc
+        except exception.VRTException as exc:
+            raise webob.exc.status_map[exc.code](
+                explanation=exc.format_message()
+            ) from exc
+        except tuple(NEIGHBOURS) as exc:
+            raise unavailable(exc) from exc
+
+    return wrapper
+
+
+def unavailable(error):
+    """Return the 503 that says which neighbour did not answer."""
+    LOG.exception('A request about VRT groups could not be served.')
+    kind = next(kind for kind in NEIGHBOURS if isinstance(error, kind))
+    return webob.exc.HTTPServiceUnavailable(explanation=NEIGHBOURS[kind])
+
+
+def query(req, schema):
+    """Return the request's query as {name: value}.
+
+    :raises: InvalidInput, for unknown parameters too
+    """
+    try:
+        given = req.GET.dict_of_lists()
+    except UnicodeDecodeError as exc:
+        raise invalid.InvalidInput('query', 'is not UTF-8') from exc
+    for name, values in given.items():
+        if len(values) > 1:
+            raise invalid.InvalidInput(
+                invalid.child('query', name), 'is given more than once'
+            )
+    single = {name: values[0] for name, values in given.items()}
+    invalid.check(single, schema, 'query')
+    return single

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this cloud can do with groups."""
+
+import dataclasses
+
+from nova_groupext.conf import CONF
+from nova_groupext.conf import vrt
+from nova_groupext.planner import schemas
+from nova_groupext.planner import topology
+
+#: Counts up with what clients can rely on.
+VERSION = '1.0'
+
+LIMITS = (
+    'max_members',
+    'max_depth',
+    'max_width',
+    'max_body_size',
+    'max_groups_per_project',
+    'default_expires_in',
+    'max_expires_in',
+)
+
+
+def show():
+    """Return the answer to ``GET /os-vrt-groups/capabilities``."""
+    return {
+        'capabilities': {
+            'version': VERSION,
+            'scopes': vrt.levels(CONF),
+            'policies': {
+                name: _parameters(schema)
+                for name, schema in schemas.GROUP_POLICIES.items()
+            },
+            'limits': {name: CONF.vrt[name] for name in LIMITS},
+        }
+    }
+
+
+def _parameters(schema):
+    """Return {parameter: its JSON schema, with its default if it has one}."""
+    defaults = {
+        field.name: field.default
+        for field in dataclasses.fields(topology.Policy)
+    }
+    return {
+        name: {
+            **shape,
+            **(
+                {'required': True}
+                if name in schema['required']
+                else {'default': defaults[name]}
+            ),
+        }
+        for name, shape in schema['properties'].items()
+        if name != 'type'
+    }

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups as their owners see them, and as admins do.
+
+What a tenant is shown is listed here by name, so that something new in a plan
+stays hidden until somebody thinks about it.
+"""
+
+import hashlib
+
+from nova import utils
+from nova.api.openstack import common
+
+from nova_groupext.api import describe
+from nova_groupext.objects import states
+from nova_groupext.objects.plan import VRTPlan
+
+COLLECTION = 'os-vrt-groups'
+
+# Members that have, or are planned to have, a place.
+PLACED = (
+    states.Member.TENTATIVE,
+    states.Member.HELD,
+    states.Member.REDEEMING,
+    states.Member.ACTIVE,
+)
+CONFLICT = ('kind', 'at', 'policy', 'members', 'code')
+RELAXATION = ('change', 'text')
+VIOLATION = ('at', 'policy')
+
+
+def domain_id(project_id, level, name):
+    """Return what a tenant sees instead of a domain's name.
+
+    The same domain has the same id in all groups of a project and another
+    one in every other project. It is the SHA-224, in hexadecimal, of the
+    project id, the level and the name, written one after the other with
+    nothing between them. Zones are public and keep their name.
+    """
+    if level == 'zone':
+        return name
+    text = f'{project_id}{level}{name}'
+    return hashlib.sha224(text.encode()).hexdigest()
+
+
+class GroupView(common.ViewBuilder):
+    """Builds answers; links are made as Nova makes its own."""
+
+    def summary(self, req, group):
+        return {
+            'id': group.uuid,
+            'name': group.name,
+            'status': group.status,
+            'generation': group.generation,
+            'project_id': group.project_id,
+            'links': self._get_links(req, group.uuid, COLLECTION),
+        }
+
+    def detail(self, req, group, plan, sees_hosts):
+        """Return all of a group.
+
+        :param plan: the VRTPlan, or None
+        :param sees_hosts: whether to show what only admins see
+        """
+        shown = {
+            **self.summary(req, group),
+            'description': group.description,
+            'user_id': group.user_id,
+            'created_at': _time(group.created_at),
+            'updated_at': _time(group.updated_at),
+            'expires_at': _time(group.expires_at),
+            'topology': describe.as_given(group),
+            'members': [
+                _member(group, each, plan, sees_hosts)
+                for each in group.members
+            ],
+            'fault': group.fault,
+            'refusal': _refusal(group, plan, sees_hosts),
+            'violations': _violations(plan, sees_hosts),
+            # Filled by following: where servers have been moved against the
+            # group's policies.
+            'drift': [],
+        }
+        if sees_hosts:
+            answer = plan.answer if plan else {}
+            shown['cost'] = answer.get('cost')
+            shown['stats'] = answer.get('stats')
+        return shown
+
+    def page(self, req, shown, collection=COLLECTION):
+        """Return a list of groups with the link to the next page, if any."""
+        links = self._get_collection_links(req, shown, collection, 'id')
+        page = {'vrt_groups': shown}
+        if links:
+            page['vrt_groups_links'] = links
+        return page
+
+
+def _time(value):
+    return utils.isotime(value) if value else None
+
+
+def _member(group, member, plan, sees_hosts):
+    seat = {}
+    if plan and member.status in PLACED:
+        seat = plan.placement.get(member.path, {})
+    shown = {
+        'path': member.path,
+        'status': member.status,
+        'server_id': member.server_uuid,
+        'domains': {
+            level: domain_id(group.project_id, level, name)
+            for level, name in seat.get('domains', {}).items()
+        },
+        'fault': member.fault,
+    }
+    if sees_hosts:
+        shown['host'] = seat.get('host')
+    return shown
+
+
+def _refusal(group, plan, sees_hosts):
+    """Return why the group is REFUSED, None for all others."""
+    if group.status != states.Group.REFUSED or plan.status != VRTPlan.REFUSED:
+        return None
+    return {
+        'conflict': _only(CONFLICT, plan.answer['conflict'], sees_hosts),
+        'minimal': plan.answer['minimal'],
+        'relaxations': _only(
+            RELAXATION, plan.answer['relaxations'], sees_hosts
+        ),
+    }
+
+
+def _violations(plan, sees_hosts):
+    violations = plan.answer['violations'] if plan else []
+    return _only(VIOLATION, violations, sees_hosts)
+
+
+def _only(names, items, sees_all):
+    if sees_all:
+        return items
+    return [
+        {name: item[name] for name in names if name in item} for item in items
+    ]
