@@ -302,12 +302,12 @@ class VRTGroup(base.VRTObject):
         :raises: MemberStateConflict when a named member becomes a server at
             this moment
         """
-        for member in members or self.members:
+        for member in self.members if members is None else members:
             if member.status in states.GIVES_UP:
                 try:
                     member.change(context, states.Member.RELEASED)
                 except exception.MemberStateConflict:
-                    if members:
+                    if members is not None:
                         raise
         self.settle(context, self.id)
 

@@ -16,6 +16,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from nova_groupext import exception
+from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.plan import VRTPlan
@@ -155,7 +156,16 @@ class Planning:
         return not refused
 
     def _hold(self, plan):
-        """Return False when somebody else took the capacity."""
+        """Return False when somebody else took the capacity.
+
+        :raises: LimitExceeded when the tenant has not so much quota left
+        """
+        placed = [
+            member
+            for member in self._group.members
+            if member.path in plan.placement
+        ]
+        quota.check(self._context, self._group.project_id, placed)
         try:
             holding.hold(self._context, self._group, plan, self._ledger)
         except exception.HoldFailed as exc:

@@ -7,13 +7,12 @@ from oslo_utils import timeutils
 
 from nova_groupext.conf import CONF
 from nova_groupext.objects.group import VRTGroup
-from nova_groupext.scheduler import releasing
 
 
 def expire(context):
     """Give up the members that nobody created in time."""
     for group in VRTGroup.list_expired(context, timeutils.utcnow()):
-        releasing.give_up(context, group)
+        group.give_up(context)
 
 
 def to_release(context):

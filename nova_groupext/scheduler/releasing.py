@@ -5,34 +5,8 @@ What to give back is read from the members' states, which the API or an
 expiry has changed before; doing it twice, or later, does the same.
 """
 
-from nova_groupext import exception
 from nova_groupext.objects import states
-from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
-
-# A member whose create is under way is never released.
-GIVES_UP = (states.Member.TENTATIVE, states.Member.HELD, states.Member.FAILED)
-
-
-def give_up(context, group, members=None):
-    """Mark members as released: from now on a late create is refused.
-
-    :param members: VRTMembers of the group; by default all that can be
-    :raises: MemberStateConflict when a named member is a server, or becomes
-        one at this moment
-    """
-    for member in group.members if members is None else members:
-        if members is not None or member.status in GIVES_UP:
-            _give_up(context, member, named=members is not None)
-    VRTGroup.settle(context, group.id)
-
-
-def _give_up(context, member, named):
-    try:
-        member.change(context, states.Member.RELEASED)
-    except exception.MemberStateConflict:
-        if named:
-            raise
 
 
 def release(context, group, ledger):
@@ -41,7 +15,7 @@ def release(context, group, ledger):
     :raises: HoldFailed, PlacementUnavailable; the rest is done next time
     """
     if group.status == states.Group.RELEASING:
-        give_up(context, group)
+        group.give_up(context)
     released = {
         member.id
         for member in group.members

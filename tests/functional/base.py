@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups on a try-out cloud that has nova_groupext enabled."""
+
+from keystoneauth1 import adapter
+
+from nova_groupext.cloud import holistic
+from nova_groupext.cloud import image
+from tests.functional.cloud import base
+
+GROUPS = '/os-vrt-groups'
+
+
+class GroupTestCase(base.CloudTestCase):
+    """Describes groups and redeems their members over real HTTP."""
+
+    PARTS = holistic.HOLISTIC
+
+    def api(self, user='demo'):
+        """The compute API; error answers are returned, not raised."""
+        return adapter.Adapter(
+            self.cloud.session(user),
+            service_type='compute',
+            default_microversion='2.96',
+            raise_exc=False,
+        )
+
+    def post(self, user='demo', **group):
+        """POST a group; returns the response as it comes."""
+        body = {'vrt_group': {'name': self.id()[-60:], **group}}
+        response = self.api(user).post(GROUPS, json=body)
+        if response.status_code == 202:
+            uuid = response.json()['vrt_group']['id']
+            self.addCleanup(self.delete_group, uuid, user)
+        return response
+
+    def describe(self, topology, user='demo', **group):
+        """POST a group and wait until it was decided; returns the group."""
+        response = self.post(user, topology=topology, **group)
+        self.assertEqual(202, response.status_code, response.text)
+        uuid = response.json()['vrt_group']['id']
+        return self.eventually(
+            self.group, lambda now: now['status'] != 'PLANNING', uuid, user
+        )
+
+    def held(self, topology, **group):
+        """Describe a group that has to be held."""
+        described = self.describe(topology, **group)
+        self.assertEqual('HELD', described['status'], described)
+        return described
+
+    def group(self, uuid, user='demo'):
+        response = self.api(user).get(f'{GROUPS}/{uuid}')
+        self.assertEqual(200, response.status_code, response.text)
+        return response.json()['vrt_group']
+
+    def act(self, uuid, action, body=None, user='demo'):
+        return self.api(user).post(
+            f'{GROUPS}/{uuid}/action', json={action: body}
+        )
+
+    def delete_group(self, uuid, user='demo'):
+        """Delete a group and wait until its holds are gone."""
+        self.api(user).delete(f'{GROUPS}/{uuid}')
+        self.eventually(lambda: self.holds_of(uuid), lambda holds: not holds)
+
+    def holds_of(self, uuid):
+        """Return what our tables know of a group's holds."""
+        # Imported late: Nova's objects want a configured Nova.
+        from nova import context
+
+        from nova_groupext import exception
+        from nova_groupext import objects
+
+        requester = context.get_admin_context()
+        try:
+            group = objects.VRTGroup.get(requester, uuid)
+        except exception.GroupNotFound:
+            return []
+        return objects.VRTHold.list_by_group(requester, group.id)
+
+    def planned(self, uuid):
+        """Return {member path: host}, as the admin sees it."""
+        members = self.group(uuid, 'admin')['members']
+        return {each['path']: each.get('host') for each in members}
+
+    def redeem(self, uuid, path, flavor, **kwargs):
+        """Create the server of a member and wait until it is built."""
+        return self.boot(flavor, scheduler_hints=pointer(uuid, path), **kwargs)
+
+    def attempt(self, uuid, path, flavor='m1.tiny'):
+        """Create a member's server: ACTIVE, or why not."""
+        try:
+            server = self.redeem(uuid, path, flavor)
+        except Exception as exc:
+            return str(exc)
+        if server.status == 'ACTIVE':
+            return 'ACTIVE'
+        return server.fault['message']
+
+    def refusal(self, uuid, path):
+        outcome = self.attempt(uuid, path)
+        self.assertNotEqual('ACTIVE', outcome)
+        return outcome
+
+    def host_of(self, server):
+        found = self.cloud.nova('admin').servers.get(server)
+        return getattr(found, 'OS-EXT-SRV-ATTR:host')
+
+    def free(self, resource='VCPU'):
+        """Return {host: how much of the resource is free}."""
+        return {
+            host.name: self.cloud.free(host.name)[resource]
+            for host in self.cloud.hosts
+        }
+
+
+def pointer(uuid, path):
+    return {'vrt_group': uuid, 'vrt_member': path}
+
+
+def member(flavor='m1.tiny', **more):
+    """A member as the description wants it."""
+    return {'flavor': flavor, 'image': image.image_id('cirros'), **more}

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does the redeem door answer to requests that come twice, or late?"""
+
+from concurrent import futures
+
+from nova import context as nova_context
+from nova import objects as nova_objects
+from nova.scheduler import rpcapi
+from oslo_utils import uuidutils
+
+from nova_groupext import objects
+from nova_groupext.cloud import hosts
+from nova_groupext.scheduler import requests
+from tests.functional import base
+
+
+class TestRedeemDoor(base.GroupTestCase):
+    """Speaks to the scheduler as nova-conductor does."""
+
+    HOSTS = (
+        hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
+        hosts.Host('cmp-2', 'r2', 'az1', vcpus=8),
+    )
+
+    def setUp(self):
+        super().setUp()
+        self.context = nova_context.get_admin_context()
+        self.uuid = self.held(
+            {'members': {'a': base.member(), 'b': base.member()}}
+        )['id']
+        self.project = self.cloud.sdk('demo').current_project_id
+
+    def request(self, **changes):
+        """Return the arguments of a first boot of member ``a``."""
+        server_uuid = uuidutils.generate_uuid()
+        nova_objects.InstanceMapping(
+            self.context,
+            instance_uuid=server_uuid,
+            cell_mapping=None,
+            project_id=self.project,
+        ).create()
+        member = self.member('a')
+        spec = requests.spec_for(
+            self.context, member, self.project, 'somebody'
+        )
+        spec.instance_uuid = server_uuid
+        spec.scheduler_hints = {
+            name: [value]
+            for name, value in base.pointer(self.uuid, 'a').items()
+        }
+        for name, value in changes.items():
+            setattr(spec, name, value)
+        self.addCleanup(
+            self.cloud.placement.delete, f'/allocations/{server_uuid}'
+        )
+        return spec, server_uuid
+
+    def select(self, spec, server_uuid):
+        return rpcapi.SchedulerAPI().select_destinations(
+            self.context,
+            spec,
+            [server_uuid],
+            return_objects=True,
+            return_alternates=True,
+        )
+
+    def refusal(self, spec, server_uuid):
+        with self.assertRaises(Exception) as caught:
+            self.select(spec, server_uuid)
+        self.assertIn('NoValidHost', str(type(caught.exception)))
+        return str(caught.exception)
+
+    def member(self, path):
+        return objects.VRTMember.get_by_path(
+            self.context,
+            self.uuid,
+            path,
+            project_id=self.cloud.sdk('demo').current_project_id,
+        )
+
+    def test_the_same_request_delivered_twice_gets_the_same_answer(self):
+        request = self.request()
+
+        first, second = self.select(*request), self.select(*request)
+
+        self.assertEqual(_said(first), _said(second))
+        self.assertEqual(1, len(first[0]), 'no alternates')
+        self.assertEqual('ACTIVE', self.member('a').status)
+
+    def test_the_same_request_delivered_at_once_gets_the_same_answer(self):
+        request = self.request()
+
+        with futures.ThreadPoolExecutor(4) as pool:
+            answers = list(
+                pool.map(lambda _number: self.select(*request), range(4))
+            )
+
+        self.assertEqual(1, len({_said(answer) for answer in answers}))
+        self.assertEqual(14, sum(self.free().values()))
+
+    def test_another_server_is_refused_and_takes_nothing(self):
+        self.select(*self.request())
+
+        why = self.refusal(*self.request())
+
+        self.assertIn('it is ACTIVE', why)
+        self.assertEqual(14, sum(self.free().values()))
+
+    def test_another_project_finds_no_such_member(self):
+        self.assertIn(
+            'has no member', self.refusal(*self.request(project_id='other'))
+        )
+
+    def test_another_flavor_is_refused_and_the_member_stays_held(self):
+        larger = nova_objects.Flavor.get_by_name(self.context, 'm1.small')
+
+        why = self.refusal(*self.request(flavor=larger))
+
+        self.assertIn('other resources than described', why)
+        self.assertEqual('HELD', self.member('a').status)
+
+    def test_another_zone_is_refused(self):
+        why = self.refusal(*self.request(availability_zone='az1'))
+
+        self.assertIn('other resources than described', why)
+
+    def test_one_hint_alone_is_refused(self):
+        why = self.refusal(
+            *self.request(scheduler_hints={'vrt_member': ['a']})
+        )
+
+        self.assertIn('belong together', why)
+
+    def test_a_host_that_went_down_turns_the_server_back(self):
+        planned = self.planned(self.uuid)['a']
+        self.disable(planned)
+
+        request = self.request()
+        why = self.refusal(*request)
+
+        self.assertIn('does not pass', why)
+        self.assertEqual('HELD', self.member('a').status)
+        self.assertIsNone(self.member('a').server_uuid)
+        self.assertEqual(14, sum(self.free().values()))
+
+    def test_after_being_turned_back_the_member_can_be_redeemed(self):
+        planned = self.planned(self.uuid)['a']
+        enable = self.disable(planned)
+        self.refusal(*self.request())
+
+        enable()
+
+        [[selection]] = self.select(*self.request())
+        self.assertEqual(planned, selection.service_host)
+
+    def disable(self, host):
+        """Take a host out of service; returns how to bring it back."""
+        services = self.cloud.nova('admin').services
+        [found] = services.list(host=host, binary='nova-compute')
+        services.disable(found.id)
+        self.addCleanup(services.enable, found.id)
+        return lambda: services.enable(found.id)
+
+
+def _said(selections):
+    [[selection]] = selections
+    return (
+        selection.service_host,
+        selection.nodename,
+        selection.compute_node_uuid,
+        selection.allocation_request,
+    )

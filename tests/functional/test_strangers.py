@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What do servers notice that have nothing to do with groups?"""
+
+import dataclasses
+
+import sqlalchemy as sa
+
+from nova_groupext.cloud import holistic
+from nova_groupext.cloud import hosts
+from nova_groupext.db import engine
+from nova_groupext.db import models
+from tests.functional import base
+
+HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),)
+
+
+class TestStrangers(base.GroupTestCase):
+    HOSTS = HOSTS
+
+    def test_a_server_without_hints_causes_no_query_of_ours(self):
+        statements = self.listen()
+
+        server = self.boot('m1.tiny', scheduler_hints={'other': 'hint'})
+
+        self.assertEqual('ACTIVE', server.status)
+        self.assertEqual([], statements)
+
+    def test_a_server_with_hints_does_cause_queries(self):
+        """Else the test above could not fail."""
+        group = self.held({'members': {'a': base.member()}})
+        statements = self.listen()
+
+        self.redeem(group['id'], 'a', 'm1.tiny')
+
+        self.assertNotEqual([], statements)
+
+    def listen(self):
+        """Return a list that fills with the statements about our tables."""
+        statements = []
+
+        def note(connection, cursor, statement, *others):
+            if 'vrt_' in statement:
+                statements.append(statement)
+
+        sa.event.listen(sa.Engine, 'before_cursor_execute', note)
+        self.addCleanup(
+            sa.event.remove, sa.Engine, 'before_cursor_execute', note
+        )
+        return statements
+
+
+class TestWithoutUs(base.GroupTestCase):
+    """Our tables are gone and no planner runs."""
+
+    HOSTS = HOSTS
+    PARTS = dataclasses.replace(holistic.HOLISTIC, services=())
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        models.Base.metadata.drop_all(engine.get_engine())
+
+    def test_a_server_without_hints_boots_and_moves(self):
+        server = self.boot('m1.tiny')
+
+        self.assertEqual('ACTIVE', server.status)
+        server.resize(self.cloud.nova('demo').flavors.find(name='m1.medium'))
+
+    def test_a_server_with_hints_is_told_why_it_cannot(self):
+        outcome = self.attempt('5ee2a1d7-8ad6-4ab8-a3ba-4b1c53a5e3b4', 'a')
+
+        self.assertIn('VRT groups cannot be read', outcome)
+
+
+class TestStockSchedulerInTheMix(base.GroupTestCase):
+    """An operator forgot to replace a nova-scheduler."""
+
+    HOSTS = HOSTS
+    PARTS = dataclasses.replace(
+        holistic.HOLISTIC, scheduler='nova.scheduler.manager.SchedulerManager'
+    )
+
+    def test_the_filter_refuses_a_member_and_its_hold_stays(self):
+        group = self.held({'members': {'a': base.member()}})
+
+        outcome = self.attempt(group['id'], 'a')
+
+        self.assertIn('No valid host', outcome)
+        self.assertEqual({'cmp-1': 7}, self.free())
+        self.assertEqual('HELD', self.group(group['id'])['status'])
+
+    def test_a_server_without_hints_passes_the_filter(self):
+        self.assertEqual('ACTIVE', self.boot('m1.tiny').status)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do the migrations make the tables that the models describe?"""
+
+from alembic import autogenerate
+from alembic import script
+from alembic.runtime import migration as runtime
+from oslotest import base
+import sqlalchemy as sa
+
+from nova_groupext.db import engine
+from nova_groupext.db import migration
+from nova_groupext.db import models
+from tests import fixtures
+
+
+class TestMigrations(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.Database(sync=False))
+
+    def test_there_is_one_head(self):
+        scripts = script.ScriptDirectory.from_config(
+            migration.alembic_config()
+        )
+
+        self.assertEqual([migration.head()], scripts.get_heads())
+
+    def test_every_revision_is_walked_and_checked(self):
+        scripts = script.ScriptDirectory.from_config(
+            migration.alembic_config()
+        )
+        revisions = [each.revision for each in scripts.walk_revisions()]
+
+        for revision in reversed(revisions):
+            migration.sync(revision)
+            self.assertEqual(revision, migration.version())
+            getattr(self, f'_check_{revision}')()
+
+    def _check_6d1f0a5c2b3e(self):
+        tables = sa.inspect(engine.get_engine()).get_table_names()
+        self.assertEqual(
+            [
+                'vrt_alembic_version',
+                'vrt_groups',
+                'vrt_holds',
+                'vrt_intents',
+                'vrt_members',
+                'vrt_plans',
+                'vrt_policies',
+                'vrt_relationships',
+                'vrt_subgroups',
+            ],
+            sorted(tables),
+        )
+
+    def test_the_models_are_what_the_migrations_make(self):
+        migration.sync()
+
+        with engine.get_engine().connect() as connection:
+            differences = autogenerate.compare_metadata(
+                runtime.MigrationContext.configure(
+                    connection,
+                    opts={
+                        'version_table': migration.VERSION_TABLE,
+                        'compare_type': True,
+                    },
+                ),
+                models.Base.metadata,
+            )
+
+        self.assertEqual([], differences)
+
+    def test_syncing_twice_changes_nothing(self):
+        migration.sync()
+        migration.sync()
+
+        self.assertEqual(migration.head(), migration.version())
+
+    def test_before_the_first_sync_there_is_no_version(self):
+        self.assertIsNone(migration.version())

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups and their members in the database."""
+
+from nova import context
+from oslo_db import exception as db_exc
+from oslo_utils import timeutils
+from oslotest import base
+
+from nova_groupext import exception
+from nova_groupext import objects
+from nova_groupext.objects import states
+from nova_groupext.objects import topology
+from tests import fixtures
+
+Member = states.Member
+Group = states.Group
+
+TOPOLOGY = {
+    'members': {'master': {'flavor': 'm1'}},
+    'groups': {
+        'workers': {
+            'members': {'worker': {'flavor': 'm2', 'count': 2}},
+            'policies': [{'type': 'spread', 'scope': 'rack'}],
+        }
+    },
+    'policies': [{'type': 'affinity', 'scope': 'zone'}],
+    'relationships': [
+        {
+            'name': 'shuffle',
+            'between': ['master', 'workers'],
+            'policies': [{'type': 'network-proximity', 'scope': 'rack'}],
+        }
+    ],
+}
+
+
+class GroupCase(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.Database())
+        self.context = context.get_admin_context()
+
+    def create(self, **values):
+        group = objects.VRTGroup(
+            **{
+                'project_id': 'project',
+                'user_id': 'user',
+                'name': 'analytics',
+                'description': None,
+                'fault': None,
+                'hold': True,
+                'client_token': None,
+                'expires_in': 60,
+                'expires_at': None,
+                'subgroups': ['workers'],
+                'members': [
+                    _member('master', 'master', {'flavor': 'm1'}),
+                    *(
+                        _member(
+                            f'workers/worker-{number}',
+                            'workers/worker',
+                            {'flavor': 'm2', 'count': 2},
+                        )
+                        for number in range(2)
+                    ),
+                ],
+                'policies': [
+                    _policy('', TOPOLOGY['policies'][0]),
+                    _policy(
+                        'workers',
+                        TOPOLOGY['groups']['workers']['policies'][0],
+                    ),
+                ],
+                'relationships': [_relationship()],
+                **values,
+            }
+        )
+        group.create(self.context)
+        return group
+
+    def get(self, group):
+        return objects.VRTGroup.get(self.context, group.uuid)
+
+    def move(self, group, *statuses):
+        """Bring every member to a status, step by step."""
+        for member in group.members:
+            for status in statuses:
+                member.change(self.context, status)
+
+
+def _member(path, stem, description):
+    return objects.VRTMember(
+        path=path,
+        stem=stem,
+        status=Member.TENTATIVE,
+        description=description,
+        request={},
+    )
+
+
+def _policy(at, definition):
+    return objects.VRTPolicy(
+        at=at, type=definition['type'], definition=definition
+    )
+
+
+def _relationship():
+    [described] = TOPOLOGY['relationships']
+    return objects.VRTRelationship(
+        at='',
+        definition={key: described[key] for key in ('name', 'between')},
+        policies=[_policy('', described['policies'][0])],
+    )
+
+
+class TestGroup(GroupCase):
+    def test_the_topology_comes_back_as_it_was_described(self):
+        group = self.get(self.create())
+
+        self.assertEqual(
+            TOPOLOGY,
+            topology.compose(group, lambda member: member.description),
+        )
+
+    def test_a_new_group_is_being_planned(self):
+        group = self.create()
+
+        self.assertEqual((Group.PLANNING, 1), (group.status, group.generation))
+
+    def test_a_client_token_makes_one_group_of_a_project(self):
+        self.create(client_token='token')
+
+        self.assertRaises(
+            db_exc.DBDuplicateEntry, self.create, client_token='token'
+        )
+        self.create(client_token='token', project_id='other')
+
+    def test_of_two_changes_from_the_same_state_one_wins(self):
+        group = self.create()
+        stale = self.get(group)
+        group.change(self.context, Group.PLANNED)
+
+        self.assertRaises(
+            exception.GenerationConflict,
+            stale.change,
+            self.context,
+            Group.REFUSED,
+        )
+        self.assertEqual(
+            (Group.PLANNED, 2), (self.get(group).status, group.generation)
+        )
+
+    def test_a_change_that_does_not_exist_is_refused(self):
+        group = self.create()
+
+        self.assertRaises(
+            exception.GenerationConflict,
+            group.change,
+            self.context,
+            Group.ACTIVE,
+        )
+
+    def test_paths_tell_upper_and_lower_case_apart(self):
+        group = self.create(
+            members=[
+                _member('db', 'db', {}),
+                _member('DB', 'DB', {}),
+            ],
+            relationships=[],
+        )
+
+        self.assertEqual(['db', 'DB'], [m.path for m in group.members])
+
+    def test_lists_show_a_project_its_own_in_pages(self):
+        first, second = self.create(), self.create()
+        self.create(project_id='other')
+
+        def page(**filters):
+            found = objects.VRTGroup.list(
+                self.context, project_id='project', **filters
+            )
+            return [each.uuid for each in found]
+
+        self.assertEqual([first.uuid, second.uuid], page())
+        self.assertEqual([first.uuid], page(limit=1))
+        self.assertEqual([second.uuid], page(marker=first.uuid))
+        self.assertEqual([], page(name='nothing'))
+
+    def test_a_deleted_group_is_in_no_list(self):
+        group = self.create()
+        group.change(self.context, Group.RELEASING)
+
+        self.assertEqual([], objects.VRTGroup.list(self.context))
+
+    def test_destroying_a_group_leaves_no_row(self):
+        group = self.create()
+
+        group.destroy(self.context)
+
+        self.assertEqual({}, fixtures.rows())
+
+
+class TestSettle(GroupCase):
+    """What a held group becomes is decided by its members."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.create()
+        self.move(self.group, Member.HELD)
+        self.group.change(self.context, Group.HELD)
+
+    def settle(self):
+        objects.VRTGroup.settle(self.context, self.group.id)
+        return self.get(self.group).status
+
+    def test_it_stays_held_while_one_member_is_held(self):
+        self.redeem(*self.group.members[:2])
+
+        self.assertEqual(Group.HELD, self.settle())
+
+    def test_it_is_active_when_the_rest_are_servers_or_released(self):
+        self.redeem(*self.group.members[:2])
+        self.group.members[2].change(self.context, Member.RELEASED)
+
+        self.assertEqual(Group.ACTIVE, self.settle())
+
+    def test_it_is_released_when_no_member_is_a_server(self):
+        self.move(self.group, Member.RELEASED)
+
+        self.assertEqual(Group.RELEASED, self.settle())
+
+    def redeem(self, *members):
+        for member in members:
+            member.change(self.context, Member.REDEEMING)
+            member.change(self.context, Member.ACTIVE)
+
+
+class TestMember(GroupCase):
+    def setUp(self):
+        super().setUp()
+        self.group = self.create()
+
+    def get_member(self, path, project_id='project'):
+        return objects.VRTMember.get_by_path(
+            self.context, self.group.uuid, path, project_id=project_id
+        )
+
+    def test_of_two_servers_one_reserves_the_member(self):
+        self.get_member('master').change(self.context, Member.HELD)
+        one, other = self.get_member('master'), self.get_member('master')
+        one.change(self.context, Member.REDEEMING, server_uuid=self.group.uuid)
+
+        self.assertRaises(
+            exception.MemberStateConflict,
+            other.change,
+            self.context,
+            Member.REDEEMING,
+        )
+        self.assertEqual(
+            self.group.uuid, self.get_member('master').server_uuid
+        )
+
+    def test_another_project_does_not_find_it(self):
+        self.assertRaises(
+            exception.MemberNotFound, self.get_member, 'master', 'other'
+        )
+
+    def test_nobody_finds_it_once_its_group_is_deleted(self):
+        self.group.change(self.context, Group.RELEASING)
+
+        self.assertRaises(exception.MemberNotFound, self.get_member, 'master')
+
+
+class TestIntent(GroupCase):
+    def setUp(self):
+        super().setUp()
+        self.group = self.create()
+
+    def acquire(self):
+        return objects.VRTIntent.acquire(
+            self.context, self.group, objects.VRTIntent.PLAN, 'me', 60
+        )
+
+    def test_one_at_a_time_works_on_a_group(self):
+        intent = self.acquire()
+        self.addCleanup(setattr, objects.intent, 'PATIENCE', 20)
+        objects.intent.PATIENCE = 1
+
+        self.assertRaises(exception.GroupBusy, self.acquire)
+        intent.fulfil(self.context)
+        self.acquire()
+
+    def test_who_died_is_replaced_when_the_lease_ran_out(self):
+        timeutils.set_time_override()
+        self.addCleanup(timeutils.clear_time_override)
+        self.acquire()
+        timeutils.advance_time_seconds(61)
+
+        self.acquire()

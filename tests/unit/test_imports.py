@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data flows one way: who may import whom."""
+
+import ast
+import pathlib
+
+from oslotest import base
+
+ROOT = pathlib.Path(__file__).parents[2]
+PACKAGE = 'nova_groupext'
+
+# What a part of the package may import of the package, itself always; a
+# module named here stands for itself alone.
+ALLOWED = {
+    'exception': (),
+    'pointer': (),
+    'conf': (),
+    'policies': (),
+    'planner': (),
+    'db': ('conf',),
+    'objects': ('db', 'exception'),
+    'quota': ('conf', 'db', 'exception', 'objects'),
+    'scheduler': (
+        'conf',
+        'db',
+        'exception',
+        'objects',
+        'planner',
+        'pointer',
+        'quota',
+    ),
+    'api': (
+        'conf',
+        'db',
+        'exception',
+        'objects',
+        'planner.invalid',
+        'planner.schemas',
+        'planner.topology',
+        'pointer',
+        'policies',
+        'quota',
+        'scheduler.rpcapi',
+    ),
+    'cloud': ('db',),
+    'cmd': ('cloud', 'conf', 'db', 'planner', 'scheduler'),
+}
+
+# The planner decides; it knows nothing of OpenStack.
+NOT_IN_PLANNER = ('nova', 'oslo', 'placement', 'keystone')
+
+
+class TestImports(base.BaseTestCase):
+    def test_every_part_imports_only_what_it_may(self):
+        wrong = [
+            f'{module} imports {imported}'
+            for module, imported in _imports()
+            if imported.startswith(f'{PACKAGE}.')
+            and not _may(module, imported)
+        ]
+
+        self.assertEqual([], wrong)
+
+    def test_the_planner_knows_nothing_of_openstack(self):
+        wrong = [
+            f'{module} imports {imported}'
+            for module, imported in _imports()
+            if module.startswith(f'{PACKAGE}.planner')
+            and imported.startswith(NOT_IN_PLANNER)
+            and not imported.startswith(PACKAGE)
+        ]
+
+        self.assertEqual([], wrong)
+
+    def test_every_part_has_its_rule(self):
+        parts = {
+            path.stem
+            for path in (ROOT / PACKAGE).iterdir()
+            if path.name != '__init__.py'
+            and (path.suffix == '.py' or (path / '__init__.py').exists())
+        }
+
+        self.assertEqual(set(ALLOWED), parts)
+
+
+def _imports():
+    """Yield (module, imported name) of every import in the package."""
+    for path in (ROOT / PACKAGE).rglob('*.py'):
+        module = '.'.join(path.relative_to(ROOT).with_suffix('').parts)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield module, alias.name
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    yield module, f'{node.module}.{alias.name}'
+
+
+def _may(module, imported):
+    part = module.split('.')[1]
+    inside = imported.removeprefix(f'{PACKAGE}.')
+    return any(
+        inside == allowed or inside.startswith(f'{allowed}.')
+        for allowed in (part, *ALLOWED.get(part, ()))
+    )

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole story of nova_groupext, on a cloud of its own.
+
+A real Nova and Placement in one process; every call is a real one, and every
+claim is checked. Ends with 0 if all is as told, else with 1.
+"""
+
+import argparse
+import contextlib
+import pathlib
+import sys
+import tempfile
+
+from demo_story import before
+from demo_story import screen
+from demo_story import stage
+from demo_story import together
+
+from nova_groupext.cloud import cloud
+from nova_groupext.cloud import holistic
+
+
+def main():
+    """Tell the story; returns the exit status."""
+    options = _parser().parse_args()
+    show = screen.Screen()
+    with contextlib.ExitStack() as stack:
+        state = options.state_dir
+        if state is None:
+            state = stack.enter_context(tempfile.TemporaryDirectory())
+        try:
+            _tell(show, state, stack)
+        except screen.NotAsTold as exc:
+            show.not_as_told(exc)
+            return 1
+    show.step('', 'All is as told')
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog='tools/demo', description=__doc__)
+    parser.add_argument(
+        '--state-dir',
+        type=_new_directory,
+        metavar='DIR',
+        help="keep the cloud's databases and its log in this new directory",
+    )
+    return parser
+
+
+def _new_directory(name):
+    path = pathlib.Path(name)
+    path.mkdir(parents=True)
+    return path
+
+
+def _tell(show, state, stack):
+    show.step(1, 'A cloud with little room left')
+    show.say(
+        'A real Nova and Placement start in this process: 12 computes of 16 '
+        "VCPU with Nova's fake driver, in 4 racks and 2 zones."
+    )
+    running = stack.enter_context(cloud.Cloud(state, parts=holistic.HOLISTIC))
+    the = stage.Stage(running, show)
+    before.fill(the)
+    show.step(2, 'Today: one server at a time')
+    before.one_by_one(the)
+    group = together.Group(the)
+    show.step(3, 'Describe, plan and hold: one POST')
+    group.describe()
+    show.step(4, 'What is held is held: a competitor comes')
+    group.meet_competitor()
+    show.step(5, 'Create the servers, with two hints each')
+    group.redeem()
+    show.step(6, 'Give up two members')
+    group.give_up()
+    show.step(7, 'Delete the group')
+    group.delete()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

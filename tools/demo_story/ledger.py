@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placement's numbers, read from Placement itself."""
+
+import dataclasses
+
+HOLD_TYPE = 'VRT_MEMBER'
+
+
+@dataclasses.dataclass(frozen=True)
+class Usage:
+    """VCPU of a host: all, those of servers, those held."""
+
+    total: int
+    servers: int
+    held: int
+
+    @property
+    def free(self):
+        return self.total - self.servers - self.held
+
+    @property
+    def numbers(self):
+        return self.servers, self.held, self.free
+
+
+def total(usages):
+    """Return the Usage of several hosts together."""
+    columns = zip(*map(dataclasses.astuple, usages), strict=True)
+    return Usage(*map(sum, columns))
+
+
+class Ledger:
+    """Asks Placement; writes nothing."""
+
+    def __init__(self, cloud):
+        self._placement = cloud.placement
+        self._providers = {
+            host.name: cloud.provider(host.name) for host in cloud.hosts
+        }
+
+    def usages(self):
+        """Return {host: Usage}, counted one consumer after the other."""
+        return {
+            host: self._usage(f'/resource_providers/{provider}')
+            for host, provider in self._providers.items()
+        }
+
+    def room(self, flavor):
+        """Return the hosts that Placement offers for a server."""
+        resources = (
+            f'VCPU:{flavor.vcpus},MEMORY_MB:{flavor.ram},DISK_GB:{flavor.disk}'
+        )
+        found = self._get(f'/allocation_candidates?resources={resources}')
+        offered = found['provider_summaries']
+        return [h for h, each in self._providers.items() if each in offered]
+
+    def _usage(self, provider):
+        inventory = self._get(f'{provider}/inventories')['inventories']['VCPU']
+        used = {True: 0, False: 0}
+        allocations = self._get(f'{provider}/allocations')['allocations']
+        for consumer, allocation in allocations.items():
+            is_hold = self._type_of(consumer) == HOLD_TYPE
+            used[is_hold] += allocation['resources']['VCPU']
+        return Usage(inventory['total'], used[False], used[True])
+
+    def _type_of(self, consumer):
+        return self._get(f'/allocations/{consumer}').get('consumer_type')
+
+    def _get(self, path):
+        return self._placement.get(path).json()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cloud as text: its zones side by side, with their racks and hosts.
+
+Each host has a bar with one character for each of its VCPU; the names of the
+members that are there stand below it, held ones with a star.
+"""
+
+import dataclasses
+import itertools
+
+CELL = 20
+OTHERS, SERVER, HELD, FREE = '░', '■', '□', '·'
+LEGEND = (
+    f"{OTHERS} other people's   {HELD} held (name*)   {SERVER} server (name)"
+    f'   {FREE} free'
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Seat:
+    """What one member takes of a host."""
+
+    name: str
+    vcpus: int
+    is_held: bool
+
+    def __str__(self):
+        return f'{self.name}*' if self.is_held else self.name
+
+
+def draw(hosts, usages, seats):
+    """Return the lines of the picture.
+
+    :param hosts: the cloud's hosts; racks that follow one another in a zone
+        are drawn side by side
+    :param usages: {host name: ledger.Usage}
+    :param seats: {host name: [Seat]}
+    """
+    zones = [
+        _zone(name, list(members), usages, seats)
+        for name, members in itertools.groupby(hosts, lambda h: h.zone)
+    ]
+    return [' '.join(parts) for parts in zip(*zones, strict=True)]
+
+
+def _zone(name, hosts, usages, seats):
+    racks = [
+        _rack(rack, list(members), usages, seats)
+        for rack, members in itertools.groupby(hosts, lambda h: h.rack)
+    ]
+    inner = [f'│ {"  ".join(p)} │' for p in zip(*racks, strict=True)]
+    width = len(inner[0])
+    top = f'┌ zone {name} '
+    return [
+        top + '─' * (width - len(top) - 1) + '┐',
+        *inner,
+        '└' + '─' * (width - 2) + '┘',
+    ]
+
+
+def _rack(rack, hosts, usages, seats):
+    lines = [f'rack {rack}']
+    for host in hosts:
+        lines += _host(host.name, usages[host.name], seats.get(host.name, []))
+    return [line.ljust(CELL) for line in lines]
+
+
+def _host(name, usage, seats):
+    ours = ''.join(
+        (HELD if seat.is_held else SERVER) * seat.vcpus for seat in seats
+    )
+    others = OTHERS * (usage.total - usage.free - len(ours))
+    free = f'{usage.free} free'
+    return [
+        f'{name}{free.rjust(usage.total - len(name))}',
+        others + ours + FREE * usage.free,
+        ' '.join(map(str, seats)),
+    ]

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that the demo prints, and the end when something is not true."""
+
+import os
+import sys
+import textwrap
+import time
+
+WIDTH = 96
+PATIENCE_SECONDS = 60
+COLOURS = {
+    'bold': '1',
+    'dim': '2',
+    'red': '31',
+    'green': '32',
+    'yellow': '33',
+    'cyan': '36',
+}
+
+
+class NotAsTold(Exception):
+    """A claim of the story turned out to be false."""
+
+
+class Screen:
+    """A plain terminal, at most WIDTH columns wide.
+
+    Colours are used on a terminal only, and not if ``NO_COLOR`` is set.
+    """
+
+    def __init__(self, out=sys.stdout):
+        out.reconfigure(line_buffering=True, errors='replace')
+        self._out = out
+        self._started = time.monotonic()
+        self._has_colours = out.isatty() and not os.environ.get('NO_COLOR')
+
+    def _paint(self, colour, text):
+        if not self._has_colours:
+            return text
+        return f'\033[{COLOURS[colour]}m{text}\033[0m'
+
+    def line(self, text=''):
+        self._out.write(f'{text}\n')
+
+    def step(self, number, title):
+        seconds = f' {time.monotonic() - self._started:.0f} s'
+        head = f'━━ {number} ━━ {title} '
+        rule = '━' * (WIDTH - len(head) - len(seconds))
+        self.line()
+        self.line(self._paint('bold', head + rule) + seconds)
+        self.line()
+
+    def say(self, text):
+        """Print a paragraph; line breaks in the text do not count."""
+        self.line(textwrap.fill(' '.join(text.split()), WIDTH))
+        self.line()
+
+    def code(self, text):
+        """Print what somebody wrote, line by line."""
+        for line in text.splitlines():
+            self.line(self._paint('cyan', f'    {line}'))
+        self.line()
+
+    def quote(self, who, text):
+        """Print what somebody answered, word for word."""
+        for line in textwrap.wrap(f'{who}: "{text}"', WIDTH - 4):
+            self.line(self._paint('yellow', f'    {line}'))
+
+    def table(self, head, rows):
+        """Print rows; columns of numbers stand at the right."""
+        cells = [[str(cell) for cell in row] for row in (head, *rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        marks = ['>' if isinstance(cell, int) else '<' for cell in rows[0]]
+        for number, row in enumerate(cells):
+            line = '   '.join(
+                f'{cell:{mark}{width}}'
+                for cell, mark, width in zip(row, marks, widths, strict=True)
+            )
+            self.line('  ' + (line if number else self._paint('bold', line)))
+        self.line()
+
+    def check(self, claim, is_true, found=None):
+        """Print a claim that is true; NotAsTold with what was found else."""
+        if not is_true:
+            raise NotAsTold(f'{claim}\n  found: {found}' if found else claim)
+        self.line(f'  {self._paint("green", "✓")} {claim}')
+
+    def not_as_told(self, exc):
+        self.line(self._paint('red', f'  ✗ not as told: {exc}'))
+
+
+def wait_for(what, read, good):
+    """Read until the answer is good, and return it; NotAsTold if never."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not good(answer := read()):
+        if time.monotonic() > deadline:
+            raise NotAsTold(f'{what}, in vain\n  found: {answer}')
+        time.sleep(0.1)
+    return answer

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps 3 to 7: the same servers, as one group."""
+
+import yaml
+
+from demo_story import ledger
+from demo_story import scenario
+from demo_story import screen
+
+
+class Group:
+    """One group's life: described, held, redeemed, released, deleted."""
+
+    def __init__(self, the):
+        self._the = the
+        self._show = the.show
+        self._id = None
+        #: {member path: host} as the operator is told
+        self._plan = {}
+        self._servers = []
+
+    def describe(self):
+        """Describe the group and see it held."""
+        self._show.code(
+            yaml.safe_dump(
+                scenario.TOPOLOGY, sort_keys=False, default_flow_style=None
+            )
+        )
+        self._id = self._the.tenant.describe('shop', scenario.TOPOLOGY)
+        answer = screen.wait_for(
+            'waited for the group to be decided',
+            lambda: self._the.tenant.group(self._id),
+            lambda answer: '"PLANNING"' not in answer.text,
+        )
+        self._show_tenants_view(answer)
+        self._show_operators_view()
+
+    def _show_tenants_view(self, answer):
+        group = answer.json()['vrt_group']
+        self._show.say(
+            'The tenant is told who shares a host or a rack with whom, in '
+            'ids that mean nothing to anybody else:'
+        )
+        self._show.table(
+            ('member', 'status', 'host', 'rack', 'zone'),
+            [
+                (
+                    each['path'],
+                    each['status'],
+                    each['domains']['host'][:10],
+                    each['domains']['rack'][:10],
+                    each['domains']['zone'],
+                )
+                for each in group['members']
+            ],
+        )
+        self._show.check(
+            f'the group is {group["status"]}, with all of its '
+            f'{len(scenario.TIER_OF)} members',
+            {each['status'] for each in group['members']} == {'HELD'},
+            group['refusal'] or group['fault'],
+        )
+        told = [host for host in self._the.rack_of if host in answer.text]
+        self._show.check('no name of a host is in the answer', not told, told)
+        self._show.line()
+
+    def _show_operators_view(self):
+        members = self._members()
+        self._show.say('The operator sees the hosts:')
+        self._the.draw(members)
+        self._plan = {each['path']: each['host'] for each in members}
+        broken = scenario.broken_rules(self._plan, self._the.rack_of)
+        self._show.check('every strict rule is kept', not broken, broken)
+
+    def meet_competitor(self):
+        """Another project's server does not get what is held."""
+        usages = self._the.placement.usages()
+        without = [
+            host
+            for host, usage in usages.items()
+            if usage.free + usage.held >= self._the.large.vcpus
+        ]
+        self._show.check(
+            f'without the holds 8 VCPU would be free on {", ".join(without)}',
+            len(without) == 5,
+        )
+        offered = self._the.placement.room(self._the.large)
+        self._show.check(
+            'Placement has no host to offer', not offered, offered
+        )
+        server = self._the.competitor.boot('competitor', scenario.LARGE)
+        self._show.check(
+            f'the server is {server.status}', server.status == 'ERROR'
+        )
+        self._show.quote('Nova', server.fault['message'])
+        self._the.competitor.remove([server])
+
+    def redeem(self):
+        """Create all servers but those that are given up later."""
+        for path, planned in self._plan.items():
+            if path not in scenario.GIVEN_UP:
+                self._redeem(path, planned)
+        self._show.line()
+        self._the.draw(self._members())
+
+    def _redeem(self, path, planned):
+        server = self._the.tenant.redeem(self._id, path)
+        self._servers.append(server)
+        host = self._the.operator.host_of(server)
+        self._show.check(
+            f'{path:<12} {server.status} on {host}, as planned',
+            (server.status, host) == ('ACTIVE', planned),
+            f'planned was {planned}',
+        )
+
+    def give_up(self):
+        """Release two members, and compare Placement's numbers."""
+        names = list(scenario.GIVEN_UP)
+        self._show.say(f'Not needed after all: {" and ".join(names)}.')
+        before = self._the.placement.usages()
+        self._the.tenant.release(self._id, names)
+        after = screen.wait_for(
+            'waited for the release',
+            self._the.placement.usages,
+            lambda usages: not any(each.held for each in usages.values()),
+        )
+        self._show_numbers(before, after)
+        freed = {
+            host: after[host].free - before[host].free
+            for host in self._the.rack_of
+        }
+        expected = dict.fromkeys(freed, 0)
+        for path in names:
+            expected[self._plan[path]] += scenario.TIER_OF[path].vcpus
+        self._show.check(
+            'what the two had is free again, and nothing else',
+            freed == expected,
+            freed,
+        )
+        status = self._shown()['status']
+        self._show.check(
+            f'the group is {status}: all that is left of it are servers',
+            status == 'ACTIVE',
+        )
+
+    def _show_numbers(self, before, after):
+        self._show.say("Placement's VCPU of each host, before and after:")
+        rows = [(host, before[host], after[host]) for host in before]
+        rows.append(
+            (
+                'all',
+                ledger.total(before.values()),
+                ledger.total(after.values()),
+            )
+        )
+        numbers = ('in use', 'held', 'free')
+        self._show.table(
+            ('host', *numbers, '', *numbers),
+            [
+                (name, *old.numbers, '->', *new.numbers)
+                for name, old, new in rows
+            ],
+        )
+
+    def delete(self):
+        """Forget the group; the servers go on, and others have room."""
+        self._the.tenant.delete_group(self._id)
+        answer = self._the.tenant.group(self._id)
+        self._show.check(
+            f'the group is gone: {answer.status_code}',
+            answer.status_code == 404,
+        )
+        states = [
+            self._the.tenant.built(server).status for server in self._servers
+        ]
+        self._show.check(
+            f'its {len(states)} servers go on', set(states) == {'ACTIVE'}
+        )
+        usages = self._the.placement.usages().values()
+        self._show.check(
+            'Placement knows no hold any more',
+            not any(usage.held for usage in usages),
+        )
+        server = self._the.competitor.boot('competitor', scenario.LARGE)
+        self._show.check(
+            f'the competitor tries again: {server.status}, on '
+            f'{self._the.operator.host_of(server)}',
+            server.status == 'ACTIVE',
+        )
+
+    def _shown(self):
+        return self._the.tenant.group(self._id).json()['vrt_group']
+
+    def _members(self):
+        return self._the.operator.members(self._id)
