@@ -53,8 +53,7 @@ def fresh_facade(facade):
     try:
         yield
     finally:
-        with contextlib.suppress(Exception):
-            facade.dispose_pool()
+        facade.dispose_pool()
         undo()
 
 

@@ -83,14 +83,14 @@ def _nimble_threads():
     try:
         yield
     finally:
-        # The timers' threads end with the services, which are in cycles.
+        # The timers' threads end with their executors, which are in cycles.
         gc.collect()
         workers.ThreadWorker.MAX_IDLE_FOR = stock
 
 
 def _forget():
-    for _database, _bus in context.CELL_CACHE.values():
-        _database.dispose_pool()
+    for database, _bus in context.CELL_CACHE.values():
+        database.dispose_pool()
     context.reset_globals()
     service_auth.reset_globals()
     compute_api.CELLS = []
