@@ -2,8 +2,10 @@
 """What tests of several parts need."""
 
 import fixtures
+from nova import policy
 import sqlalchemy as sa
 
+from nova_groupext import policies
 from nova_groupext.conf import CONF
 from nova_groupext.db import engine
 from nova_groupext.db import migration
@@ -41,3 +43,14 @@ def rows():
             count = sa.select(sa.func.count()).select_from(table)
             counts[name] = connection.scalar(count)
     return {name: count for name, count in counts.items() if count}
+
+
+class Policy(fixtures.Fixture):
+    """Nova's policy enforcer with our rules, as nova-api has it."""
+
+    def _setUp(self):
+        CONF([], project='nova', default_config_files=[])
+        self.addCleanup(CONF.reset)
+        policy.reset()
+        self.addCleanup(policy.reset)
+        policies.register()

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the API read, show and refuse as it says?"""

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes of ours and of others in Nova's router."""
+
+import configparser
+from importlib import metadata
+import os
+import pathlib
+import subprocess
+import sys
+
+import fixtures
+from nova.api.openstack.compute import routes
+from oslo_utils import importutils
+from oslotest import base
+
+from nova_groupext.api import app
+
+SAMPLE = pathlib.Path('etc/nova-groupext/api-paste.ini')
+SHOW_PATHS = """\
+from nova_groupext.api import app
+print([path for path, _methods in app.extension_routes()])
+"""
+
+
+class TestRoutes(base.BaseTestCase):
+    def test_ours_are_an_extension(self):
+        paths = [path for path, _methods in app.extension_routes()]
+
+        self.assertEqual('/os-vrt-groups', paths[0])
+
+    def test_ours_hide_none_of_novas(self):
+        novas = {path for path, _methods in routes.ROUTE_LIST}
+
+        self.assertFalse(
+            novas & {path for path, _methods in app.extension_routes()}
+        )
+
+    def test_another_package_adds_its_own(self):
+        """Installed for real, as far as an entry point needs it."""
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        (folder / 'third_party.py').write_text("ROUTES = (('/theirs', {}),)\n")
+        installed = folder / 'third_party-1.0.dist-info'
+        installed.mkdir()
+        (installed / 'METADATA').write_text(
+            'Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n'
+        )
+        (installed / 'entry_points.txt').write_text(
+            f'[{app.NAMESPACE}]\ntheirs = third_party:ROUTES\n'
+        )
+
+        told = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', SHOW_PATHS],
+            env={
+                **os.environ,
+                'PYTHONPATH': str(folder),
+                'XDG_CACHE_HOME': str(folder),
+            },
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+
+        self.assertIn("'/theirs'", told)
+        self.assertIn("'/os-vrt-groups'", told)
+
+
+class TestSamplePasteFile(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.sample = _read(SAMPLE)
+        shipped = next(
+            file
+            for file in metadata.files('nova')
+            if file.name == 'api-paste.ini'
+        )
+        self.shipped = _read(shipped.locate())
+
+    def test_it_changes_novas_pipelines_by_one_filter(self):
+        for version in ('v21', 'v21_legacy_v2_compatible'):
+            section = f'composite:openstack_compute_api_{version}'
+            *before, app_name = self.shipped[section]['keystone'].split()
+
+            self.assertEqual(
+                [*before, 'vrt_hints', app_name],
+                self.sample[section]['keystone'].split(),
+            )
+
+    def test_what_it_names_is_there(self):
+        for section, key in (
+            ('filter:vrt_hints', 'paste.filter_factory'),
+            ('app:osapi_compute_app_v21', 'paste.app_factory'),
+        ):
+            where = self.sample[section][key].replace(':', '.')
+            owner, _, method = where.rpartition('.')
+            self.assertTrue(
+                callable(getattr(importutils.import_class(owner), method))
+            )
+
+
+def _read(path):
+    paste = configparser.RawConfigParser()
+    paste.read(path)
+    return paste

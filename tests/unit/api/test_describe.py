@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a body to a VRTGroup, or to the place and reason of what is wrong."""
+
+import copy
+
+from nova_groupext.api import describe
+from nova_groupext.conf import CONF
+from nova_groupext.planner import invalid
+from tests.unit.api import base
+
+# What is done to a good body, the JSON path and the beginning of the reason.
+BAD = [
+    ([], '$', 'must be a JSON object'),
+    ({}, '$.vrt_group', 'is missing'),
+    ({**base.body(), 'more': 1}, '$.more', 'is not known here'),
+    ({'vrt_group': None}, '$.vrt_group', 'must be a JSON object'),
+    (base.body(names=1), '$.vrt_group.names', 'is not known here'),
+    (base.body(name=7), '$.vrt_group.name', 'must be a JSON string'),
+    (base.body(name=''), '$.vrt_group.name', 'must have at least 1'),
+    (base.body(name='x' * 256), '$.vrt_group.name', 'must have at most 255'),
+    (base.body(name=' x'), '$.vrt_group.name', 'needs a name of printable'),
+    (base.body(name='a\x00'), '$.vrt_group.name', 'needs a name of printable'),
+    (base.body(description=[]), '$.vrt_group.description', 'must be a JSON'),
+    (base.body(hold='false'), '$.vrt_group.hold', 'must be a JSON boolean'),
+    (base.body(hold=None), '$.vrt_group.hold', 'must be a JSON boolean'),
+    (base.body(expires_in=0), '$.vrt_group.expires_in', 'must be at least 1'),
+    (base.body(expires_in=True), '$.vrt_group.expires_in', 'must be a JSON'),
+    (
+        base.body(expires_in=86401),
+        '$.vrt_group.expires_in',
+        'must be at most 86400',
+    ),
+    (base.body(client_token=''), '$.vrt_group.client_token', 'must have at'),
+    (base.body(None), '$.vrt_group.topology', 'must be a JSON object'),
+    (base.body({}), '$.vrt_group.topology', 'describes no member'),
+]
+
+# The same for topologies; paths go on after the topology's.
+BAD_TOPOLOGIES = [
+    ({'memmbers': {}}, '.memmbers', 'is not known here'),
+    ({'members': {'a': {}}}, '.members.a.flavor', 'is missing'),
+    ({'members': {'a': {'flavor': 1}}}, '.members.a.flavor', 'must be a JSON'),
+    (
+        {'members': {'a': {**base.SMALL, 'class': 'c'}}},
+        '.members.a.class',
+        'is not known here',
+    ),
+    (
+        {'members': {'a': {**base.SMALL, 'count': 0}}},
+        '.members.a.count',
+        'must be at least 1',
+    ),
+    (
+        {'members': {'a': {**base.SMALL, 'count': 1001}}},
+        '.members.a.count',
+        'makes more than 1000 members in all',
+    ),
+    ({'members': {'a/b': base.SMALL}}, '.members["a/b"]', 'needs a name'),
+    ({'members': {' a': base.SMALL}}, '.members[" a"]', 'needs a name of'),
+    (
+        {'groups': {'g\u200b': {'members': {'a': base.SMALL}}}},
+        '.groups["g\\u200b"]',
+        'needs a name of printable',
+    ),
+    (
+        {'members': {'a': base.SMALL}, 'policies': [{'type': 'affinity'}]},
+        '.policies[0].scope',
+        'is missing',
+    ),
+    (
+        {
+            'members': {'a': base.SMALL},
+            'policies': [{'type': 'affinity', 'scope': 'row'}],
+        },
+        '.policies[0].scope',
+        'must be one of ["host", "zone"]',
+    ),
+    (
+        {
+            'members': {'a': base.SMALL},
+            'policies': [{'type': 'closeness', 'scope': 'host'}],
+        },
+        '.policies[0].type',
+        'must be one of ["affinity"',
+    ),
+    (
+        {
+            'members': {'a': base.SMALL},
+            'relationships': [{'between': ['a', 'b']}],
+        },
+        '.relationships[0].between[1]',
+        'matches no member',
+    ),
+]
+
+
+def nested(depth):
+    """A topology with its only member so many subgroups down."""
+    topology = {'members': {'a': base.SMALL}}
+    for _level in range(depth):
+        topology = {'groups': {'g': topology}}
+    return topology
+
+
+class TestRead(base.GroupCase):
+    def refused(self, body):
+        error = self.assertRaises(invalid.InvalidInput, describe.read, body)
+        return error.path, error.reason
+
+    def test_what_is_wrong_is_told_with_its_path(self):
+        for body, path, reason in BAD:
+            with self.subTest(path=path, reason=reason):
+                told = self.refused(body)
+                self.assertEqual(path, told[0])
+                self.assertStartsWith(reason, told[1])
+
+    def test_so_is_what_is_wrong_in_a_topology(self):
+        for topology, path, reason in BAD_TOPOLOGIES:
+            with self.subTest(path=path, reason=reason):
+                told = self.refused(base.body(topology))
+                self.assertEqual(f'$.vrt_group.topology{path}', told[0])
+                self.assertStartsWith(reason, told[1])
+
+    def assertStartsWith(self, beginning, text):
+        self.assertEqual(beginning, text[: len(beginning)])
+
+    def test_subgroups_are_nested_as_deep_as_the_operator_allows(self):
+        limit = CONF.vrt.max_depth
+        describe.read(base.body(nested(limit)))
+
+        path, reason = self.refused(base.body(nested(limit + 1)))
+
+        self.assertEqual('$.vrt_group.topology' + '.groups.g' * 7, path)
+        self.assertIn('nested', reason)
+
+    def test_nodes_are_as_wide_as_the_operator_allows(self):
+        CONF.set_override('max_width', 2, 'vrt')
+        self.addCleanup(CONF.clear_override, 'max_width', 'vrt')
+        members = dict.fromkeys('abc', base.SMALL)
+
+        path, _reason = self.refused(base.body({'members': members}))
+
+        self.assertEqual('$.vrt_group.topology.members', path)
+
+    def test_paths_fit_into_their_column(self):
+        long = 'g' * 255
+        topology = {
+            'members': {'a': base.SMALL},
+            'groups': {long: {'groups': {long: {'groups': {long: {}}}}}},
+        }
+
+        path, reason = self.refused(base.body(topology))
+
+        self.assertEqual('$.vrt_group.topology' + f'.groups.{long}' * 3, path)
+        self.assertIn('512', reason)
+
+
+class TestGroup(base.GroupCase):
+    def test_a_group_says_what_was_described(self):
+        wanted = copy.deepcopy(base.TOPOLOGY)
+
+        group = self.stored(expires_in=60.0, description='numbers')
+
+        self.assertEqual(wanted, describe.as_given(group))
+        self.assertEqual(
+            ('owner-project', 'user', 'analytics', 'numbers', True, 60),
+            (
+                group.project_id,
+                group.user_id,
+                group.name,
+                group.description,
+                group.hold,
+                group.expires_in,
+            ),
+        )
+
+    def test_counted_members_are_expanded(self):
+        group = self.stored()
+
+        self.assertEqual(
+            [
+                ('master', 'master'),
+                ('workers/worker-0', 'workers/worker'),
+                ('workers/worker-1', 'workers/worker'),
+                ('workers/worker-2', 'workers/worker'),
+            ],
+            [(member.path, member.stem) for member in group.members],
+        )
+
+    def test_what_is_not_said_has_a_default(self):
+        group = self.described()
+
+        self.assertEqual(
+            (True, CONF.vrt.default_expires_in, None, None),
+            (
+                group.hold,
+                group.expires_in,
+                group.client_token,
+                group.description,
+            ),
+        )
+
+    def test_a_stored_group_is_known_again(self):
+        stored = self.stored()
+
+        self.assertTrue(describe.says_the_same(stored, self.described()))
+
+    def test_whatever_differs_makes_another_group(self):
+        stored = self.stored()
+        large = {**base.SMALL, 'flavor': 'large'}
+        others = [
+            self.described(hold=False),
+            self.described(expires_in=61),
+            self.described(description='else'),
+            self.described({**base.TOPOLOGY, 'policies': []}),
+            self.described({**base.TOPOLOGY, 'members': {'master': large}}),
+        ]
+
+        for other in others:
+            self.assertFalse(describe.says_the_same(stored, other))

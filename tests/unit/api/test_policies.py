@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what: every rule against every persona."""
+
+from oslotest import base as test_base
+
+from nova_groupext import policies
+from nova_groupext.policies import vrt_groups as rules
+from tests import fixtures
+from tests.unit.api import base
+
+# Project and roles of those who ask about what the owner's project has.
+PERSONAS = {
+    'reader': (base.OWNER, ['reader']),
+    'member': (base.OWNER, ['member', 'reader']),
+    'admin': ('admin-project', ['admin', 'member', 'reader']),
+    'foreign reader': (base.STRANGER, ['reader']),
+    'foreign member': (base.STRANGER, ['member', 'reader']),
+    'nobody': (base.OWNER, []),
+}
+READERS = {'reader', 'member', 'admin'}
+MEMBERS = {'member', 'admin'}
+ADMINS = {'admin'}
+
+ALLOWED = {
+    rules.CAPABILITIES: READERS,
+    rules.INDEX: READERS,
+    rules.DETAIL: READERS,
+    rules.ALL_PROJECTS: ADMINS,
+    rules.SHOW: READERS,
+    rules.SHOW_PLACEMENT: ADMINS,
+    rules.CREATE: MEMBERS,
+    rules.WHAT_IF: MEMBERS,
+    rules.EXCLUSIVE: ADMINS,
+    rules.DELETE: MEMBERS,
+    rules.HOLD: MEMBERS,
+    rules.RELEASE: MEMBERS,
+}
+
+
+class TestPolicies(test_base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.Policy())
+
+    def test_every_rule_is_known_here(self):
+        self.assertEqual(
+            sorted(ALLOWED),
+            sorted(rule.name for rule in policies.list_rules()),
+        )
+
+    def test_every_persona_may_what_it_may_and_nothing_else(self):
+        for rule, allowed in ALLOWED.items():
+            may = {
+                persona
+                for persona, (project_id, roles) in PERSONAS.items()
+                if base.requester(project_id, roles).can(
+                    rule, {'project_id': base.OWNER}, fatal=False
+                )
+            }
+            self.assertEqual(allowed, may, rule)
+
+    def test_rules_are_registered_once_for_all_versions_of_the_api(self):
+        policies.register()
+
+        self.assertTrue(
+            base.requester().can(rules.SHOW, {'project_id': base.OWNER})
+        )

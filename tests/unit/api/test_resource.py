@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that send anything at all."""
+
+from nova.api.openstack import wsgi
+
+from nova_groupext import exception
+from nova_groupext.api import resource
+from nova_groupext.conf import CONF
+from nova_groupext.planner import invalid
+from tests.unit.api import base
+
+UNREADABLE = [
+    (b'{', 'is not JSON'),
+    (b'\xff', 'is not UTF-8'),
+    (b'[' * 50000, 'is nested too deeply'),
+    (b'{"a":' * 50000, 'is nested too deeply'),
+    (b'"\\ud800"', 'has half a character in it'),
+    (b'{"\\udfff": 1}', 'has half a character in it'),
+    (b' ' * (1024 * 1024 + 1), 'is more than 1048576 bytes long'),
+]
+
+
+class Controller(wsgi.Controller):
+    """Answers with what it is sent, or raises it."""
+
+    error = None
+
+    @resource.translated
+    def create(self, req, body):
+        if self.error:
+            raise self.error
+        return {'sent': body}
+
+
+class TestResource(base.GroupCase):
+    def setUp(self):
+        super().setUp()
+        self.controller = Controller()
+        self.resource = resource.Resource(self.controller)
+
+    def send(self, body):
+        req = wsgi.Request.blank('/', method='POST', body=body)
+        req.environ['nova.context'] = self.context
+        req.environ['wsgiorg.routing_args'] = ((), {'action': 'create'})
+        return req.get_response(self.resource)
+
+    def fault(self, body=b'{}'):
+        response = self.send(body)
+        [(_kind, fault)] = response.json.items()
+        self.assertEqual(response.status_int, fault['code'])
+        return fault['code'], fault['message']
+
+    def test_what_cannot_be_read_is_bad_input(self):
+        for body, reason in UNREADABLE:
+            self.assertEqual((400, f'$: {reason}'), self.fault(body))
+
+    def test_everything_else_is_read(self):
+        for body in (b'[1, {"a": null}]', '"\u00e4 \U0001f600"'.encode()):
+            self.assertEqual(200, self.send(body).status_int)
+        self.assertEqual({'sent': None}, self.send(b'').json)
+
+    def test_the_operator_decides_how_much_is_read(self):
+        CONF.set_override('max_body_size', 1024, 'vrt')
+        self.addCleanup(CONF.clear_override, 'max_body_size', 'vrt')
+
+        self.assertEqual(400, self.fault(b' ' * 1025)[0])
+
+    def test_errors_become_faults(self):
+        for error, expected in (
+            (invalid.InvalidInput('$.a', 'is bad'), (400, '$.a: is bad')),
+            (
+                exception.GroupNotFound(group='g'),
+                (404, 'VRT group g could not be found.'),
+            ),
+            (exception.LimitExceeded(reason='much'), (403, 'much')),
+            (
+                exception.Unsupported(path='$.a', reason='not yet'),
+                (400, '$.a: not yet'),
+            ),
+            (
+                exception.GenerationConflict(group='g'),
+                (409, 'VRT group g was changed by another request.'),
+            ),
+        ):
+            self.controller.error = error
+            self.assertEqual(expected, self.fault())
+
+    def test_what_cannot_be_reached_is_named(self):
+        for kind, message in resource.NEIGHBOURS.items():
+            self.controller.error = kind('why')
+            self.assertEqual((503, message), self.fault())
+
+
+class TestQuery(base.GroupCase):
+    SCHEMA = {
+        'type': 'object',
+        'properties': {'name': {'type': 'string', 'maxLength': 3}},
+        'additionalProperties': False,
+    }
+
+    def query(self, text):
+        req = wsgi.Request.blank(f'/?{text}')
+        return resource.query(req, self.SCHEMA)
+
+    def test_a_query_is_read(self):
+        self.assertEqual({'name': '\u00e4'}, self.query('name=%C3%A4'))
+        self.assertEqual({}, self.query(''))
+
+    def test_what_is_wrong_with_a_query_is_told(self):
+        for text, told in (
+            ('nane=a', 'query.nane: is not known here'),
+            ('name=a&name=b', 'query.name: is given more than once'),
+            ('name=abcd', 'query.name: must have at most 3 characters'),
+            ('name=%ff', 'query: is not UTF-8'),
+        ):
+            error = self.assertRaises(invalid.InvalidInput, self.query, text)
+            self.assertEqual(told, str(error))

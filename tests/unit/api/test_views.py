@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What owners are shown, and what only admins are."""
+
+import hashlib
+
+from nova.api.openstack import wsgi
+from oslo_serialization import jsonutils
+
+from nova_groupext.api.views import capabilities
+from nova_groupext.api.views import vrt_groups as views
+from nova_groupext.conf import CONF
+from nova_groupext.objects import states
+from nova_groupext.objects.plan import VRTPlan
+from tests.unit.api import base
+
+HOST, NODE, RACK, PROVIDER = 'cmp-17', 'node-17', 'rack-4', 'the-provider'
+SEAT = {
+    'host': HOST,
+    'node': NODE,
+    'provider': PROVIDER,
+    'allocations': {PROVIDER: {'resources': {'VCPU': 1}}},
+    'mappings': {'': [PROVIDER]},
+    'domains': {'host': NODE, 'rack': RACK, 'zone': 'az1'},
+}
+SOFT = {'type': 'affinity', 'scope': 'zone', 'strict': False}
+ANSWER = {
+    'alternative': {},
+    'unplaced': [],
+    'cost': {'soft': 98765, 'bound': 98765, 'preference': 1},
+    'violations': [{'at': '', 'policy': SOFT, 'cost': 98765, 'host': HOST}],
+    'conflict': [],
+    'minimal': True,
+    'relaxations': [],
+    'stats': {'seconds': 0.1, 'stage': 'exact-98765'},
+}
+CONFLICT = {'kind': 'policy', 'at': '', 'policy': SOFT, 'code': 'vrt.affinity'}
+RELAXATION = {
+    'change': {'at': '', 'policy': 'affinity', 'strict': False},
+    'text': 'fits if the affinity is soft',
+}
+REFUSAL = {
+    **ANSWER,
+    'violations': [],
+    'conflict': [{**CONFLICT, 'host': HOST}],
+    'relaxations': [{**RELAXATION, 'free': 98765}],
+}
+# What no tenant may read anywhere.
+SECRETS = (HOST, NODE, RACK, PROVIDER, '98765')
+
+
+class TestGroupView(base.GroupCase):
+    def setUp(self):
+        super().setUp()
+        self.view = views.GroupView()
+        self.group = self.stored()
+
+    def plan(self, status=VRTPlan.PLACED, answer=ANSWER):
+        paths = [member.path for member in self.group.members]
+        plan = VRTPlan(
+            group_id=self.group.id,
+            status=status,
+            placement=dict.fromkeys(paths, SEAT) if status == 'placed' else {},
+            answer=answer,
+        )
+        plan.create(self.context)
+        return plan
+
+    def shown(self, plan, sees_hosts=False):
+        return self.view.detail(self.req(), self.group, plan, sees_hosts)
+
+    def req(self, path='/os-vrt-groups'):
+        req = wsgi.Request.blank(path, base_url='http://nova/v2.1')
+        req.environ['nova.context'] = self.context
+        return req
+
+    def test_an_owner_sees_where_members_are_as_ids(self):
+        group = self.shown(self.plan())
+
+        worker = group['members'][1]
+        rack = hashlib.sha224(f'{base.OWNER}rack{RACK}'.encode()).hexdigest()
+        host = hashlib.sha224(f'{base.OWNER}host{NODE}'.encode()).hexdigest()
+        self.assertEqual(
+            {
+                'path': 'workers/worker-0',
+                'status': 'TENTATIVE',
+                'server_id': None,
+                'domains': {'host': host, 'rack': rack, 'zone': 'az1'},
+                'fault': None,
+            },
+            worker,
+        )
+
+    def test_an_owner_reads_no_secret_anywhere(self):
+        plans = (
+            self.plan(),
+            self.plan(VRTPlan.REFUSED, REFUSAL),
+            self.plan(VRTPlan.UNDECIDED, REFUSAL),
+        )
+        for plan in plans:
+            for status in states.Group:
+                self.group.status = status
+                text = jsonutils.dumps(self.shown(plan))
+                told = [secret for secret in SECRETS if secret in text]
+                self.assertEqual([], told, (plan.status, status))
+
+    def test_an_admin_sees_hosts_costs_and_statistics(self):
+        group = self.shown(self.plan(), sees_hosts=True)
+
+        self.assertEqual({HOST}, {m['host'] for m in group['members']})
+        self.assertEqual(ANSWER['cost'], group['cost'])
+        self.assertEqual(ANSWER['stats'], group['stats'])
+        self.assertEqual(ANSWER['violations'], group['violations'])
+
+    def test_domains_are_other_ids_in_other_projects(self):
+        def domain(project_id):
+            return views.domain_id(project_id, 'rack', RACK)
+
+        self.assertEqual(domain('one'), domain('one'))
+        self.assertNotEqual(domain('one'), domain('other'))
+
+    def test_a_group_without_a_plan_is_shown(self):
+        group = self.shown(None, sees_hosts=True)
+
+        self.assertEqual('PLANNING', group['status'])
+        self.assertEqual([{}] * 4, [m['domains'] for m in group['members']])
+        self.assertEqual([], group['violations'])
+        self.assertIsNone(group['refusal'])
+        self.assertIsNone(group['cost'])
+
+    def test_a_released_member_has_no_place(self):
+        self.group.members[0].status = states.Member.RELEASED
+
+        master, worker = self.shown(self.plan())['members'][:2]
+
+        self.assertEqual({}, master['domains'])
+        self.assertNotEqual({}, worker['domains'])
+
+    def test_a_refusal_is_shown_while_the_group_is_refused(self):
+        plan = self.plan(VRTPlan.REFUSED, REFUSAL)
+        self.assertIsNone(self.shown(plan)['refusal'])
+
+        self.group.status = states.Group.REFUSED
+
+        self.assertEqual(
+            {
+                'conflict': [CONFLICT],
+                'minimal': True,
+                'relaxations': [RELAXATION],
+            },
+            self.shown(plan)['refusal'],
+        )
+
+    def test_soft_violations_are_shown_without_their_cost(self):
+        self.assertEqual(
+            [{'at': '', 'policy': SOFT}],
+            self.shown(self.plan())['violations'],
+        )
+
+    def test_times_are_told_in_utc(self):
+        created = self.shown(None)['created_at']
+
+        self.assertEqual('Z', created[-1])
+
+    def test_links_are_made_as_nova_makes_them(self):
+        links = self.view.summary(self.req(), self.group)['links']
+
+        self.assertEqual(
+            [
+                f'http://nova/v2.1/os-vrt-groups/{self.group.uuid}',
+                f'http://nova/os-vrt-groups/{self.group.uuid}',
+            ],
+            [link['href'] for link in links],
+        )
+
+    def test_a_full_page_links_to_the_next(self):
+        req = self.req('/os-vrt-groups/detail?limit=1&name=analytics')
+        shown = [self.view.summary(req, self.group)]
+
+        page = self.view.page(req, shown, 'os-vrt-groups/detail')
+
+        [link] = page['vrt_groups_links']
+        self.assertEqual(
+            'http://nova/v2.1/os-vrt-groups/detail?limit=1'
+            f'&name=analytics&marker={self.group.uuid}',
+            link['href'],
+        )
+
+
+class TestCapabilities(base.GroupCase):
+    def test_every_parameter_has_a_default_or_is_required(self):
+        policies = capabilities.show()['capabilities']['policies']
+
+        self.assertEqual(
+            ['max_skew', 'min_domains', 'scope', 'strict', 'weight'],
+            sorted(policies['spread']),
+        )
+        self.assertEqual(
+            {'scope', 'min_members'},
+            {n for n, p in policies['survive'].items() if 'required' in p},
+        )
+        self.assertEqual(2, policies['spread']['min_domains']['default'])
+        self.assertIs(True, policies['affinity']['strict']['default'])
+
+    def test_scopes_are_the_levels_of_this_cloud(self):
+        CONF.set_override('topology_levels', ['rack:rack'], 'vrt')
+        self.addCleanup(CONF.clear_override, 'topology_levels', 'vrt')
+
+        shown = capabilities.show()['capabilities']
+
+        self.assertEqual(['host', 'rack', 'zone'], shown['scopes'])
+        self.assertEqual(1000, shown['limits']['max_members'])
