@@ -63,12 +63,11 @@ class Resource(wsgi.Resource):
 
 
 def _unreadable(reason):
-    return bad_request(invalid.InvalidInput('$', reason))
+    return wsgi.Fault(_bad_request(invalid.InvalidInput('$', reason)))
 
 
-def bad_request(error):
-    """Return Nova's 400 for an InvalidInput."""
-    return wsgi.Fault(webob.exc.HTTPBadRequest(explanation=str(error)))
+def _bad_request(error):
+    return webob.exc.HTTPBadRequest(explanation=str(error))
 
 
 def translated(handler):
@@ -79,19 +78,18 @@ def translated(handler):
         try:
             return handler(*args, **kwargs)
         except invalid.InvalidInput as exc:
-            raise bad_request(exc) from exc
+            raise _bad_request(exc) from exc
         except exception.VRTException as exc:
             raise webob.exc.status_map[exc.code](
                 explanation=exc.format_message()
             ) from exc
         except tuple(NEIGHBOURS) as exc:
-            raise unavailable(exc) from exc
+            raise _unavailable(exc) from exc
 
     return wrapper
 
 
-def unavailable(error):
-    """Return the 503 that says which neighbour did not answer."""
+def _unavailable(error):
     LOG.exception('A request about VRT groups could not be served.')
     kind = next(kind for kind in NEIGHBOURS if isinstance(error, kind))
     return webob.exc.HTTPServiceUnavailable(explanation=NEIGHBOURS[kind])
