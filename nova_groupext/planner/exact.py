@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lexicographic optimum: members, then cost, then preference.
+
+Each step optimises one objective over what the steps before left open, and
+fixes it. Every solution is read back as a plan and checked by the rules.
+"""
+
+import fractions
+import math
+import time
+
+from highspy import ObjSense
+from highspy import highs
+import numpy as np
+
+from nova_groupext.planner import formulas
+from nova_groupext.planner import milp
+from nova_groupext.planner import model
+from nova_groupext.planner import rules
+from nova_groupext.planner import seating
+
+# The solver rounds at 1e-6: beyond this its objective would not be exact.
+_LARGEST_PRICE = 100_000
+
+# Scores are scaled to at most 1000; what differs by less counts as equal.
+_LARGEST_SCORE = 1_000
+_EQUAL_SCORES = 1e-5
+
+# HiGHS takes no coefficient below 1e-9.
+_TINY = 1e-7
+
+
+class Clock:
+    """How much of a time limit is left."""
+
+    def __init__(self, seconds):
+        self._end = time.monotonic() + seconds
+
+    def left(self):
+        """Seconds, at least 0."""
+        return max(0.0, self._end - time.monotonic())
+
+
+class Exact:
+    """A problem on its way to the optimum.
+
+    :ivar counts: seating.Seat -> members in it, of the best plan so far
+    :ivar plan: the best rules.Plan so far, None if there is none
+    :ivar rank: rules.rank() of it
+    :ivar bound: proven least soft cost at this number placed, a Fraction
+    :ivar is_proved: no step so far was cut short
+    """
+
+    def __init__(self, problem, clock):
+        self.problem = problem
+        self.clock = clock
+        self.model = model.Model(problem)
+        self.counts = {}
+        self.plan = None
+        self.rank = ()
+        self.bound = fractions.Fraction(0)
+        self.is_proved = True
+        for policy in problem.topology.policies:
+            if policy.strict:
+                formulas.demand(self.model, policy)
+
+    def find_any(self):
+        """Find a lawful plan, or prove that there is none."""
+        return self.optimise(
+            highs.qsum([]), ObjSense.kMinimize, self.clock.left()
+        )
+
+    def place_members(self):
+        """Place as many members as possible.
+
+        :returns: milp.Status; INFEASIBLE proves that there is no plan
+        """
+        optional = [s for s in self.model.seating if s.unit.optional]
+        placed = seating.total(optional)
+        # Proving that no more fit must not use up the time the cost needs.
+        for share in (2, 1) if optional else (1,):
+            seconds = self.clock.left() / share
+            outcome = self.optimise(placed, ObjSense.kMaximize, seconds)
+            if outcome.status is not milp.Status.UNKNOWN:
+                break
+        self._note(outcome)
+        if self.plan is not None and optional:
+            number = sum(self.counts.get(seat, 0) for seat in optional)
+            self.model.row(placed >= number)
+        return outcome.status
+
+    def cut_cost(self):
+        """Reduce the soft cost, and prove how far it can be reduced."""
+        prices = {
+            policy: rules.price(policy)
+            for policy in self.problem.topology.policies
+            if not policy.strict and policy.weight
+        }
+        if not prices:
+            return
+        unit, slack = _unit(prices.values())
+        cost = highs.qsum([])
+        for policy, price in prices.items():
+            if price / unit > _TINY:
+                breach = formulas.charge(self.model, policy)
+                cost += breach * float(price / unit)
+        if self._cost():
+            outcome = self._improve(cost, ObjSense.kMinimize)
+            self.bound = self._proven_cost(outcome.bound, unit, slack)
+        self.model.row(cost <= float(self._cost() / unit) + slack)
+
+    def raise_preference(self):
+        """Raise the sum of the operator's scores."""
+        scores = {
+            seat: seat.unit.member_class.scores.get(seat.place.host, 0)
+            for seat in self.model.seating
+        }
+        unit = max(map(abs, scores.values()), default=0) / _LARGEST_SCORE
+        if not unit:
+            return
+        scores = {
+            seat: score / unit
+            for seat, score in scores.items()
+            if abs(score / unit) > _TINY
+        }
+        preference = highs.qsum([s.column * n for s, n in scores.items()])
+        self._improve(preference, ObjSense.kMaximize)
+        reached = sum(scores.get(s, 0) * n for s, n in self.counts.items())
+        self.model.row(preference >= reached - _EQUAL_SCORES)
+
+    def optimise(self, objective, sense, seconds):
+        """Look for a better plan; keep it if there is one.
+
+        :returns: milp.Outcome
+        """
+        clock = Clock(seconds)
+        seats = self.model.seating
+        while True:
+            self._suggest_plan()
+            outcome = milp.run(seats.solver, objective, sense, clock.left())
+            if not outcome.values:
+                return outcome
+            counts = seats.read(outcome.values)
+            plan = seats.plan(counts)
+            faults = rules.faults(self.problem, plan)
+            if not faults:
+                self._keep(counts, plan)
+                return outcome
+            for fault in faults:
+                if fault.code != 'vrt.capacity':
+                    raise RuntimeError(f'the model breaks a rule: {fault}')
+                seats.forbid_crowd(fault.at, counts)
+
+    def _improve(self, objective, sense):
+        outcome = self.optimise(objective, sense, self.clock.left())
+        self._note(outcome)
+        return outcome
+
+    def _suggest_plan(self):
+        if self.plan is not None:
+            columns = [seat.column.index for seat in self.model.seating]
+            counts = [self.counts.get(seat, 0) for seat in self.model.seating]
+            self.model.seating.solver.setSolution(
+                len(columns), np.array(columns), np.array(counts)
+            )
+
+    def _keep(self, counts, plan):
+        rank = rules.rank(self.problem, plan)
+        if self.plan is None or rank >= self.rank:
+            self.counts, self.plan, self.rank = counts, plan, rank
+
+    def _note(self, outcome):
+        if outcome.status is not milp.Status.OPTIMAL:
+            self.is_proved = False
+
+    def _cost(self):
+        _, minus_cost, _ = self.rank
+        return -minus_cost
+
+    def _proven_cost(self, bound, unit, slack):
+        """The solver's bound in the terms of the rules."""
+        cost = self._cost()
+        if cost / unit - bound < slack:
+            return cost
+        return fractions.Fraction(max(0.0, bound)) * unit
+
+
+def _unit(prices):
+    """What to measure prices in, and by how much less costs may differ.
+
+    All prices are whole multiples of the unit, if that keeps them in range.
+    """
+    shared = math.lcm(*(price.denominator for price in prices))
+    whole = fractions.Fraction(
+        math.gcd(*(int(price * shared) for price in prices)), shared
+    )
+    least = max(prices) / _LARGEST_PRICE
+    return (whole, 0.5) if whole >= least else (least, 1e-3)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interchangeable members, and the places there are for them."""
+
+import collections
+import dataclasses
+import math
+
+from nova_groupext.planner import problem as problems
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Unit:
+    """Members that nothing tells apart.
+
+    :ivar members: their paths, in path order
+    :ivar optional: path of their stem if it may leave members out, else ''
+    :ivar scopes: levels at which their host must have a domain
+    """
+
+    members: tuple[str, ...]
+    member_class: problems.MemberClass
+    optional: str
+    scopes: frozenset
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A host in one of the ways it offers to a class.
+
+    :ivar way: index of the request taken
+    :ivar most: how many members of one unit fit if it is alone
+    """
+
+    host: str
+    way: int
+    request: dict
+    most: int
+
+
+def form(problem):
+    """All Units of a problem; pinned members are in none."""
+    rules, scopes = _covering(problem.topology.policies)
+    stems = {stem.path: stem for stem in problem.topology.stems}
+    alike = collections.defaultdict(list)
+    for member in problem.topology.members:
+        if member.path not in problem.pinned:
+            stem = stems[member.stem]
+            optional = stem.path if stem.min_count < stem.count else ''
+            key = (member.spec['class'], optional, *rules[member.path])
+            alike[key].append(member.path)
+    return [
+        Unit(
+            members=tuple(paths),
+            member_class=problem.class_of[paths[0]],
+            optional=key[1],
+            scopes=frozenset(scopes[paths[0]]),
+        )
+        for key, paths in alike.items()
+    ]
+
+
+def places(problem, unit):
+    """Every Place that may take a member of a unit, by host and way."""
+    found = []
+    for host in problem.hosts.values():
+        if _may_stand(problem, unit, host.id):
+            for way, request in enumerate(unit.member_class.ways(host.id)):
+                most = min(len(unit.members), _fits(host.free, request))
+                if most:
+                    found.append(Place(host.id, way, request, most))
+    return found
+
+
+def _covering(policies):
+    """By member: which sides of which policies, and the strict scopes."""
+    rules = collections.defaultdict(list)
+    scopes = collections.defaultdict(set)
+    for number, policy in enumerate(policies):
+        for end, side in enumerate(policy.sides):
+            for path in side:
+                rules[path].append((number, end))
+                if policy.strict:
+                    scopes[path].add(policy.scope)
+    return rules, scopes
+
+
+def _may_stand(problem, unit, host_id):
+    return host_id in unit.member_class.hosts and all(
+        problem.domain(host_id, level) is not None for level in unit.scopes
+    )
+
+
+def _fits(free, request):
+    rooms = (free.get(r, 0) // n for r, n in request.items() if n)
+    return min(rooms, default=math.inf)
