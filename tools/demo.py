@@ -32,8 +32,9 @@ def main():
             _tell(show, state, stack)
         except screen.NotAsTold as exc:
             show.not_as_told(exc)
+            show.end('Run again with --state-dir DIR to read DIR/cloud.log.')
             return 1
-    show.step('', 'All is as told')
+    show.end('Everything is as told.')
     return 0
 
 

@@ -46,8 +46,9 @@ def _smallest_first(the):
     )
     built, failed = _boot(the, (WEB, APP, DB))
     the.show.check(
-        f'{len(built)} servers are built, the next one is not: {failed}',
+        f'{len(built)} servers are built, and the first database fails:',
         failed is not None and failed.name == 'db-0',
+        failed,
     )
     the.show.quote('Nova', failed.fault['message'])
     free = sum(usage.free for usage in the.placement.usages().values())
@@ -59,9 +60,9 @@ def _smallest_first(the):
 
 
 def _largest_first(the):
-    the.show.say('Would it help to begin with the large ones?')
+    the.show.say('Would it help to begin with the databases?')
     built, failed = _boot(the, (DB,))
-    the.show.check('3 databases are built', failed is None)
+    the.show.check('all of them are built', failed is None, failed)
     hosts = [the.operator.host_of(server) for server in built]
     broken = scenario.broken_rules(
         dict(zip(DB.paths, hosts, strict=True)), the.rack_of

@@ -10,6 +10,7 @@ import itertools
 
 CELL = 20
 OTHERS, SERVER, HELD, FREE = '░', '■', '□', '·'
+COLOURS = {OTHERS: 'dim', SERVER: 'green', HELD: 'yellow'}
 LEGEND = (
     f"{OTHERS} other people's   {HELD} held (name*)   {SERVER} server (name)"
     f'   {FREE} free'

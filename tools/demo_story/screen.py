@@ -2,6 +2,7 @@
 """Everything that the demo prints, and the end when something is not true."""
 
 import os
+import re
 import sys
 import textwrap
 import time
@@ -63,8 +64,23 @@ class Screen:
 
     def quote(self, who, text):
         """Print what somebody answered, word for word."""
-        for line in textwrap.wrap(f'{who}: "{text}"', WIDTH - 4):
+        for line in textwrap.wrap(f'{who}: {text.strip()}', WIDTH - 4):
             self.line(self._paint('yellow', f'    {line}'))
+
+    def picture(self, lines, colours):
+        """Print lines in which some characters have a colour.
+
+        :param colours: {character: colour}
+        """
+        for line in lines:
+            self.line(
+                re.sub(
+                    '|'.join(f'{each}+' for each in colours),
+                    lambda run: self._paint(colours[run[0][0]], run[0]),
+                    line,
+                )
+            )
+        self.line()
 
     def table(self, head, rows):
         """Print rows; columns of numbers stand at the right."""
@@ -76,6 +92,7 @@ class Screen:
                 f'{cell:{mark}{width}}'
                 for cell, mark, width in zip(row, marks, widths, strict=True)
             )
+            line = line.rstrip()
             self.line('  ' + (line if number else self._paint('bold', line)))
         self.line()
 
@@ -85,8 +102,12 @@ class Screen:
             raise NotAsTold(f'{claim}\n  found: {found}' if found else claim)
         self.line(f'  {self._paint("green", "✓")} {claim}')
 
+    def end(self, text):
+        self.line()
+        self.line(self._paint('green', text))
+
     def not_as_told(self, exc):
-        self.line(self._paint('red', f'  ✗ not as told: {exc}'))
+        self.line(self._paint('red', f'  ✗ NOT AS TOLD: {exc}'))
 
 
 def wait_for(what, read, good):

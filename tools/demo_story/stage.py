@@ -44,10 +44,8 @@ class Stage:
                         each['status'] == 'HELD',
                     )
                 )
-        for line in picture.draw(self.hosts, usages, seats):
-            self.show.line(line)
-        self.show.line(picture.LEGEND)
-        self.show.line()
+        drawn = picture.draw(self.hosts, usages, seats)
+        self.show.picture([*drawn, picture.LEGEND], picture.COLOURS)
         shown = {
             host: sum(seat.vcpus for seat in seats[host] if seat.is_held)
             for host in usages
