@@ -11,6 +11,7 @@
 """
 
 import datetime
+import functools
 
 from oslo_log import log as logging
 from oslo_utils import timeutils
@@ -20,6 +21,7 @@ from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.planner import child
 from nova_groupext.planner import decide
 from nova_groupext.planner import problem as planner_problem
 from nova_groupext.planner import rules
@@ -87,13 +89,18 @@ class Planning:
         problem = planner_problem.parse(seen.problem)
         old = VRTPlan.newest(self._context, self._group.id)
         if old is not None and old.status == VRTPlan.PLACED:
-            kept = {**old.answer, 'placement': old.hosts()}
+            kept = {
+                **old.answer,
+                'status': VRTPlan.PLACED,
+                'placement': old.hosts(),
+            }
             plan = rules.Plan(kept['placement'], kept['alternative'])
             if not rules.faults(problem, plan):
                 return kept
-        return decide.decide(
-            problem, memory_limit=CONF.vrt.planning_memory_limit
-        ).to_dict()
+        solver = functools.partial(
+            child.run, memory_limit=CONF.vrt.planning_memory_limit * 1024**2
+        )
+        return decide.decide(problem, solver).to_dict()
 
     def _give_up(self, answer):
         """Remember why there is no plan, and call it what it is."""

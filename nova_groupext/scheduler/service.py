@@ -6,6 +6,7 @@ and Placement arbitrates between what they hold.
 """
 
 import contextlib
+import functools
 
 from nova import context as nova_context
 from nova import rpc
@@ -47,7 +48,9 @@ class PlannerService(service.Service):
             messaging.Target(topic=rpcapi.TOPIC, server=self._host), [planner]
         )
         self._server.start()
-        self.tg.add_timer(CONF.vrt.reap_interval, self._reap, args=[planner])
+        self.tg.add_timer(
+            CONF.vrt.reap_interval, functools.partial(self._reap, planner)
+        )
 
     def stop(self, graceful=False):
         if self._server is not None:

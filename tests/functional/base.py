@@ -102,6 +102,17 @@ class GroupTestCase(base.CloudTestCase):
         self.assertNotEqual('ACTIVE', outcome)
         return outcome
 
+    def fill(self, host, **resources):
+        """Occupy resources of a host until the end of the test."""
+        self.empty_later(self.cloud.fill(host, **resources))
+
+    def empty_later(self, consumer):
+        self.addCleanup(
+            self.cloud.placement.delete,
+            f'/allocations/{consumer}',
+            raise_exc=False,
+        )
+
     def host_of(self, server):
         found = self.cloud.nova('admin').servers.get(server)
         return getattr(found, 'OS-EXT-SRV-ATTR:host')

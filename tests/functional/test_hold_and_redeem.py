@@ -160,9 +160,3 @@ class TestHoldAndRedeem(base.GroupTestCase):
         self.assertEqual(
             ['cmp-1', 'cmp-2'], sorted(self.planned(group['id']).values())
         )
-
-    def fill(self, host, **resources):
-        consumer = self.cloud.fill(host, **resources)
-        self.addCleanup(
-            self.cloud.placement.delete, f'/allocations/{consumer}'
-        )

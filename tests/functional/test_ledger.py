@@ -44,7 +44,7 @@ class TestLedger(base.GroupTestCase):
         return sum(self.free().values())
 
     def swap(self, hold, server):
-        self.addCleanup(self.cloud.placement.delete, f'/allocations/{server}')
+        self.empty_later(server)
         return self.ledger.swap(self.context, hold, server, 'demo', 'user')
 
     def test_a_hold_is_of_its_own_type_and_project(self):
@@ -59,8 +59,7 @@ class TestLedger(base.GroupTestCase):
 
     def test_when_one_hold_does_not_fit_nothing_is_held(self):
         [taken, *_] = self.plan.placement.values()
-        filler = self.cloud.fill(taken['host'], VCPU=3)
-        self.addCleanup(self.cloud.placement.delete, f'/allocations/{filler}')
+        self.fill(taken['host'], VCPU=3)
 
         self.assertRaises(exception.HoldFailed, self.hold)
 
@@ -153,11 +152,10 @@ class TestLedger(base.GroupTestCase):
     def test_overcommitted_is_what_has_more_used_than_there_is(self):
         provider = self.cloud.provider('cmp-1')
         self.assertFalse(self.ledger.is_overcommitted(self.context, provider))
-        filler = self.cloud.fill('cmp-1', VCPU=4)
+        self.fill('cmp-1', VCPU=4)
         path = f'/resource_providers/{provider}/inventories/VCPU'
         inventory = self.cloud.placement.get(path).json()
         self.addCleanup(self.restore, path, inventory)
-        self.addCleanup(self.cloud.placement.delete, f'/allocations/{filler}')
 
         self.cloud.placement.put(path, json={**inventory, 'reserved': 1})
 

@@ -50,9 +50,7 @@ class TestRedeemDoor(base.GroupTestCase):
         }
         for name, value in changes.items():
             setattr(spec, name, value)
-        self.addCleanup(
-            self.cloud.placement.delete, f'/allocations/{server_uuid}'
-        )
+        self.empty_later(server_uuid)
         return spec, server_uuid
 
     def select(self, spec, server_uuid):
