@@ -31,9 +31,11 @@ UNSUPPORTED = (
 def requests(context, parsed):
     """Look up what the members of a Topology ask for, each name once.
 
-    :returns: {stem: {"flavor": Flavor, "image": ImageMeta or None (both as
-        primitives), "image_id": uuid or None, "flavor_id": flavorid,
-        "availability_zone": name or None, "is_bfv": boots from a volume}}
+    :returns: {stem: {"flavor": Flavor, "image": ImageMeta (both as
+        primitives), "flavor_id": flavorid, "image_id": uuid,
+        "availability_zone": name or None, "is_bfv": boots from a volume}};
+        for a volume the image is an empty one, as it is in Nova, and has no
+        id
     :raises: InvalidInput for what the tenant cannot see or Nova would refuse,
         Unsupported for what cannot be a member in this version
     """
@@ -56,11 +58,11 @@ class _Resolver:
         flavor = self._flavor(spec['flavor'], invalid.child(where, 'flavor'))
         image_id = _image_id(spec, where)
         image, image_meta = self._image(image_id, f'{where}.image')
-        _check(self._context, flavor, image, image_meta, where)
+        check(self._context, flavor, image, image_meta, where)
         return {
             'flavor': flavor.obj_to_primitive(),
             'flavor_id': flavor.flavorid,
-            'image': image_id and image_meta.obj_to_primitive(),
+            'image': image_meta.obj_to_primitive(),
             'image_id': image_id,
             'availability_zone': self._zone(spec, where),
             'is_bfv': image_id is None,
@@ -133,15 +135,20 @@ def _image_id(spec, where):
     return spec.get('image')
 
 
-def _check(context, flavor, image, image_meta, where):
-    """Refuse what Nova would refuse, and what cannot be a member yet."""
+def check(context, flavor, image, image_meta, where):
+    """Refuse what Nova would refuse, and what cannot be a member yet.
+
+    :param image: Nova's dict of the image, empty when there is none
+    :param where: JSON path of the member
+    :raises: InvalidInput, Unsupported
+    """
     try:
         compute_api.API._validate_flavor_image_nostatus(
             context, image, flavor, root_bdm=None
         )
         numa = hardware.numa_get_constraints(flavor, image_meta)
-    except nova_exc.NovaException as exc:
-        raise invalid.InvalidInput(where, exc.format_message()) from exc
+    except (nova_exc.NovaException, ValueError) as exc:
+        raise invalid.InvalidInput(where, str(exc)) from exc
     if numa is not None:
         raise exception.Unsupported(
             path=where,

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hold, release and DELETE, in every state that a group may be in."""
+
+from nova_groupext.cloud import hosts
+from tests.functional import base
+
+ALONE = {'members': {'a': base.member('m1.xlarge')}}
+THREE = {'members': {'a': base.member(count=3)}}
+
+
+class TestActions(base.GroupTestCase):
+    HOSTS = (hosts.Host('cmp-1', vcpus=8),)
+
+    def outcome(self, uuid, action, body=None, user='demo'):
+        """Return the status and the message of an action."""
+        response = self.act(uuid, action, body, user)
+        if response.status_code == 202:
+            self.assertEqual('', response.text)
+            return 202, None
+        [fault] = response.json().values()
+        return response.status_code, fault['message']
+
+    def assertRefused(self, code, reason, uuid, action, body=None):
+        told = self.outcome(uuid, action, body)
+        self.assertEqual(code, told[0], told)
+        self.assertIn(reason, told[1])
+
+    def states(self, uuid):
+        members = self.group(uuid)['members']
+        return {member['path']: member['status'] for member in members}
+
+    def test_a_what_if_is_held_later(self):
+        group = self.describe(THREE, hold=False)
+        self.assertEqual('PLANNED', group['status'])
+        self.assertEqual(8, self.free()['cmp-1'])
+
+        self.assertEqual((202, None), self.outcome(group['id'], 'hold'))
+
+        held = self.eventually(
+            self.group, lambda now: now['status'] == 'HELD', group['id']
+        )
+        self.assertEqual(5, self.free()['cmp-1'])
+        self.assertIsNotNone(held['expires_at'])
+
+    def test_a_refused_group_is_held_once_there_is_room(self):
+        other = self.held(ALONE)
+        group = self.describe(ALONE)
+        self.assertEqual('REFUSED', group['status'])
+        self.assertIsNotNone(group['refusal'])
+
+        self.delete_group(other['id'])
+        self.assertEqual((202, None), self.outcome(group['id'], 'hold'))
+
+        held = self.eventually(
+            self.group, lambda now: now['status'] == 'HELD', group['id']
+        )
+        self.assertIsNone(held['refusal'])
+
+    def test_what_is_held_is_not_held_again(self):
+        group = self.held(THREE)
+
+        self.assertRefused(409, 'is HELD', group['id'], 'hold')
+
+    def test_a_generation_counts_what_happens(self):
+        group = self.describe(THREE, hold=False)
+
+        self.act(group['id'], 'hold')
+
+        held = self.eventually(
+            self.group, lambda now: now['status'] == 'HELD', group['id']
+        )
+        self.assertGreater(held['generation'], group['generation'])
+
+    def test_named_members_are_released(self):
+        group = self.held(THREE)['id']
+
+        released = self.outcome(group, 'release', {'members': ['a-1']})
+
+        self.assertEqual((202, None), released)
+        self.assertEqual(
+            {'a-0': 'HELD', 'a-1': 'RELEASED', 'a-2': 'HELD'},
+            self.states(group),
+        )
+        self.eventually(lambda: self.free()['cmp-1'], lambda free: free == 6)
+
+    def test_a_member_may_be_released_twice(self):
+        group = self.held(THREE)['id']
+
+        for _time in range(2):
+            self.assertEqual(
+                (202, None),
+                self.outcome(group, 'release', {'members': ['a-1']}),
+            )
+
+    def test_all_are_released(self):
+        for body in (None, {}, {'members': None}):
+            group = self.held(THREE)['id']
+
+            self.assertEqual((202, None), self.outcome(group, 'release', body))
+
+            self.assertEqual({'RELEASED'}, set(self.states(group).values()))
+            self.assertEqual('RELEASED', self.group(group)['status'])
+            self.eventually(
+                lambda: self.free()['cmp-1'], lambda free: free == 8
+            )
+
+    def test_a_server_is_not_released(self):
+        group = self.held(THREE)['id']
+        self.redeem(group, 'a-0', 'm1.tiny')
+
+        self.assertRefused(
+            409,
+            'Member a-0 is ACTIVE',
+            group,
+            'release',
+            {'members': ['a-1', 'a-0']},
+        )
+        self.assertEqual('HELD', self.states(group)['a-1'])
+        self.assertEqual((202, None), self.outcome(group, 'release'))
+
+        self.assertEqual(
+            {'a-0': 'ACTIVE', 'a-1': 'RELEASED', 'a-2': 'RELEASED'},
+            self.states(group),
+        )
+        self.assertEqual('ACTIVE', self.group(group)['status'])
+
+    def test_who_is_no_member_is_not_found(self):
+        group = self.held(THREE)['id']
+
+        for path in ('b', 'a', 'A-0', 'a-0 ', ''):
+            self.assertRefused(
+                404, 'has no member', group, 'release', {'members': [path]}
+            )
+
+    def test_bad_actions_are_refused(self):
+        group = self.held(THREE)['id']
+        path = f'{base.GROUPS}/{group}/action'
+
+        for body, reason in (
+            ([], '$: must be a JSON object'),
+            (None, '$: must be a JSON object'),
+            ({}, '$: must name one action'),
+            ({'hold': None, 'release': None}, '$: must name one action'),
+            ({'fly': None}, '$.fly: is not known here'),
+            ({'hold': 1}, '$.hold: must be'),
+            ({'hold': {'now': True}}, '$.hold.now: is not known here'),
+            ({'release': []}, '$.release: must be'),
+            ({'release': {'members': []}}, '$.release.members: must have'),
+            ({'release': {'members': 'a-0'}}, '$.release.members: must be'),
+            (
+                {'release': {'members': [1]}},
+                '$.release.members[0]: must be a JSON string',
+            ),
+            (
+                {'release': {'members': ['a-0', 'a-0']}},
+                '$.release.members: must not repeat an item',
+            ),
+        ):
+            response = self.api().post(path, json=body)
+            self.assertEqual(400, response.status_code, response.text)
+            told = response.json()['badRequest']['message']
+            self.assertEqual(reason, told[: len(reason)])
+        self.assertEqual({'HELD'}, set(self.states(group).values()))
+
+    def test_a_deleted_group_is_not_found(self):
+        group = self.held(THREE)['id']
+        path = f'{base.GROUPS}/{group}'
+
+        deleted = self.api().delete(path)
+
+        self.assertEqual((202, ''), (deleted.status_code, deleted.text))
+        self.assertEqual(404, self.api().get(path).status_code)
+        self.assertEqual(404, self.api().delete(path).status_code)
+        self.assertEqual(404, self.api('admin').get(path).status_code)
+        self.assertRefused(404, 'could not be found', group, 'hold')
+        listed = self.api().get(base.GROUPS).json()['vrt_groups']
+        self.assertNotIn(group, [each['id'] for each in listed])
+        self.eventually(lambda: self.free()['cmp-1'], lambda free: free == 8)
+
+    def test_a_deleted_groups_token_is_still_its_own(self):
+        wanted = {'topology': THREE, 'hold': False, 'client_token': 'gone'}
+        group = self.describe(**wanted)
+        self.api().delete(f'{base.GROUPS}/{group["id"]}')
+
+        # Either it is not forgotten yet, or it is made anew.
+        again = self.post(**wanted)
+
+        self.assertIn(again.status_code, (202, 409), again.text)
+        if again.status_code == 202:
+            self.assertNotEqual(group['id'], again.json()['vrt_group']['id'])
+
+    def test_what_runs_goes_on_without_its_group(self):
+        group = self.held(THREE)['id']
+        server = self.redeem(group, 'a-0', 'm1.tiny')
+
+        self.delete_group(group)
+
+        self.assertEqual('ACTIVE', server.manager.get(server).status)
+        self.assertEqual(7, self.free()['cmp-1'])

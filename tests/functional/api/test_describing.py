@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""POST: what is taken, what is refused, and that a refusal leaves nothing."""
+
+from nova_groupext.cloud import accounts
+from nova_groupext.cloud import image
+from tests import fixtures
+from tests.functional import base
+
+CIRROS = image.image_id('cirros')
+NOBODYS_IMAGE = '7f3a9d0c-0b0e-4d3f-8d8e-0a8f2b1c9d10'
+WHERE = '$.vrt_group.topology.members.a'
+
+# What is said of the member `a`, where the mistake is, and what it is.
+BAD_MEMBERS = [
+    ({'flavor': 'm9'}, f'{WHERE}.flavor', 'flavor "m9" could not be found'),
+    (
+        {'image': NOBODYS_IMAGE},
+        f'{WHERE}.image',
+        f'image "{NOBODYS_IMAGE}" could not be found',
+    ),
+    (
+        {'image': 'cirros'},
+        f'{WHERE}.image',
+        'image "cirros" could not be found',
+    ),
+    (
+        {'image': 'http://elsewhere/v2/images/' + CIRROS},
+        f'{WHERE}.image',
+        'could not be found',
+    ),
+    (
+        {'availability_zone': 'az9'},
+        f'{WHERE}.availability_zone',
+        'availability zone "az9" could not be found',
+    ),
+    (
+        {'availability_zone': 'az1:cmp-1'},
+        f'{WHERE}.availability_zone',
+        'must name a zone; a host cannot be chosen',
+    ),
+    ({'boot_from_volume': True}, WHERE, 'needs either an image or'),
+    ({'flavor': 'vrt-numa'}, WHERE, 'asks for NUMA nodes'),
+    ({'flavor': 'vrt-gold'}, f'{WHERE}.flavor', 'asks for numbered groups'),
+    ({'flavor': 'vrt-private'}, f'{WHERE}.flavor', 'could not be found'),
+]
+FLAVORS = {
+    'vrt-numa': {'hw:numa_nodes': '1'},
+    'vrt-gold': {'resources1:CUSTOM_GOLD': '1'},
+    'vrt-private': {},
+}
+
+
+class TestDescribing(base.GroupTestCase):
+    def setUp(self):
+        super().setUp()
+        # Groups of the test before are forgotten a little after its end.
+        self.eventually(_described, lambda rows: not rows)
+
+    def refused(self, code, response):
+        """Return the message of a refusal that left no row behind."""
+        self.assertEqual(code, response.status_code, response.text)
+        self.assertIn('application/json', response.headers['Content-Type'])
+        [fault] = response.json().values()
+        self.assertEqual(code, fault['code'])
+        self.assertEqual({}, _described())
+        return fault['message']
+
+    def make_flavors(self):
+        nova = self.cloud.nova('admin')
+        for name, extra_specs in FLAVORS.items():
+            flavor = nova.flavors.create(
+                name, 64, 1, 1, is_public=name != 'vrt-private'
+            )
+            self.addCleanup(flavor.delete)
+            if extra_specs:
+                flavor.set_keys(extra_specs)
+
+    def test_bad_members_are_refused_with_path_and_reason(self):
+        self.make_flavors()
+        for bad, path, reason in BAD_MEMBERS:
+            topology = {'members': {'good': base.member(), 'a': base.member()}}
+            topology['members']['a'].update(bad)
+            told = self.refused(400, self.post(topology=topology))
+            self.assertEqual(path, told.partition(': ')[0])
+            self.assertIn(reason, told)
+
+    def test_a_flavor_is_seen_by_those_who_may(self):
+        self.make_flavors()
+        topology = {'members': {'a': base.member('vrt-private')}}
+
+        response = self.post('admin', topology=topology, hold=False)
+
+        self.assertEqual(202, response.status_code, response.text)
+
+    def test_bad_bodies_are_refused_with_path_and_reason(self):
+        for body, code in (
+            (b'', 400),
+            (b'{', 400),
+            (b'\xff', 400),
+            (b'[' * 50000, 400),
+            (b'{"vrt_group": {"name": "\\ud800", "topology": {}}}', 400),
+            (b'{"vrt_group": {"name": "a", "topology": []}}', 400),
+            (b'null', 400),
+        ):
+            response = self.api().post(
+                base.GROUPS,
+                data=body,
+                headers={'Content-Type': 'application/json'},
+            )
+            self.assertEqual('$', self.refused(code, response)[:1])
+
+    def test_other_content_is_refused(self):
+        response = self.api().post(
+            base.GROUPS, data=b'{}', headers={'Content-Type': 'text/html'}
+        )
+
+        self.refused(415, response)
+
+    def test_exclusive_is_for_those_who_may(self):
+        topology = {
+            'members': {'a': base.member()},
+            'policies': [{'type': 'exclusive', 'scope': 'host'}],
+        }
+
+        for user, hold, code, reason in (
+            ('demo', True, 403, 'create:exclusive'),
+            ('demo', False, 403, 'create:exclusive'),
+            ('admin', True, 400, '$.vrt_group.topology.policies[0]: a strict'),
+        ):
+            response = self.post(user, topology=topology, hold=hold)
+            self.assertIn(reason, self.refused(code, response))
+        whatif = self.describe(topology, 'admin', hold=False)
+
+        self.assertEqual('PLANNED', whatif['status'], whatif)
+        held = self.act(whatif['id'], 'hold', user='admin')
+        self.assertEqual(400, held.status_code, held.text)
+
+    def test_the_answer_is_the_group_and_where_it_is(self):
+        response = self.post(topology={'members': {'a': base.member()}})
+
+        group = response.json()['vrt_group']
+        self.assertEqual(202, response.status_code)
+        self.assertEqual('PLANNING', group['status'])
+        self.assertEqual(
+            f'{self.cloud.url}/compute/v2.1/os-vrt-groups/{group["id"]}',
+            response.headers['Location'],
+        )
+
+    def test_flavors_are_known_by_id_and_name(self):
+        flavor = self.cloud.nova('demo').flavors.find(name='m1.tiny')
+        topology = {
+            'members': {'a': base.member(), 'b': base.member(flavor.id)}
+        }
+
+        group = self.describe(topology, hold=False)
+
+        self.assertEqual('PLANNED', group['status'], group)
+        self.assertEqual(topology, group['topology'])
+
+    def test_the_same_request_is_taken_once(self):
+        wanted = {
+            'topology': {'members': {'a': base.member()}},
+            'client_token': 'once',
+        }
+        first, second = self.post(**wanted), self.post(**wanted)
+
+        self.assertEqual(202, second.status_code, second.text)
+        self.assertEqual(
+            first.json()['vrt_group']['id'], second.json()['vrt_group']['id']
+        )
+        self.assertEqual(1, fixtures.rows()['vrt_groups'])
+
+    def test_a_token_stands_for_one_request(self):
+        topology = {'members': {'a': base.member()}}
+        self.post(topology=topology, client_token='twice')
+
+        response = self.post(
+            topology=topology, client_token='twice', hold=False
+        )
+
+        self.assertEqual(409, response.status_code, response.text)
+        self.assertEqual(1, fixtures.rows()['vrt_groups'])
+
+    def test_a_token_is_the_projects_own(self):
+        topology = {'members': {'a': base.member()}}
+        for user in ('demo', 'other'):
+            response = self.post(user, topology=topology, client_token='mine')
+            self.assertEqual(202, response.status_code, response.text)
+
+    def test_what_is_held_and_asked_for_stays_within_the_quota(self):
+        self.limit(cores=3)
+        self.held({'members': {'a': base.member(count=2)}})
+        two_more = {'members': {'a': base.member('m1.medium')}}
+
+        for hold in (True, False):
+            response = self.post(topology=two_more, hold=hold)
+            self.assertEqual(403, response.status_code, response.text)
+            self.assertIn(
+                'cores: 2 asked for, 2 of 3 used or held, 1 too many',
+                response.json()['forbidden']['message'],
+            )
+
+    def test_what_runs_counts_once(self):
+        self.limit(cores=3, instances=3)
+        group = self.held({'members': {'a': base.member(count=2)}})
+        self.redeem(group['id'], 'a-0', 'm1.tiny')
+        one_more = {'members': {'a': base.member()}}
+
+        fits = self.post(topology=one_more, hold=False)
+        too_much = self.post(
+            topology={'members': {'a': base.member(count=2)}}, hold=False
+        )
+
+        self.assertEqual(202, fits.status_code, fits.text)
+        self.assertEqual(403, too_much.status_code, too_much.text)
+        self.assertIn('instances: 2 asked for, 2 of 3', too_much.text)
+
+    def limit(self, **quotas):
+        """Set the demo project's quotas; they are without limit else."""
+        nova = self.cloud.nova('admin')
+        project = accounts.by_name('demo').project_id
+        nova.quotas.update(project, **quotas)
+        self.addCleanup(nova.quotas.delete, project)
+
+
+def _described():
+    """Return {table: how many rows} of what the API writes."""
+    rows = fixtures.rows()
+    rows.pop('vrt_intents', None)
+    return rows

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""POST /servers with hints: what is refused before Nova takes it in."""
+
+from nova_groupext.cloud import accounts
+from nova_groupext.cloud import image
+from tests.functional import base
+
+VMX = image.image_id('cirros-vmx')
+TOPOLOGY = {
+    'members': {
+        'a': base.member(availability_zone='az1', count=2),
+        'volume': {'flavor': 'm1.tiny', 'boot_from_volume': True},
+    }
+}
+VOLUME = [
+    {
+        'boot_index': 0,
+        'source_type': 'image',
+        'destination_type': 'volume',
+        'uuid': image.image_id('cirros'),
+        'volume_size': 1,
+    }
+]
+
+
+class TestHints(base.GroupTestCase):
+    def setUp(self):
+        super().setUp()
+        flavors = self.cloud.nova('demo').flavors.list()
+        self.flavors = {flavor.name: flavor.id for flavor in flavors}
+        self.group_id = self.held(TOPOLOGY)['id']
+
+    def create_with(self, hints, user='demo', root='', **server):
+        """POST a server, which is taken away again if it is made."""
+        body = {
+            'server': {
+                'name': 'member',
+                'flavorRef': self.flavors['m1.tiny'],
+                'imageRef': image.image_id('cirros'),
+                'availability_zone': 'az1',
+                'networks': 'none',
+                **server,
+            },
+            'os:scheduler_hints': hints,
+        }
+        response = self.api(user).post(f'{root}/servers', json=body)
+        if response.status_code == 202:
+            nova = self.cloud.nova(user)
+            made = nova.servers.get(response.json()['server']['id'])
+            self.addCleanup(self.remove, made)
+        return response
+
+    def assertRefused(self, code, kind, reason, hints=None, **server):
+        """The servers there are stay as they are, and so do the holds."""
+        before = self.server_ids('admin'), self.free()
+        response = self.create_with(
+            {**base.pointer(self.group_id, 'a-0'), **(hints or {})}, **server
+        )
+        self.assertEqual(code, response.status_code, response.text)
+        self.assertEqual(
+            ('application/json', [kind]),
+            (
+                response.headers['Content-Type'].partition(';')[0],
+                list(response.json()),
+            ),
+        )
+        self.assertIn(reason, response.json()[kind]['message'])
+        self.assertIn('2.96', response.headers['OpenStack-API-Version'])
+        self.assertEqual(before, (self.server_ids('admin'), self.free()))
+
+    def test_what_cannot_be_right_is_refused(self):
+        bad = 400, 'badRequest'
+        unknown = 404, 'itemNotFound'
+        other = 409, 'conflictingRequest'
+        for (code, kind), reason, hints, server in (
+            (bad, 'vrt_member: must be a text', {'vrt_member': {}}, {}),
+            (bad, 'group: cannot be given', {'group': self.group_id}, {}),
+            (bad, 'must be 1', {}, {'min_count': 2}),
+            (bad, 'must be 1', {}, {'max_count': 2}),
+            (bad, 'force a host', {}, {'availability_zone': 'az1:cmp-1'}),
+            (bad, 'force a host', {}, {'host': 'cmp-1'}),
+            (unknown, 'has no member', {'vrt_group': 'nothing'}, {}),
+            (unknown, 'has no member', {'vrt_member': 'a'}, {}),
+            (other, 'flavor', {}, {'flavorRef': self.flavors['m1.small']}),
+            (other, 'its image is', {}, {'imageRef': VMX}),
+            (other, 'zone is az2', {}, {'availability_zone': 'az2'}),
+            (
+                other,
+                'is a volume instead of an image',
+                {},
+                {'imageRef': '', 'block_device_mapping_v2': VOLUME},
+            ),
+            (
+                other,
+                'is an image instead of a volume',
+                {'vrt_member': 'volume'},
+                {},
+            ),
+        ):
+            self.assertRefused(code, kind, reason, hints, **server)
+
+    def test_one_hint_needs_the_other(self):
+        for name, value in base.pointer(self.group_id, 'a-0').items():
+            response = self.create_with({name: value})
+            self.assertEqual(400, response.status_code, response.text)
+            self.assertIn('together', response.text)
+
+    def test_other_projects_members_are_not_found(self):
+        pointer = base.pointer(self.group_id, 'a-0')
+        for user in ('other', 'admin'):
+            response = self.create_with(pointer, user)
+            self.assertEqual(404, response.status_code, response.text)
+
+    def test_a_member_becomes_one_server(self):
+        pointer = base.pointer(self.group_id, 'a-0')
+        made = self.create_with(pointer)
+        self.assertEqual(202, made.status_code, made.text)
+        self.built(
+            self.cloud.nova('demo').servers.get(made.json()['server']['id'])
+        )
+
+        self.assertRefused(
+            409, 'conflictingRequest', 'Member a-0 is ACTIVE', pointer
+        )
+
+    def test_a_released_member_is_not_held(self):
+        self.act(self.group_id, 'release', {'members': ['a-1']})
+        self.eventually(
+            lambda: len(self.holds_of(self.group_id)), lambda holds: holds == 2
+        )
+
+        self.assertRefused(
+            409,
+            'conflictingRequest',
+            'Member a-1 is RELEASED: it is not held',
+            {'vrt_member': 'a-1'},
+        )
+
+    def test_a_deleted_groups_members_are_not_found(self):
+        self.delete_group(self.group_id)
+
+        self.assertRefused(404, 'itemNotFound', 'has no member')
+
+    def test_every_way_to_nova_is_looked_at(self):
+        project = accounts.by_name('demo').project_id
+        hints = {'vrt_group': self.group_id}
+        for version in ('v2', 'v2.1'):
+            for prefix in ('', f'/{project}'):
+                root = f'{self.cloud.url}/compute/{version}{prefix}'
+                response = self.create_with(hints, root=root)
+                self.assertEqual(400, response.status_code, response.text)
+                self.assertIn('together', response.text)
