@@ -11,11 +11,14 @@ import threading
 import time
 
 from nova_groupext.cloud import cloud
+from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
+from nova_groupext.cloud import parts
 
 BANNER = """\
-This is a try-out cloud: a real Nova and Placement in one process, with
-look-alikes of identity, image and network. It is not for production.
+This is a try-out cloud: a real Nova with groups, and Placement, in one
+process, with look-alikes of identity, image and network. It is not for
+production.
 """
 
 READY = """\
@@ -45,6 +48,7 @@ def main(argv=None):
             cloud.Cloud(
                 state,
                 hosts.evenly(options.hosts),
+                parts.STOCK if options.stock else holistic.HOLISTIC,
                 port=options.port,
                 tell=lambda step: _step(started, step),
             )
@@ -73,6 +77,11 @@ def _parser():
         default=12,
         metavar='N',
         help='number of hosts, in 4 racks and 2 zones (default: 12)',
+    )
+    parser.add_argument(
+        '--stock',
+        action='store_true',
+        help='Nova as it is shipped, without groups',
     )
     parser.add_argument(
         '--port',

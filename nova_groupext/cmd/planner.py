@@ -21,5 +21,8 @@ def main():
     config.parse_args(sys.argv)
     logging.setup(nova.conf.CONF, 'nova')
     objects.register_all()
-    service.serve(planner_service.PlannerService())
+    service.serve(
+        planner_service.PlannerService(),
+        workers=nova.conf.CONF.vrt.planner_workers,
+    )
     service.wait()

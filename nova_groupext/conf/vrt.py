@@ -82,6 +82,14 @@ Most groups that one project may keep at a time.
 ]
 
 PLANNING_OPTS = [
+    cfg.IntOpt(
+        'planner_workers',
+        default=1,
+        min=1,
+        help="""
+Worker processes of one nova-groupext-planner.
+""",
+    ),
     cfg.FloatOpt(
         'planning_time_limit',
         default=60.0,

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does nova-groupext-planner run as the process that operators start?"""
+
+import dataclasses
+import datetime
+import pathlib
+import subprocess
+import sys
+
+from nova import context as nova_context
+from oslo_utils import timeutils
+
+from nova_groupext.cloud import holistic
+from nova_groupext.cloud import hosts
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from tests.functional import base
+
+
+class TestPlannerProcess(base.GroupTestCase):
+    """The cloud has no planner; one comes later, as a process."""
+
+    HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),)
+    PARTS = dataclasses.replace(
+        holistic.HOLISTIC,
+        services=(),
+        config=holistic.HOLISTIC.config.replace(
+            'reap_interval = 5', 'reap_interval = 1'
+        ),
+    )
+
+    def start(self):
+        command = pathlib.Path(sys.executable).with_name(
+            'nova-groupext-planner'
+        )
+        config = f'--config-file={self.cloud.state}/nova.conf'
+        planner = subprocess.Popen(
+            [command, config],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.addCleanup(planner.wait)
+        self.addCleanup(planner.kill)
+        return planner
+
+    def test_it_plans_what_was_described_while_no_planner_ran(self):
+        answer = self.post(topology={'members': {'a': base.member(count=2)}})
+        uuid = answer.json()['vrt_group']['id']
+        self.assertEqual('PLANNING', self.group(uuid)['status'])
+        self.make_older(uuid)
+
+        planner = self.start()
+
+        self.eventually(self.group, lambda now: now['status'] == 'HELD', uuid)
+        self.assertEqual({'cmp-1': 6}, self.free())
+        self.api().delete(f'{base.GROUPS}/{uuid}')
+        self.eventually(self.free, lambda free: free == {'cmp-1': 8})
+        planner.terminate()
+        self.assertEqual(0, planner.wait(30))
+
+    def make_older(self, uuid):
+        """Let a group look as if it had been described an hour ago."""
+        long_ago = timeutils.utcnow() - datetime.timedelta(hours=1)
+        db.compare_and_set(
+            nova_context.get_admin_context(),
+            models.Group,
+            models.Group.uuid == uuid,
+            created_at=long_ago,
+            updated_at=long_ago,
+        )
