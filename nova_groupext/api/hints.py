@@ -75,10 +75,11 @@ class HintsFilter(base_wsgi.Middleware):
 
 def _mentions_us(req):
     """Tell whether this is a create that may carry our hints."""
+    if req.method != 'POST':
+        return False
     *project, last = req.path_info.strip('/').split('/')
     return (
-        req.method == 'POST'
-        and last in CREATES
+        last in CREATES
         and len(project) <= 1
         and any(name.encode() in req.body for name in OURS)
     )
