@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sphinx: ``sphinx-build -W doc/source doc/build``."""
+
+project = 'nova_groupext'
+copyright = 'nova_groupext developers'
+html_theme = 'alabaster'
