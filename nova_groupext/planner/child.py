@@ -54,6 +54,9 @@ def run(problem, memory_limit=MEMORY_LIMIT, grace=GRACE):
 
 def main(memory_limit, cpu_limit):
     """Be the child."""
+    # The parent must not pay for importing the solver.
+    from nova_groupext.planner import search
+
     resource.setrlimit(resource.RLIMIT_AS, (memory_limit, memory_limit))
     # The end even if the parent is gone and the solver forgets the time.
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit))
@@ -62,9 +65,6 @@ def main(memory_limit, cpu_limit):
     answers = os.fdopen(os.dup(sys.stdout.fileno()), 'w')
     # Nothing a library prints may get between the answers.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    # The parent must not pay for importing the solver.
-    from nova_groupext.planner import search
-
     for found in search.search(problem):
         answers.write(json.dumps(found.to_dict()) + '\n')
         answers.flush()

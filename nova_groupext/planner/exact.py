@@ -26,9 +26,6 @@ _LARGEST_PRICE = 100_000
 _LARGEST_SCORE = 1_000
 _EQUAL_SCORES = 1e-5
 
-# HiGHS takes no coefficient below 1e-9.
-_TINY = 1e-7
-
 
 class Clock:
     """How much of a time limit is left."""
@@ -101,7 +98,7 @@ class Exact:
         unit, slack = _unit(prices.values())
         cost = highs.qsum([])
         for policy, price in prices.items():
-            if price / unit > _TINY:
+            if price / unit > milp.TINY:
                 breach = formulas.charge(self.model, policy)
                 cost += breach * float(price / unit)
         if self._cost():
@@ -121,7 +118,7 @@ class Exact:
         scores = {
             seat: score / unit
             for seat, score in scores.items()
-            if abs(score / unit) > _TINY
+            if abs(score / unit) > milp.TINY
         }
         preference = highs.qsum([s.column * n for s, n in scores.items()])
         self._improve(preference, ObjSense.kMaximize)

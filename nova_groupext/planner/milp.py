@@ -11,6 +11,9 @@ import highspy
 # fixed 5 ms in the latter, more than a small programme takes in all.
 _LARGE = 500
 
+#: HiGHS takes no coefficient below 1e-9.
+TINY = 1e-7
+
 
 class Status(enum.Enum):
     """How a run ended: the best is found, one is found, none exists, ..."""

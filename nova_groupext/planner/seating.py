@@ -16,7 +16,8 @@ from nova_groupext.planner import milp
 from nova_groupext.planner import rules
 from nova_groupext.planner import units
 
-# HiGHS takes numbers up to 1e15, but not with as many digits.
+# Larger ones would leave the range in which the solver is exact; what slips
+# through its rounding forbid_crowd() takes back.
 _LARGEST_AMOUNT = 1e9
 
 
@@ -76,10 +77,7 @@ class Seating:
         return rules.Plan(placement, alternative)
 
     def forbid_crowd(self, host, counts):
-        """Forbid so many members on a host together.
-
-        The solver's rounding lets a row of very large amounts slip.
-        """
+        """Forbid so many members on a host together."""
         crowd = [seat for seat in self._by_host[host] if seat in counts]
         as_many = []
         for seat in crowd:
@@ -107,6 +105,7 @@ class Seating:
             used = [
                 seat.column * (ask // step / scale)
                 for seat, ask in asks.items()
+                if ask // step / scale > milp.TINY
             ]
             self.solver.addConstr(highs.qsum(used) <= free // step / scale)
 

@@ -12,15 +12,15 @@ from highspy import highs
 from nova_groupext.planner import milp
 from nova_groupext.planner import seating
 
-#: Members times seats up to which the question is asked: it takes a solution
-#: or two for each member.
+#: Members times columns up to which the question is asked: it takes a
+#: solution or two for each member.
 LIMIT = 20_000
 
 
 def is_worth_it(exact):
     """Whether the problem is small enough."""
-    seats = sum(1 for _ in exact.model.seating)
-    return seats * len(exact.problem.topology.members) <= LIMIT
+    columns = exact.model.seating.solver.numVariables
+    return columns * len(exact.problem.topology.members) <= LIMIT
 
 
 def settle(exact):
