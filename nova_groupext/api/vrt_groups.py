@@ -32,12 +32,8 @@ from nova_groupext.scheduler import rpcapi
 
 LOG = logging.getLogger(__name__)
 
-CAN_BE_HELD = (
-    states.Group.PLANNED,
-    states.Group.REFUSED,
-    states.Group.UNDECIDED,
-    states.Group.ERROR,
-)
+# What was released once can be released again.
+HOLDS_SOMETHING = (*states.HOLDS, states.Group.RELEASED)
 IN_USE = (states.Member.REDEEMING, states.Member.ACTIVE)
 NO_EXCLUSIVE = (
     'a strict policy "exclusive" cannot be held yet; only "hold": false '
@@ -127,7 +123,7 @@ class VRTGroupController(wsgi.Controller):
     def _hold(self, req, id, given):
         context = req.environ['nova.context']
         group = _find(context, policies.HOLD, id)
-        if group.status not in CAN_BE_HELD:
+        if group.status not in states.HOLDS_NOTHING:
             raise exception.GroupStateConflict(
                 group=group.uuid,
                 status=group.status,
@@ -146,8 +142,12 @@ class VRTGroupController(wsgi.Controller):
     def _release(self, req, id, given):
         context = req.environ['nova.context']
         group = _find(context, policies.RELEASE, id)
-        if group.status == states.Group.PLANNING:
-            raise exception.GroupBusy(group=group.uuid)
+        if group.status not in HOLDS_SOMETHING:
+            raise exception.GroupStateConflict(
+                group=group.uuid,
+                status=group.status,
+                reason='nothing of it is held',
+            )
         paths = (given or {}).get('members')
         members = None if paths is None else _to_release(group, paths)
         group.give_up(context, members)

@@ -90,6 +90,18 @@ PLANNING_OPTS = [
 Worker processes of one nova-groupext-planner.
 """,
     ),
+    cfg.IntOpt(
+        'max_concurrent_plans',
+        default=2,
+        min=1,
+        help="""
+Groups that one worker process plans at a time; others wait for their turn.
+
+Related options:
+
+* ``planning_memory_limit``
+""",
+    ),
     cfg.FloatOpt(
         'planning_time_limit',
         default=60.0,

@@ -78,6 +78,28 @@ def compare_and_set(context, model, *conditions, **values):
         return session.execute(statement).rowcount
 
 
+def compare_and_set_all(context, *changes):
+    """Make several updates in one transaction, or none of them.
+
+    :param changes: (model, conditions, values, how many rows are expected)
+    :returns: whether every update met as many rows as expected
+    """
+    try:
+        with engine.writer(context) as session:
+            for model, conditions, values, expected in changes:
+                statement = sa.update(model).where(*conditions)
+                done = session.execute(statement.values(**values))
+                if done.rowcount != expected:
+                    raise _Mismatch
+    except _Mismatch:
+        return False
+    return True
+
+
+class _Mismatch(Exception):
+    """Rolls a transaction back."""
+
+
 def delete(context, model, *conditions):
     """Delete rows together with what hangs on them; return how many."""
     with engine.writer(context) as session:

@@ -176,23 +176,33 @@ class VRTGroup(base.VRTObject):
         """Return the groups that still hold something and should not."""
         return cls._find(
             context,
-            models.Group.status.in_((states.Group.HELD, states.Group.ACTIVE)),
+            models.Group.status.in_(states.HOLDS),
             models.Group.expires_at < now,
             cls._has_member(states.Member.HELD),
         )
 
     @classmethod
     def list_releasing(cls, context):
-        """Return deleted groups and those whose released members hold."""
+        """Return groups that have to give something back.
+
+        They were deleted, or hold something for released members, or hold
+        something although they are not held at all.
+        """
+        held_for_released = sa.exists().where(
+            models.Hold.group_id == models.Group.id,
+            models.Hold.member_id == models.Member.id,
+            models.Member.status == states.Member.RELEASED,
+        )
+        held_by_mistake = sa.and_(
+            models.Group.status.in_(states.HOLDS_NOTHING),
+            sa.exists().where(models.Hold.group_id == models.Group.id),
+        )
         return cls._find(
             context,
             sa.or_(
                 models.Group.status == states.Group.RELEASING,
-                sa.exists().where(
-                    models.Hold.group_id == models.Group.id,
-                    models.Hold.member_id == models.Member.id,
-                    models.Member.status == states.Member.RELEASED,
-                ),
+                held_for_released,
+                held_by_mistake,
             ),
         )
 
@@ -260,35 +270,64 @@ class VRTGroup(base.VRTObject):
         for name, value in values.items():
             setattr(self, name, value)
 
-    @staticmethod
-    def count_change(context, group_id):
-        """Tell readers that a member changed: the group's generation."""
-        db.compare_and_set(
+    def hold_members(self, context, paths, expires_at):
+        """Become HELD together with the members at these paths.
+
+        One transaction: nobody ever sees a held member of a group that is
+        not held, or the other way round.
+
+        :raises: GenerationConflict
+        """
+        held = [each for each in self.members if each.path in set(paths)]
+        done = db.compare_and_set_all(
             context,
-            models.Group,
-            models.Group.id == group_id,
-            generation=models.Group.generation + 1,
+            (
+                models.Group,
+                (
+                    models.Group.id == self.id,
+                    models.Group.status == states.Group.PLANNING,
+                    models.Group.generation == self.generation,
+                ),
+                {
+                    'status': states.Group.HELD,
+                    'generation': self.generation + 1,
+                    'expires_at': expires_at,
+                },
+                1,
+            ),
+            (
+                models.Member,
+                (
+                    models.Member.id.in_([each.id for each in held]),
+                    models.Member.status == states.Member.TENTATIVE,
+                ),
+                {'status': states.Member.HELD},
+                len(held),
+            ),
         )
+        if not done:
+            raise exception.GenerationConflict(group=self.uuid)
 
     @staticmethod
     def settle(context, group_id):
-        """Make a held group ACTIVE or RELEASED once nothing is held.
+        """Count that a member changed; let the members decide the status.
 
-        What its members are decides: ACTIVE when at least one is a server and
-        none is held or being redeemed, RELEASED when none is a server either.
+        A group of which nothing is held or being redeemed any more is ACTIVE
+        when at least one member is a server, else RELEASED.
         """
         group = models.Group
+        pending = VRTGroup._has_member(
+            states.Member.HELD, states.Member.REDEEMING
+        )
+        servers = VRTGroup._has_member(states.Member.ACTIVE)
         db.compare_and_set(
             context,
             group,
             group.id == group_id,
-            group.status.in_((states.Group.HELD, states.Group.ACTIVE)),
-            ~VRTGroup._has_member(states.Member.HELD, states.Member.REDEEMING),
+            group.status.in_(states.HOLDS),
             status=sa.case(
-                (
-                    VRTGroup._has_member(states.Member.ACTIVE),
-                    states.Group.ACTIVE.value,
-                ),
+                (pending, states.Group.HELD.value),
+                (servers, states.Group.ACTIVE.value),
                 else_=states.Group.RELEASED.value,
             ),
             generation=group.generation + 1,

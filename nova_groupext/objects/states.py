@@ -39,6 +39,15 @@ class Hold(enum.StrEnum):
     REDEEMED = 'REDEEMED'
 
 
+# What is held of a group, as far as its status tells.
+HOLDS = (Group.HELD, Group.ACTIVE)
+HOLDS_NOTHING = (
+    Group.PLANNED,
+    Group.REFUSED,
+    Group.UNDECIDED,
+    Group.ERROR,
+)
+
 _AFTER_PLANNING = {
     Group.PLANNED,
     Group.HELD,

@@ -18,7 +18,8 @@ def hold(context, group, plan, ledger):
     what may be found in Placement.
 
     :param ledger: holds.Ledger
-    :raises: HoldFailed, PlacementUnavailable; what was held is given back
+    :raises: HoldFailed, PlacementUnavailable; what was held is given back, if
+        need be by the reaper
     """
     members = {member.path: member for member in group.members}
     rows = [
@@ -32,15 +33,10 @@ def hold(context, group, plan, ledger):
     except exception.VRTException:
         roll_back(context, group, ledger)
         raise
-    for path in plan.placement:
-        members[path].change(context, states.Member.HELD)
 
 
 def roll_back(context, group, ledger):
-    """Give back whatever is held of a group that is being planned."""
-    for member in group.members:
-        if member.status == states.Member.HELD:
-            member.change(context, states.Member.TENTATIVE)
+    """Give back whatever is held of a group that is not held."""
     for row in VRTHold.list_by_group(context, group.id):
         ledger.empty(context, row)
 

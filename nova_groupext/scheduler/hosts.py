@@ -20,8 +20,19 @@ class HostManager(host_manager.HostManager):
     these for every look, so nothing in it is ever older than the look.
     """
 
+    # Whether every cell has told its hosts.
+    is_complete = True
+
     def _init_instance_info(self, computes_by_cell=None):
         """Read servers host by host, when a host's state is asked for."""
+
+    def _get_computes_for_cells(self, context, cells, compute_uuids):
+        nodes, services = super()._get_computes_for_cells(
+            context, cells, compute_uuids
+        )
+        # Nova logs which cell did not answer, and goes on without it.
+        self.is_complete = {cell.uuid for cell in cells} <= set(nodes)
+        return nodes, services
 
     def all_hosts(self, context):
         """Return {compute node's name: HostState}, by name."""

@@ -33,8 +33,8 @@ from nova_groupext.scheduler import snapshot
 LOG = logging.getLogger(__name__)
 
 NO_SUCCESS = (
-    "Nova's filters or other tenants' servers were in the way of every plan "
-    'that was made; another try may succeed.'
+    "Nova's filters, a part of the cloud that did not answer, or other "
+    'servers were in the way of every plan; another try may succeed.'
 )
 
 
@@ -67,7 +67,7 @@ class Planning:
             seen = self._look()
             answer = self._decide(seen)
             if answer['status'] != VRTPlan.PLACED:
-                return self._give_up(answer)
+                return self._give_up(seen, answer)
             plan = self._plan(seen, answer)
             if not self._rehearse(seen, plan):
                 continue
@@ -102,16 +102,17 @@ class Planning:
         )
         return decide.decide(problem, solver).to_dict()
 
-    def _give_up(self, answer):
+    def _give_up(self, seen, answer):
         """Remember why there is no plan, and call it what it is."""
         status, fault = states.Group.UNDECIDED, None
-        if answer['status'] == VRTPlan.REFUSED and not self._excluded:
-            status = states.Group.REFUSED
-        elif answer['status'] == VRTPlan.REFUSED:
-            # Impossible without the hosts that the filters took away after
-            # the first decision: that proves nothing about the group.
-            answer = {**answer, 'status': VRTPlan.UNDECIDED}
-            fault = NO_SUCCESS
+        if answer['status'] == VRTPlan.REFUSED:
+            if not self._excluded and seen.is_complete:
+                status = states.Group.REFUSED
+            else:
+                # Without the hosts that the filters took away, or that did
+                # not answer: that proves nothing about the group.
+                answer = {**answer, 'status': VRTPlan.UNDECIDED}
+                fault = NO_SUCCESS
         self._remember(answer, {})
         self._group.change(self._context, status, fault=fault)
 
@@ -185,9 +186,7 @@ class Planning:
             seconds=self._group.expires_in
         )
         try:
-            self._group.change(
-                self._context, states.Group.HELD, expires_at=expires_at
-            )
+            self._group.hold_members(self._context, plan.placement, expires_at)
         except exception.GenerationConflict:
             self.clear()
             raise

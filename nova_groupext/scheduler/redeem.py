@@ -73,6 +73,7 @@ class RedeemDoor:
         if self._ledger.fence(context, hold) is None:
             return False
         member.change(context, states.Member.HELD, server_uuid=None)
+        VRTGroup.settle(context, member.group_id)
         return True
 
     @staticmethod

@@ -7,6 +7,7 @@ expiry has changed before; doing it twice, or later, does the same.
 
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler import holding
 
 
 def release(context, group, ledger):
@@ -14,6 +15,9 @@ def release(context, group, ledger):
 
     :raises: HoldFailed, PlacementUnavailable; the rest is done next time
     """
+    if group.status in states.HOLDS_NOTHING:
+        holding.roll_back(context, group, ledger)
+        return
     if group.status == states.Group.RELEASING:
         group.give_up(context)
     released = {

@@ -7,6 +7,7 @@ and Placement arbitrates between what they hold.
 
 import contextlib
 import functools
+import threading
 
 from nova import context as nova_context
 from nova import rpc
@@ -48,8 +49,11 @@ class PlannerService(service.Service):
             messaging.Target(topic=rpcapi.TOPIC, server=self._host), [planner]
         )
         self._server.start()
+        interval = CONF.vrt.reap_interval
         self.tg.add_timer(
-            CONF.vrt.reap_interval, functools.partial(self._reap, planner)
+            interval,
+            functools.partial(self._reap, planner),
+            initial_delay=interval,
         )
 
     def stop(self, graceful=False):
@@ -74,11 +78,16 @@ class Planner:
     def __init__(self, host):
         self._host = host
         self._client = None
+        # A decision may need a whole core and much memory for a while.
+        self._deciding = threading.Semaphore(CONF.vrt.max_concurrent_plans)
 
     def plan_group(self, context, group_uuid):
         """Look, decide and, if the group wants it, hold."""
         context = context.elevated()
-        with self._owning(context, group_uuid, VRTIntent.PLAN) as group:
+        with (
+            self._deciding,
+            self._owning(context, group_uuid, VRTIntent.PLAN) as group,
+        ):
             if group is not None and group.status == states.Group.PLANNING:
                 self._plan(context, group)
         self._release_if_deleted(context, group_uuid)
@@ -128,20 +137,18 @@ class Planner:
             planner.run()
         except exception.GenerationConflict:
             LOG.info('VRT group %s was changed while planned.', group.uuid)
-        except exception.VRTException as exc:
-            LOG.exception('VRT group %s could not be planned.', group.uuid)
+        except exception.LimitExceeded as exc:
             self._fail(context, group, exc.format_message())
+        except exception.PlacementUnavailable:
+            self._fail(context, group, 'Placement did not answer.')
         except Exception:
-            LOG.exception('VRT group %s could not be planned.', group.uuid)
-            self._fail(
-                context,
-                group,
-                'An unexpected error; the operator finds it in the log under '
-                f'{context.request_id}.',
-            )
+            self._fail(context, group, 'An unexpected error.')
 
     @staticmethod
-    def _fail(context, group, fault):
+    def _fail(context, group, reason):
+        """Tell the tenant what is safe to tell, the operator everything."""
+        LOG.exception('VRT group %s could not be planned.', group.uuid)
+        fault = f'{reason} The operator finds more under {context.request_id}.'
         with contextlib.suppress(exception.GenerationConflict):
             group.change(context, states.Group.ERROR, fault=fault)
 

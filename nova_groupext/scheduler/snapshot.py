@@ -10,6 +10,7 @@ in the class's ``hosts``.
 import collections
 import dataclasses
 
+from keystoneauth1 import exceptions as ks_exc
 from nova import exception as nova_exc
 from oslo_log import log as logging
 from oslo_serialization import jsonutils
@@ -51,6 +52,7 @@ class Snapshot:
     :ivar classes: {class name: MemberClass}
     :ivar class_of: {member path: class name}
     :ivar host_manager: with the filters that saw these hosts
+    :ivar is_complete: whether every cell answered
     """
 
     problem: dict
@@ -58,6 +60,7 @@ class Snapshot:
     classes: dict
     class_of: dict
     host_manager: object
+    is_complete: bool
 
     def class_of_member(self, path):
         return self.classes[self.class_of[path]]
@@ -100,6 +103,7 @@ class _Look:
             classes=classes,
             class_of=class_of,
             host_manager=self._host_manager,
+            is_complete=self._host_manager.is_complete,
         )
 
     def _classify(self):
@@ -128,18 +132,26 @@ class _Look:
             LOG.info('No host for %s: %s', member_class.name, exc)
             return
         member_class.request = resources.merged_resources()
-        answer = self._client.get_allocation_candidates(
-            self._context, resources
-        )
-        if answer is None or answer[0] is None:
-            raise exception.PlacementUnavailable(reason=resources)
-        candidates, summaries, _version = answer
+        candidates, summaries = self._candidates(resources)
         self._summaries.update(summaries)
         for candidate in sorted(candidates, key=_order):
             host_id = self._host_of(candidate)
             if (member_class.name, host_id) not in self._excluded:
                 member_class.ways.setdefault(host_id, []).append(candidate)
         member_class.ways.pop(None, None)
+
+    def _candidates(self, resources):
+        try:
+            answer = self._client.get_allocation_candidates(
+                self._context, resources
+            )
+        except ks_exc.ClientException as exc:
+            raise exception.PlacementUnavailable(reason=exc) from exc
+        # Nova has logged what was wrong.
+        if answer is None or answer[0] is None:
+            raise exception.PlacementUnavailable(reason=resources)
+        candidates, summaries, _version = answer
+        return candidates, summaries
 
     def _host_of(self, candidate):
         """Return the host that a candidate is on.

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what nobody finishes finished by the reaper?"""
+
+import dataclasses
+import datetime
+
+from nova import context as nova_context
+from nova.scheduler.client import report
+from oslo_utils import timeutils
+
+from nova_groupext import objects
+from nova_groupext.cloud import holistic
+from nova_groupext.cloud import hosts
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from nova_groupext.scheduler import holding
+from nova_groupext.scheduler import holds
+from tests.functional import base
+
+
+class TestReaper(base.GroupTestCase):
+    HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),)
+    PARTS = dataclasses.replace(
+        holistic.HOLISTIC,
+        config=f'{holistic.HOLISTIC.config}\nreap_interval = 1\n',
+    )
+
+    def setUp(self):
+        super().setUp()
+        self.context = nova_context.get_admin_context()
+
+    def change(self, uuid, **values):
+        """Change a group's row, as time or a crash would have."""
+        db.compare_and_set(
+            self.context,
+            models.Group,
+            models.Group.uuid == uuid,
+            **values,
+        )
+
+    def long_ago(self):
+        return timeutils.utcnow() - datetime.timedelta(hours=1)
+
+    def test_what_expired_is_released_and_servers_stay(self):
+        uuid = self.held({'members': {'a': base.member(count=3)}})['id']
+        server = self.redeem(uuid, 'a-0', 'm1.tiny')
+
+        self.change(uuid, expires_at=self.long_ago())
+
+        self.eventually(self.free, lambda free: free == {'cmp-1': 7})
+        group = self.eventually(
+            self.group, lambda now: now['status'] == 'ACTIVE', uuid
+        )
+        self.assertEqual(
+            ['ACTIVE', 'RELEASED', 'RELEASED'],
+            [member['status'] for member in group['members']],
+        )
+        self.assertEqual('ACTIVE', server.manager.get(server).status)
+
+    def test_a_group_whose_planner_died_while_holding_is_planned_anew(self):
+        uuid = self.describe(
+            {'members': {'a': base.member(count=2)}}, hold=False
+        )['id']
+        before = self.hold_half(uuid)
+
+        self.change(
+            uuid,
+            status=states.Group.PLANNING,
+            hold=True,
+            updated_at=self.long_ago(),
+        )
+
+        self.eventually(self.group, lambda now: now['status'] == 'HELD', uuid)
+        self.assertEqual({'cmp-1': 6}, self.free())
+        after = {hold.uuid for hold in self.holds_of(uuid)}
+        self.assertEqual(set(), after & before)
+
+    def test_a_group_that_is_not_held_holds_nothing(self):
+        uuid = self.describe(
+            {'members': {'a': base.member(count=2)}}, hold=False
+        )['id']
+        self.hold_half(uuid)
+
+        self.change(uuid, status=states.Group.ERROR)
+
+        self.eventually(self.free, lambda free: free == {'cmp-1': 8})
+        self.assertEqual([], self.holds_of(uuid))
+
+    def hold_half(self, uuid):
+        """Write holds and stop there, as a planner that is killed."""
+        group = objects.VRTGroup.get(self.context, uuid)
+        plan = objects.VRTPlan.newest(self.context, group.id)
+        self.change(uuid, status=states.Group.PLANNING)
+        ledger = holds.Ledger(report.SchedulerReportClient())
+        holding.hold(self.context, group, plan, ledger)
+        self.assertEqual({'cmp-1': 6}, self.free())
+        return {hold.uuid for hold in self.holds_of(uuid)}
