@@ -14,7 +14,7 @@ from nova_groupext.planner import seating
 
 #: Members times columns up to which the question is asked: it takes a
 #: solution or two for each member.
-LIMIT = 20_000
+LIMIT = 10_000
 
 
 def is_worth_it(exact):

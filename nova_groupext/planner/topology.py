@@ -21,7 +21,9 @@ class Limits:
 
     :ivar depth: nodes below one another, the top-level group included
     :ivar width: entries in one list or object of a node
+    :ivar groups: groups of the whole topology, the top-level one included
     :ivar members: members of the whole topology, counted ones expanded
+    :ivar relationships: relationships of the whole topology
     :ivar policies: policies of the whole topology
     :ivar name_length: characters of one name
     :ivar path_length: characters of a member's path name
@@ -29,7 +31,9 @@ class Limits:
 
     depth: int = 16
     width: int = 10_000
+    groups: int = 1_000
     members: int = 10_000
+    relationships: int = 1_000
     policies: int = 1_000
     name_length: int = 255
     path_length: int = 1_024
@@ -167,9 +171,12 @@ def _in_path_order(members):
 
 
 def _policy_order(policy):
-    values = dataclasses.asdict(policy)
-    del values['where']
-    return tuple(values.values())
+    """What a policy is about; where it is written does not matter."""
+    return tuple(
+        getattr(policy, field.name)
+        for field in dataclasses.fields(policy)
+        if field.name != 'where'
+    )
 
 
 def _whole(value):
@@ -231,6 +238,7 @@ class _Reader:
         invalid.check(raw, schemas.NODE, where)
         for key, entries in raw.items():
             self._check_width(entries, invalid.child(where, key))
+        self._check_room('groups', self.nodes, where)
         self.nodes[node] = (raw, where)
         names = _Names(self.limits.name_length)
         for name, entry, entry_at in _entries(raw, where, 'members'):
@@ -256,13 +264,16 @@ class _Reader:
         count, min_count = self._counts(raw, where)
         path = join(node, name)
         spec = {k: v for k, v in raw.items() if k not in schemas.COUNTS}
-        made = [f'{name}-{i}' for i in range(count)]
+        names.take(name, where)
+        made = [name]
+        if 'count' in raw:
+            made = [f'{name}-{index}' for index in range(count)]
+            for each in made:
+                names.take(each, where)
         members = tuple(
             Member(join(node, each), path, index, spec)
-            for index, each in enumerate(made if 'count' in raw else [name])
+            for index, each in enumerate(made)
         )
-        for each in [name, *made] if 'count' in raw else [name]:
-            names.take(each, where)
         if len(members[-1].path) > self.limits.path_length:
             raise InvalidInput(
                 where,
@@ -311,6 +322,7 @@ class _Reader:
             raise InvalidInput(
                 between_at, f'has {invalid.quote(min(shared))} at both ends'
             )
+        self._check_room('relationships', self.relationships, where)
         path = join(node, name)
         bandwidth = _whole(raw.get('bandwidth', 1))
         self.relationships.append(
@@ -330,10 +342,7 @@ class _Reader:
                     invalid.child(entry_at, 'scope'),
                     f'must be one of {invalid.quote(list(self.levels))}',
                 )
-            if len(self.policies) == self.limits.policies:
-                raise InvalidInput(
-                    entry_at, f'is one more than {self.limits.policies}'
-                )
+            self._check_room('policies', self.policies, entry_at)
             in_pairs = entry['type'] == 'network-proximity'
             given = {key: _whole(value) for key, value in entry.items()}
             self.policies.append(
@@ -354,6 +363,11 @@ class _Reader:
             raise InvalidInput(
                 where, f'has more than {self.limits.width} entries'
             )
+
+    def _check_room(self, kind, known, where):
+        most = getattr(self.limits, kind)
+        if len(known) == most:
+            raise InvalidInput(where, f'is one more than {most} {kind}')
 
 
 def _entries(raw, where, key):

@@ -141,6 +141,8 @@ class TestParse(base.BaseTestCase):
         limits = topology.Limits(
             depth=2,
             width=2,
+            groups=2,
+            relationships=1,
             members=13,
             policies=4,
             name_length=9,
@@ -301,6 +303,8 @@ class TestInvalidInput(base.BaseTestCase):
     def test_limits(self):
         for path, limit in (
             ('$.topology.groups.workers', {'depth': 1}),
+            ('$.topology.groups.workers', {'groups': 1}),
+            ('$.topology.relationships[0]', {'relationships': 0}),
             (
                 '$.topology.groups.workers.members.worker.count',
                 {'members': 12},
