@@ -119,12 +119,18 @@ class VRTGroup(base.VRTObject):
 
         :raises: GroupNotFound
         """
+        group = cls.find(context, uuid)
+        if group is None:
+            raise exception.GroupNotFound(group=uuid)
+        return group
+
+    @classmethod
+    def find(cls, context, uuid):
+        """Return a group as get() does, or None."""
         row = db.find_one(
             context, models.Group, models.Group.uuid == uuid, load=PARTS
         )
-        if row is None:
-            raise exception.GroupNotFound(group=uuid)
-        return cls._from_row(context, row)
+        return cls._from_row(context, row) if row else None
 
     @classmethod
     def get_by_token(cls, context, project_id, client_token):

@@ -124,7 +124,8 @@ class Planner:
             yield None
             return
         try:
-            yield VRTGroup.get(context, group_uuid)
+            # As it is now that nobody else works on it, if it is at all.
+            yield VRTGroup.find(context, group_uuid)
         finally:
             intent.fulfil(context)
 
@@ -153,10 +154,9 @@ class Planner:
             group.change(context, states.Group.ERROR, fault=fault)
 
     def _release_if_deleted(self, context, group_uuid):
-        with contextlib.suppress(exception.GroupNotFound):
-            group = VRTGroup.get(context, group_uuid)
-            if group.status == states.Group.RELEASING:
-                self.release_group(context, group_uuid)
+        group = VRTGroup.find(context, group_uuid)
+        if group is not None and group.status == states.Group.RELEASING:
+            self.release_group(context, group_uuid)
 
     def _placement(self):
         if self._client is None:

@@ -84,8 +84,8 @@ class TestReaper(base.GroupTestCase):
 
         self.change(uuid, status=states.Group.ERROR)
 
-        self.eventually(self.free, lambda free: free == {'cmp-1': 8})
-        self.assertEqual([], self.holds_of(uuid))
+        self.eventually(lambda: self.holds_of(uuid), lambda rows: not rows)
+        self.assertEqual({'cmp-1': 8}, self.free())
 
     def hold_half(self, uuid):
         """Write holds and stop there, as a planner that is killed."""
