@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation is complete, and its example is answered as told."""
+
+import contextlib
+import io
+import json
+import pathlib
+
+from oslotest import base
+
+from nova_groupext import policies
+from nova_groupext.cmd import plan
+from nova_groupext.conf import vrt
+from nova_groupext.objects import states
+from nova_groupext.planner import schemas
+
+SOURCE = pathlib.Path(__file__).parents[3] / 'doc' / 'source'
+
+
+class TestDocs(base.BaseTestCase):
+    def test_operators_find_every_option(self):
+        self._finds('install.rst', (option.name for option in vrt.ALL_OPTS))
+
+    def test_operators_find_every_policy_rule(self):
+        self._finds(
+            'install.rst',
+            (
+                rule.name.removeprefix('os_compute_api:os-vrt-groups:')
+                for rule in policies.list_rules()
+            ),
+        )
+
+    def test_users_find_every_policy_type_and_parameter(self):
+        types = schemas.GROUP_POLICIES
+        parameters = {
+            name for each in types.values() for name in each['properties']
+        }
+        self._finds('user/groups.rst', types)
+        self._finds('user/groups.rst', parameters)
+
+    def test_users_find_every_state_that_they_can_meet(self):
+        self._finds(
+            'user/groups.rst', set(states.Group) - {states.Group.RELEASING}
+        )
+
+    def test_the_example_is_placed_as_the_readme_tells(self):
+        answer = io.StringIO()
+        with contextlib.redirect_stdout(answer):
+            status = plan.main([str(SOURCE / 'examples' / 'two-hosts.json')])
+
+        self.assertEqual(0, status)
+        self.assertEqual(
+            {'db': 'cmp-1', 'app-0': 'cmp-2', 'app-1': 'cmp-2'},
+            json.loads(answer.getvalue())['placement'],
+        )
+
+    def _finds(self, page, words):
+        text = (SOURCE / page).read_text()
+        self.assertEqual(
+            [], [word for word in words if f'``{word}``' not in text]
+        )
