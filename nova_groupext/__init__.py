@@ -3,11 +3,11 @@
 
 The seven steps and where they live:
 
-1. describe  api, objects     a group with its members, stored as tentative
-2. look      scheduler/snapshot.py
-3. decide    planner
-4. hold      scheduler/holds.py
-5. redeem    scheduler/manager.py, scheduler/redeem.py
-6. follow    scheduler/filters, scheduler/weights
-7. release   scheduler/planning.py
+1. describe  api/describe.py           a group, its members tentative
+2. look      scheduler/look.py         the cloud, through Nova's own eyes
+3. decide    planner/                  one decision for all members
+4. hold      scheduler/holding.py      the plan, in Placement's ledger
+5. redeem    scheduler/redeem.py       a hold becomes a server's allocation
+6. follow    scheduler/filters/        where servers may go afterwards
+7. release   scheduler/releasing.py    what was given up is free again
 """

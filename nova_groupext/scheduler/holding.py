@@ -17,7 +17,7 @@ def hold(context, group, plan, ledger):
     The rows are written first: whatever happens to this process, they say
     what may be found in Placement.
 
-    :param ledger: holds.Ledger
+    :param ledger: ledger.Ledger
     :raises: HoldFailed, PlacementUnavailable; what was held is given back, if
         need be by the reaper
     """

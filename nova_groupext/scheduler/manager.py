@@ -15,9 +15,9 @@ import oslo_messaging as messaging
 from nova_groupext import pointer
 from nova_groupext.db import engine
 from nova_groupext.objects import states
+from nova_groupext.scheduler import candidate
 from nova_groupext.scheduler import first_boot
-from nova_groupext.scheduler import held
-from nova_groupext.scheduler import holds
+from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import redeem
 
 
@@ -34,8 +34,8 @@ class RedeemingReportClient(report.SchedulerReportClient):
         allocation_request_version,
         consumer_generation=None,
     ):
-        if isinstance(alloc_request, held.HeldAllocation):
-            return holds.Ledger(self).swap(
+        if isinstance(alloc_request, candidate.HeldAllocation):
+            return ledger.Ledger(self).swap(
                 context, alloc_request.hold, consumer_uuid, project_id, user_id
             )
         return super().claim_resources(
@@ -106,7 +106,7 @@ class HolisticSchedulerManager(manager.SchedulerManager):
             raise nova_exc.NoValidHost(reason='a member is one server')
         server_uuid = (instance_uuids or [spec_obj.instance_uuid])[0]
         door = redeem.RedeemDoor(
-            holds.Ledger(self.placement_client), self.host_manager
+            ledger.Ledger(self.placement_client), self.host_manager
         )
         member, hold = door.enter(context, pointed, spec_obj, server_uuid)
         if hold.status == states.Hold.REDEEMED:
@@ -127,9 +127,9 @@ class HolisticSchedulerManager(manager.SchedulerManager):
             context,
             spec_obj,
             [server_uuid],
-            {hold.provider_uuid: [held.HeldAllocation(hold)]},
-            held.HeldProvider(hold),
-            held.PLACEMENT_VERSION,
+            {hold.provider_uuid: [candidate.HeldAllocation(hold)]},
+            candidate.HeldProvider(hold),
+            candidate.PLACEMENT_VERSION,
             return_alternates=False,
         )
         return selected
@@ -137,17 +137,19 @@ class HolisticSchedulerManager(manager.SchedulerManager):
     def _selection(self, context, spec_obj, hold):
         """Say again what was said when the hold was swapped."""
         states_of_host = self._get_all_host_states(
-            context.elevated(), spec_obj, held.HeldProvider(hold)
+            context.elevated(), spec_obj, candidate.HeldProvider(hold)
         )
         for host_state in states_of_host:
             return objects.Selection.from_host_state(
-                host_state, held.HeldAllocation(hold), held.PLACEMENT_VERSION
+                host_state,
+                candidate.HeldAllocation(hold),
+                candidate.PLACEMENT_VERSION,
             )
         raise nova_exc.NoValidHost(reason='the planned host is gone')
 
     def _get_all_host_states(self, context, spec_obj, provider_summaries):
         """Load the hold's host alone; everything, for everybody else."""
-        if not isinstance(provider_summaries, held.HeldProvider):
+        if not isinstance(provider_summaries, candidate.HeldProvider):
             return super()._get_all_host_states(
                 context, spec_obj, provider_summaries
             )

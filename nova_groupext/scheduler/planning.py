@@ -27,8 +27,8 @@ from nova_groupext.planner import problem as planner_problem
 from nova_groupext.planner import rules
 from nova_groupext.scheduler import holding
 from nova_groupext.scheduler import hosts
+from nova_groupext.scheduler import look
 from nova_groupext.scheduler import rehearsal
-from nova_groupext.scheduler import snapshot
 
 LOG = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Planning:
     """One group's way from PLANNING to an answer.
 
     :param client: Nova's SchedulerReportClient
-    :param ledger: holds.Ledger
+    :param ledger: ledger.Ledger
     """
 
     def __init__(self, context, group, client, ledger):
@@ -80,7 +80,7 @@ class Planning:
         )
 
     def _look(self):
-        return snapshot.look(
+        return look.look(
             self._context, self._group, self._client, self._excluded
         )
 

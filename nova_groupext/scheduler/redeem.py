@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 class RedeemDoor:
     """Redeems one member for one server.
 
-    :param ledger: holds.Ledger
+    :param ledger: ledger.Ledger
     :param host_manager: Nova's HostManager
     """
 

@@ -22,7 +22,7 @@ from nova_groupext.db import engine
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.intent import VRTIntent
-from nova_groupext.scheduler import holds
+from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planning
 from nova_groupext.scheduler import reaper
 from nova_groupext.scheduler import releasing
@@ -164,4 +164,4 @@ class Planner:
         return self._client
 
     def _ledger(self):
-        return holds.Ledger(self._placement())
+        return ledger.Ledger(self._placement())

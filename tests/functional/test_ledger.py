@@ -10,7 +10,7 @@ from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.objects import states
 from nova_groupext.scheduler import holding
-from nova_groupext.scheduler import holds
+from nova_groupext.scheduler import ledger
 from tests.functional import base
 
 
@@ -23,7 +23,7 @@ class TestLedger(base.GroupTestCase):
     def setUp(self):
         super().setUp()
         self.context = nova_context.get_admin_context()
-        self.ledger = holds.Ledger(report.SchedulerReportClient())
+        self.ledger = ledger.Ledger(report.SchedulerReportClient())
         uuid = self.describe(
             {'members': {'a': base.member('m1.medium', count=2)}}, hold=False
         )['id']

@@ -15,7 +15,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.scheduler import holding
-from nova_groupext.scheduler import holds
+from nova_groupext.scheduler import ledger
 from tests.functional import base
 
 
@@ -92,7 +92,7 @@ class TestReaper(base.GroupTestCase):
         group = objects.VRTGroup.get(self.context, uuid)
         plan = objects.VRTPlan.newest(self.context, group.id)
         self.change(uuid, status=states.Group.PLANNING)
-        ledger = holds.Ledger(report.SchedulerReportClient())
-        holding.hold(self.context, group, plan, ledger)
+        placement = ledger.Ledger(report.SchedulerReportClient())
+        holding.hold(self.context, group, plan, placement)
         self.assertEqual({'cmp-1': 6}, self.free())
         return {hold.uuid for hold in self.holds_of(uuid)}

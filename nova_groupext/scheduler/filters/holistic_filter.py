@@ -5,8 +5,8 @@ from nova.scheduler import filters
 from oslo_log import log as logging
 
 from nova_groupext import pointer
+from nova_groupext.scheduler import candidate
 from nova_groupext.scheduler import first_boot
-from nova_groupext.scheduler import held
 
 LOG = logging.getLogger(__name__)
 
@@ -43,5 +43,5 @@ class HolisticFilter(filters.BaseHostFilter):
 
     @staticmethod
     def _is_planned(host_state):
-        hold = held.of(host_state)
+        hold = candidate.of(host_state)
         return hold is not None and hold.host == host_state.host

@@ -18,7 +18,7 @@ from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler import held
+from nova_groupext.scheduler import candidate
 
 LOG = logging.getLogger(__name__)
 
@@ -167,7 +167,7 @@ class Ledger:
         try:
             response = self._client.get(
                 url,
-                version=held.PLACEMENT_VERSION,
+                version=candidate.PLACEMENT_VERSION,
                 global_request_id=context.global_id,
             )
         except ks_exc.ClientException as exc:
@@ -183,7 +183,7 @@ class Ledger:
                 response = self._client.post(
                     '/allocations',
                     body,
-                    version=held.PLACEMENT_VERSION,
+                    version=candidate.PLACEMENT_VERSION,
                     global_request_id=context.global_id,
                 )
             except ks_exc.ClientException as exc:
