@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import pathlib
+import re
 
 from oslotest import base
 
@@ -14,7 +15,8 @@ from nova_groupext.conf import vrt
 from nova_groupext.objects import states
 from nova_groupext.planner import schemas
 
-SOURCE = pathlib.Path(__file__).parents[3] / 'doc' / 'source'
+ROOT = pathlib.Path(__file__).parents[3]
+SOURCE = ROOT / 'doc' / 'source'
 
 
 class TestDocs(base.BaseTestCase):
@@ -52,6 +54,21 @@ class TestDocs(base.BaseTestCase):
         self.assertEqual(
             {'db': 'cmp-1', 'app-0': 'cmp-2', 'app-1': 'cmp-2'},
             json.loads(answer.getvalue())['placement'],
+        )
+
+    def test_contributors_find_every_file_that_is_named(self):
+        text = (SOURCE / 'contributor' / 'architecture.rst').read_text()
+        named = re.findall(r'``([a-z_]+/[\w/]*(?:\.py)?)``', text)
+
+        self.assertIn('scheduler/reaper.py', named)
+        self.assertEqual(
+            [],
+            [
+                name
+                for name in named
+                if not (ROOT / 'nova_groupext' / name).exists()
+                and not (ROOT / name).exists()
+            ],
         )
 
     def _finds(self, page, words):
