@@ -7,6 +7,7 @@ cannot mend, or fewer members placed than in a plan already found.
 """
 
 from collections.abc import Iterator
+import copy
 from typing import NamedTuple
 
 from tests.property import definitions
@@ -40,6 +41,33 @@ class Option(NamedTuple):
 def solve(problem: definitions.Problem) -> Optimum | None:
     """The optimum of a problem, or None where no lawful plan exists."""
     return _Search(problem).run()
+
+
+def excludes(problem: definitions.Problem, conflict: list[dict]) -> bool:
+    """Whether the strict policies and members of a conflict leave no plan.
+
+    What the conflict does not name counts for nothing: other policies are
+    soft, other members may be left out.
+    """
+    named = [
+        (item['at'], item['policy']['type'], item['policy']['scope'])
+        for item in conflict
+        if item['kind'] == 'policy'
+    ]
+    wanted = [
+        (item['at'], item['members'])
+        for item in conflict
+        if item['kind'] == 'members'
+    ]
+    reduced = copy.deepcopy(problem)
+    for rule in definitions.rules(reduced):
+        if (rule.at, rule.policy['type'], rule.policy['scope']) not in named:
+            rule.policy['strict'] = False
+    for at, node in definitions.nodes(reduced):
+        for name, spec in node.get('members', {}).items():
+            if (at, name) not in wanted:
+                spec['min_count'] = 0
+    return solve(reduced) is None
 
 
 class _Search:

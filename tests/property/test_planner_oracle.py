@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the planner decide what the design's definitions say?
+
+``VRT_ORACLE_CASES`` sets how many seeded cases are compared with the oracle
+(2,400 unless told).  A failure shows the seed, the profile and the problem:
+``problems.seeded(seed, problems.PROFILES[profile])`` draws it again.
+"""
+
+import json
+import os
+import unittest
+
+import hypothesis
+
+from tests.property import checker
+from tests.property import definitions
+from tests.property import oracle
+from tests.property import planner
+from tests.property import problems
+
+CASES = int(os.environ.get('VRT_ORACLE_CASES', '2400'))
+
+
+def disagreements(problem: dict, answer: dict) -> list[str]:
+    """Where an answer differs from what the oracle finds, [] if nowhere."""
+    found = checker.check(problem, answer)
+    best = oracle.solve(problem)
+    expected = 'refused' if best is None else 'placed'
+    if answer['status'] != expected:
+        found.append(f'the oracle says {expected}: {best}')
+    if best is None:
+        return found or _conflict_disagreements(problem, answer)
+    if found:
+        return found
+    cost = answer['cost']
+    for name, told, right in (
+        ('placed', len(answer['placement']), best.placed),
+        ('soft', cost['soft'], best.soft),
+        ('bound', cost['bound'], best.soft),
+        ('preference', cost['preference'], best.preference),
+    ):
+        if not checker.close(told, right):
+            found.append(f'{name} is {told}, the oracle finds {right}')
+    return found or _order_disagreements(problem, answer, best)
+
+
+def _conflict_disagreements(problem: dict, answer: dict) -> list[str]:
+    conflict = answer['conflict']
+    if not oracle.excludes(problem, conflict):
+        return ['the conflict alone leaves a plan']
+    if not answer['minimal']:
+        return []
+    return [
+        f'the conflict stays one without {item}'
+        for item in conflict
+        if oracle.excludes(problem, [i for i in conflict if i is not item])
+    ]
+
+
+def _order_disagreements(
+    problem: dict, answer: dict, best: oracle.Optimum
+) -> list[str]:
+    smallest = best.smallest[frozenset(answer['placement'])]
+    found = [
+        f'{late} is placed, its equal {early} is not'
+        for early in answer['unplaced']
+        for late in answer['placement']
+        if _follows(problem, late, early)
+    ]
+    if answer['placement'] != smallest:
+        found.append(f'a smaller plan of the same value: {smallest}')
+    return found
+
+
+def _follows(problem: dict, late: str, early: str) -> bool:
+    """Whether two members differ in their number only, and late is higher."""
+    members = {member.path: member for member in definitions.members(problem)}
+    order = list(members)
+    told_apart = late in problem['pinned'] or any(
+        (late in side) != (early in side)
+        for rule in definitions.rules(problem)
+        for side in rule.sides
+    )
+    return (
+        members[late].stem == members[early].stem
+        and order.index(late) > order.index(early)
+        and not told_apart
+    )
+
+
+class SeededTest(unittest.TestCase):
+    """Thousands of cases, each kind of problem in a test of its own."""
+
+    def _compare(self, name: str) -> None:
+        for seed in range(CASES // len(problems.PROFILES)):
+            problem = problems.seeded(seed, problems.PROFILES[name])
+            answer = planner.decide(problem)
+            found = disagreements(problem, answer)
+            if found:
+                self.fail(
+                    f'seed {seed} of {name}\n{json.dumps(problem)}\n'
+                    f'{json.dumps(answer)}\n' + '\n'.join(found)
+                )
+
+    def test_capacity(self):
+        self._compare('capacity')
+
+    def test_costs(self):
+        self._compare('costs')
+
+    def test_homeless(self):
+        self._compare('homeless')
+
+    def test_pins(self):
+        self._compare('pins')
+
+    def test_policies(self):
+        self._compare('policies')
+
+    def test_relationships(self):
+        self._compare('relationships')
+
+
+class DrawnTest(unittest.TestCase):
+    """The same by hypothesis, which shrinks what it finds."""
+
+    @hypothesis.settings(
+        max_examples=100, deadline=None, derandomize=True, database=None
+    )
+    @hypothesis.given(problems.drawn(problems.Profile(strict=0.4)))
+    def test_decides_like_the_oracle(self, problem):
+        answer = planner.decide(problem)
+        hypothesis.event(answer['status'])
+        self.assertEqual([], disagreements(problem, answer), problem)
+
+
+class ChildTest(unittest.TestCase):
+    """The child process is the same planner."""
+
+    def test_decides_like_this_process(self):
+        for name in problems.PROFILES:
+            problem = problems.seeded(CASES, problems.PROFILES[name])
+            here = planner.decide(problem)
+            there = planner.decide_in_child(problem)
+            del here['stats'], there['stats']
+            self.assertEqual(here, there, problem)
+
+
+class PlantedTest(unittest.TestCase):
+    """Larger problems, where a plan for every member is known."""
+
+    def test_is_never_worse_than_the_planted_plan(self):
+        for seed in range(CASES // 40):
+            problem, plan = problems.planted(seed)
+            answer = planner.decide(problem)
+            told = f'planted seed {seed}\n{json.dumps(problem)}\n{answer}'
+            self.assertEqual('placed', answer['status'], told)
+            self.assertEqual([], checker.check(problem, answer), told)
+            self.assertEqual(len(plan), len(answer['placement']), told)
+            known = _objective(problem, plan)
+            self.assertLessEqual(
+                _objective(problem, answer['placement']), known, told
+            )
+            self.assertLessEqual(answer['cost']['bound'], known[0], told)
+
+
+def _objective(problem: dict, plan: dict[str, str]) -> tuple[float, float]:
+    """What is to be least once all members are placed."""
+    cloud = definitions.Cloud(problem)
+    soft = sum(
+        definitions.cost(cloud, rule, plan)
+        for rule in definitions.rules(problem)
+        if not rule.strict
+    )
+    members = definitions.members(problem)
+    preference = definitions.preference(problem, members, plan)
+    return round(soft, 6), round(-preference, 6)
