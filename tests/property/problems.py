@@ -61,9 +61,10 @@ PLANTED = Profile(
 )
 
 
-def seeded(seed: int, profile: Profile) -> definitions.Problem:
-    """The problem that belongs to a seed."""
-    return problem(random.Random(seed), profile)
+def seeded(name: str, seed: int) -> definitions.Problem:
+    """The problem that belongs to a profile's name and a seed."""
+    # Profiles that shared their seeds would draw much the same problems.
+    return problem(random.Random(f'{name} {seed}'), PROFILES[name])
 
 
 def drawn(profile: Profile) -> strategies.SearchStrategy:

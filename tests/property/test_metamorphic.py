@@ -25,7 +25,7 @@ def cases() -> Iterator[tuple[random.Random, dict]]:
     profile = problems.Profile(policies=3, relationships=2, pinned=0.2)
     for seed in range(CASES):
         rng = random.Random(seed)
-        yield rng, problems.seeded(seed, profile)
+        yield rng, problems.problem(rng, profile)
 
 
 def objective(answer: dict) -> tuple:

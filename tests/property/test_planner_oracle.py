@@ -2,8 +2,8 @@
 """Does the planner decide what the design's definitions say?
 
 ``VRT_ORACLE_CASES`` sets how many seeded cases are compared with the oracle
-(2,400 unless told).  A failure shows the seed, the profile and the problem:
-``problems.seeded(seed, problems.PROFILES[profile])`` draws it again.
+(2,400 unless told).  A failure shows the problem, its profile and its seed:
+``problems.seeded(profile, seed)`` draws it again.
 """
 
 import json
@@ -93,7 +93,7 @@ class SeededTest(unittest.TestCase):
 
     def _compare(self, name: str) -> None:
         for seed in range(CASES // len(problems.PROFILES)):
-            problem = problems.seeded(seed, problems.PROFILES[name])
+            problem = problems.seeded(name, seed)
             answer = planner.decide(problem)
             found = disagreements(problem, answer)
             if found:
@@ -139,7 +139,7 @@ class ChildTest(unittest.TestCase):
 
     def test_decides_like_this_process(self):
         for name in problems.PROFILES:
-            problem = problems.seeded(CASES, problems.PROFILES[name])
+            problem = problems.seeded(name, CASES)
             here = planner.decide(problem)
             there = planner.decide_in_child(problem)
             del here['stats'], there['stats']
