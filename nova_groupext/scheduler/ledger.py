@@ -83,7 +83,7 @@ class Ledger:
                 'why': _detail(response),
             },
         )
-        return self.allocations(context, server_uuid) == hold.allocations
+        return self.has_swapped(context, hold, server_uuid)
 
     def fence(self, context, hold):
         """Move a hold to a new uuid, so that no swap under way can succeed.
@@ -131,6 +131,10 @@ class Ledger:
         hold.destroy(context)
 
     # -- reading -----------------------------------------------------------
+
+    def has_swapped(self, context, hold, server_uuid):
+        """Tell whether a server owns what the hold has owned."""
+        return self.allocations(context, server_uuid) == hold.allocations
 
     def allocations(self, context, consumer):
         """Return {provider: {"resources": {class: amount}}} of a consumer."""

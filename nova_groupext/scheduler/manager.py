@@ -113,11 +113,8 @@ class HolisticSchedulerManager(manager.SchedulerManager):
             return [self._selection(context, spec_obj, hold)]
         try:
             selected = self._select_held(context, spec_obj, server_uuid, hold)
-        except nova_exc.NoValidHost as exc:
-            if door.turn_back(context, member, hold):
-                raise redeem.refusal(
-                    member, "its planned host does not pass Nova's filters now"
-                ) from exc
+        except nova_exc.NoValidHost:
+            door.turn_back(context, member, hold)
             selected = [self._selection(context, spec_obj, hold)]
         door.close(context, member, hold)
         return selected
@@ -156,14 +153,14 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         hold = provider_summaries.hold
         try:
             mapping = objects.HostMapping.get_by_host(context, hold.host)
-        except nova_exc.HostMappingNotFound:
+            cell = mapping.cell_mapping
+            with nova_context.target_cell(context, cell) as cctxt:
+                nodes = objects.ComputeNodeList.get_all_by_uuids(
+                    cctxt, [hold.provider_uuid]
+                )
+                service = objects.Service.get_by_compute_host(cctxt, hold.host)
+        except nova_exc.NotFound:
             return iter(())
-        cell = mapping.cell_mapping
-        with nova_context.target_cell(context, cell) as cctxt:
-            nodes = objects.ComputeNodeList.get_all_by_uuids(
-                cctxt, [hold.provider_uuid]
-            )
-            service = objects.Service.get_by_compute_host(cctxt, hold.host)
         return self.host_manager._get_host_states(
             context, {cell.uuid: nodes}, {hold.host: service}
         )

@@ -20,6 +20,8 @@ from nova_groupext.scheduler import requests
 
 LOG = logging.getLogger(__name__)
 
+HOLD_IS_GONE = 'its hold is gone from Placement'
+
 
 class RedeemDoor:
     """Redeems one member for one server.
@@ -47,7 +49,7 @@ class RedeemDoor:
             self._reserve(context, member, server_uuid)
         hold = VRTHold.get_by_member(context, member.id)
         if hold is None:
-            raise refusal(member, 'its hold is gone')
+            raise refusal(member, HOLD_IS_GONE)
         return member, hold
 
     def close(self, context, member, hold):
@@ -66,15 +68,21 @@ class RedeemDoor:
         """The server was refused: the member is to be held again.
 
         The hold moves to a new uuid first, so that no other delivery of the
-        same request can still swap it.
+        same request can still swap it. When it cannot be moved, such a
+        delivery was faster and this one is to answer like it.
 
-        :returns: False when another delivery has swapped it before
+        :raises: nova.exception.NoValidHost unless the server has the capacity
         """
-        if self._ledger.fence(context, hold) is None:
-            return False
-        member.change(context, states.Member.HELD, server_uuid=None)
-        VRTGroup.settle(context, member.group_id)
-        return True
+        if self._ledger.fence(context, hold) is not None:
+            member.change(context, states.Member.HELD, server_uuid=None)
+            VRTGroup.settle(context, member.group_id)
+            raise refusal(
+                member, "its planned host does not pass Nova's filters now"
+            )
+        if not self._ledger.has_swapped(context, hold, member.server_uuid):
+            member.change(context, states.Member.FAILED, fault=HOLD_IS_GONE)
+            VRTGroup.settle(context, member.group_id)
+            raise refusal(member, HOLD_IS_GONE)
 
     @staticmethod
     def _member(context, pointed, spec):

@@ -4,6 +4,7 @@
 from concurrent import futures
 
 from nova import context as nova_context
+from nova import exception as nova_exc
 from nova import objects as nova_objects
 from nova.scheduler import rpcapi
 from oslo_utils import uuidutils
@@ -63,10 +64,10 @@ class TestRedeemDoor(base.GroupTestCase):
         )
 
     def refusal(self, spec, server_uuid):
-        with self.assertRaises(Exception) as caught:
-            self.select(spec, server_uuid)
-        self.assertIn('NoValidHost', str(type(caught.exception)))
-        return str(caught.exception)
+        error = self.assertRaises(
+            nova_exc.NoValidHost, self.select, spec, server_uuid
+        )
+        return str(error)
 
     def member(self, path):
         return objects.VRTMember.get_by_path(
@@ -150,6 +151,19 @@ class TestRedeemDoor(base.GroupTestCase):
 
         [[selection]] = self.select(*self.request())
         self.assertEqual(planned, selection.service_host)
+
+    def test_a_member_whose_hold_an_admin_deleted_has_failed(self):
+        member = self.member('a')
+        hold = objects.VRTHold.get_by_member(self.context, member.id)
+        self.cloud.placement.delete(f'/allocations/{hold.uuid}')
+
+        why = self.refusal(*self.request())
+
+        self.assertIn('its hold is gone', why)
+        self.assertEqual(
+            ('FAILED', 'its hold is gone from Placement'),
+            (self.member('a').status, self.member('a').fault),
+        )
 
     def disable(self, host):
         """Take a host out of service; returns how to bring it back."""
