@@ -40,8 +40,6 @@ def read(body):
         limits=limits(),
         path=TOPOLOGY,
     )
-    if not parsed.members:
-        raise invalid.InvalidInput(TOPOLOGY, 'describes no member')
     for stem in parsed.stems:
         _check_name(stem.name, stem.where)
     for path, where, _node in _nodes(wanted['topology']):

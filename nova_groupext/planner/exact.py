@@ -6,7 +6,6 @@ fixes it. Every solution is read back as a plan and checked by the rules.
 """
 
 import fractions
-import math
 import time
 
 from highspy import ObjSense
@@ -18,9 +17,7 @@ from nova_groupext.planner import milp
 from nova_groupext.planner import model
 from nova_groupext.planner import rules
 from nova_groupext.planner import seating
-
-# The solver rounds at 1e-6: beyond this its objective would not be exact.
-_LARGEST_PRICE = 100_000
+from nova_groupext.planner import tiers
 
 # Scores are scaled to at most 1000; what differs by less counts as equal.
 _LARGEST_SCORE = 1_000
@@ -95,16 +92,32 @@ class Exact:
         }
         if not prices:
             return
+        is_least = True
+        for tier in tiers.split(prices):
+            proven = self._cut_tier(tier)
+            if is_least:
+                self.bound += proven
+                is_least = proven == self._cost(tier)
+
+    def _cut_tier(self, prices):
+        """Reduce what some policies cost, and keep it there.
+
+        :returns: their proven least cost, a Fraction
+        """
         unit, slack = _unit(prices.values())
         cost = highs.qsum([])
         for policy, price in prices.items():
             if price / unit > milp.TINY:
                 breach = formulas.charge(self.model, policy)
                 cost += breach * float(price / unit)
-        if self._cost():
+        proven = fractions.Fraction(0)
+        if self._cost(prices):
             outcome = self._improve(cost, ObjSense.kMinimize)
-            self.bound = self._proven_cost(outcome.bound, unit, slack)
-        self.model.row(cost <= float(self._cost() / unit) + slack)
+            proven = self._cost(prices)
+            if proven / unit - outcome.bound >= slack:
+                proven = fractions.Fraction(max(0.0, outcome.bound)) * unit
+        self.model.row(cost <= float(self._cost(prices) / unit) + slack)
+        return proven
 
     def raise_preference(self):
         """Raise the sum of the operator's scores."""
@@ -170,16 +183,11 @@ class Exact:
         if outcome.status is not milp.Status.OPTIMAL:
             self.is_proved = False
 
-    def _cost(self):
-        _, minus_cost, _ = self.rank
-        return -minus_cost
-
-    def _proven_cost(self, bound, unit, slack):
-        """The solver's bound in the terms of the rules."""
-        cost = self._cost()
-        if cost / unit - bound < slack:
-            return cost
-        return fractions.Fraction(max(0.0, bound)) * unit
+    def _cost(self, policies):
+        costs = rules.costs(self.problem, self.plan.placement)
+        return sum(
+            costs.get(policy, fractions.Fraction(0)) for policy in policies
+        )
 
 
 def _unit(prices):
@@ -187,9 +195,6 @@ def _unit(prices):
 
     All prices are whole multiples of the unit, if that keeps them in range.
     """
-    shared = math.lcm(*(price.denominator for price in prices))
-    whole = fractions.Fraction(
-        math.gcd(*(int(price * shared) for price in prices)), shared
-    )
-    least = max(prices) / _LARGEST_PRICE
+    whole = tiers.unit(prices)
+    least = max(prices) / tiers.LARGEST_PRICE
     return (whole, 0.5) if whole >= least else (least, 1e-3)

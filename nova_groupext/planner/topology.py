@@ -150,6 +150,8 @@ def parse(raw, *, levels, member_schema, limits=None, path='$.topology'):
     reader.read_members(raw, '', path, depth=1)
     for node in reader.nodes:
         reader.read_rules(node)
+    for node in reader.nodes:
+        reader.refuse_empty(node)
     return Topology(
         nodes=tuple(sorted(reader.nodes)),
         stems=tuple(sorted(reader.stems, key=lambda s: s.path)),
@@ -258,6 +260,12 @@ class _Reader:
             name = entry.get('name', f'relationships[{number}]')
             names.take(name, invalid.child(entry_at, 'name'))
             self._read_relationship(entry, node, name, entry_at)
+
+    def refuse_empty(self, node):
+        """A group without members, at or below it, is somebody's mistake."""
+        if not self.members_at.get(node):
+            _, where = self.nodes[node]
+            raise InvalidInput(where, 'describes no member')
 
     def _read_stem(self, raw, node, name, where, names):
         invalid.check(raw, self.member_schema, where)

@@ -153,6 +153,7 @@ class _Draw:
             self.drawn['classes'][name] = self._class()
         self._add_groups()
         self._add_members()
+        _drop_empty_groups(self.drawn['topology'])
         self._add_policies()
         self._add_pins()
         return self.drawn
@@ -340,3 +341,12 @@ class _Draw:
             if self._chance(self.profile.pinned):
                 host = self.rng.choice(self._hosts())
                 self.drawn['pinned'][member.path] = host
+
+
+def _drop_empty_groups(node: dict) -> None:
+    """Take away the subgroups that have no member at or below them."""
+    groups = node.get('groups', {})
+    for name, child in list(groups.items()):
+        _drop_empty_groups(child)
+        if not child.get('members') and not child.get('groups'):
+            del groups[name]

@@ -144,14 +144,14 @@ class TestRead(base.GroupCase):
 
     def test_paths_fit_into_their_column(self):
         long = 'g' * 255
-        topology = {
-            'members': {'a': base.SMALL},
-            'groups': {long: {'groups': {long: {'groups': {long: {}}}}}},
-        }
+        topology = {'members': {'a': base.SMALL}}
+        for _level in range(3):
+            topology = {'groups': {long: topology}}
 
         path, reason = self.refused(base.body(topology))
 
-        self.assertEqual('$.vrt_group.topology' + f'.groups.{long}' * 3, path)
+        where = '$.vrt_group.topology' + f'.groups.{long}' * 3
+        self.assertEqual(f'{where}.members.a', path)
         self.assertIn('512', reason)
 
 

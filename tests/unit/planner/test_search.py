@@ -153,7 +153,7 @@ class TestMembers(base.BaseTestCase):
         self.assertEqual(['x-0'], answer.unplaced)
 
     def test_nothing_to_place(self):
-        answer = builders.solve([], group())
+        answer = builders.solve([], group(w=optional(1)))
         self.assertEqual(('placed', {}), (answer.status, answer.placement))
         self.assertEqual({'soft': 0, 'bound': 0, 'preference': 0}, answer.cost)
 

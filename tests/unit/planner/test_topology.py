@@ -96,7 +96,10 @@ class TestParse(base.BaseTestCase):
 
     def test_defaults(self):
         (policy,) = parse(
-            {'policies': [{'type': 'spread', 'scope': 'rack'}]}
+            {
+                'members': {'a': {'class': 'small'}},
+                'policies': [{'type': 'spread', 'scope': 'rack'}],
+            }
         ).policies
         self.assertTrue(policy.strict)
         self.assertEqual(
@@ -326,6 +329,14 @@ class TestInvalidInput(base.BaseTestCase):
     def test_a_count_beyond_the_limit_is_not_expanded(self):
         raw = {'members': {'a': {**ONE, 'count': 1_000_000}}}
         self._refused('$.topology.members.a.count', raw)
+
+    def test_groups_without_members(self):
+        empty = {'groups': {'b': {'groups': {'c': {}}}}}
+        self._refused('$.topology', {})
+        self._refused(
+            '$.topology.groups.b',
+            {'members': {'a': {'class': 'small'}}, **empty},
+        )
 
     def test_bottomless_nesting(self):
         deep = nested(100_000)
