@@ -29,11 +29,12 @@ def split(prices):
     tiers = []
     below = fractions.Fraction(0)
     tier = {}
-    for policy, price in sorted(prices.items(), key=lambda item: item[1]):
+    cheap_first = sorted(prices.items(), key=lambda item: item[1])
+    for number, (policy, price) in enumerate(cheap_first, 1):
         tier[policy] = price
-        rest = {p: c for p, c in prices.items() if c > price}
+        dearer = [other for _policy, other in cheap_first[number:]]
         at_most = below + sum(c * _most(p) for p, c in tier.items())
-        if not rest or unit(rest.values()) > at_most:
+        if not dearer or unit(dearer) > at_most:
             tiers.insert(0, tier)
             below, tier = at_most, {}
     return tiers

@@ -14,30 +14,13 @@ from tests.functional import base
 HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),)
 
 
-class TestStrangers(base.GroupTestCase):
+class Listener(base.GroupTestCase):
     HOSTS = HOSTS
     # The reaper's own rounds would be in the count.
     PARTS = dataclasses.replace(
         holistic.HOLISTIC,
         config=f'{holistic.HOLISTIC.config}\nreap_interval = 3600\n',
     )
-
-    def test_a_server_without_hints_causes_no_query_of_ours(self):
-        statements = self.listen()
-
-        server = self.boot('m1.tiny', scheduler_hints={'other': 'hint'})
-
-        self.assertEqual('ACTIVE', server.status)
-        self.assertEqual([], statements)
-
-    def test_a_server_with_hints_does_cause_queries(self):
-        """Else the test above could not fail."""
-        group = self.held({'members': {'a': base.member()}})
-        statements = self.listen()
-
-        self.redeem(group['id'], 'a', 'm1.tiny')
-
-        self.assertNotEqual([], statements)
 
     def listen(self):
         """Return a list that fills with the statements about our tables."""
@@ -54,10 +37,33 @@ class TestStrangers(base.GroupTestCase):
         return statements
 
 
+class TestStrangers(Listener):
+    """Nobody has described a group here."""
+
+    def test_a_server_without_hints_causes_no_query_of_ours(self):
+        statements = self.listen()
+
+        server = self.boot('m1.tiny', scheduler_hints={'other': 'hint'})
+
+        self.assertEqual('ACTIVE', server.status)
+        self.assertEqual([], statements)
+
+
+class TestMembers(Listener):
+    def test_a_server_with_hints_does_cause_queries(self):
+        """Else the test above could not fail."""
+        group = self.held({'members': {'a': base.member()}})
+        statements = self.listen()
+
+        self.redeem(group['id'], 'a', 'm1.tiny')
+
+        self.assertNotEqual([], statements)
+
+
 class TestWithoutUs(base.GroupTestCase):
     """Our tables are gone and no planner runs."""
 
-    HOSTS = HOSTS
+    HOSTS = (*HOSTS, hosts.Host('cmp-2', 'r1', 'az1', vcpus=8))
     PARTS = dataclasses.replace(holistic.HOLISTIC, services=())
 
     @classmethod
@@ -67,9 +73,17 @@ class TestWithoutUs(base.GroupTestCase):
 
     def test_a_server_without_hints_boots_and_moves(self):
         server = self.boot('m1.tiny')
-
         self.assertEqual('ACTIVE', server.status)
+        source = self.host_of(server)
+
         server.resize(self.cloud.nova('demo').flavors.find(name='m1.medium'))
+
+        self.eventually(
+            server.manager.get,
+            lambda now: now.status == 'VERIFY_RESIZE',
+            server,
+        )
+        self.assertNotEqual(source, self.host_of(server))
 
     def test_a_server_with_hints_is_told_why_it_cannot(self):
         outcome = self.attempt('5ee2a1d7-8ad6-4ab8-a3ba-4b1c53a5e3b4', 'a')

@@ -33,6 +33,11 @@ class TestSplit(base.BaseTestCase):
             [['10000000'], ['1/2', '1/5']], self.split('0.5', '1e7', '0.2')
         )
 
+    def test_equal_prices_are_paid_together(self):
+        self.assertEqual(
+            [['10000000'], ['1', '1', '1']], self.split('1', '1', '1', '1e7')
+        )
+
     def test_cheap_ones_that_could_outweigh_a_dear_one_stay_with_it(self):
         self.assertEqual(
             [['1/1000', '1000']],
