@@ -22,7 +22,7 @@ GROUP_NAMES = ('left', 'middle', 'right')
 RESOURCES = ('VCPU', 'MEMORY_MB')
 # Large weights find a solver that stops within a *relative* gap of the
 # optimum, tenths one that takes 3 x 0.1 for more than 0.3.
-WEIGHTS = (0.1, 0.25, 0.3, 1, 1, 2, 3, 100000)
+WEIGHTS = (0.1, 0.25, 0.3, 1, 1, 3, 12345.678, 100000, 10**7)
 # One more than fits is told from what fits, however large the numbers are.
 UNITS = (1, 1, 512, 10**8)
 TYPES = tuple(definitions.MEETS)
@@ -45,7 +45,9 @@ class Profile(NamedTuple):
 
 PROFILES = {
     'capacity': Profile(policies=1, optional=0.6, tight=0.9),
-    'costs': Profile(policies=3, strict=0.1),
+    'costs': Profile(
+        policies=5, relationships=3, strict=0.1, optional=0.1, tight=0.3
+    ),
     'policies': Profile(policies=4, relationships=0, tight=0.3),
     'relationships': Profile(policies=1, relationships=3, tight=0.3),
     'pins': Profile(policies=3, pinned=0.35),

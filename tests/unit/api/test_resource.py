@@ -108,7 +108,7 @@ class TestQuery(base.GroupCase):
 
     def test_what_is_wrong_with_a_query_is_told(self):
         for text, told in (
-            ('nmae=a', 'query.nmae: is not known here'),
+            ('colour=a', 'query.colour: is not known here'),
             ('name=a&name=b', 'query.name: is given more than once'),
             ('name=abcd', 'query.name: must have at most 3 characters'),
             ('name=%ff', 'query: is not UTF-8'),
