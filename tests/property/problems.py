@@ -210,7 +210,7 @@ class _Draw:
         if self._chance(0.5):
             step = self.rng.choice((0.5, 0.1, 100.3))
             drawn['scores'] = {
-                host: self.rng.randint(-4, 8) * step
+                host: round(self.rng.randint(-4, 8) * step, 1)
                 for host in self._some(self._hosts())
             }
         if self._chance(0.25):
