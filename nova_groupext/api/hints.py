@@ -181,7 +181,7 @@ def _differences(server, request):
         'boot source': 'a volume' if request['is_bfv'] else 'an image',
     }
     if asked['boot source'] == described['boot source'] == 'an image':
-        asked['image'] = common.get_id_from_href(server['imageRef'])
+        asked['image'] = _id(server.get('imageRef'), '$.server.imageRef')
         described['image'] = request['image_id']
     return [
         f'its {name} is {asked[name] or "not given"} instead of '
@@ -194,12 +194,20 @@ def _differences(server, request):
 def _asked(server):
     zone = server.get('availability_zone') or CONF.default_schedule_zone
     return {
-        'flavor': common.get_id_from_href(server.get('flavorRef')),
+        'flavor': _id(server.get('flavorRef'), '$.server.flavorRef'),
         'availability zone': zone,
         'boot source': (
             'a volume' if _boots_from_volume(server) else 'an image'
         ),
     }
+
+
+def _id(reference, where):
+    """Return the id of what a server refers to, by id or by URL."""
+    try:
+        return common.get_id_from_href(reference)
+    except ValueError as exc:
+        raise invalid.InvalidInput(where, 'is no reference') from exc
 
 
 def _boots_from_volume(server):

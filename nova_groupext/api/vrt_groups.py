@@ -279,7 +279,7 @@ def _to_release(group, paths):
             raise exception.MemberStateConflict(
                 member=path,
                 status=by_path[path].status,
-                reason='it goes when its server is deleted',
+                reason='it has become a server and holds nothing',
             )
     return [by_path[path] for path in paths]
 

@@ -197,7 +197,8 @@ class VRTGroup(base.VRTObject):
         held_for_released = sa.exists().where(
             models.Hold.group_id == models.Group.id,
             models.Hold.member_id == models.Member.id,
-            models.Member.status == states.Member.RELEASED,
+            models.Member.status.in_(states.OVER),
+            models.Hold.status != states.Hold.REDEEMED,
         )
         held_by_mistake = sa.and_(
             models.Group.status.in_(states.HOLDS_NOTHING),
@@ -342,18 +343,32 @@ class VRTGroup(base.VRTObject):
     def give_up(self, context, members=None):
         """Mark members as released: from now on a late create is refused.
 
-        :param members: VRTMembers of the group that are no servers; by
-            default all that are none and do not become one at this moment
+        :param members: VRTMembers of the group that are no servers, all of
+            them or none; by default all that are none and do not become one
+            at this moment
         :raises: MemberStateConflict when a named member becomes a server at
             this moment
         """
-        for member in self.members if members is None else members:
-            if member.status in states.GIVES_UP:
-                try:
-                    member.change(context, states.Member.RELEASED)
-                except exception.MemberStateConflict:
-                    if members is not None:
-                        raise
+        wanted = self.members if members is None else members
+        ids = [each.id for each in wanted if each.status in states.GIVES_UP]
+        conditions = (
+            models.Member.id.in_(ids),
+            models.Member.status.in_(states.GIVES_UP),
+        )
+        released = {'status': states.Member.RELEASED}
+        if members is None:
+            db.compare_and_set(context, models.Member, *conditions, **released)
+        elif not db.compare_and_set_all(
+            context, (models.Member, conditions, released, len(ids))
+        ):
+            raise exception.MemberStateConflict(
+                member=', '.join(each.path for each in members),
+                status='changing',
+                reason='a server is being created; nothing was released',
+            )
+        for member in wanted:
+            if member.id in ids:
+                member.refresh(context)
         self.settle(context, self.id)
 
     def destroy(self, context):

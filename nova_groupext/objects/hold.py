@@ -3,6 +3,7 @@
 
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
+import sqlalchemy as sa
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
@@ -29,11 +30,12 @@ class VRTHold(base.VRTObject):
         # {request group: [provider, ...]}
         'mappings': base.JsonField(),
         'consumer_generation': fields.IntegerField(nullable=True),
+        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
 
     def create(self, context):
         row = db.create(context, models.Hold(**self.columns(models.Hold)))
-        self.id = row.id
+        self.id, self.created_at = row.id, row.created_at
         self.obj_reset_changes()
 
     @classmethod
@@ -43,14 +45,40 @@ class VRTHold(base.VRTObject):
 
     @classmethod
     def get_by_member(cls, context, member_id):
-        """Return the newest hold of a member, or None."""
+        """Return the newest hold of a member that was written, or None."""
         row = db.find_one(
             context,
             models.Hold,
             models.Hold.member_id == member_id,
+            models.Hold.consumer_generation.is_not(None),
             order=(models.Hold.id.desc(),),
         )
         return cls.from_row(context, row) if row else None
+
+    def claim(self, context, before=None):
+        """Become the one who moves the hold to a new uuid.
+
+        Placement alone cannot arbitrate here: of two emptyings of a consumer
+        at the same moment it may accept both.
+
+        :param before: take over from one who began before that time
+        :returns: False when somebody else is at it
+        """
+        free = models.Hold.status == states.Hold.HELD
+        if before is not None:
+            free |= sa.and_(
+                models.Hold.status == states.Hold.MOVING,
+                models.Hold.updated_at < before,
+            )
+        return bool(
+            db.compare_and_set(
+                context,
+                models.Hold,
+                models.Hold.id == self.id,
+                free,
+                status=states.Hold.MOVING,
+            )
+        )
 
     def save(self, context):
         """Write what was changed in this object."""

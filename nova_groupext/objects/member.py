@@ -56,6 +56,17 @@ class VRTMember(base.VRTObject):
         return cls.from_row(context, row)
 
     @classmethod
+    def list_stuck(cls, context, before):
+        """Return members that have been redeeming since before a time."""
+        rows = db.find(
+            context,
+            models.Member,
+            models.Member.status == states.Member.REDEEMING,
+            models.Member.updated_at < before,
+        )
+        return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
     def tally_held(cls, context, project_id):
         """Return [(member, how many like it)] of what a project holds.
 
@@ -97,3 +108,8 @@ class VRTMember(base.VRTObject):
         self.status = status
         for name, value in values.items():
             setattr(self, name, value)
+
+    def refresh(self, context):
+        """Read the status again."""
+        self.status = self.get_by_id(context, self.id).status
+        self.obj_reset_changes()

@@ -35,6 +35,8 @@ class Hold(enum.StrEnum):
     # The row is written, Placement was perhaps asked.
     WRITING = 'WRITING'
     HELD = 'HELD'
+    # Somebody finds out whether it was redeemed.
+    MOVING = 'MOVING'
     # The allocation belongs to the server now.
     REDEEMED = 'REDEEMED'
 
@@ -47,6 +49,9 @@ HOLDS_NOTHING = (
     Group.UNDECIDED,
     Group.ERROR,
 )
+
+# Members that need no hold, as they are.
+OVER = (Member.RELEASED, Member.FAILED, Member.ACTIVE)
 
 _AFTER_PLANNING = {
     Group.PLANNED,

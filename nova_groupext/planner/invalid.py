@@ -76,8 +76,9 @@ def check(value, schema, path):
 
 
 def _is_finite(checker, value):
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and math.isfinite(value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 _Validator = validators.extend(

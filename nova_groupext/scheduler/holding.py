@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Step 4, hold: a whole plan goes into Placement, or nothing of it."""
 
+import collections
 import itertools
 
 from oslo_utils import uuidutils
@@ -30,7 +31,9 @@ def hold(context, group, plan, ledger):
         for chunk in _chunks(rows, CONF.vrt.hold_chunk_size):
             ledger.hold(context, chunk)
         _verify(context, rows, ledger)
-    except exception.VRTException:
+    except exception.VRTException as exc:
+        if isinstance(exc, exception.HoldFailed):
+            _forget_unwritten(context, rows)
         roll_back(context, group, ledger)
         raise
 
@@ -39,6 +42,13 @@ def roll_back(context, group, ledger):
     """Give back whatever is held of a group that is not held."""
     for row in VRTHold.list_by_group(context, group.id):
         ledger.empty(context, row)
+
+
+def _forget_unwritten(context, rows):
+    """Placement said no: what was not written by now never will be."""
+    for row in rows:
+        if row.status == states.Hold.WRITING:
+            row.destroy(context)
 
 
 def _row(context, member, seat):
@@ -60,9 +70,12 @@ def _row(context, member, seat):
 
 def _verify(context, rows, ledger):
     """Placement can overcommit a provider when two write at once."""
-    providers = {provider for row in rows for provider in row.allocations}
-    for provider in sorted(providers):
-        if ledger.is_overcommitted(context, provider):
+    classes = collections.defaultdict(set)
+    for row in rows:
+        for provider, allocation in row.allocations.items():
+            classes[provider].update(allocation['resources'])
+    for provider, names in sorted(classes.items()):
+        if ledger.is_overcommitted(context, provider, names):
             raise exception.HoldFailed(
                 reason='another allocation was written at the same time'
             )

@@ -12,6 +12,7 @@ import time
 
 from keystoneauth1 import exceptions as ks_exc
 from oslo_log import log as logging
+from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext import exception
@@ -24,6 +25,20 @@ LOG = logging.getLogger(__name__)
 
 HOLD_TYPE = 'VRT_MEMBER'
 SERVER_TYPE = 'INSTANCE'
+
+# What of a hold stays when it moves to another consumer.
+SEAT = (
+    'group_id',
+    'member_id',
+    'host',
+    'node',
+    'provider_uuid',
+    'allocations',
+    'mappings',
+)
+
+# Seconds after which no request can still be on its way to Placement.
+REQUEST_LIFETIME = 120
 
 # How often a request that only lost a race inside Placement is repeated.
 ATTEMPTS = 8
@@ -90,19 +105,19 @@ class Ledger:
 
         :returns: the new VRTHold; None when the old one holds nothing any
             more, because a swap or an emptying was faster
-        :raises: PlacementUnavailable when the outcome is unknown; both rows
-            stay
+        :raises: PlacementUnavailable when the outcome is unknown, or the
+            hold could not be moved at this moment
         """
         fenced = VRTHold(
             **{
                 name: getattr(hold, name)
                 for name in VRTHold.fields
-                if name not in ('id', 'uuid', 'consumer_generation')
+                if name in SEAT
             },
             uuid=uuidutils.generate_uuid(),
+            status=states.Hold.WRITING,
             consumer_generation=None,
         )
-        fenced.status = states.Hold.WRITING
         fenced.create(context)
         response = self._post(
             context,
@@ -110,6 +125,8 @@ class Ledger:
         )
         if response.status_code != 204:
             fenced.destroy(context)
+            if self.allocations(context, hold.uuid):
+                raise exception.PlacementUnavailable(reason=_detail(response))
             return None
         self._written(context, fenced)
         hold.destroy(context)
@@ -118,16 +135,24 @@ class Ledger:
     def empty(self, context, hold):
         """Give a hold's capacity back and forget the hold.
 
+        One that may still be written, by a request that was not answered,
+        is not forgotten yet.
+
         :raises: PlacementUnavailable or HoldFailed; the row stays, for later
         """
-        if hold.consumer_generation is None:
-            hold.consumer_generation = self._generation(context, hold.uuid)
-        if hold.consumer_generation is not None:
+        generation = self._generation(context, hold.uuid)
+        if generation is not None:
+            hold.consumer_generation = generation
             response = self._post(context, {hold.uuid: _emptied(hold)})
             if response.status_code != 204 and self.allocations(
                 context, hold.uuid
             ):
                 raise exception.HoldFailed(reason=_detail(response))
+        elif (
+            hold.status == states.Hold.WRITING
+            and not timeutils.is_older_than(hold.created_at, REQUEST_LIFETIME)
+        ):
+            return
         hold.destroy(context)
 
     # -- reading -----------------------------------------------------------
@@ -144,8 +169,11 @@ class Ledger:
             for provider, allocation in body['allocations'].items()
         }
 
-    def is_overcommitted(self, context, provider):
-        """Tell whether more of a provider is allocated than there is."""
+    def is_overcommitted(self, context, provider, classes):
+        """Tell whether more of a provider is allocated than there is.
+
+        :param classes: the resource classes to look at
+        """
         base = f'/resource_providers/{provider}'
         usages = self._get(context, f'{base}/usages')['usages']
         inventories = self._get(context, f'{base}/inventories')['inventories']
@@ -153,6 +181,7 @@ class Ledger:
             usages.get(name, 0)
             > (each['total'] - each['reserved']) * each['allocation_ratio']
             for name, each in inventories.items()
+            if name in classes
         )
 
     def _generation(self, context, consumer):

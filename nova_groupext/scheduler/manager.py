@@ -12,6 +12,7 @@ from nova.scheduler import manager
 from nova.scheduler.client import report
 import oslo_messaging as messaging
 
+from nova_groupext import exception
 from nova_groupext import pointer
 from nova_groupext.db import engine
 from nova_groupext.objects import states
@@ -113,10 +114,13 @@ class HolisticSchedulerManager(manager.SchedulerManager):
             return [self._selection(context, spec_obj, hold)]
         try:
             selected = self._select_held(context, spec_obj, server_uuid, hold)
+            redeem.close(context, member, hold)
         except nova_exc.NoValidHost:
-            door.turn_back(context, member, hold)
+            door.turn_back(context, member, hold, redeem.HOST_REFUSED)
             selected = [self._selection(context, spec_obj, hold)]
-        door.close(context, member, hold)
+        except exception.PlacementUnavailable:
+            door.turn_back(context, member, hold, redeem.NO_ANSWER)
+            selected = [self._selection(context, spec_obj, hold)]
         return selected
 
     def _select_held(self, context, spec_obj, server_uuid, hold):

@@ -20,6 +20,8 @@ from nova_groupext.scheduler import requests
 
 LOG = logging.getLogger(__name__)
 
+HOST_REFUSED = "its planned host does not pass Nova's filters now"
+NO_ANSWER = 'Placement did not answer; it is held again'
 HOLD_IS_GONE = 'its hold is gone from Placement'
 
 
@@ -50,39 +52,20 @@ class RedeemDoor:
         hold = VRTHold.get_by_member(context, member.id)
         if hold is None:
             raise refusal(member, HOLD_IS_GONE)
+        if hold.status == states.Hold.MOVING:
+            raise refusal(member, 'an earlier create is being cleared up')
         return member, hold
 
-    def close(self, context, member, hold):
-        """The capacity is the server's: remember it."""
-        hold.status = states.Hold.REDEEMED
-        hold.save(context)
-        try:
-            member.change(context, states.Member.ACTIVE)
-        except exception.MemberStateConflict:
-            # The same request, delivered twice, was faster.
-            LOG.debug('Member %s is redeemed already.', member.path)
-            return
-        VRTGroup.settle(context, member.group_id)
+    def turn_back(self, context, member, hold, why):
+        """The server did not get the capacity, as far as this request saw.
 
-    def turn_back(self, context, member, hold):
-        """The server was refused: the member is to be held again.
-
-        The hold moves to a new uuid first, so that no other delivery of the
-        same request can still swap it. When it cannot be moved, such a
-        delivery was faster and this one is to answer like it.
-
-        :raises: nova.exception.NoValidHost unless the server has the capacity
+        :param why: what to tell the tenant
+        :raises: nova.exception.NoValidHost, unless another delivery of the
+            same request has got it
         """
-        if self._ledger.fence(context, hold) is not None:
-            member.change(context, states.Member.HELD, server_uuid=None)
-            VRTGroup.settle(context, member.group_id)
-            raise refusal(
-                member, "its planned host does not pass Nova's filters now"
-            )
-        if not self._ledger.has_swapped(context, hold, member.server_uuid):
-            member.change(context, states.Member.FAILED, fault=HOLD_IS_GONE)
-            VRTGroup.settle(context, member.group_id)
-            raise refusal(member, HOLD_IS_GONE)
+        if not conclude(context, self._ledger, member, hold):
+            is_gone = member.status == states.Member.FAILED
+            raise refusal(member, HOLD_IS_GONE if is_gone else why)
 
     @staticmethod
     def _member(context, pointed, spec):
@@ -107,7 +90,9 @@ class RedeemDoor:
             self._host_manager,
         )
         asked = requests.placement_request(context, spec, self._host_manager)
-        if not requests.asks_for_the_same(described, asked):
+        if requests.needs_more_than_amounts(spec) or not (
+            requests.asks_for_the_same(described, asked)
+        ):
             raise refusal(
                 member, 'the server asks for other resources than described'
             )
@@ -126,6 +111,47 @@ class RedeemDoor:
                 raise refusal(member, 'another server was faster') from exc
             member.status = fresh.status
             member.server_uuid = server_uuid
+
+
+def close(context, member, hold):
+    """The capacity is the server's: remember it."""
+    hold.status = states.Hold.REDEEMED
+    hold.save(context)
+    _change(context, member, states.Member.ACTIVE)
+
+
+def conclude(context, ledger, member, hold, before=None):
+    """Find out whether a redeem took place, and let the rows say so.
+
+    First the hold moves to a new uuid, so that no swap under way can succeed
+    later. Where it cannot be moved, the server's allocation tells.
+
+    :param ledger: ledger.Ledger
+    :param member: VRTMember in state REDEEMING
+    :param before: when another who does the same must have begun to be dead
+    :returns: whether the capacity is the server's
+    :raises: PlacementUnavailable; the reaper asks again
+    """
+    if not hold.claim(context, before):
+        return ledger.has_swapped(context, hold, member.server_uuid)
+    if ledger.fence(context, hold) is not None:
+        _change(context, member, states.Member.HELD, server_uuid=None)
+        return False
+    if ledger.has_swapped(context, hold, member.server_uuid):
+        close(context, member, hold)
+        return True
+    _change(context, member, states.Member.FAILED, fault=HOLD_IS_GONE)
+    return False
+
+
+def _change(context, member, status, **values):
+    """Change a member, unless another delivery has done it already."""
+    try:
+        member.change(context, status, **values)
+    except exception.MemberStateConflict:
+        LOG.debug('Member %s was changed meanwhile.', member.path)
+        return
+    VRTGroup.settle(context, member.group_id)
 
 
 def refusal(member, reason):

@@ -5,40 +5,49 @@ What to give back is read from the members' states, which the API or an
 expiry has changed before; doing it twice, or later, does the same.
 """
 
+from oslo_log import log as logging
+
+from nova_groupext import exception
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler import holding
+
+LOG = logging.getLogger(__name__)
 
 
 def release(context, group, ledger):
     """Empty the holds of released members; forget a group that was deleted.
 
-    :raises: HoldFailed, PlacementUnavailable; the rest is done next time
+    What cannot be done now is done by the reaper.
     """
     if group.status in states.HOLDS_NOTHING:
-        holding.roll_back(context, group, ledger)
+        for hold in VRTHold.list_by_group(context, group.id):
+            empty(context, hold, ledger)
         return
     if group.status == states.Group.RELEASING:
         group.give_up(context)
-    released = {
-        member.id
-        for member in group.members
-        if member.status == states.Member.RELEASED
+    over = {
+        member.id for member in group.members if member.status in states.OVER
     }
-    kept = []
     for hold in VRTHold.list_by_group(context, group.id):
-        if hold.member_id in released:
-            ledger.empty(context, hold)
-        else:
-            kept.append(hold)
+        if hold.member_id in over and hold.status != states.Hold.REDEEMED:
+            empty(context, hold, ledger)
     if group.status == states.Group.RELEASING:
-        _forget(context, group, kept)
+        _forget(context, group)
 
 
-def _forget(context, group, kept):
-    """Remove the rows, unless a create is still under way."""
-    if any(hold.status != states.Hold.REDEEMED for hold in kept):
+def empty(context, hold, ledger):
+    """Empty one hold; what cannot be done now does not stop the others."""
+    try:
+        ledger.empty(context, hold)
+    except (exception.HoldFailed, exception.PlacementUnavailable):
+        LOG.exception('Hold %s could not be emptied yet.', hold.uuid)
+
+
+def _forget(context, group):
+    """Remove the rows, unless something is still held or under way."""
+    holds = VRTHold.list_by_group(context, group.id)
+    if any(hold.status != states.Hold.REDEEMED for hold in holds):
         return
-    for hold in kept:
+    for hold in holds:
         hold.destroy(context)
     group.destroy(context)

@@ -71,6 +71,15 @@ def asks_for_the_same(one, other):
     return _query(one) == _query(other)
 
 
+def needs_more_than_amounts(spec):
+    """Tell whether a server needs what no member may have yet.
+
+    Its flavor may have been changed after the group was described.
+    """
+    pci = spec.pci_requests.requests if spec.pci_requests else ()
+    return bool(spec.numa_topology or pci or spec.requested_resources)
+
+
 def _query(resources):
     pairs = parse.parse_qsl(resources.to_querystring())
     return sorted((name, sorted(value.split(','))) for name, value in pairs)

@@ -64,10 +64,15 @@ class PlannerService(service.Service):
 
     @staticmethod
     def _reap(planner):
-        try:
-            planner.reap(nova_context.get_admin_context())
-        except Exception:
-            LOG.exception('The reaper goes on with its next round.')
+        _guarded(planner.reap, nova_context.get_admin_context())
+
+
+def _guarded(work, *args):
+    """Do a part of the reaper's work."""
+    try:
+        work(*args)
+    except Exception:
+        LOG.exception('The reaper leaves this for its next round.')
 
 
 class Planner:
@@ -100,12 +105,14 @@ class Planner:
                 releasing.release(context, group, self._ledger())
 
     def reap(self, context):
-        """Finish what others began."""
-        reaper.expire(context)
+        """Finish what others began; what fails does not stop the rest."""
+        _guarded(reaper.expire, context)
+        for member in reaper.to_conclude(context):
+            _guarded(reaper.conclude, context, self._ledger(), member)
         for group in reaper.to_release(context):
-            self.release_group(context, group.uuid)
+            _guarded(self.release_group, context, group.uuid)
         for group in reaper.to_plan(context):
-            self.plan_group(context, group.uuid)
+            _guarded(self.plan_group, context, group.uuid)
 
     @contextlib.contextmanager
     def _owning(self, context, group_uuid, operation):

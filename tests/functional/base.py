@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups on a try-out cloud that has nova_groupext enabled."""
 
+import dataclasses
+
 from keystoneauth1 import adapter
 
 from nova_groupext.cloud import holistic
@@ -8,6 +10,11 @@ from nova_groupext.cloud import image
 from tests.functional.cloud import base
 
 GROUPS = '/os-vrt-groups'
+
+WITHOUT_REAPER = dataclasses.replace(
+    holistic.HOLISTIC,
+    config=f'{holistic.HOLISTIC.config}\nreap_interval = 3600\n',
+)
 
 
 class GroupTestCase(base.CloudTestCase):

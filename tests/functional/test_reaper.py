@@ -7,6 +7,7 @@ import datetime
 from nova import context as nova_context
 from nova.scheduler.client import report
 from oslo_utils import timeutils
+from oslo_utils import uuidutils
 
 from nova_groupext import objects
 from nova_groupext.cloud import holistic
@@ -86,6 +87,41 @@ class TestReaper(base.GroupTestCase):
 
         self.eventually(lambda: self.holds_of(uuid), lambda rows: not rows)
         self.assertEqual({'cmp-1': 8}, self.free())
+
+    def test_a_create_that_nobody_hears_of_is_held_again(self):
+        uuid = self.held({'members': {'a': base.member()}})['id']
+        server_uuid = uuidutils.generate_uuid()
+        db.compare_and_set(
+            self.context,
+            models.Member,
+            models.Member.path == 'a',
+            status=states.Member.REDEEMING,
+            server_uuid=server_uuid,
+            updated_at=self.long_ago(),
+        )
+
+        self.eventually(
+            lambda: self.group(uuid)['members'][0]['status'],
+            lambda status: status == 'HELD',
+        )
+
+        self.assertEqual({'cmp-1': 7}, self.free())
+        self.redeem(uuid, 'a', 'm1.tiny')
+        self.assertEqual({'cmp-1': 7}, self.free())
+
+    def test_a_hold_that_an_admin_has_written_again_is_given_back(self):
+        """Somebody wrote the hold again: its generation is another."""
+        first = self.held({'members': {'a': base.member()}})['id']
+        second = self.held({'members': {'a': base.member()}})['id']
+        [hold] = self.holds_of(first)
+        path = f'/allocations/{hold.uuid}'
+        written = self.cloud.placement.get(path).json()
+        self.cloud.placement.put(path, json=written)
+
+        self.change(first, expires_at=self.long_ago())
+        self.change(second, expires_at=self.long_ago())
+
+        self.eventually(self.free, lambda free: free == {'cmp-1': 8})
 
     def hold_half(self, uuid):
         """Write holds and stop there, as a planner that is killed."""

@@ -3,6 +3,8 @@
 
 from concurrent import futures
 
+import fixtures
+from keystoneauth1 import exceptions as ks_exc
 from nova import context as nova_context
 from nova import exception as nova_exc
 from nova import objects as nova_objects
@@ -11,6 +13,7 @@ from oslo_utils import uuidutils
 
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
+from nova_groupext.scheduler import manager
 from nova_groupext.scheduler import requests
 from tests.functional import base
 
@@ -151,6 +154,62 @@ class TestRedeemDoor(base.GroupTestCase):
 
         [[selection]] = self.select(*self.request())
         self.assertEqual(planned, selection.service_host)
+
+    def test_one_request_turned_back_many_times_at_once_is_held_once(self):
+        planned = self.planned(self.uuid)['a']
+        enable = self.disable(planned)
+
+        for _round in range(3):
+            request = self.request()
+            with futures.ThreadPoolExecutor(6) as pool:
+                tries = [pool.submit(self.refusal, *request) for _ in range(6)]
+            for each in tries:
+                self.assertIn('could not be redeemed', each.result())
+            self.assertEqual('HELD', self.member('a').status)
+            self.assertEqual(2, len(self.holds_of(self.uuid)))
+            self.assertEqual(14, sum(self.free().values()))
+
+        enable()
+        self.select(*self.request())
+
+    def test_when_placement_fails_at_the_swap_the_member_is_held_again(self):
+        self.fail_once(before=True)
+
+        self.assertIn('did not answer', self.refusal(*self.request()))
+
+        self.assertEqual('HELD', self.member('a').status)
+        self.assertEqual(14, sum(self.free().values()))
+        self.select(*self.request())
+
+    def test_a_swap_whose_answer_was_lost_is_found_out(self):
+        planned = self.planned(self.uuid)['a']
+        self.fail_once(before=False)
+
+        [[selection]] = self.select(*self.request())
+
+        self.assertEqual(planned, selection.service_host)
+        self.assertEqual('ACTIVE', self.member('a').status)
+        self.assertEqual(14, sum(self.free().values()))
+
+    def fail_once(self, before):
+        """Let the next POST to Placement fail, before or after it is done."""
+        post = manager.RedeemingReportClient.post
+        failures = [ks_exc.ConnectFailure('a cable was cut')]
+
+        def failing(client, *args, **kwargs):
+            if not failures:
+                return post(client, *args, **kwargs)
+            failure = failures.pop()
+            if not before:
+                post(client, *args, **kwargs)
+            raise failure
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.scheduler.manager.RedeemingReportClient.post',
+                failing,
+            )
+        )
 
     def test_a_member_whose_hold_an_admin_deleted_has_failed(self):
         member = self.member('a')

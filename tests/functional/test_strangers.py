@@ -17,10 +17,7 @@ HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),)
 class Listener(base.GroupTestCase):
     HOSTS = HOSTS
     # The reaper's own rounds would be in the count.
-    PARTS = dataclasses.replace(
-        holistic.HOLISTIC,
-        config=f'{holistic.HOLISTIC.config}\nreap_interval = 3600\n',
-    )
+    PARTS = base.WITHOUT_REAPER
 
     def listen(self):
         """Return a list that fills with the statements about our tables."""

@@ -16,9 +16,8 @@ from nova_groupext.objects.plan import VRTPlan
 
 COLLECTION = 'os-vrt-groups'
 
-# Members that have, or are planned to have, a place.
+# Members that have a place.
 PLACED = (
-    states.Member.TENTATIVE,
     states.Member.HELD,
     states.Member.REDEEMING,
     states.Member.ACTIVE,
@@ -101,7 +100,7 @@ def _time(value):
 
 def _member(group, member, plan, sees_hosts):
     seat = {}
-    if plan and member.status in PLACED:
+    if plan and _has_place(group, member):
         seat = plan.placement.get(member.path, {})
     shown = {
         'path': member.path,
@@ -116,6 +115,13 @@ def _member(group, member, plan, sees_hosts):
     if sees_hosts:
         shown['host'] = seat.get('host')
     return shown
+
+
+def _has_place(group, member):
+    """Tell whether the plan's place of a member is, or may become, its own."""
+    if member.status == states.Member.TENTATIVE:
+        return group.status == states.Group.PLANNED
+    return member.status in PLACED
 
 
 def _refusal(group, plan, sees_hosts):

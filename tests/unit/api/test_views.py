@@ -63,6 +63,8 @@ class TestGroupView(base.GroupCase):
             answer=answer,
         )
         plan.create(self.context)
+        if status == VRTPlan.PLACED:
+            self.group.status = states.Group.PLANNED
         return plan
 
     def shown(self, plan, sees_hosts=False):
@@ -126,6 +128,14 @@ class TestGroupView(base.GroupCase):
         self.assertEqual([], group['violations'])
         self.assertIsNone(group['refusal'])
         self.assertIsNone(group['cost'])
+
+    def test_a_plan_that_could_not_be_held_is_nobodys_place(self):
+        plan = self.plan()
+        self.group.status = states.Group.UNDECIDED
+
+        members = self.shown(plan, sees_hosts=True)['members']
+
+        self.assertEqual({None}, {member['host'] for member in members})
 
     def test_a_released_member_has_no_place(self):
         self.group.members[0].status = states.Member.RELEASED

@@ -330,6 +330,10 @@ class TestInvalidInput(base.BaseTestCase):
         raw = {'members': {'a': {**ONE, 'count': 1_000_000}}}
         self._refused('$.topology.members.a.count', raw)
 
+    def test_a_number_too_large_for_a_float(self):
+        policy = {'type': 'affinity', 'scope': 'rack', 'weight': 10**400}
+        self._refused('$.topology.policies[0].weight', {'policies': [policy]})
+
     def test_groups_without_members(self):
         empty = {'groups': {'b': {'groups': {'c': {}}}}}
         self._refused('$.topology', {})
