@@ -45,7 +45,6 @@ OTHERS = (
     'target_cell',
 )
 FORCED = ('host', 'hypervisor_hostname')
-IN_USE = (states.Member.REDEEMING, states.Member.ACTIVE)
 
 
 class HintsFilter(base_wsgi.Middleware):
@@ -157,7 +156,7 @@ def _check_member(context, group, path, server):
     member = VRTMember.get_by_path(
         context, group, path, project_id=context.project_id
     )
-    if member.status in IN_USE:
+    if member.status in states.IN_USE:
         raise exception.MemberStateConflict(
             member=path, status=member.status, reason='it is a server already'
         )

@@ -34,7 +34,6 @@ LOG = logging.getLogger(__name__)
 
 # What was released once can be released again.
 HOLDS_SOMETHING = (*states.HOLDS, states.Group.RELEASED)
-IN_USE = (states.Member.REDEEMING, states.Member.ACTIVE)
 NO_EXCLUSIVE = (
     'a strict policy "exclusive" cannot be held yet; only "hold": false '
     'may ask for one'
@@ -275,7 +274,7 @@ def _to_release(group, paths):
     for path in paths:
         if path not in by_path:
             raise exception.MemberNotFound(group=group.uuid, member=path)
-        if by_path[path].status in IN_USE:
+        if by_path[path].status in states.IN_USE:
             raise exception.MemberStateConflict(
                 member=path,
                 status=by_path[path].status,

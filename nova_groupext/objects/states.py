@@ -50,6 +50,9 @@ HOLDS_NOTHING = (
     Group.ERROR,
 )
 
+# Members that are a server, or are becoming one.
+IN_USE = (Member.REDEEMING, Member.ACTIVE)
+
 # Members that need no hold, as they are.
 OVER = (Member.RELEASED, Member.FAILED, Member.ACTIVE)
 

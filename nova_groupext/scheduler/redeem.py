@@ -20,6 +20,7 @@ from nova_groupext.scheduler import requests
 
 LOG = logging.getLogger(__name__)
 
+
 HOST_REFUSED = "its planned host does not pass Nova's filters now"
 NO_ANSWER = 'Placement did not answer; it is held again'
 HOLD_IS_GONE = 'its hold is gone from Placement'
@@ -47,7 +48,8 @@ class RedeemDoor:
         """
         member = self._member(context, pointed, spec)
         self._check_description(context, member, spec)
-        if member.server_uuid != server_uuid:
+        is_again = member.server_uuid == server_uuid
+        if not (is_again and member.status in states.IN_USE):
             self._reserve(context, member, server_uuid)
         hold = VRTHold.get_by_member(context, member.id)
         if hold is None:
