@@ -93,10 +93,9 @@ def _parser():
 
 
 def _positive(text):
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError('must be a whole number from 1 up')
+    return int(text)
 
 
 def _told_to_stop():

@@ -4,11 +4,22 @@
 import argparse
 import sys
 
+from alembic import util
 from nova import config
 import nova.conf
+from oslo_config import cfg
+from oslo_db import exception as db_exc
 
 from nova_groupext.db import engine
 from nova_groupext.db import migration
+
+# What an operator can put right: files, options, revisions, the database.
+MISTAKES = (
+    cfg.Error,
+    util.CommandError,
+    db_exc.CantStartEngineError,
+    db_exc.DBError,
+)
 
 
 def _sync(args):
@@ -64,14 +75,19 @@ def _config_args(args):
 
 
 def main(argv=None):
+    """Run the command; returns its exit status."""
     args = _parser().parse_args(argv)
-    config.parse_args(
-        ['nova-groupext-manage', *_config_args(args)],
-        init_rpc=False,
-        configure_db=False,
-    )
-    engine.configure(nova.conf.CONF)
-    return args.run(args)
+    try:
+        config.parse_args(
+            ['nova-groupext-manage', *_config_args(args)],
+            init_rpc=False,
+            configure_db=False,
+        )
+        engine.configure(nova.conf.CONF)
+        return args.run(args)
+    except MISTAKES as exc:
+        sys.stderr.write(f'nova-groupext-manage: {exc}\n')
+        return 1
 
 
 if __name__ == '__main__':

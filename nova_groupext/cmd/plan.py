@@ -5,6 +5,7 @@ Exit status: 0 placed, 1 refused, 2 bad input, 3 undecided, 4 internal error.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import functools
 import json
@@ -89,17 +90,17 @@ def _read(name):
 
 
 def _seconds(text):
-    value = float(text)
-    if not 0 <= value < math.inf:
-        raise ValueError(text)
-    return value
+    with contextlib.suppress(ValueError):
+        if 0 <= float(text) < math.inf:
+            return float(text)
+    raise argparse.ArgumentTypeError('must be a number of seconds from 0 up')
 
 
 def _whole(text):
-    value = int(text)
-    if not 0 <= value < 2**31:
-        raise ValueError(text)
-    return value
+    with contextlib.suppress(ValueError):
+        if 0 <= int(text) < 2**31:
+            return int(text)
+    raise argparse.ArgumentTypeError('must be a whole number below 2^31')
 
 
 if __name__ == '__main__':
