@@ -9,6 +9,7 @@ from nova import config
 import nova.conf
 from oslo_config import cfg
 from oslo_db import exception as db_exc
+from sqlalchemy import exc as sa_exc
 
 from nova_groupext.db import engine
 from nova_groupext.db import migration
@@ -19,6 +20,9 @@ MISTAKES = (
     util.CommandError,
     db_exc.CantStartEngineError,
     db_exc.DBError,
+    # The database's driver, which the operator chooses, is not installed.
+    sa_exc.NoSuchModuleError,
+    ModuleNotFoundError,
 )
 
 

@@ -52,8 +52,18 @@ class TestManage(base.BaseTestCase):
         self.mistake(
             'db',
             'version',
-            database='connection = mysql+pymysql://root@127.0.0.1:1/x\n'
+            database='connection = sqlite:///{}/nowhere/vrt.sqlite\n'
             'max_retries = 0',
+        )
+
+    def test_a_database_without_its_driver(self):
+        self.assertIn(
+            'driver_that_is_not_there',
+            self.mistake(
+                'db',
+                'version',
+                database='connection = mysql+driver_that_is_not_there://x/y',
+            ),
         )
 
     def test_a_configuration_that_is_not_there(self):
