@@ -366,9 +366,10 @@ class VRTGroup(base.VRTObject):
                 status='changing',
                 reason='a server is being created; nothing was released',
             )
+        rows = db.find(context, models.Member, models.Member.id.in_(ids))
+        statuses = {row.id: row.status for row in rows}
         for member in wanted:
-            if member.id in ids:
-                member.refresh(context)
+            member.status = statuses.get(member.id, member.status)
         self.settle(context, self.id)
 
     def destroy(self, context):

@@ -108,8 +108,3 @@ class VRTMember(base.VRTObject):
         self.status = status
         for name, value in values.items():
             setattr(self, name, value)
-
-    def refresh(self, context):
-        """Read the status again."""
-        self.status = self.get_by_id(context, self.id).status
-        self.obj_reset_changes()
