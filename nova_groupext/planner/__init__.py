@@ -7,11 +7,8 @@ How a problem becomes an answer::
     decide      asks a child process, checks its plan with the rules
     child       search, within limits of time and memory
     search      stages: members, cost, preference, ties; or the reasons
-    exact       one objective after the other   <- ties, explain
-    formulas    policies as rows  <- proximity
-    model       counts of members by domain
-    seating     the class x host programme  <- units
-    milp        HiGHS
+    explain     the reasons  <- feasible
+    exact/      proofs by integer programming
 
     rules       what policies mean; every plan is held against them
     answer      the answer file

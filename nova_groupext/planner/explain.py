@@ -3,8 +3,7 @@
 
 import dataclasses
 
-from nova_groupext.planner import exact
-from nova_groupext.planner import milp
+from nova_groupext.planner import feasible
 from nova_groupext.planner import problem as problems
 from nova_groupext.planner import rules
 
@@ -70,5 +69,4 @@ def _only(problem, policy):
 
 
 def _is_impossible(problem, clock):
-    outcome = exact.Exact(problem, clock).find_any()
-    return outcome.status is milp.Status.INFEASIBLE
+    return feasible.find(problem, clock).is_impossible

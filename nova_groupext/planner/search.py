@@ -2,10 +2,11 @@
 """From a problem to its answer, in stages that each improve on the last."""
 
 from nova_groupext.planner import answer
-from nova_groupext.planner import exact
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import explain
-from nova_groupext.planner import milp
-from nova_groupext.planner import ties
+from nova_groupext.planner.exact import milp
+from nova_groupext.planner.exact import objectives
+from nova_groupext.planner.exact import ties
 
 
 def solve(problem):
@@ -26,8 +27,8 @@ def search(problem):
     if broken:
         yield answer.refused(broken, [], _stats('pins'))
         return
-    clock = exact.Clock(problem.time_limit)
-    run = exact.Exact(problem, clock)
+    clock = clocks.Clock(problem.time_limit)
+    run = objectives.Exact(problem, clock)
     status = run.place_members()
     if status is milp.Status.INFEASIBLE:
         policies, stems = explain.refusal(problem, clock)

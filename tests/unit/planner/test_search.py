@@ -5,11 +5,12 @@ import random
 
 from oslotest import base
 
-from nova_groupext.planner import exact
-from nova_groupext.planner import milp
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import problem as problems
 from nova_groupext.planner import search
-from nova_groupext.planner import ties
+from nova_groupext.planner.exact import milp
+from nova_groupext.planner.exact import objectives
+from nova_groupext.planner.exact import ties
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
 from tests.unit.planner.builders import policy
@@ -358,9 +359,9 @@ class TestStages(base.BaseTestCase):
         self.assertTrue(answer.stats['cut_short'])
 
     def test_ties_of_large_problems_stay_open(self):
-        run = exact.Exact(
+        run = objectives.Exact(
             builders.problem(racks(a=(200,) * 20), group(w=2000)),
-            exact.Clock(10),
+            clocks.Clock(10),
         )
         self.assertIs(milp.Status.OPTIMAL, run.place_members())
         self.assertFalse(ties.is_worth_it(run))

@@ -9,8 +9,8 @@ import collections
 
 from highspy import highs
 
-from nova_groupext.planner import milp
-from nova_groupext.planner import seating
+from nova_groupext.planner.exact import milp
+from nova_groupext.planner.exact import seating
 
 #: Members times columns up to which the question is asked: it takes a
 #: solution or two for each member.

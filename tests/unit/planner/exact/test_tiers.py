@@ -5,8 +5,8 @@ import fractions
 
 from oslotest import base
 
-from nova_groupext.planner import tiers
 from nova_groupext.planner import topology
+from nova_groupext.planner.exact import tiers
 from tests.unit.planner import builders
 
 

@@ -6,33 +6,22 @@ fixes it. Every solution is read back as a plan and checked by the rules.
 """
 
 import fractions
-import time
 
 from highspy import ObjSense
 from highspy import highs
 import numpy as np
 
-from nova_groupext.planner import formulas
-from nova_groupext.planner import milp
-from nova_groupext.planner import model
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import rules
-from nova_groupext.planner import seating
-from nova_groupext.planner import tiers
+from nova_groupext.planner.exact import formulas
+from nova_groupext.planner.exact import milp
+from nova_groupext.planner.exact import model
+from nova_groupext.planner.exact import seating
+from nova_groupext.planner.exact import tiers
 
 # Scores are scaled to at most 1000; what differs by less counts as equal.
 _LARGEST_SCORE = 1_000
 _EQUAL_SCORES = 1e-5
-
-
-class Clock:
-    """How much of a time limit is left."""
-
-    def __init__(self, seconds):
-        self._end = time.monotonic() + seconds
-
-    def left(self):
-        """Seconds, at least 0."""
-        return max(0.0, self._end - time.monotonic())
 
 
 class Exact:
@@ -143,7 +132,7 @@ class Exact:
 
         :returns: milp.Outcome
         """
-        clock = Clock(seconds)
+        clock = clocks.Clock(seconds)
         seats = self.model.seating
         while True:
             self._suggest_plan()

@@ -8,7 +8,7 @@ pays what is above 0. The sum of what is above 0 is rules.breach().
 
 from highspy import highs
 
-from nova_groupext.planner import proximity
+from nova_groupext.planner.exact import proximity
 
 
 def demand(model, policy):

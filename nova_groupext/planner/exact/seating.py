@@ -12,9 +12,9 @@ import math
 
 from highspy import highs
 
-from nova_groupext.planner import milp
 from nova_groupext.planner import rules
 from nova_groupext.planner import units
+from nova_groupext.planner.exact import milp
 
 # Larger ones would leave the range in which the solver is exact; what slips
 # through its rounding forbid_crowd() takes back.

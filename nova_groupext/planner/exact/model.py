@@ -13,8 +13,8 @@ import math
 
 from highspy import highs
 
-from nova_groupext.planner import seating
 from nova_groupext.planner import units
+from nova_groupext.planner.exact import seating
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
