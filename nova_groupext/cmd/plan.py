@@ -15,6 +15,7 @@ import traceback
 
 from nova_groupext.planner import child
 from nova_groupext.planner import decide
+from nova_groupext.planner import files
 from nova_groupext.planner import invalid
 from nova_groupext.planner import problem as problems
 
@@ -65,7 +66,9 @@ def _parse_arguments(argv):
 
 
 def _decide(options):
-    problem = problems.parse(problems.load(_read(options.problem)))
+    problem = problems.parse(
+        files.load(files.read(options.problem, sys.stdin.buffer))
+    )
     if options.time_limit is not None:
         problem = dataclasses.replace(problem, time_limit=options.time_limit)
     if options.seed is not None:
@@ -74,19 +77,6 @@ def _decide(options):
         child.run, memory_limit=options.memory_limit * 1024**2
     )
     return decide.decide(problem, engine)
-
-
-def _read(name):
-    most = problems.MAX_BYTES + 1
-    if name == '-':
-        return sys.stdin.buffer.read(most)
-    try:
-        with open(name, 'rb') as file:
-            return file.read(most)
-    except OSError as error:
-        raise invalid.InvalidInput(
-            '$', f'cannot be read: {error.strerror}'
-        ) from None
 
 
 def _seconds(text):

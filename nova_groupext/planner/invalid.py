@@ -5,11 +5,12 @@ Everything that comes from outside is checked here, so that a user always
 learns the place (a JSON path) and the reason in one line of plain ASCII.
 """
 
+import functools
 import json
 import math
 import re
 
-from jsonschema import validators
+from nova_groupext.planner import shapes
 
 _PLAIN_KEY = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*\Z', re.ASCII)
 
@@ -24,6 +25,7 @@ _REASONS = {
     'maxLength': 'must have at most {} characters',
     'minItems': 'must have at least {} items',
     'maxItems': 'must have at most {} items',
+    'maxProperties': 'must have at most {} entries',
     'uniqueItems': 'must not repeat an item',
     'required': 'is missing',
     'additionalProperties': 'is not known here',
@@ -64,8 +66,10 @@ def check(value, schema, path):
 
     :raises InvalidInput: with the path of the first thing that is wrong
     """
+    if shapes.is_surely(value, schema):
+        return
     try:
-        error = next(_Validator(schema).iter_errors(value), None)
+        error = next(_validator()(schema).iter_errors(value), None)
     except RecursionError:
         # jsonschema prints the value into its message, however deep it is.
         raise InvalidInput(path, 'is nested too deeply') from None
@@ -81,12 +85,14 @@ def _is_finite(checker, value):
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-_Validator = validators.extend(
-    validators.Draft202012Validator,
-    type_checker=validators.Draft202012Validator.TYPE_CHECKER.redefine(
-        'number', _is_finite
-    ),
-)
+@functools.cache
+def _validator():
+    # Takes longer to import than all the rest to run, and is rarely needed.
+    from jsonschema import validators
+
+    stock = validators.Draft202012Validator
+    numbers = stock.TYPE_CHECKER.redefine('number', _is_finite)
+    return validators.extend(stock, type_checker=numbers)
 
 
 def _missing_or_unknown(error):

@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """What there is to decide: hosts, classes, a topology and its pins."""
 
-import collections
 import dataclasses
 import functools
-import json
 
+from nova_groupext.planner import files
 from nova_groupext.planner import invalid
 from nova_groupext.planner import topology
 
-#: Larger files are refused unread: 64 MiB is far above 10,000 hosts.
-MAX_BYTES = 64 * 1024**2
-
 DEFAULT_TIME_LIMIT = 30.0
+
+#: Bytes of a problem file as a JSON value, for parse().
+load = files.load
+
+# Far above any cloud; what is allowed together is less, by the file's size.
+_MANY_HOSTS = 100_000
+_MANY_CLASSES = 10_000
+_MANY_RESOURCES = 1_000
+_MANY_WAYS = 1_000
 
 _NAME = {'type': 'string', 'minLength': 1, 'maxLength': 255}
 _AMOUNTS = {
     'type': 'object',
+    'maxProperties': _MANY_RESOURCES,
     'additionalProperties': {
         'type': 'integer',
         'minimum': 0,
@@ -36,8 +42,8 @@ _PROBLEM = {
             'maxItems': 8,
             'uniqueItems': True,
         },
-        'hosts': {'type': 'array'},
-        'classes': {'type': 'object'},
+        'hosts': {'type': 'array', 'maxItems': _MANY_HOSTS},
+        'classes': {'type': 'object', 'maxProperties': _MANY_CLASSES},
         'topology': {'type': 'object'},
         'pinned': {'type': 'object', 'additionalProperties': _NAME},
         'time_limit': {'type': 'number', 'minimum': 0, 'maximum': 1e6},
@@ -78,6 +84,7 @@ _CLASS = {
                 'type': 'array',
                 'items': _AMOUNTS,
                 'minItems': 1,
+                'maxItems': _MANY_WAYS,
             },
         },
     },
@@ -161,29 +168,6 @@ class Problem:
         return self.hosts[host_id].domains.get(level)
 
 
-def load(data):
-    """Read JSON strictly: no repeated keys, no bottomless nesting.
-
-    :param data: bytes of a file
-    :returns: JSON value
-    :raises InvalidInput: with path and reason
-    """
-    if len(data) > MAX_BYTES:
-        raise invalid.InvalidInput('$', f'is larger than {MAX_BYTES} bytes')
-    repeated = []
-    try:
-        value = json.loads(
-            data, object_pairs_hook=lambda p: _object(p, repeated)
-        )
-    except RecursionError:
-        raise invalid.InvalidInput('$', 'is nested too deeply') from None
-    except ValueError as error:
-        raise invalid.InvalidInput('$', f'is not JSON: {error}') from None
-    if repeated:
-        raise invalid.InvalidInput(_find(value, repeated[0]), 'is repeated')
-    return value
-
-
 def parse(raw):
     """Read a problem.
 
@@ -196,8 +180,10 @@ def parse(raw):
     if levels[0] != 'host':
         raise invalid.InvalidInput('$.levels[0]', 'must be "host"')
     hosts = _read_hosts(raw['hosts'], levels)
+    # Shared by all classes that may go everywhere.
+    everywhere = frozenset(hosts)
     classes = {
-        name: _read_class(entry, hosts, invalid.child('$.classes', name))
+        name: _read_class(entry, everywhere, invalid.child('$.classes', name))
         for name, entry in sorted(raw['classes'].items())
     }
     tree = topology.parse(
@@ -239,18 +225,13 @@ def _read_hosts(raw, levels):
     return dict(sorted(hosts.items()))
 
 
-def _read_class(raw, hosts, where):
+def _read_class(raw, everywhere, where):
     invalid.check(raw, _CLASS, where)
-    for number, host_id in enumerate(raw.get('hosts', [])):
-        _check_known(host_id, hosts, f'{where}.hosts[{number}]')
-    for key in ('scores', 'alternatives'):
-        for host_id in raw.get(key, {}):
-            _check_known(
-                host_id, hosts, invalid.child(f'{where}.{key}', host_id)
-            )
+    for key in ('hosts', 'scores', 'alternatives'):
+        _check_all_known(raw.get(key, []), everywhere, f'{where}.{key}')
     return MemberClass(
         request=_amounts(raw['request']),
-        hosts=frozenset(raw.get('hosts', hosts)),
+        hosts=frozenset(raw['hosts']) if 'hosts' in raw else everywhere,
         scores=raw.get('scores', {}),
         alternatives={
             host_id: [_amounts(way) for way in ways]
@@ -272,38 +253,14 @@ def _amounts(raw):
     return {name: int(amount) for name, amount in sorted(raw.items())}
 
 
+def _check_all_known(names, known, where):
+    """Check the items of an array, or the keys of an object."""
+    for number, name in enumerate(names):
+        if name not in known:
+            key = name if isinstance(names, dict) else number
+            _check_known(name, known, invalid.child(where, key))
+
+
 def _check_known(name, known, where):
     if name not in known:
         raise invalid.InvalidInput(where, f'{invalid.quote(name)} is unknown')
-
-
-class _Repeated(dict):
-    """An object in which a key stands twice."""
-
-    key = None
-
-
-def _object(pairs, repeated):
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        counts = collections.Counter(key for key, _ in pairs)
-        value = _Repeated(value)
-        value.key = counts.most_common(1)[0][0]
-        repeated.append(value)
-    return value
-
-
-def _find(value, wanted):
-    """JSON path of the key that stands twice in ``wanted``."""
-    places = [('$', value)]
-    while places:
-        path, value = places.pop()
-        if value is wanted:
-            return invalid.child(path, wanted.key)
-        if isinstance(value, dict):
-            places += [(invalid.child(path, k), v) for k, v in value.items()]
-        elif isinstance(value, list):
-            places += [
-                (invalid.child(path, i), v) for i, v in enumerate(value)
-            ]
-    return '$'
