@@ -2,11 +2,11 @@
 """From a problem to its answer, in stages that each improve on the last."""
 
 from nova_groupext.planner import answer
+from nova_groupext.planner import best as bests
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import explain
-from nova_groupext.planner.exact import milp
-from nova_groupext.planner.exact import objectives
-from nova_groupext.planner.exact import ties
+from nova_groupext.planner import feasible
+from nova_groupext.planner import improve
 
 
 def solve(problem):
@@ -23,38 +23,21 @@ def search(problem):
     :param problem: problem.Problem
     :returns: generator of answer.Answer, at least one
     """
+    clock = clocks.Clock(problem.time_limit)
     broken = explain.broken_by_pins(problem)
     if broken:
-        yield answer.refused(broken, [], _stats('pins'))
+        yield answer.refused(broken, [], {'stage': 'pins', 'cut_short': False})
         return
-    clock = clocks.Clock(problem.time_limit)
-    run = objectives.Exact(problem, clock)
-    status = run.place_members()
-    if status is milp.Status.INFEASIBLE:
+    verdict = feasible.find(problem, clock)
+    stats = {'stage': verdict.stage, 'cut_short': False}
+    if verdict.plan is not None:
+        best = bests.Best(problem, verdict.plan)
+        stats['first_seconds'] = round(clock.spent(), 4)
+        yield best.answer(stats)
+        for stage in improve.stages(best, clock):
+            yield best.answer({**stats, **stage})
+    elif verdict.is_impossible:
         policies, stems = explain.refusal(problem, clock)
-        yield answer.refused(policies, stems, _stats('members'))
-    elif run.plan is None:
-        yield answer.undecided(_stats('members', cut_short=True))
+        yield answer.refused(policies, stems, stats)
     else:
-        yield _placed(run, 'members')
-        yield from _improve(run)
-
-
-def _improve(run):
-    run.cut_cost()
-    yield _placed(run, 'cost')
-    run.raise_preference()
-    yield _placed(run, 'preference')
-    if run.is_proved and ties.is_worth_it(run):
-        ties.settle(run)
-        yield _placed(run, 'ties')
-
-
-def _placed(run, stage):
-    return answer.placed(
-        run.problem, run.plan, run.bound, _stats(stage, not run.is_proved)
-    )
-
-
-def _stats(stage, cut_short=False):
-    return {'stage': stage, 'cut_short': cut_short}
+        yield answer.undecided({**stats, 'cut_short': True})

@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 from nova_groupext.planner import problem as problems
+from nova_groupext.planner import rules
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -69,6 +70,27 @@ def places(problem, unit):
                 if most:
                     found.append(Place(host.id, way, request, most))
     return found
+
+
+def plan(problem, seats):
+    """The plan that fills seats from the smallest host id on.
+
+    :param seats: (unit, host id, way) for every member that is not pinned
+    :returns: rules.Plan
+    """
+    by_unit = collections.defaultdict(list)
+    for unit, host, way in seats:
+        by_unit[unit].append((host, way))
+    placement = dict(problem.pinned)
+    alternative = {}
+    for unit, taken in by_unit.items():
+        for path, (host, way) in zip(
+            unit.members, sorted(taken), strict=False
+        ):
+            placement[path] = host
+            if host in unit.member_class.alternatives:
+                alternative[path] = way
+    return rules.Plan(placement, alternative)
 
 
 def _covering(policies):

@@ -5,6 +5,7 @@ Each step optimises one objective over what the steps before left open, and
 fixes it. Every solution is read back as a plan and checked by the rules.
 """
 
+import collections
 import fractions
 
 from highspy import ObjSense
@@ -47,6 +48,17 @@ class Exact:
             if policy.strict:
                 formulas.demand(self.model, policy)
 
+    def start_from(self, plan):
+        """Begin with a lawful plan instead of with none."""
+        counts = collections.Counter()
+        for unit in self.model.seating.units:
+            for path in unit.members:
+                host = plan.placement.get(path)
+                for seat in self.model.seating.seats.get((unit, host), ()):
+                    if seat.place.way == plan.alternative.get(path, 0):
+                        counts[seat] += 1
+        self._keep(dict(counts), plan)
+
     def find_any(self):
         """Find a lawful plan, or prove that there is none."""
         return self.optimise(
@@ -60,16 +72,25 @@ class Exact:
         """
         optional = [s for s in self.model.seating if s.unit.optional]
         placed = seating.total(optional)
-        # Proving that no more fit must not use up the time the cost needs.
-        for share in (2, 1) if optional else (1,):
-            seconds = self.clock.left() / share
-            outcome = self.optimise(placed, ObjSense.kMaximize, seconds)
-            if outcome.status is not milp.Status.UNKNOWN:
-                break
-        self._note(outcome)
+        status = milp.Status.OPTIMAL
+        if not self._all_are_placed():
+            status = self._place(placed, (2, 1) if optional else (1,))
         if self.plan is not None and optional:
             number = sum(self.counts.get(seat, 0) for seat in optional)
             self.model.row(placed >= number)
+        return status
+
+    def _all_are_placed(self):
+        return bool(self.rank) and self.rank[0] == len(self.problem.class_of)
+
+    def _place(self, placed, shares):
+        # Proving that no more fit must not use up the time the cost needs.
+        for share in shares:
+            seconds = self.clock.left() / share
+            outcome = self.optimise(placed, ObjSense.kMaximize, seconds)
+            if outcome.status is not milp.Status.UNKNOWN or self.rank:
+                break
+        self._note(outcome)
         return outcome.status
 
     def cut_cost(self):

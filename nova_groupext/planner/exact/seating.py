@@ -12,7 +12,6 @@ import math
 
 from highspy import highs
 
-from nova_groupext.planner import rules
 from nova_groupext.planner import units
 from nova_groupext.planner.exact import milp
 
@@ -62,19 +61,14 @@ class Seating:
 
     def plan(self, counts):
         """The rules.Plan that fills seats from the smallest host id on."""
-        by_unit = group(counts, lambda seat: seat.unit)
-        placement = dict(self.problem.pinned)
-        alternative = {}
-        for unit, seats in by_unit.items():
-            members = iter(unit.members)
-            seats.sort(key=lambda s: (s.place.host, s.place.way))
-            for seat in seats:
-                host = seat.place.host
-                for path in itertools.islice(members, counts[seat]):
-                    placement[path] = host
-                    if host in unit.member_class.alternatives:
-                        alternative[path] = seat.place.way
-        return rules.Plan(placement, alternative)
+        return units.plan(
+            self.problem,
+            [
+                (seat.unit, seat.place.host, seat.place.way)
+                for seat, count in counts.items()
+                for _ in range(count)
+            ],
+        )
 
     def forbid_crowd(self, host, counts):
         """Forbid so many members on a host together."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small problems, written briefly."""
 
+import dataclasses
 import itertools
 import random
 
@@ -108,3 +109,32 @@ def raw_slow_problem(**others):
 def slow_problem(**others):
     """The same, parsed."""
     return problems.parse(raw_slow_problem(**others))
+
+
+def raw_hard_problem(**others):
+    """There is a plan, without a spare VCPU; it takes long to find."""
+    chance = random.Random(2)
+    hosts, sizes = [], []
+    for number in range(60):
+        three = [chance.randint(26, 49) for _ in range(3)]
+        sizes += three
+        hosts.append(host(f'h{number:02}', 'r', 'z', sum(three)))
+    sizes.sort(key=lambda size: chance.random())
+    classes = {f'c{n}': {'request': {'VCPU': n}} for n in set(sizes)}
+    members = {
+        f'm{number}': {'class': f'c{size}'}
+        for number, size in enumerate(sizes)
+    }
+    return raw_problem(hosts, group(**members), classes, **others)
+
+
+def hard_problem(**others):
+    """The same, parsed."""
+    return problems.parse(raw_hard_problem(**others))
+
+
+def untimed(answer):
+    """An answer without what differs each time."""
+    differs = ('seconds', 'first_seconds', 'peak_mib')
+    stats = {k: v for k, v in answer.stats.items() if k not in differs}
+    return dataclasses.replace(answer, stats=stats)

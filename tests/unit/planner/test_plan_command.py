@@ -52,7 +52,7 @@ class TestAnswers(base.BaseTestCase):
 
     def test_undecided(self):
         status, answer = decide(
-            builders.raw_slow_problem(), '--time-limit', '0'
+            builders.raw_hard_problem(), '--time-limit', '0'
         )
         self.assertEqual((3, 'undecided'), (status, answer['status']))
 

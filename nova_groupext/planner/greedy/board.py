@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cloud as arrays: what is free, who fits where, what a seat costs.
+
+Hosts, classes, ways and the domains of a level are numbers here, in the order
+of their names.
+"""
+
+import numpy as np
+
+from nova_groupext.planner import units as unit_lists
+
+# Stands for "as many as you like".
+_PLENTY = 1 << 31
+
+# So many classes are asked what they would lose; the scarcest are.
+_WITNESSES = 24
+
+# Numbers in one array while losses are found for many hosts at once.
+_BATCH = 1 << 20
+
+
+class Board:
+    """Free room on the hosts, kept up to date while members sit down.
+
+    :ivar units: units.Unit objects
+    :ivar class_of: units.Unit -> number of its class
+    :ivar resources: names of the resources that are asked for
+    :ivar free: amounts, by host and resource
+    :ivar room: how many more of a class would fit alone, by class and host
+    :ivar loss: how much room of all classes goes with one more of a class,
+        scarce room counting more; by class and host, inf where it has none
+    """
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.hosts = list(problem.hosts)
+        self.number = {host: n for n, host in enumerate(self.hosts)}
+        self.units = unit_lists.form(problem)
+        self._levels = {}
+        self._read_classes()
+        self._read_amounts()
+        self.room = np.zeros((len(self._classes), len(self.hosts)), np.int64)
+        self.loss = np.zeros(self.room.shape)
+        # The way that costs least, where a class fits.
+        self._way = np.repeat(self._starts[:, None], len(self.hosts), axis=1)
+        for hosts in self._batches():
+            self.room[:, hosts] = self._rooms(self.free[hosts], hosts)
+        self.scarcity = self._demand / np.maximum(1, self.room.sum(axis=1))
+        self._choose_witnesses()
+        for hosts in self._batches():
+            self._find_losses(hosts)
+
+    def level(self, name):
+        """By host: the number of its domain at a level, -1 for none."""
+        return self._level(name)[0]
+
+    def domains(self, name):
+        """The hosts of every domain of a level, in order."""
+        return self._level(name)[1]
+
+    def put(self, unit, host):
+        """Seat a member of a unit; gives the number of the way it took."""
+        way = self._way[self.class_of[unit], host]
+        self._change(host, -self._need(way, host))
+        return int(way - self._starts[self.class_of[unit]])
+
+    def take(self, unit, host, way):
+        """Undo a put()."""
+        way += self._starts[self.class_of[unit]]
+        self._change(host, self._need(way, host))
+
+    def may(self, unit):
+        """By host: whether it may take members of a unit's class at all."""
+        return self._may[self._ways_of[self.class_of[unit]]].any(axis=0)
+
+    def need_of(self, unit):
+        """Amounts that a member asks for, by resource, at least."""
+        ways = self._needs[self._ways_of[self.class_of[unit]]]
+        return ways.min(axis=(0, 1))
+
+    def _change(self, host, amounts):
+        self.free[host] += amounts
+        hosts = np.array([host])
+        self.room[:, hosts] = self._rooms(self.free[hosts], hosts)
+        self._find_losses(hosts)
+
+    def _need(self, way, host):
+        return self._needs[way, host if self._needs.shape[1] > 1 else 0]
+
+    def _read_classes(self):
+        classes = {}
+        demand = {}
+        self.class_of = {}
+        for unit in self.units:
+            key = id(unit.member_class)
+            number = classes.setdefault(key, (len(classes), unit))[0]
+            self.class_of[unit] = number
+            demand[number] = demand.get(number, 0) + len(unit.members)
+        self._classes = [unit.member_class for _, unit in classes.values()]
+        self._demand = np.array(
+            [demand[n] for n in range(len(classes))], np.int64
+        )
+
+    def _read_amounts(self):
+        requests = [
+            way
+            for each in self._classes
+            for ways in ([each.request], *each.alternatives.values())
+            for way in ways
+        ]
+        names = sorted({r for way in requests for r, n in way.items() if n})
+        self.resources = names
+        self.free = np.array(
+            [
+                [host.free.get(name, 0) for name in names]
+                for host in self.problem.hosts.values()
+            ],
+            np.int64,
+        ).reshape(len(self.hosts), len(names))
+        self._ways_of = []
+        rows, masks = [], []
+        for each in self._classes:
+            ways = self._ways(each, names)
+            self._ways_of.append(slice(len(rows), len(rows) + len(ways)))
+            rows += [need for need, _ in ways]
+            masks += [mask for _, mask in ways]
+        self._starts = np.array([ways.start for ways in self._ways_of])
+        width = max((need.shape[0] for need in rows), default=1)
+        self._needs = np.zeros((len(rows), width, len(names)), np.int64)
+        for way, need in enumerate(rows):
+            self._needs[way] = need
+        self._may = np.array(masks, bool).reshape(len(rows), len(self.hosts))
+
+    def _ways(self, each, names):
+        """Amounts by host, and where they are on offer, for every way."""
+        may = np.zeros(len(self.hosts), bool)
+        may[[self.number[host] for host in each.hosts]] = True
+        base = np.array([[each.request.get(name, 0) for name in names]])
+        if not each.alternatives:
+            return [(base, may)]
+        most = max(len(ways) for ways in each.alternatives.values())
+        needs = [base.repeat(len(self.hosts), axis=0) for _ in range(most)]
+        masks = [
+            may.copy() if way == 0 else may & False for way in range(most)
+        ]
+        for host, ways in each.alternatives.items():
+            number = self.number[host]
+            for way, request in enumerate(ways):
+                needs[way][number] = [request.get(name, 0) for name in names]
+                masks[way][number] = may[number]
+        return list(zip(needs, masks, strict=True))
+
+    def _choose_witnesses(self):
+        scarcest = np.argsort(-self.scarcity, kind='stable')[:_WITNESSES]
+        self._witnesses = np.sort(scarcest)
+        ways = [self._ways_of[number] for number in self._witnesses]
+        sizes = [way.stop - way.start for way in ways]
+        self._witness_starts = np.cumsum([0, *sizes[:-1]])
+        self._witness_ways = np.concatenate(
+            [np.arange(way.start, way.stop) for way in ways]
+        )
+
+    def _batches(self):
+        ways, _, resources = self._needs.shape
+        size = max(1, _BATCH // max(1, ways * ways * resources))
+        for start in range(0, len(self.hosts), size):
+            yield np.arange(start, min(start + size, len(self.hosts)))
+
+    def _needs_on(self, hosts):
+        return self._needs[:, hosts if self._needs.shape[1] > 1 else [0]]
+
+    def _rooms(self, free, hosts):
+        """How many of each class fit into some free amounts, by class."""
+        rooms = _fit(free[None], self._needs_on(hosts))
+        rooms *= self._may[:, hosts]
+        most = np.maximum.reduceat(rooms, self._starts, axis=0)
+        return np.minimum(most, self._demand[:, None])
+
+    def _find_losses(self, hosts):
+        """Find what each way would cost the witnesses, and the best ways."""
+        needs = self._needs_on(hosts)
+        left = self.free[hosts] - needs
+        rooms = _fit(left[:, None], needs[self._witness_ways])
+        rooms *= self._may[self._witness_ways][:, hosts]
+        rooms = np.maximum.reduceat(rooms, self._witness_starts, axis=1)
+        rooms = np.minimum(rooms, self._demand[self._witnesses, None])
+        rooms = self.room[self._witnesses][:, hosts] - rooms
+        lost = np.einsum('wch,c->wh', rooms, self.scarcity[self._witnesses])
+        lost[(left < 0).any(axis=2) | ~self._may[:, hosts]] = np.inf
+        if len(needs) == len(self._starts):
+            self.loss[:, hosts] = lost
+            return
+        for number, ways in enumerate(self._ways_of):
+            self.loss[number, hosts] = lost[ways].min(axis=0)
+            self._way[number, hosts] = ways.start + lost[ways].argmin(axis=0)
+
+    def _level(self, name):
+        if name not in self._levels:
+            numbers = {}
+            domain_of = np.full(len(self.hosts), -1, np.int64)
+            for number, host in enumerate(self.hosts):
+                domain = self.problem.domain(host, name)
+                if domain is not None:
+                    domain_of[number] = numbers.setdefault(
+                        domain, len(numbers)
+                    )
+            order = np.argsort(domain_of, kind='stable')
+            cuts = np.searchsorted(domain_of[order], range(len(numbers)))
+            inside = np.split(order, cuts)[1:]
+            self._levels[name] = domain_of, inside
+        return self._levels[name]
+
+
+def _fit(free, needs):
+    """How often a need fits into what is free, over the last axis."""
+    if not needs.shape[-1]:
+        shape = np.broadcast_shapes(free.shape, needs.shape)[:-1]
+        return np.full(shape, _PLENTY)
+    times = np.where(needs > 0, free // np.maximum(needs, 1), _PLENTY)
+    return np.clip(times.min(axis=-1), 0, _PLENTY)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attempts to seat a group, each raising what failed before."""
+
+import collections
+
+import numpy as np
+
+from nova_groupext.planner import rules
+from nova_groupext.planner import units as unit_lists
+from nova_groupext.planner.greedy import attempt as attempts
+from nova_groupext.planner.greedy import guards
+from nova_groupext.planner.greedy import scout
+from nova_groupext.planner.greedy import setting as settings
+
+# How far from the best seat later attempts may stray.
+_NOISE = 0.3
+
+
+class Greedy:
+    """Attempts at one problem with at least one host and one member to seat.
+
+    :ivar seats: hosts that each unit might use, summed up
+    """
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.setting = settings.Setting(problem)
+        self._random = np.random.default_rng(problem.seed)
+        self._scout = scout.Scout(self.setting, self._random)
+        self._turn = 0
+        self._raised = collections.Counter()
+        self._difficulty = {u: self._difficulty_of(u) for u in self._units}
+        self._all = {unit: len(unit.members) for unit in self._units}
+        self._least = self._find_least()
+
+    def attempt(self):
+        """One more attempt; gives a lawful plan or None."""
+        some = self._turn % 2 and self._least != self._all
+        wanted = self._least if some else self._all
+        attempt = attempts.Attempt(
+            self.setting, wanted, self._noise(), self._turn
+        )
+        plan = None
+        if attempt.seat_all(self._order()):
+            plan = self._lawful(attempt)
+            if plan and some:
+                self._seat_more(attempt)
+                plan = self._lawful(attempt) or plan
+        else:
+            self._raised[attempt.stuck] += 1
+        attempt.undo()
+        self._turn += 1
+        return plan
+
+    @property
+    def seats(self):
+        return sum(len(self.setting.hosts(unit)) for unit in self._units)
+
+    def pick_hosts(self, width):
+        """Some hosts for each unit, other ones each time.
+
+        :param width: how many times more of them than are needed
+        :returns: unit -> ids of hosts
+        """
+        return self._scout.pick(width)
+
+    @property
+    def _units(self):
+        return self.setting.units
+
+    def _noise(self):
+        size = len(self.setting.board.hosts)
+        if not self._turn:
+            return np.ones(size)
+        return 1 + _NOISE * self._random.random(size)
+
+    def _order(self):
+        """The units, hardest first; what failed before counts as harder."""
+        strays = self._random.random(len(self._units)) if self._turn else 0
+        raised = np.array([self._raised[unit] for unit in self._units])
+        hard = np.array([self._difficulty[unit] for unit in self._units])
+        hard *= 2.0**raised * (1 + _NOISE * strays)
+        order = np.argsort(-hard, kind='stable')
+        return [self._units[number] for number in order]
+
+    def _difficulty_of(self, unit):
+        """The share of an average domain that has to be found in one."""
+        volumes = self.setting.volume
+        hardest = volumes[unit] * len(self.problem.hosts)
+        for guard in self.setting.strict[unit]:
+            if isinstance(guard, guards.Together):
+                together = sum(
+                    volumes[u] * len(u.members) for u in guard.units
+                )
+                hardest = max(hardest, together * len(guard.domains))
+        return hardest
+
+    def _find_least(self):
+        """How many members of each unit have to be placed."""
+        least = {}
+        pinned = self.problem.pinned
+        missing = {
+            stem.path: stem.min_count
+            - sum(m.path in pinned for m in stem.members)
+            for stem in self.problem.topology.stems
+        }
+        for unit in self._units:
+            least[unit] = len(unit.members)
+            if unit.optional:
+                least[unit] = min(least[unit], max(0, missing[unit.optional]))
+                missing[unit.optional] -= least[unit]
+        return least
+
+    def _seat_more(self, attempt):
+        for unit in self._order():
+            attempt.seat_more(unit, self._all[unit] - self._least[unit])
+
+    def _lawful(self, attempt):
+        """The plan that an attempt has come to, if the rules agree."""
+        hosts = self.setting.board.hosts
+        seats = [(u, hosts[host], way) for u, host, way in attempt.seats()]
+        plan = unit_lists.plan(self.problem, seats)
+        faults = rules.faults(self.problem, plan)
+        places = {fault.at for fault in faults}
+        for guard in self.setting.guards:
+            if guard.policy.strict and guard.policy.at in places:
+                self._raised.update(guard.units)
+        return None if faults else plan

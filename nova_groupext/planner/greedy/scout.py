@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A few hosts for each unit, good enough for the exact programme.
+
+Members that go together get some of the domains that may take them all;
+others the hosts on which they cost least, from as many domains as their
+policies may ask for.
+"""
+
+import math
+
+import numpy as np
+
+from nova_groupext.planner.greedy import guards
+from nova_groupext.planner.greedy import homes
+
+# From so many domains on, more than one is offered to members that go
+# together.
+_MANY_DOMAINS = 10
+
+
+class Scout:
+    """Picks hosts, other ones each time."""
+
+    def __init__(self, setting, random):
+        """Get ready.
+
+        :param setting: setting.Setting
+        :param random: numpy.random.Generator
+        """
+        self.setting = setting
+        self._random = random
+
+    def pick(self, width):
+        """Pick hosts.
+
+        :param width: how many times more of them than are needed
+        :returns: unit -> ids of hosts
+        """
+        setting = self.setting
+        wanted = {unit: len(unit.members) for unit in setting.units}
+        hosts = {unit: setting.hosts(unit) for unit in setting.units}
+        for guard in self._binding():
+            bound = {u: hosts[u] for u in setting.units if u in guard.units}
+            ranked = homes.rank(setting, guard, bound, wanted, self._noise())
+            offered = np.zeros(len(guard.domains) + 1, bool)
+            many = len(guard.domains) >= _MANY_DOMAINS
+            offered[ranked[: math.ceil(width) if many else 1]] = True
+            for unit, some in bound.items():
+                hosts[unit] = some[offered[guard.domain_of[some]]]
+        names = setting.board.hosts
+        return {
+            unit: [names[host] for host in self._best(unit, some, width)]
+            for unit, some in hosts.items()
+        }
+
+    def _noise(self):
+        return 1 + self._random.random(len(self.setting.board.hosts))
+
+    def _binding(self):
+        """Guards whose members share a domain, the widest first."""
+        levels = self.setting.problem.levels
+        binding = [
+            guard
+            for guard in self.setting.guards
+            if isinstance(guard, guards.Together) and guard.policy.strict
+        ]
+        return sorted(
+            binding,
+            key=lambda g: (levels.index(g.policy.scope), len(g.paths)),
+            reverse=True,
+        )
+
+    def _best(self, unit, hosts, width):
+        """The hosts where a unit costs least, from several domains."""
+        board = self.setting.board
+        loss = board.loss[board.class_of[unit], hosts]
+        hosts = hosts[np.argsort(loss * self._noise()[hosts])]
+        picked = np.zeros(len(board.hosts), bool)
+        picked[self._enough(unit, hosts, width * len(unit.members))] = True
+        for guard in self.setting.strict[unit]:
+            if isinstance(guard, guards.Apart | guards.Even):
+                domains = guard.domain_of[hosts]
+                _, firsts = np.unique(domains, return_index=True)
+                needed = max(1, math.ceil(width * self._domains(guard)))
+                for first in np.sort(firsts)[:needed]:
+                    inside = hosts[domains == domains[first]]
+                    share = width * len(unit.members) / needed
+                    picked[self._enough(unit, inside, share)] = True
+        return np.flatnonzero(picked)
+
+    def _domains(self, guard):
+        """How many domains a guard may ask for."""
+        if isinstance(guard, guards.Apart):
+            return guard.size / guard.most
+        return min(guard.size, 2 * guard.policy.min_domains)
+
+    def _enough(self, unit, hosts, members):
+        """The first hosts that have room for so many members together."""
+        room = np.cumsum(self.setting.at_most(unit, hosts))
+        return hosts[: np.searchsorted(room, members) + 1]

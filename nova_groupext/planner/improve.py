@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Better plans for the rest of the time, and proofs that there are none.
+
+Where the programme with all hosts is small, it goes straight to the optimum.
+Elsewhere some more attempts come first, then exact programmes for a few
+members at a time while the others stay where they are, and the programme
+with all hosts gets what time is left.
+"""
+
+from nova_groupext.planner import feasible
+from nova_groupext.planner import neighbours
+from nova_groupext.planner.greedy import greedy
+
+_ATTEMPTS = 8
+
+# Share of the time left that neighbourhoods may take.
+_SHARE = 0.6
+
+# Seats up to which the programme with all hosts is tried.
+_LARGE = 50_000
+
+
+def stages(best, clock):
+    """Improve a plan, step by step.
+
+    :param best: best.Best, which is changed
+    :param clock: clock.Clock
+    :returns: generator of stats, one for each step
+    """
+    seats = 0
+    if len(best.problem.pinned) < len(best.problem.class_of):
+        attempts = greedy.Greedy(best.problem)
+        seats = attempts.seats
+    if seats > feasible.SMALL:
+        if best.is_perfect and not _has_scores(best.problem):
+            return
+        yield from _attempt(best, attempts, clock)
+        yield from _look_around(best, clock)
+    if seats <= _LARGE and clock.left():
+        yield from _prove(best, clock)
+
+
+def _has_scores(problem):
+    return any(
+        score
+        for member_class in problem.classes.values()
+        for score in member_class.scores.values()
+    )
+
+
+def _attempt(best, attempts, clock):
+    """More of what is quick."""
+    for _ in range(_ATTEMPTS):
+        plan = attempts.attempt()
+        if plan is not None and best.offer(plan):
+            yield {'stage': 'greedy', 'cut_short': True}
+        if not clock.left():
+            break
+
+
+def _look_around(best, clock):
+    """A few members at a time, until nothing gets better."""
+    some_time = clock.slice(clock.left() * _SHARE)
+    for plan in neighbours.search(best, some_time):
+        if best.offer(plan):
+            yield {'stage': 'neighbours', 'cut_short': True}
+
+
+def _prove(best, clock):
+    """One objective after the other, over all hosts."""
+    from nova_groupext.planner.exact import objectives
+    from nova_groupext.planner.exact import ties
+
+    exact = objectives.Exact(best.problem, clock)
+    exact.start_from(best.plan)
+    for stage, step in (
+        ('members', exact.place_members),
+        ('cost', exact.cut_cost),
+        ('preference', exact.raise_preference),
+    ):
+        step()
+        yield _note(best, exact, stage)
+    if exact.is_proved and ties.is_worth_it(exact):
+        ties.settle(exact)
+        yield _note(best, exact, 'ties')
+
+
+def _note(best, exact, stage):
+    best.plan, best.rank, best.bound = exact.plan, exact.rank, exact.bound
+    return {'stage': stage, 'cut_short': not exact.is_proved}

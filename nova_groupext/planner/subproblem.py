@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Smaller problems whose plans are plans of the problem they come from."""
+
+import collections
+import dataclasses
+
+from nova_groupext.planner import rules
+
+
+def on_hosts(problem, hosts):
+    """The problem with fewer hosts to choose from.
+
+    A plan of it is a plan of the problem; that it has none proves nothing.
+
+    :param problem: problem.Problem
+    :param hosts: units.Unit -> ids of the hosts that it may use
+    :returns: problem.Problem
+    """
+    classes = dict(problem.classes)
+    class_of = {}
+    for number, (unit, some) in enumerate(hosts.items()):
+        # No class of the problem has a name like this.
+        name = (number,)
+        may = unit.member_class.hosts.intersection(some)
+        classes[name] = dataclasses.replace(unit.member_class, hosts=may)
+        class_of.update(dict.fromkeys(unit.members, name))
+    members = {
+        member.path: dataclasses.replace(
+            member, spec={'class': class_of[member.path]}
+        )
+        if member.path in class_of
+        else member
+        for member in problem.topology.members
+    }
+    stems = tuple(
+        dataclasses.replace(
+            stem, members=tuple(members[m.path] for m in stem.members)
+        )
+        for stem in problem.topology.stems
+    )
+    return dataclasses.replace(
+        problem,
+        classes=classes,
+        topology=dataclasses.replace(
+            problem.topology, stems=stems, members=tuple(members.values())
+        ),
+    )
+
+
+def around(problem, plan, moving):
+    """The problem with all but some members of a plan where they are.
+
+    :param plan: a lawful rules.Plan of the problem
+    :param moving: paths of members that may move; those that the plan leaves
+        out may come in
+    :returns: problem.Problem, in which the others are pinned
+    """
+    staying = {
+        path: host
+        for path, host in plan.placement.items()
+        if path not in moving
+    }
+    used = collections.defaultdict(collections.Counter)
+    for path in staying.keys() - problem.pinned.keys():
+        host = staying[path]
+        ways = problem.class_of[path].ways(host)
+        used[host].update(ways[plan.alternative.get(path, 0)])
+    hosts = dict(problem.hosts)
+    for host_id, amounts in used.items():
+        host = hosts[host_id]
+        free = {r: n - amounts[r] for r, n in host.free.items()}
+        hosts[host_id] = dataclasses.replace(host, free=free)
+    return dataclasses.replace(problem, hosts=hosts, pinned=staying)
+
+
+def back(plan, part):
+    """A plan of around(), with the ways that the pinned members take.
+
+    :param plan: the plan that around() was given
+    :param part: a plan of the smaller problem
+    :returns: rules.Plan of the problem
+    """
+    alternative = {
+        path: plan.alternative[path]
+        for path in part.placement.keys() & plan.alternative.keys()
+        if part.placement[path] == plan.placement.get(path)
+    }
+    return rules.Plan(part.placement, {**alternative, **part.alternative})
