@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Problems with a hidden solution, and problems that have none.
+
+A group is planted on an empty cloud, the cloud is filled with ordinary
+servers, and the group is taken off again. What it leaves is a hole that it
+fits in, and often there is no other.
+
+``python -m tests.benchmarks.planner.generator HOSTS MEMBERS FAMILY FILL SEED``
+prints a problem file; the families are plain, topology and scarce, FILL is a
+share such as 0.9.
+"""
+
+import argparse
+import json
+import random
+import sys
+
+from tests.benchmarks.planner import cloud as clouds
+from tests.benchmarks.planner import groups
+from tests.benchmarks.planner import planting
+
+LEVELS = ('host', 'rack', 'zone')
+
+#: Seconds; what runs the problem sets its own.
+TIME_LIMIT = 60.0
+
+
+def generate(hosts, members, family, fill, seed):
+    """A problem that can be solved.
+
+    :param hosts: how many hosts
+    :param members: how many members
+    :param family: 'plain' (no topology), 'topology', 'scarce' (few hosts have
+        what some members need)
+    :param fill: how full the cloud is with the group, 0 to 1
+    :param seed: number; the same one gives the same problem
+    :returns: a problem file's content, and a lawful plan (member path -> host
+        id)
+    """
+    rng = random.Random(f'{hosts} {members} {family} {fill} {seed}')
+    cloud = clouds.build(rng, hosts, with_gpus=family == 'scarce')
+    plan = planting.Planting(rng, cloud, _restricted(rng, cloud, family))
+    topology = groups.Author(rng, cloud, plan).write(family, members)
+    clouds.fill(rng, cloud, fill)
+    plan.leave()
+    return write(cloud, plan, topology, seed), plan.placement
+
+
+def write(cloud, plan, topology, seed):
+    """The content of a problem file."""
+    return {
+        'version': 1,
+        'levels': list(LEVELS),
+        'hosts': [_host(host) for host in cloud.hosts],
+        'classes': {
+            name: _class(cloud, name, plan.restricted.get(name))
+            for name in sorted(plan.used)
+        },
+        'topology': topology,
+        'pinned': {},
+        'time_limit': TIME_LIMIT,
+        'seed': seed,
+    }
+
+
+def _restricted(rng, cloud, family):
+    """Class name -> ids of the hosts set aside for it."""
+    if family != 'scarce':
+        return {}
+    few = rng.sample(cloud.hosts, len(cloud.hosts) // 6)
+    ids = frozenset(host.id for host in few)
+    return {'m4-fast': ids, 'c8-fast': ids, 'm16-fast': ids}
+
+
+def _host(host):
+    return {
+        'id': host.id,
+        'domains': {'rack': host.rack, 'zone': host.zone},
+        'free': dict(host.free),
+        'foreign': host.foreign,
+    }
+
+
+def _class(cloud, name, allowed):
+    hosts = [h for h in cloud.hosts if allowed is None or h.id in allowed]
+    found = {'request': planting.request(name), 'scores': _scores(hosts)}
+    return found if allowed is None else {**found, 'hosts': sorted(allowed)}
+
+
+def _scores(hosts):
+    """Nova's CPU and RAM weighers, as they come: the emptiest is best."""
+    most = {
+        resource: max(host.free[resource] for host in hosts) or 1
+        for resource in ('VCPU', 'MEMORY_MB')
+    }
+    return {
+        host.id: round(sum(host.free[r] / n for r, n in most.items()), 3)
+        for host in hosts
+    }
+
+
+def main(argv=None):
+    """Print one problem file."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('hosts', type=int)
+    parser.add_argument('members', type=int)
+    parser.add_argument('family', choices=sorted(groups.FAMILIES))
+    parser.add_argument('fill', type=float)
+    parser.add_argument('seed', type=int)
+    problem, _ = generate(**vars(parser.parse_args(argv)))
+    json.dump(problem, sys.stdout)
+
+
+if __name__ == '__main__':
+    main()

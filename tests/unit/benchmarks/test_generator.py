@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the planner's benchmark is fed with."""
+
+import contextlib
+import io
+import json
+import operator
+import random
+
+from oslotest import base
+
+from nova_groupext.planner import problem as problems
+from nova_groupext.planner import rules
+from tests.benchmarks.planner import cloud as clouds
+from tests.benchmarks.planner import generator
+from tests.benchmarks.planner import groups
+
+
+class TestGenerator(base.BaseTestCase):
+    def test_the_hidden_solution_is_lawful(self):
+        for family in groups.FAMILIES:
+            for fill in (0.7, 0.8, 0.9, 0.95):
+                raw, plan = generator.generate(100, 30, family, fill, 1)
+                problem = problems.parse(raw)
+                found = rules.faults(problem, rules.Plan(plan, {}))
+                self.assertEqual([], found, f'{family} {fill}')
+
+    def test_all_members_are_planted(self):
+        for members in (1, 2, 7, 40):
+            raw, plan = generator.generate(120, members, 'topology', 0.9, 3)
+            topology = problems.parse(raw).topology
+            self.assertEqual({m.path for m in topology.members}, plan.keys())
+            self.assertEqual(members, len(plan))
+
+    def test_the_same_seed_gives_the_same_file(self):
+        for family in groups.FAMILIES:
+            first, second, other = (
+                json.dumps(generator.generate(100, 20, family, 0.9, seed))
+                for seed in (5, 5, 6)
+            )
+            self.assertEqual(first, second)
+            self.assertNotEqual(first, other)
+
+    def test_there_is_always_a_soft_policy(self):
+        for family in groups.FAMILIES:
+            raw, _ = generator.generate(100, 20, family, 0.7, 2)
+            policies = problems.parse(raw).topology.policies
+            self.assertFalse(all(policy.strict for policy in policies))
+
+    def test_the_cloud_becomes_as_full_as_it_is_to_be(self):
+        for share in (0.7, 0.95):
+            rng = random.Random('cloud')
+            cloud = clouds.build(rng, 200)
+            clouds.fill(rng, cloud, share)
+            size = [host.total['VCPU'] for host in cloud.hosts]
+            used = [host.fullness() for host in cloud.hosts]
+            found = sum(map(operator.mul, size, used)) / sum(size)
+            self.assertAlmostEqual(share, found, delta=0.01)
+
+    def test_only_the_scarce_family_has_scarce_things(self):
+        for family in groups.FAMILIES:
+            raw, _ = generator.generate(300, 60, family, 0.9, 1)
+            few = [c for c in raw['classes'].values() if 'hosts' in c]
+            gpus = [h for h in raw['hosts'] if clouds.GPU in h['free']]
+            self.assertEqual(family == 'scarce', bool(few))
+            self.assertEqual(family == 'scarce', bool(gpus))
+
+    def test_the_command_prints_a_problem_file(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            generator.main(['40', '5', 'topology', '0.8', '9'])
+        expected, _ = generator.generate(40, 5, 'topology', 0.8, 9)
+        self.assertEqual(expected, problems.load(out.getvalue().encode()))
