@@ -1,86 +1,104 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The solver in a process of its own.
+"""The solver in a process of its own, seen from outside.
 
-Whatever HiGHS does to memory or time, it does not do it to the caller. The
-child reads a pickled problem from its standard input and writes every answer
-of search.search() as a line of JSON, so that a child that is killed leaves
-what it had found.
+Whatever HiGHS does to memory or time, it does not do it to the caller. Every
+answer is read as it comes, so that a child that is killed leaves what it had
+found.
 """
 
 import json
 import math
-import os
 import pickle
-import resource
-import subprocess
 import sys
 
 from nova_groupext.planner import answer
+from nova_groupext.planner import process
 
 #: Address space of a child, in bytes.
-MEMORY_LIMIT = 4 * 1024**3
+MEMORY_LIMIT = 2 * 1024**3
 
 #: Seconds over the time limit after which a child is killed.
 GRACE = 10.0
 
+_ENVIRONMENT = {
+    # Every thread of a numeric library reserves address space.
+    'OPENBLAS_NUM_THREADS': '1',
+    # The order of a set is the same every time.
+    'PYTHONHASHSEED': '0',
+}
 
-def run(problem, memory_limit=MEMORY_LIMIT, grace=GRACE):
+# So libraries end their process when they get no memory.
+_GIVING_UP = ('ended with status 1', 'ended by signal SIGABRT')
+
+_CODE = 'from nova_groupext.planner import worker; worker.main({!r}, {})'
+
+
+def run(problem, memory_limit=MEMORY_LIMIT, grace=GRACE, on_answer=None):
     """Search in a child process.
 
     :param problem: problem.Problem; its time limit binds the child
     :param memory_limit: bytes of address space
     :param grace: seconds over the time limit until the child is killed
+    :param on_answer: called with every answer.Answer as it comes
     :returns: answer.Answer; stats tell the reason if the child broke off
     """
-    limits = [memory_limit, math.ceil(problem.time_limit + grace)]
-    try:
-        done = subprocess.run(
-            [sys.executable, '-P', '-m', __name__, *map(str, limits)],
-            input=pickle.dumps(problem),
-            stdout=subprocess.PIPE,
-            timeout=problem.time_limit + grace,
-            check=False,
-            # Every thread of a numeric library reserves address space.
-            env={**os.environ, 'OPENBLAS_NUM_THREADS': '1'},
-        )
-    except subprocess.TimeoutExpired as error:
-        return _last(error.output, 'the solver did not end in time')
-    if done.returncode:
-        return _last(
-            done.stdout, f'the solver ended with status {done.returncode}'
-        )
-    return _last(done.stdout)
+    with Solver('search', memory_limit) as solver:
+        return solver.search(problem, grace, on_answer)
 
 
-def main(memory_limit, cpu_limit):
-    """Be the child."""
-    # The parent must not pay for importing the solver.
-    from nova_groupext.planner import search
+class Solver(process.Child):
+    """A child that gets ready while its problem is still being read."""
 
-    resource.setrlimit(resource.RLIMIT_AS, (memory_limit, memory_limit))
-    # The end even if the parent is gone and the solver forgets the time.
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit))
-    # The other end of the pipe is run().
-    problem = pickle.load(sys.stdin.buffer)  # noqa: S301
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), 'w')
-    # Nothing a library prints may get between the answers.
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    for found in search.search(problem):
-        answers.write(json.dumps(found.to_dict()) + '\n')
-        answers.flush()
+    def __init__(self, job='search', memory_limit=MEMORY_LIMIT):
+        """Start it.
 
+        :param job: key of worker.JOBS
+        :param memory_limit: bytes of address space
+        """
+        code = _CODE.format(job, memory_limit)
+        super().__init__([sys.executable, '-P', '-c', code], _ENVIRONMENT)
+        self._memory_limit = memory_limit
 
-def _last(output, reason=None):
-    """The last whole line of a child's output."""
-    lines = (output or b'').split(b'\n')[:-1]
-    if lines:
-        found = answer.Answer(**json.loads(lines[-1]))
-    else:
-        found = answer.undecided({'stage': 'start', 'cut_short': True})
-    if reason:
-        found = found.with_stats(cut_short=True, reason=reason)
-    return found
+    def search(self, problem, grace=GRACE, on_answer=None):
+        """What run() does, once."""
+        best = answer.undecided({'stage': 'start', 'cut_short': True})
+        for found in self.found(problem.time_limit + grace, problem):
+            best = answer.Answer(**found)
+            if on_answer:
+                on_answer(best)
+        if self.ending:
+            reason = f'the solver {self.ending}'
+            best = best.with_stats(cut_short=True, reason=reason)
+        return best.with_stats(peak_mib=self.peak_mib)
 
+    def found(self, seconds, *arguments):
+        """Have the job done.
 
-if __name__ == '__main__':
-    main(*map(int, sys.argv[1:]))
+        :param seconds: how long at most; the child is killed then
+        :param arguments: of the job's function
+        :returns: generator of dicts, the attributes of what it gives;
+            ``ending`` tells then what went wrong, if anything
+        """
+        data = pickle.dumps((max(1, math.ceil(seconds)), arguments))
+        told = {}
+        for line in self.lines(data, seconds):
+            try:
+                told = json.loads(line)
+                self.peak_mib = max(self.peak_mib, told['peak_mib'])
+            except (KeyError, TypeError, ValueError):
+                self.ending = 'wrote what is no answer'
+                return
+            if 'found' in told:
+                yield told['found']
+        self.ending = self._explain(told)
+
+    def _explain(self, last):
+        """Why it ended, by the last that it told."""
+        if 'reason' in last:
+            return last['reason']
+        if self.ending in _GIVING_UP:
+            most = self._memory_limit // 1024**2
+            return f'{self.ending}, maybe for lack of memory: {most} MiB'
+        if not last or 'found' in last:
+            return self.ending or 'ended before it was done'
+        return None
