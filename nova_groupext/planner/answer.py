@@ -18,6 +18,7 @@ class Answer:
     :ivar violations: soft policies that are not kept, each with its cost
     :ivar conflict: policies and member sets that exclude one another
     :ivar minimal: none of the conflict can be left out
+    :ivar reason: code and text of what is in the way; None if not refused
     :ivar relaxations: changes that would make it fit
     :ivar stats: seconds, stage, cut_short, and a reason if something broke
     """
@@ -30,6 +31,7 @@ class Answer:
     violations: list = dataclasses.field(default_factory=list)
     conflict: list = dataclasses.field(default_factory=list)
     minimal: bool = True
+    reason: dict | None = None
     relaxations: list = dataclasses.field(default_factory=list)
     stats: dict = dataclasses.field(default_factory=dict)
 
@@ -68,37 +70,18 @@ def placed(problem, plan, bound, stats):
     )
 
 
-def refused(policies, stems, stats):
-    """A proof that there is no plan.
+def refused(refusal, stats):
+    """A proof that there is no plan, explained.
 
-    :param policies: strict policies that exclude one another, or ...
-    :param stems: ... these member sets, which have to be placed
+    :param refusal: explain.Refusal
     """
     return Answer(
         'refused',
-        conflict=[
-            *(
-                {
-                    'kind': 'policy',
-                    'at': policy.at,
-                    'policy': _short(policy),
-                    'code': rules.code(policy),
-                }
-                for policy in policies
-            ),
-            *(
-                {
-                    'kind': 'members',
-                    'at': stem.node,
-                    'members': stem.name,
-                    'code': 'vrt.members',
-                }
-                for stem in stems
-            ),
-        ],
-        # Nothing at all is always possible, so one reason alone is minimal.
-        minimal=len(policies) + len(stems) == 1,
-        stats=stats,
+        conflict=refusal.conflict,
+        minimal=refusal.minimal,
+        reason=refusal.reason,
+        relaxations=refusal.relaxations,
+        stats={**stats, 'cut_short': refusal.is_cut_short},
     )
 
 

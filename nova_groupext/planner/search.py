@@ -3,6 +3,7 @@
 
 from nova_groupext.planner import answer
 from nova_groupext.planner import best as bests
+from nova_groupext.planner import bounds
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import explain
 from nova_groupext.planner import feasible
@@ -24,9 +25,10 @@ def search(problem):
     :returns: generator of answer.Answer, at least one
     """
     clock = clocks.Clock(problem.time_limit)
-    broken = explain.broken_by_pins(problem)
-    if broken:
-        yield answer.refused(broken, [], {'stage': 'pins', 'cut_short': False})
+    if bounds.impossible(problem) is not None:
+        yield answer.refused(
+            explain.refusal(problem, clock), {'stage': 'bounds'}
+        )
         return
     verdict = feasible.find(problem, clock)
     stats = {'stage': verdict.stage, 'cut_short': False}
@@ -37,7 +39,6 @@ def search(problem):
         for stage in improve.stages(best, clock):
             yield best.answer({**stats, **stage})
     elif verdict.is_impossible:
-        policies, stems = explain.refusal(problem, clock)
-        yield answer.refused(policies, stems, stats)
+        yield answer.refused(explain.refusal(problem, clock), stats)
     else:
         yield answer.undecided({**stats, 'cut_short': True})

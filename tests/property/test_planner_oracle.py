@@ -49,13 +49,13 @@ def _conflict_disagreements(problem: dict, answer: dict) -> list[str]:
     conflict = answer['conflict']
     if not oracle.excludes(problem, conflict):
         return ['the conflict alone leaves a plan']
-    if not answer['minimal']:
-        return []
-    return [
+    found = [
         f'the conflict stays one without {item}'
         for item in conflict
         if oracle.excludes(problem, [i for i in conflict if i is not item])
     ]
+    # There is time enough to find a minimal one.
+    return found if answer['minimal'] else [*found, 'it is not minimal']
 
 
 def _order_disagreements(

@@ -45,6 +45,7 @@ class TestDecide(base.BaseTestCase):
                 ],
                 'conflict': [],
                 'minimal': True,
+                'reason': None,
                 'relaxations': [],
                 'stats': {'stage': 'ties', 'cut_short': False},
             },

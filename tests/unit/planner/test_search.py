@@ -131,6 +131,7 @@ class TestMembers(base.BaseTestCase):
                     'at': '',
                     'members': 'w',
                     'code': 'vrt.members',
+                    'text': 'at least 4 of 5 w',
                 }
             ],
             answer.conflict,
@@ -293,6 +294,7 @@ class TestPins(base.BaseTestCase):
                     'at': '',
                     'policy': {'type': kind, 'scope': 'rack'},
                     'code': f'vrt.{kind}',
+                    'text': f'rack {kind} of the group',
                 }
             ],
             answer.conflict,

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who has to come against the most that there may be room for.
+
+First without policies. Then every policy rules out hosts for those it covers:
+those without a domain, those that pins or others make impossible, and the
+domains that are too small for all who have to be together. What is left is
+compared once more. A proof names the members it counted and every policy that
+ruled out a host for them.
+"""
+
+import itertools
+
+import numpy as np
+
+from nova_groupext.planner import tags
+from nova_groupext.planner.bounds import crowds as crowd
+from nova_groupext.planner.bounds import rooms
+
+# More groups of members than this are not compared on their own.
+_MOST_GROUPS = 200
+
+
+def proofs(problem, cloud):
+    """Generator of frozensets of tags that leave no plan."""
+    return _Checks(problem, cloud).proofs()
+
+
+class _Checks:
+    def __init__(self, problem, cloud):
+        self._problem = problem
+        self._cloud = cloud
+        self._crowds = crowd.gather(problem, cloud)
+        self._stem_of = {m.path: m.stem for m in problem.topology.members}
+        self._covers = crowd.Covers(problem, cloud, self._crowds)
+        self._policies = [
+            (policy, self._covers.of(tuple(itertools.chain(*policy.sides))))
+            for policy in problem.topology.policies
+            if policy.strict
+        ]
+
+    def proofs(self):
+        yield from self._compare()
+        for policy, cover in self._policies:
+            self._rule_out_hosts(policy, cover)
+        binding = [
+            (policy, cover)
+            for policy, cover in self._policies
+            if self._is_binding(policy)
+        ]
+        # What a small domain cannot take matters for the larger ones.
+        binding.sort(key=lambda p: self._problem.levels.index(p[0].scope))
+        for policy, cover in binding:
+            yield from self._rule_out_domains(policy, cover)
+        for policy, cover in self._policies:
+            yield from self._count(policy, cover)
+        if self._policies:
+            yield from self._compare()
+
+    # -- what has to come against all that is free -------------------------
+
+    def _compare(self):
+        """Compare those who share some hosts with these hosts."""
+        everywhere = np.zeros(len(self._cloud.index), np.int64), 1
+        for group in self._groups():
+            wanted = [(each, each.missing) for each in group]
+            if not rooms.holds(self._cloud, wanted, everywhere)[0]:
+                yield _names(group)
+
+    def _groups(self):
+        """Crowds whose hosts are all among those of one of them."""
+        hosts = {}
+        for each in self._crowds.values():
+            if each.missing:
+                bits = np.packbits(each.fits > 0).tobytes()
+                mask = int.from_bytes(bits)
+                hosts.setdefault(mask, []).append(each)
+        for mask in list(hosts)[:_MOST_GROUPS]:
+            yield [
+                each
+                for other, group in hosts.items()
+                if not other & ~mask
+                for each in group
+            ]
+
+    # -- where the members under a policy can be at all --------------------
+
+    def _rule_out_hosts(self, policy, cover):
+        """Rule out hosts that the pins, or others, make impossible."""
+        domains, _size = self._cloud.domains(policy.scope)
+        may = domains >= 0
+        if policy.type == 'exclusive':
+            may &= ~self._in_domains(policy, self._cloud.foreign())
+            may &= ~self._in_domains(policy, self._pinned_elsewhere(cover))
+            self._keep_out(policy, cover)
+        elif policy.type == 'anti-affinity':
+            room = self._room_by_domain(policy, cover)
+            may &= np.append(room > 0, False)[domains]
+        elif len(cover.pins) and self._is_binding(policy):
+            # Without a domain they would break it by themselves.
+            may &= domains == domains[cover.pins[0]]
+        why = frozenset({tags.rule(policy)})
+        if len(policy.sides) > 1:
+            # Both ends have to be there for one to bind the other.
+            why |= self._why(cover)
+        for path in cover.whole:
+            self._crowds[path].rule_out(may, why)
+
+    def _keep_out(self, policy, cover):
+        """Rule out the domains that pins of an exclusive policy use."""
+        own = np.zeros(len(self._cloud.index), bool)
+        own[cover.pins] = True
+        may = ~self._in_domains(policy, own)
+        for path, each in self._crowds.items():
+            if path not in cover.crowds:
+                each.rule_out(may, frozenset({tags.rule(policy)}))
+
+    def _pinned_elsewhere(self, cover):
+        hosts = np.zeros(len(self._cloud.index), bool)
+        for path, host_id in self._problem.pinned.items():
+            if path not in cover.paths:
+                hosts[self._cloud.index[host_id]] = True
+        return hosts
+
+    def _in_domains(self, policy, hosts):
+        """Hosts that share a domain with any of some hosts."""
+        domains, size = self._cloud.domains(policy.scope)
+        used = np.zeros(size + 1, bool)
+        used[domains[hosts]] = True
+        # Those without a domain share none.
+        used[-1] = False
+        return used[domains]
+
+    def _is_binding(self, policy):
+        """Whether all under a policy have to be in one domain."""
+        if policy.type == 'affinity':
+            return True
+        return policy.type == 'network-proximity' and (
+            len(policy.sides) == 1
+            or all(self._covers.of(side).is_needed for side in policy.sides)
+        )
+
+    def _rule_out_domains(self, policy, cover):
+        """Rule out the domains that are too small for all of them."""
+        domains = self._cloud.domains(policy.scope)
+        wanted = [
+            (self._crowds[path], number)
+            for path, number in cover.missing.items()
+        ]
+        fine = rooms.holds(self._cloud, wanted, domains)
+        why = self._why(cover) | {tags.rule(policy)}
+        for other, others in self._policies:
+            is_inside = not len(others.pins) and others.paths <= cover.paths
+            if other.type in _LIMITS and is_inside:
+                fine = self._limit(other, others, domains, fine)
+                why |= self._why(others) | {tags.rule(other)}
+        if any(cover.missing.values()) and not fine.any():
+            yield why
+        may = np.append(fine, False)[domains[0]]
+        for path in cover.whole:
+            self._crowds[path].rule_out(may, why)
+
+    def _why(self, cover):
+        """Who is counted under a policy, and why they cannot be elsewhere."""
+        who = (tags.Members(p) for p, n in cover.missing.items() if n)
+        return frozenset(who).union(
+            *(self._crowds[path].why for path in cover.crowds)
+        )
+
+    # -- policies that limit how many can be in a domain -------------------
+
+    def _limit(self, policy, cover, domains, fine):
+        """In which of some larger domains all under a policy may be."""
+        numbers, size = domains
+        inner, inner_size = self._cloud.domains(policy.scope)
+        both = (numbers >= 0) & (inner >= 0)
+        cells = np.full(len(numbers), -1)
+        cells[both] = numbers[both] * inner_size + inner[both]
+        known, cells[both] = np.unique(cells[both], return_inverse=True)
+        room = self._room(cover, (cells, len(known)))
+        # Cells of one domain follow one another.
+        ends = np.searchsorted(known, np.arange(size + 1) * inner_size)
+        limit = _LIMITS[policy.type]
+        return np.array(
+            [
+                is_fine and limit(policy, cover, room[start:end])
+                for is_fine, start, end in zip(
+                    fine, ends[:-1], ends[1:], strict=True
+                )
+            ],
+            bool,
+        )
+
+    def _room(self, cover, cells):
+        """How many under a policy there may be room for, by cell."""
+        wanted = [(self._crowds[path], n) for path, n in cover.crowds.items()]
+        return rooms.members(wanted, cells)
+
+    def _pins_by_domain(self, policy, cover):
+        domains, size = self._cloud.domains(policy.scope)
+        return np.bincount(domains[cover.pins], minlength=size)
+
+    def _room_by_domain(self, policy, cover):
+        """How many more an anti-affinity lets into each domain."""
+        return policy.max_per_domain - self._pins_by_domain(policy, cover)
+
+    def _count(self, policy, cover):
+        """Compare a policy with what its domains may take."""
+        if policy.type in _LIMITS:
+            room = self._room(cover, self._cloud.domains(policy.scope))
+            if policy.type == 'anti-affinity':
+                room = np.minimum(room, self._room_by_domain(policy, cover))
+            else:
+                room = room + self._pins_by_domain(policy, cover)
+            if not _LIMITS[policy.type](policy, cover, room):
+                yield self._why(cover) | {tags.rule(policy)}
+
+
+def _names(group):
+    """Who is counted, and why they cannot be elsewhere."""
+    found = frozenset(tags.Members(each.stem.path) for each in group)
+    return found.union(*(each.why for each in group))
+
+
+def _may_part(policy, cover, room):
+    """Whether domains with some room may take all, so many in each."""
+    most = np.minimum(room, policy.max_per_domain).sum()
+    return sum(cover.missing.values()) <= most
+
+
+def _may_spread(policy, cover, room):
+    """Whether some domains may take all, evenly."""
+    need = sum(cover.missing.values()) + len(cover.pins)
+    least_domains = min(policy.min_domains, need)
+    if not need:
+        return True
+    # The domain with fewest has one of these numbers of members.
+    for fewest in np.unique(room[room > 0]):
+        used = room[room >= fewest]
+        most = np.minimum(used, fewest + policy.max_skew).sum()
+        if len(used) >= least_domains and most >= need:
+            return True
+    return False
+
+
+def _may_survive(policy, cover, room):
+    """Whether enough may be left after the fullest domains are lost."""
+    room = np.sort(room)[::-1]
+    if room[policy.failures :].sum() < policy.min_members:
+        return False
+    used = np.count_nonzero(room)
+    members = sum(cover.crowds.values()) + len(cover.pins)
+    # The fullest have at least their share.
+    lost = -(-members * policy.failures // max(1, used))
+    return members - lost >= policy.min_members
+
+
+_LIMITS = {
+    'anti-affinity': _may_part,
+    'spread': _may_spread,
+    'survive': _may_survive,
+}

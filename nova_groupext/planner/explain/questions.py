@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is there a plan if only some tags count?
+
+What is known of some tags answers for others: fewer tags than those of a plan
+have a plan too, more tags than those of a proof have none.
+"""
+
+from nova_groupext.planner import bounds
+from nova_groupext.planner import feasible
+from nova_groupext.planner import tags as tag
+from nova_groupext.planner.bounds import pins
+
+# What one question may use up of the time that is left.
+_SHARE = 1 / 3
+
+
+class Questions:
+    """What is known of a problem's tags.
+
+    :ivar is_cut_short: a question was left without an answer
+    """
+
+    def __init__(self, problem, clock):
+        self.problem = problem
+        self.clock = clock
+        self.is_cut_short = False
+        self._possible = []
+        self._impossible = []
+
+    def has_plan(self, tags):
+        """Whether tags leave a plan; False if that was not found in time."""
+        return self._ask(frozenset(tags)) is True
+
+    def is_impossible(self, tags):
+        """Whether tags leave no plan; False if that was not proved in time."""
+        return self._ask(frozenset(tags)) is False
+
+    def note_impossible(self, tags):
+        """Remember a proof that somebody else has found."""
+        self._impossible.append(frozenset(tags))
+
+    def find(self, problem):
+        """Look for a plan of any problem, as long as one question may take.
+
+        :returns: feasible.Verdict
+        """
+        if bounds.impossible(problem) is not None:
+            return feasible.Verdict(is_impossible=True)
+        return self.solve(problem)
+
+    def solve(self, problem):
+        """The same by a solver, whatever the bounds say."""
+        if pins.broken(problem):
+            # That is for the rules alone to say; the solver trusts pins.
+            return feasible.Verdict(is_impossible=True)
+        share = self.clock.left() * _SHARE
+        verdict = feasible.find(problem, self.clock.slice(share))
+        if verdict.plan is None and not verdict.is_impossible:
+            self.is_cut_short = True
+        return verdict
+
+    def _ask(self, tags):
+        """True: there is a plan. False: there is none. None: not known."""
+        if any(tags <= known for known in self._possible):
+            return True
+        if any(known <= tags for known in self._impossible):
+            return False
+        verdict = self.find(tag.keep(self.problem, tags))
+        if verdict.plan is not None:
+            self._possible.append(tags)
+            return True
+        if verdict.is_impossible:
+            self._impossible.append(tags)
+            return False
+        return None

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Explanations in words that the group's owner knows.
+
+They name members and policies as they were described: no host, no domain, no
+amount, no class.
+"""
+
+from nova_groupext.planner import rules
+from nova_groupext.planner import tags as tag
+from nova_groupext.planner.explain import reasons
+
+# More names than this are not listed.
+_MOST = 5
+
+
+def item(problem, each):
+    """A tag as an item of the answer's conflict."""
+    if isinstance(each, tag.Rule):
+        return {
+            'kind': 'policy',
+            'at': each.at,
+            'policy': {'type': each.type, 'scope': each.scope},
+            'code': rules.code(each),
+            'text': phrase(problem, each),
+        }
+    stem = _stem(problem, each)
+    return {
+        'kind': 'members',
+        'at': stem.node,
+        'members': stem.name,
+        'code': 'vrt.members',
+        'text': phrase(problem, each),
+    }
+
+
+def phrase(problem, each):
+    """What a tag is, in a few words."""
+    if isinstance(each, tag.Rule):
+        return f'{each.scope} {each.type} {_place(problem, each)}'
+    stem = _stem(problem, each)
+    return f'{_number(stem)}{name(stem)}'
+
+
+def name(stem):
+    """A stem's name and where it is."""
+    return f'{stem.name} in {stem.node}' if stem.node else stem.name
+
+
+def is_counted(stem):
+    """Whether it was described with a count."""
+    return stem.members[0].path != stem.path
+
+
+def reason(problem, core, code):
+    """One sentence on why the tags of a core leave no plan."""
+    told = [phrase(problem, each) for each in core]
+    kinds = [isinstance(each, tag.Rule) for each in core]
+    policies = [
+        text for text, is_rule in zip(told, kinds, strict=True) if is_rule
+    ]
+    members = [
+        text for text, is_rule in zip(told, kinds, strict=True) if not is_rule
+    ]
+    subject = _list(members) or 'the group'
+    condition = f' with the {_list(policies)}' if policies else ''
+    if code == reasons.PINNED and not members:
+        return (
+            f'The {_list(policies)} cannot be kept: servers that the group '
+            'has already break it.'
+        )
+    return _SENTENCES[code].format(subject=subject, condition=condition)
+
+
+_SENTENCES = {
+    reasons.CAPACITY: (
+        'There is not enough free room for {subject}{condition}.'
+    ),
+    reasons.OCCUPIED: (
+        'What others have in this cloud leaves no place for '
+        '{subject}{condition}.'
+    ),
+    reasons.HOSTS: ('Too few hosts are suitable for {subject}{condition}.'),
+    reasons.PINNED: (
+        'The servers that the group has already leave no place for '
+        '{subject}{condition}.'
+    ),
+    reasons.POLICIES: (
+        'However much room were free, there would be no place for '
+        '{subject}{condition}.'
+    ),
+    reasons.UNKNOWN: 'There is no place for {subject}{condition}.',
+}
+
+
+def _stem(problem, each):
+    return next(s for s in problem.topology.stems if s.path == each.path)
+
+
+def _number(stem):
+    if not is_counted(stem):
+        return ''
+    if stem.min_count < stem.count:
+        return f'at least {stem.min_count} of {stem.count} '
+    return f'{stem.count} '
+
+
+def _place(problem, rule):
+    """Where a policy stands."""
+    for relationship in problem.topology.relationships:
+        if relationship.path == rule.at and _is_on(
+            problem, rule, relationship
+        ):
+            return 'between {} and {}'.format(*relationship.between)
+    return f'of {rule.at}' if rule.at else 'of the group'
+
+
+def _is_on(problem, rule, relationship):
+    """A subgroup may have the path of a relationship."""
+    policies = tag.policies(problem, {rule})
+    return all(p.where.startswith(f'{relationship.where}.') for p in policies)
+
+
+def _list(texts):
+    """Some texts in a row, with "and" before the last."""
+    if len(texts) > _MOST:
+        more = len(texts) - _MOST + 1
+        texts = [*texts[: _MOST - 1], f'{more} more']
+    if len(texts) < 2:
+        return ''.join(texts)
+    return f'{", ".join(texts[:-1])} and {texts[-1]}'
