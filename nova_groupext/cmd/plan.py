@@ -10,34 +10,47 @@ import dataclasses
 import functools
 import json
 import math
+import os
 import sys
 import traceback
 
+from nova_groupext.cmd import progress
 from nova_groupext.planner import child
 from nova_groupext.planner import decide
 from nova_groupext.planner import files
 from nova_groupext.planner import invalid
 from nova_groupext.planner import problem as problems
+from nova_groupext.planner import summary
 
 _STATUSES = {'placed': 0, 'refused': 1, 'undecided': 3}
 _BAD_INPUT = 2
 _INTERNAL_ERROR = 4
+# What a shell makes of SIGINT and SIGPIPE.
+_INTERRUPTED = 130
+_NOBODY_READS = 141
+
+# Characters of a message.
+_LONGEST = 2_000
 
 
 def main(argv=None):
     """Print one answer in JSON; give the exit status."""
     options = _parse_arguments(argv)
     try:
-        answer = _decide(options)
+        return _decide(options)
     except invalid.InvalidInput as error:
-        sys.stderr.write(f'{error}\n')
+        # A name can be as long as the file.
+        sys.stderr.write(f'{str(error)[:_LONGEST]}\n')
         return _BAD_INPUT
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Python would try once more at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NOBODY_READS
     except Exception:
         traceback.print_exc()
         return _INTERNAL_ERROR
-    json.dump(answer.to_dict(), sys.stdout, allow_nan=False)
-    sys.stdout.write('\n')
-    return _STATUSES[answer.status]
 
 
 def _parse_arguments(argv):
@@ -62,21 +75,38 @@ def _parse_arguments(argv):
         metavar='MIB',
         help='address space of the solver (default: %(default)s)',
     )
+    parser.add_argument(
+        '--explain',
+        action='store_true',
+        help='tell the answer in words too, on standard error',
+    )
     return parser.parse_args(argv)
 
 
 def _decide(options):
-    problem = problems.parse(
-        files.load(files.read(options.problem, sys.stdin.buffer))
-    )
+    # It gets ready while the problem is read.
+    with child.Solver('search', options.memory_limit * 1024**2) as solver:
+        problem = _read_problem(options)
+        members = len(problem.topology.members)
+        with progress.Line(sys.stderr, members) as line:
+            engine = functools.partial(solver.search, on_answer=line.show)
+            answer = decide.decide(problem, engine)
+    json.dump(answer.to_dict(), sys.stdout, allow_nan=False)
+    sys.stdout.write('\n')
+    sys.stdout.flush()
+    if options.explain:
+        sys.stderr.write(summary.write(problem, answer))
+    return _STATUSES[answer.status]
+
+
+def _read_problem(options):
+    data = files.read(options.problem, sys.stdin)
+    problem = problems.parse(files.load(data))
     if options.time_limit is not None:
         problem = dataclasses.replace(problem, time_limit=options.time_limit)
     if options.seed is not None:
         problem = dataclasses.replace(problem, seed=options.seed)
-    engine = functools.partial(
-        child.run, memory_limit=options.memory_limit * 1024**2
-    )
-    return decide.decide(problem, engine)
+    return problem
 
 
 def _seconds(text):

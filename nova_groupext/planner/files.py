@@ -22,12 +22,12 @@ def read(name, stdin):
     """The bytes of a file, at most one more than is allowed.
 
     :param name: of the file; '-' is ``stdin``
-    :param stdin: binary stream
+    :param stdin: text stream, None if it is closed
     :raises InvalidInput: it cannot be read
     """
-    if name == '-':
-        return stdin.read(MAX_BYTES + 1)
     try:
+        if name == '-' and stdin is not None:
+            return stdin.buffer.read(MAX_BYTES + 1)
         with open(name, 'rb') as file:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:

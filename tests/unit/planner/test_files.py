@@ -13,6 +13,10 @@ from nova_groupext.planner import files
 from nova_groupext.planner import invalid
 
 
+def stdin(data):
+    return io.TextIOWrapper(io.BytesIO(data))
+
+
 class TestLoad(base.BaseTestCase):
     def _refused(self, data):
         error = self.assertRaises(invalid.InvalidInput, files.load, data)
@@ -77,14 +81,14 @@ class TestRead(base.BaseTestCase):
             file.write(b'{}')
             file.flush()
             self.assertEqual(b'{}', files.read(file.name, None))
-        self.assertEqual(b'[]', files.read('-', io.BytesIO(b'[]')))
+        self.assertEqual(b'[]', files.read('-', stdin(b'[]')))
 
     def test_no_more_is_read_than_shows_that_it_is_too_much(self):
         self.useFixture(fixtures.MockPatchObject(files, 'MAX_BYTES', 3))
-        self.assertEqual(b'1234', files.read('-', io.BytesIO(b'123456')))
+        self.assertEqual(b'1234', files.read('-', stdin(b'123456')))
 
     def test_what_cannot_be_read(self):
-        for name in ('/does/not/exist', os.curdir, 'a\0b'):
+        for name in ('/does/not/exist', os.curdir, 'a\0b', '-'):
             error = self.assertRaises(
                 invalid.InvalidInput, files.read, name, None
             )

@@ -5,9 +5,12 @@ import contextlib
 import io
 import json
 import os
+import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import fixtures
 from oslotest import base
@@ -36,11 +39,12 @@ def decide(raw, *arguments):
     return done.returncode, json.loads(done.stdout)
 
 
+SMALL = builders.raw_problem(racks(a=(2,)), group(w=2))
+
+
 class TestAnswers(base.BaseTestCase):
     def test_placed(self):
-        status, answer = decide(
-            builders.raw_problem(racks(a=(2,)), group(w=2))
-        )
+        status, answer = decide(SMALL)
         self.assertEqual((0, 'placed'), (status, answer['status']))
         self.assertEqual({'w-0': 'a1', 'w-1': 'a1'}, answer['placement'])
 
@@ -51,32 +55,132 @@ class TestAnswers(base.BaseTestCase):
         self.assertEqual((1, 'refused'), (status, answer['status']))
 
     def test_undecided(self):
-        status, answer = decide(
-            builders.raw_hard_problem(), '--time-limit', '0'
-        )
+        status, answer = decide(SMALL, '--memory-limit', '16')
         self.assertEqual((3, 'undecided'), (status, answer['status']))
+        self.assertIn('16 MiB', answer['stats']['reason'])
+
+    def test_no_time_at_all(self):
+        status, answer = decide(
+            builders.raw_slow_problem(), '--time-limit', '0'
+        )
+        self.assertIn(
+            (status, answer['status']), ((0, 'placed'), (3, 'undecided'))
+        )
 
     def test_a_time_limit_of_the_command_line(self):
         status, answer = decide(
-            builders.raw_slow_problem(), '--time-limit', '1'
+            builders.raw_slow_problem(), '--time-limit', '0.5'
         )
         self.assertEqual((0, True), (status, answer['stats']['cut_short']))
 
-    def test_without_memory(self):
-        status, answer = decide(
-            builders.raw_slow_problem(), '--memory-limit', '64'
-        )
-        self.assertEqual(3, status)
-        self.assertIn('reason', answer['stats'])
-
     def test_a_file_and_a_seed(self):
-        raw = builders.raw_problem(racks(a=(2,)), group(w=2))
         with tempfile.NamedTemporaryFile('w') as file:
-            json.dump(raw, file)
+            json.dump(SMALL, file)
             file.flush()
             done = run('--seed', '3', file.name)
         self.assertEqual((0, b''), (done.returncode, done.stderr))
         self.assertEqual('placed', json.loads(done.stdout)['status'])
+
+    def test_the_same_bytes_every_time_but_for_what_is_measured(self):
+        policies = [builders.policy('spread', 'rack', False, min_domains=3)]
+        raw = builders.raw_problem(
+            racks(a=(3, 3), b=(3, 2), c=(2, 4)), group(policies, a=4, b=3)
+        )
+        outputs = set()
+        for seed in ('0', '1', '2'):
+            self.useFixture(
+                fixtures.EnvironmentVariable('PYTHONHASHSEED', seed)
+            )
+            done = run('-', data=json.dumps(raw).encode())
+            answer, stats = done.stdout.split(b'"stats": ')
+            told = json.loads(stats[:-2])
+            outputs.add((answer, told['stage'], told['cut_short']))
+        self.assertEqual(1, len(outputs))
+
+
+class TestExplain(base.BaseTestCase):
+    def _explained(self, raw, *arguments):
+        done = run('-', '--explain', *arguments, data=json.dumps(raw).encode())
+        json.loads(done.stdout)
+        return done.stderr.decode()
+
+    def test_placed(self):
+        text = self._explained(SMALL)
+        self.assertIn('placed: 2 of 2 members\n', text)
+
+    def test_refused(self):
+        raw = builders.raw_problem(racks(a=(2,)), group(w=3))
+        self.assertTrue(self._explained(raw).startswith('refused: '))
+
+    def test_undecided(self):
+        text = self._explained(SMALL, '--memory-limit', '16')
+        self.assertTrue(text.startswith('undecided: '))
+        self.assertIn('16 MiB', text)
+
+
+class TestProgress(base.BaseTestCase):
+    def test_a_terminal_shows_it_and_is_clean_in_the_end(self):
+        ours, theirs = os.openpty()
+        self.addCleanup(os.close, ours)
+        with os.fdopen(theirs, 'w') as terminal:
+            done = subprocess.run(
+                [*COMMAND, '-', '--time-limit', '1'],
+                input=json.dumps(builders.raw_slow_problem()).encode(),
+                stdout=subprocess.PIPE,
+                stderr=terminal,
+                timeout=60,
+                check=False,
+            )
+        shown = os.read(ours, 100_000).decode()
+        self.assertIn('200 of 200 members placed, cost', shown)
+        self.assertNotIn('\n', shown)
+        self.assertEqual('', shown.split('\r')[-1])
+        self.assertEqual('placed', json.loads(done.stdout)['status'])
+
+
+class TestEnds(base.BaseTestCase):
+    def _start(self, raw, **kwargs):
+        command = subprocess.Popen(
+            [*COMMAND, '-'],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **kwargs,
+        )
+        self.enterContext(command)
+        self.addCleanup(command.kill)
+        command.stdin.write(json.dumps(raw).encode())
+        command.stdin.close()
+        return command
+
+    def test_ctrl_c_is_quiet_and_leaves_nothing(self):
+        command = self._start(
+            builders.raw_slow_problem(time_limit=60), stdout=subprocess.PIPE
+        )
+        tasks = pathlib.Path(f'/proc/{command.pid}/task/{command.pid}')
+        while not (solver := (tasks / 'children').read_text().split()):
+            time.sleep(0.01)
+        command.send_signal(signal.SIGINT)
+        self.assertEqual(130, command.wait(30))
+        self.assertEqual(b'', command.stdout.read())
+        self.assertEqual(b'', command.stderr.read())
+        while pathlib.Path(f'/proc/{solver[0]}').exists():
+            time.sleep(0.01)
+
+    def test_nobody_reads_the_answer(self):
+        ours, theirs = os.pipe()
+        os.close(ours)
+        with os.fdopen(theirs, 'wb') as closed:
+            command = self._start(SMALL, stdout=closed)
+            self.assertEqual(141, command.wait(30))
+        self.assertEqual(b'', command.stderr.read())
+
+    def test_it_imports_nothing_slow(self):
+        script = f'import sys, {plan.__name__}; print(*sys.modules)'
+        modules = subprocess.check_output([sys.executable, '-c', script])
+        self.assertEqual(
+            set(),
+            {b'numpy', b'highspy', b'jsonschema'} & set(modules.split()),
+        )
 
 
 class TestBadInput(base.BaseTestCase):
@@ -84,26 +188,32 @@ class TestBadInput(base.BaseTestCase):
         done = run(*arguments, data=data)
         self.assertEqual((2, b''), (done.returncode, done.stdout))
         self.assertEqual(1, done.stderr.count(b'\n'))
+        self.assertTrue(done.stderr.isascii())
         self.assertTrue(done.stderr.startswith(f'{path}: '.encode()))
 
     def test_bad_files(self):
-        raw = builders.raw_problem(racks(a=(2,)), group(w=2))
         for path, data in (
             ('$', b'{'),
             ('$', b'\xff\xfe'),
             ('$', b'[' * 100_000),
             ('$', b'[]'),
             ('$.seed', b'{"seed": 1, "seed": 2}'),
-            ('$.time_limit', json.dumps({**raw, 'time_limit': -1}).encode()),
-            ('$.seed', json.dumps({**raw, 'seed': float('nan')}).encode()),
+            ('$.seed', b'{"seed": %s}' % (b'9' * 100_000)),
+            ('$.time_limit', json.dumps({**SMALL, 'time_limit': -1}).encode()),
+            ('$.seed', json.dumps({**SMALL, 'seed': float('nan')}).encode()),
             (
                 '$.topology.groups["\\ud800\\n"]',
                 json.dumps(
-                    {**raw, 'topology': {'groups': {'\ud800\n': 1}}}
+                    {**SMALL, 'topology': {'groups': {'\ud800\n': 1}}}
                 ).encode(),
             ),
         ):
             self._refused(path, '-', data=data)
+
+    def test_a_message_is_never_as_long_as_the_file(self):
+        done = run('-', data=json.dumps({**SMALL, 'x' * 10**6: 1}).encode())
+        self.assertEqual((2, b''), (done.returncode, done.stdout))
+        self.assertLess(len(done.stderr), 3_000)
 
     def test_files_that_cannot_be_read(self):
         for name in ('/does/not/exist', os.curdir):
@@ -128,14 +238,13 @@ class TestInternalError(base.BaseTestCase):
             plan.decide, 'decide', side_effect=RuntimeError('a bug')
         )
         self.useFixture(bug)
-        raw = builders.raw_problem(racks(a=(2,)), group(w=2))
         stdout, stderr = io.StringIO(), io.StringIO()
         with (
             tempfile.NamedTemporaryFile('w') as file,
             contextlib.redirect_stdout(stdout),
             contextlib.redirect_stderr(stderr),
         ):
-            json.dump(raw, file)
+            json.dump(SMALL, file)
             file.flush()
             self.assertEqual(4, plan.main([file.name]))
         self.assertEqual('', stdout.getvalue())

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The line that tells how far it is, and leaves no trace."""
+
+import io
+import time
+
+import fixtures
+from oslotest import base
+
+from nova_groupext.cmd import progress
+from nova_groupext.planner import answer
+
+
+class Terminal(io.StringIO):
+    """A terminal of 80 columns."""
+
+    def isatty(self):
+        return True
+
+    def wait_for(self, text):
+        for _ in range(1000):
+            if text in self.getvalue():
+                return
+            time.sleep(0.01)
+        raise AssertionError(f'{text!r} not in {self.getvalue()!r}')
+
+    def screen(self):
+        """What can be seen at the end."""
+        line = ''
+        for text in self.getvalue().split('\r'):
+            line = text + line[len(text) :]
+        return line.rstrip(' ')
+
+
+class Gone(Terminal):
+    """A terminal that was closed."""
+
+    def write(self, text):
+        raise OSError('it hung up')
+
+
+PLACED = answer.Answer(
+    'placed',
+    placement={'a': 'h', 'b': 'h'},
+    cost={'soft': 3.5, 'bound': 1.0, 'preference': 0.0},
+    stats={'stage': 'cost'},
+)
+
+
+class TestLine(base.BaseTestCase):
+    def _be_quick(self):
+        for name in ('_DELAY', '_EVERY'):
+            self.useFixture(fixtures.MockPatchObject(progress, name, 0.001))
+
+    def test_what_it_tells(self):
+        self._be_quick()
+        terminal = Terminal()
+        with progress.Line(terminal, 3) as line:
+            terminal.wait_for(' s, no plan for 3 members yet')
+            line.show(PLACED)
+            terminal.wait_for(
+                ' s, cost: 2 of 3 members placed, cost 3.5, at least 1'
+            )
+        self.assertEqual('', terminal.screen())
+        self.assertNotIn('\n', terminal.getvalue())
+
+    def test_what_is_decided_at_once_needs_no_line(self):
+        terminal = Terminal()
+        with progress.Line(terminal, 3) as line:
+            line.show(PLACED)
+        self.assertEqual('', terminal.getvalue())
+
+    def test_what_is_no_terminal_stays_clean(self):
+        self._be_quick()
+        stream = io.StringIO()
+        with progress.Line(stream, 3) as line:
+            line.show(PLACED)
+            time.sleep(0.05)
+        self.assertEqual('', stream.getvalue())
+
+    def test_it_is_gone_after_an_error(self):
+        self._be_quick()
+        terminal = Terminal()
+
+        def fail():
+            with progress.Line(terminal, 3):
+                terminal.wait_for('no plan')
+                raise KeyboardInterrupt
+
+        self.assertRaises(KeyboardInterrupt, fail)
+        self.assertEqual('', terminal.screen())
+
+    def test_a_terminal_that_is_gone_stops_nothing(self):
+        self._be_quick()
+        with progress.Line(Gone(), 3) as line:
+            time.sleep(0.05)
+            line.show(PLACED)
