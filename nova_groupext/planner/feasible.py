@@ -9,13 +9,17 @@ hosts proves that there is no plan.
 
 import dataclasses
 
+from nova_groupext.planner import repair
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import greedy
 
-# Attempts before the exact programme is asked, and after each time it was.
-_ATTEMPTS = 12
+# Attempts at first, and after each time that something else was in vain.
+_ATTEMPTS = 8
 _MORE_ATTEMPTS = 4
+
+# Failed attempts that are repaired.
+_REPAIRS = 4
 
 # Seats up to which all hosts are asked at once.
 SMALL = 3_000
@@ -34,7 +38,7 @@ class Verdict:
 
     :ivar plan: rules.Plan, lawful, or None
     :ivar is_impossible: proved that there is no plan
-    :ivar stage: 'greedy', 'restricted' or 'full': what came to it
+    :ivar stage: 'greedy', 'repair', 'restricted' or 'full': what came to it
     """
 
     plan: rules.Plan | None = None
@@ -55,6 +59,9 @@ def find(problem, clock):
         if plan is not None:
             return Verdict(plan)
         if attempts.seats > SMALL:
+            plan = _repair(problem, attempts, clock)
+            if plan is not None:
+                return Verdict(plan, stage='repair')
             plan = _ask_some(problem, attempts, clock)
             if plan is not None:
                 return Verdict(plan, stage='restricted')
@@ -66,6 +73,18 @@ def _attempt(attempts, most, clock):
     for _ in range(most):
         plan = attempts.attempt()
         if plan is not None or not clock.left():
+            return plan
+    return None
+
+
+def _repair(problem, attempts, clock):
+    """The first plan that an attempt is repaired to."""
+    for _ in range(_REPAIRS):
+        plan = repair.run(problem, attempts.most, clock)
+        if plan is None and clock.left():
+            attempts.most = None
+            plan = _attempt(attempts, _MORE_ATTEMPTS, clock)
+        if plan is not None:
             return plan
     return None
 

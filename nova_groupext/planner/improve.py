@@ -11,7 +11,10 @@ from nova_groupext.planner import feasible
 from nova_groupext.planner import neighbours
 from nova_groupext.planner.greedy import greedy
 
-_ATTEMPTS = 8
+_ATTEMPTS = 40
+
+# Share of the time left that attempts may take.
+_LITTLE = 0.1
 
 # Share of the time left that neighbourhoods may take.
 _SHARE = 0.6
@@ -50,6 +53,7 @@ def _has_scores(problem):
 
 def _attempt(best, attempts, clock):
     """More of what is quick."""
+    clock = clock.slice(clock.left() * _LITTLE)
     for _ in range(_ATTEMPTS):
         plan = attempts.attempt()
         if plan is not None and best.offer(plan):

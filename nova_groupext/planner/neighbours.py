@@ -1,33 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans that differ in a few members, the best of them by exact programmes.
 
-Which members may move is drawn: those whose policy costs something, those of
-some domains, those that are left out. All others are pinned meanwhile.
+Which members may move is drawn: those of a policy that costs something, with
+all that have to share a domain with them, or any. All others are pinned
+meanwhile.
 """
+
+import collections
 
 import numpy as np
 
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
+from nova_groupext.planner import units as unit_lists
 from nova_groupext.planner.greedy import scout
 from nova_groupext.planner.greedy import setting as settings
 
-# Members that may move at first, and at least.
-_MOVING = 24
-_FEWEST = 6
+# Units that may move at first, at least and at most.
+_MOVING = 6
+_FEWEST = 2
+_MOST = 60
 
 # Seconds for one programme.
 _SLICE = 2.0
 
 # Neighbourhoods in a row that may be in vain.
-_PATIENCE = 24
+_PATIENCE = 40
 
 # How many times more hosts than needed are looked at.
-_WIDTH = 3.0
+_WIDTH = 2.0
 
-# Hosts more for each unit: best liked, and near those it belongs to.
+# Domains into which members of a policy are drawn together.
+_TARGETS = 3
+
+# How often these are not those that they use now.
+_ELSEWHERE = 0.5
+
+# Hosts of the targets that are looked at, for each unit; members are only
+# moved out of the way where this is all of them.
+_NEAR = 40
+
+# Hosts with the best scores that are looked at, for each unit.
 _LIKED = 12
-_NEAR = 12
 
 
 def search(best, clock):
@@ -41,9 +55,7 @@ def search(best, clock):
     idle = 0
     while idle < _PATIENCE and clock.left():
         rank = best.rank
-        plan = walk.step(clock)
-        if plan is not None:
-            yield plan
+        yield walk.step(clock)
         idle = 0 if best.rank > rank else idle + 1
 
 
@@ -53,76 +65,129 @@ class _Walk:
         self.problem = best.problem
         self.most = _MOVING
         self._random = np.random.default_rng(best.problem.seed)
+        self._units = unit_lists.form(best.problem)
+        self._bundles = self._find_bundles()
+        self._levels = {}
 
     def step(self, clock):
-        """The best plan of one neighbourhood, None if it is in vain."""
+        """The best plan of one neighbourhood."""
         from nova_groupext.planner.exact import objectives
 
         plan = self.best.plan
-        moving = self._draw()
+        policy = self._draw_policy()
+        targets = self._draw_targets(policy)
+        moving = self._draw_members(policy, targets)
         around = subproblem.around(self.problem, plan, moving)
-        part = subproblem.on_hosts(around, self._hosts(around, moving))
+        hosts = self._hosts(around, moving, targets)
+        part = subproblem.on_hosts(around, hosts)
         exact = objectives.Exact(part, clock.slice(_SLICE))
         exact.start_from(plan)
         exact.place_members()
         exact.cut_cost()
         exact.raise_preference()
         # As many as can be proved to stand best within a slice.
-        change = 1.2 if exact.is_proved else 0.7
-        self.most = max(_FEWEST, self.most * change)
+        change = 1.1 if exact.is_proved else 0.8
+        self.most = min(_MOST, max(_FEWEST, self.most * change))
         return subproblem.back(plan, exact.plan)
 
-    def _draw(self):
-        """Paths of the members that may move."""
-        paths = [
-            path
-            for path in self.problem.class_of
-            if path not in self.problem.pinned
-        ]
-        left_out = [p for p in paths if p not in self.best.plan.placement]
-        drawn = self._related() or paths
-        drawn = [path for path in drawn if path not in self.problem.pinned]
-        size = min(len(drawn), int(self.most))
-        some = self._random.choice(len(drawn), size, replace=False)
-        out = left_out[: int(self.most)]
-        return {*out, *(drawn[number] for number in some)}
+    def _draw_policy(self):
+        """A policy that costs something, the dear ones more often."""
+        costs = rules.costs(self.problem, self.best.plan.placement)
+        if not costs or self._random.random() < 0.1:
+            return None
+        shares = np.sqrt(np.array([float(cost) for cost in costs.values()]))
+        number = self._random.choice(len(costs), p=shares / shares.sum())
+        return list(costs)[number]
 
-    def _related(self):
-        """Members of a policy that costs something, often a part of them."""
-        placement = self.best.plan.placement
-        costs = list(rules.costs(self.problem, placement))
-        if not costs or self._random.random() < 0.2:
-            return []
-        policy = costs[self._random.integers(len(costs))]
-        paths = sorted({p for side in policy.sides for p in side})
-        paths = [path for path in paths if path in placement]
-        domain = {
-            path: self.problem.domain(placement[path], policy.scope)
-            for path in paths
+    def _draw_targets(self, policy):
+        """Hosts of some domains to draw a policy's members into."""
+        if policy is None:
+            return set()
+        problem = self.problem
+        used = list(rules.count(problem, policy, self.best.plan.placement))
+        if self._random.random() < _ELSEWHERE:
+            used = list(self._inside(policy.scope))
+        some = {
+            used[number]
+            for number in self._random.permutation(len(used))[
+                : self._random.integers(1, _TARGETS + 1)
+            ]
         }
-        few = sorted({str(d) for d in domain.values()})
-        self._random.shuffle(few)
-        few = few[: 1 + self._random.integers(len(few))]
-        return [path for path in paths if str(domain[path]) in few]
+        inside = self._inside(policy.scope)
+        return set().union(*(inside[domain] for domain in some))
 
-    def _hosts(self, around, moving):
+    def _draw_members(self, policy, targets):
+        """Paths of the members that may move: also who is in the way."""
+        placement = self.best.plan.placement
+        units = self._units
+        if policy is not None:
+            paths = frozenset().union(*policy.sides)
+            units = [unit for unit in units if unit.members[0] in paths]
+        moving = set()
+        for number in self._random.permutation(len(units)):
+            moving.update(self._bundles[units[number]])
+            if len(moving) >= self.most:
+                break
+        paths = {path for unit in moving for path in unit.members}
+        evicted = targets if len(targets) <= _NEAR * _TARGETS else ()
+        for unit in self._units:
+            out = [path for path in unit.members if path not in placement]
+            inside = [p for p in unit.members if placement.get(p) in evicted]
+            if out or inside:
+                paths.update(out, inside)
+        return paths - self.problem.pinned.keys()
+
+    def _find_bundles(self):
+        """Unit -> all units that have to share a domain with it."""
+        bundles = {unit: {unit} for unit in self._units}
+        for policy in self.problem.topology.policies:
+            if policy.strict and policy.type in (
+                'affinity',
+                'network-proximity',
+            ):
+                paths = frozenset().union(*policy.sides)
+                bound = {u for u in self._units if u.members[0] in paths}
+                for unit in bound:
+                    if len(bound) <= _MOST:
+                        bundles[unit] = bundles[unit] | bound
+        return bundles
+
+    def _hosts(self, around, paths, targets):
         """Where the moving members may go, by unit."""
         setting = settings.Setting(around)
         hosts = scout.Scout(setting, self._random).pick(_WIDTH)
-        now = {self.best.plan.placement.get(path) for path in moving} - {None}
+        placement = self.best.plan.placement
+        now = {placement[path] for path in paths if path in placement}
         return {
-            unit: {*some, *now, *self._liked(setting, unit)}
+            unit: {
+                *some,
+                *now,
+                *self._liked(setting, unit),
+                *self._cheapest(setting, unit, targets),
+            }
             for unit, some in hosts.items()
         }
 
-    def _liked(self, setting, unit):
-        names = setting.board.hosts
-        scores = unit.member_class.scores
+    def _cheapest(self, setting, unit, targets):
+        """The hosts of the targets where the least is lost."""
+        board = setting.board
         hosts = setting.hosts(unit)
-        liked = sorted(hosts, key=lambda h: -scores.get(names[h], 0))[:_LIKED]
-        near = []
-        for guard in setting.soft[unit]:
-            used = hosts[guard.counts[guard.domain_of[hosts]] > 0]
-            loss = setting.board.loss[setting.board.class_of[unit], used]
-            near += list(used[np.argsort(loss)][:_NEAR])
-        return {names[host] for host in (*liked, *near)}
+        loss = board.loss[board.class_of[unit], hosts]
+        names = [board.hosts[host] for host in hosts[np.argsort(loss)]]
+        return [name for name in names if name in targets][:_NEAR]
+
+    def _inside(self, level):
+        """The hosts of each domain of a level."""
+        if level not in self._levels:
+            inside = collections.defaultdict(set)
+            for host in self.problem.hosts:
+                inside[self.problem.domain(host, level)].add(host)
+            self._levels[level] = inside
+        return self._levels[level]
+
+    def _liked(self, setting, unit):
+        scores = unit.member_class.scores
+        if not scores:
+            return []
+        names = [setting.board.hosts[host] for host in setting.hosts(unit)]
+        return sorted(names, key=lambda name: -scores.get(name, 0))[:_LIKED]

@@ -47,6 +47,36 @@ def on_hosts(problem, hosts):
     )
 
 
+def without(problem, paths):
+    """The problem without some members, as if they were not described.
+
+    A plan of it is not yet one of the problem, but may grow into one.
+
+    :param paths: paths of members that are not pinned
+    :returns: problem.Problem
+    """
+    tree = problem.topology
+    stems = []
+    for stem in tree.stems:
+        stay = tuple(m for m in stem.members if m.path not in paths)
+        gone = stem.count - len(stay)
+        least = max(0, stem.min_count - gone)
+        if stay:
+            stems.append(
+                dataclasses.replace(
+                    stem, members=stay, count=len(stay), min_count=least
+                )
+            )
+    policies = [_without(policy, paths) for policy in tree.policies]
+    smaller = dataclasses.replace(
+        tree,
+        stems=tuple(stems),
+        members=tuple(m for m in tree.members if m.path not in paths),
+        policies=tuple(policy for policy in policies if policy is not None),
+    )
+    return dataclasses.replace(problem, topology=smaller)
+
+
 def around(problem, plan, moving):
     """The problem with all but some members of a plan where they are.
 
@@ -86,3 +116,17 @@ def back(plan, part):
         if part.placement[path] == plan.placement.get(path)
     }
     return rules.Plan(part.placement, {**alternative, **part.alternative})
+
+
+def _without(policy, paths):
+    """A policy over fewer members, None if one of its sides is empty."""
+    sides = tuple(
+        tuple(path for path in side if path not in paths)
+        for side in policy.sides
+    )
+    if not all(sides):
+        return None
+    gone = sum(map(len, policy.sides)) - sum(map(len, sides))
+    # Those that come later survive too, or the rules refuse them all.
+    least = max(1, policy.min_members - gone)
+    return dataclasses.replace(policy, sides=sides, min_members=least)

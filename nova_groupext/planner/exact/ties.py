@@ -7,6 +7,7 @@ one on an earlier host. A member that is left out counts as the latest.
 
 import collections
 
+from highspy import ObjSense
 from highspy import highs
 
 from nova_groupext.planner.exact import milp
@@ -51,9 +52,9 @@ class _Walk:
 
     def settle(self, unit):
         """Give the unit's next member the earliest host it can have."""
+        while self._find_earlier(unit):
+            pass
         host = self._earliest(unit)
-        while self._find_earlier(unit, host):
-            host = self._earliest(unit)
         if host is not None:
             self.settled[unit, host] += 1
             placed = seating.total(self.exact.model.seating.seats[unit, host])
@@ -73,8 +74,12 @@ class _Walk:
             None,
         )
 
-    def _find_earlier(self, unit, host):
-        """Look for an equally good plan that has it on an earlier host."""
+    def _find_earlier(self, unit):
+        """Look for an equally good plan that has it on an earlier host.
+
+        :returns: whether there may be an even earlier one
+        """
+        host = self._earliest(unit)
         hosts = self.hosts[unit]
         earlier = hosts[: hosts.index(host)] if host in hosts else hosts
         if not earlier:
@@ -82,14 +87,20 @@ class _Walk:
         exact = self.exact
         known = exact.counts
         settled = sum(self.settled[unit, each] for each in earlier)
-        placed = highs.qsum(
-            seating.total(exact.model.seating.seats[unit, each])
-            for each in earlier
+        seats = [exact.model.seating.seats[unit, each] for each in earlier]
+        placed = highs.qsum(seating.total(each) for each in seats)
+        # The earlier the better, so that one question is often enough.
+        lateness = highs.qsum(
+            seating.total(each) * number for number, each in enumerate(seats)
         )
         question = exact.model.row(placed >= settled + 1)
-        outcome = exact.find_any()
+        outcome = exact.optimise(
+            lateness, ObjSense.kMinimize, exact.clock.left()
+        )
         if exact.counts is not known:
-            return True
+            is_least = outcome.status is milp.Status.OPTIMAL
+            found = sum(exact.counts.get(s, 0) for some in seats for s in some)
+            return not is_least or found > settled + 1
         if outcome.status is milp.Status.UNKNOWN:
             exact.is_proved = False
         exact.model.limit(question, settled)

@@ -6,21 +6,20 @@ them sits down. Domains that are too small are not looked at, and one that
 turns out too small is left for the next.
 """
 
+import numpy as np
+
 from nova_groupext.planner.greedy import guards
 from nova_groupext.planner.greedy import homes
 
 # Domains that are tried for the same members.
 _TRIES = 12
 
-# Domains that are tried in one attempt.
+# Domains that are tried until an attempt gives up.
 _ALL_TRIES = 200
 
 
 class Attempt:
-    """Seats members, and can take them back.
-
-    :ivar stuck: the unit for which nothing was found
-    """
+    """Seats members, and can take them back."""
 
     def __init__(self, setting, wanted, noise, turn):
         """Get ready.
@@ -34,26 +33,24 @@ class Attempt:
         self.wanted = wanted
         self.noise = noise
         self.turn = turn
-        self.stuck = None
         self._steps = []
         self._tries = 0
         for guard in setting.guards:
             guard.size = guard.pinned + sum(wanted[u] for u in guard.units)
 
-    def seat_all(self, units):
-        """Seat what is wanted of some units, in this order, or fail."""
-        todo = list(units)
-        while todo:
-            guard = self._undecided(todo[0])
-            if guard is None:
-                done = self._seat(todo.pop(0))
-            else:
-                bound = [unit for unit in todo if unit in guard.units]
-                todo = [unit for unit in todo if unit not in guard.units]
-                done = self._settle(guard, bound)
-            if not done:
-                return False
-        return True
+    def seat_most(self, units):
+        """Seat what can be seated, in this order.
+
+        :returns: lists of units that go together and found no place
+        """
+        left = []
+        for guard, bundle in self._bundles(units):
+            mark = len(self._steps)
+            self._tries = 0
+            if not self._seat_next(guard, bundle):
+                self.undo(mark)
+                left += self._seat_parts(guard, bundle)
+        return left
 
     def seat_more(self, unit, most):
         """Seat up to so many more members of a unit."""
@@ -74,6 +71,52 @@ class Attempt:
             else:
                 step.forget()
 
+    def _seat_parts(self, guard, units):
+        """Seat what can be seated of units that cannot all be.
+
+        :returns: as seat_most()
+        """
+        if guard is None or not self._has_parts(guard, units):
+            return [units]
+        home = None
+        if guard.policy.strict:
+            ranked = self._rank(guard, units)
+            if not len(ranked):
+                return [units]
+            home = ranked[0]
+        self._steps.append(guard)
+        guard.settle(home)
+        return self.seat_most(units)
+
+    def _has_parts(self, guard, units):
+        """Whether narrower guards bind some of the units, or none does."""
+        return not guard.policy.strict or any(
+            other.is_open
+            and other is not guard
+            and isinstance(other, guards.Together)
+            for unit in units
+            for other in self.setting.covering(unit)
+        )
+
+    def _bundles(self, units):
+        """What to seat next, and the guard that waits for a domain for it."""
+        todo = list(units)
+        while todo:
+            guard = self._undecided(todo[0])
+            bundle = todo[:1]
+            if guard is not None:
+                bundle = [unit for unit in todo if unit in guard.units]
+            todo = [unit for unit in todo if unit not in bundle]
+            yield guard, bundle
+
+    def _seat_all(self, units):
+        return all(self._seat_next(*next_) for next_ in self._bundles(units))
+
+    def _seat_next(self, guard, units):
+        if guard is None:
+            return self._seat(units[0])
+        return self._settle(guard, units)
+
     def _undecided(self, unit):
         """The widest guard of a unit that still waits for a domain."""
         waiting = [
@@ -91,25 +134,34 @@ class Attempt:
     def _settle(self, guard, units):
         """Find a domain that takes all of some units."""
         mark = len(self._steps)
-        hosts = {unit: self.setting.hosts(unit) for unit in units}
-        ranked = homes.rank(
-            self.setting, guard, hosts, self.wanted, self.noise
-        )
-        for domain in ranked[:_TRIES]:
+        for domain in self._rank(guard, units)[:_TRIES]:
             self._tries += 1
             if self._tries > _ALL_TRIES:
                 break
             self._steps.append(guard)
             guard.settle(domain)
-            if self.seat_all(units):
+            if self._seat_all(units):
                 return True
             self.undo(mark)
-        self.stuck = self.stuck or units[0]
         if guard.policy.strict:
             return False
         self._steps.append(guard)
         guard.settle(None)
-        return self.seat_all(units)
+        return self._seat_all(units)
+
+    def _rank(self, guard, units):
+        """Domains that may take some units, the best liked first."""
+        hosts = {unit: self.setting.hosts(unit) for unit in units}
+        ranked = homes.rank(
+            self.setting, guard, hosts, self.wanted, self.noise
+        )
+        return self._liked(guard, units[0], ranked)
+
+    def _liked(self, guard, unit, domains):
+        """Domains with those first that soft policies like best."""
+        firsts = np.array([guard.domains[d][0] for d in domains], int)
+        liked = np.isin(firsts, self.setting.liked(unit, firsts, guard))
+        return domains[np.argsort(~liked, kind='stable')]
 
     def _seat(self, unit):
         return all(self._seat_one(unit) for _ in range(self.wanted[unit]))
@@ -118,7 +170,6 @@ class Attempt:
         self._choose(unit)
         hosts = self.setting.hosts(unit)
         if not len(hosts):
-            self.stuck = unit
             return False
         hosts = self.setting.liked(unit, hosts)
         board = self.setting.board

@@ -20,6 +20,8 @@ class Greedy:
     """Attempts at one problem with at least one host and one member to seat.
 
     :ivar seats: hosts that each unit might use, summed up
+    :ivar most: of the best attempt that failed, the plan, lawful as far as it
+        goes, and lists of the paths that go together and found no place
     """
 
     def __init__(self, problem):
@@ -27,6 +29,7 @@ class Greedy:
         self.setting = settings.Setting(problem)
         self._random = np.random.default_rng(problem.seed)
         self._scout = scout.Scout(self.setting, self._random)
+        self.most = None
         self._turn = 0
         self._raised = collections.Counter()
         self._difficulty = {u: self._difficulty_of(u) for u in self._units}
@@ -40,17 +43,25 @@ class Greedy:
         attempt = attempts.Attempt(
             self.setting, wanted, self._noise(), self._turn
         )
-        plan = None
-        if attempt.seat_all(self._order()):
+        self._turn += 1
+        left = attempt.seat_most(self._order())
+        if left:
+            plan = self._note(attempt, left)
+        else:
             plan = self._lawful(attempt)
             if plan and some:
                 self._seat_more(attempt)
                 plan = self._lawful(attempt) or plan
-        else:
-            self._raised[attempt.stuck] += 1
         attempt.undo()
-        self._turn += 1
         return plan
+
+    def _note(self, attempt, left):
+        """Remember who found no place."""
+        for units in left:
+            self._raised.update(units)
+        missing = [[p for u in units for p in u.members] for units in left]
+        if self.most is None or len(missing) < len(self.most[1]):
+            self.most = self._plan(attempt), missing
 
     @property
     def seats(self):
@@ -117,12 +128,17 @@ class Greedy:
 
     def _lawful(self, attempt):
         """The plan that an attempt has come to, if the rules agree."""
-        hosts = self.setting.board.hosts
-        seats = [(u, hosts[host], way) for u, host, way in attempt.seats()]
-        plan = unit_lists.plan(self.problem, seats)
+        plan = self._plan(attempt)
         faults = rules.faults(self.problem, plan)
         places = {fault.at for fault in faults}
+        costly = rules.costs(self.problem, plan.placement)
         for guard in self.setting.guards:
-            if guard.policy.strict and guard.policy.at in places:
+            policy = guard.policy
+            if policy in costly or (policy.strict and policy.at in places):
                 self._raised.update(guard.units)
         return None if faults else plan
+
+    def _plan(self, attempt):
+        hosts = self.setting.board.hosts
+        seats = [(u, hosts[host], way) for u, host, way in attempt.seats()]
+        return unit_lists.plan(self.problem, seats)

@@ -90,6 +90,34 @@ class Together(Guard):
         return hosts if is_free and not len(used) else used
 
 
+class Near(Together):
+    """Network proximity: where there is no domain for all, short ways."""
+
+    def __init__(self, board, policy):
+        levels = board.problem.levels
+        wider = levels[levels.index(policy.scope) + 1 :]
+        self._wider = [
+            (board.level(level), np.zeros(len(board.domains(level)) + 1, int))
+            for level in wider
+        ]
+        super().__init__(board, policy)
+
+    def count(self, host, more):
+        super().count(host, more)
+        for domain_of, counts in self._wider:
+            counts[domain_of[host]] += more
+
+    def narrow(self, hosts):
+        near = super().narrow(hosts)
+        if len(near) < len(hosts) or self.policy.strict:
+            return near
+        for domain_of, counts in self._wider:
+            near = hosts[counts[domain_of[hosts]] > 0]
+            if len(near):
+                return near
+        return hosts
+
+
 class Apart(Guard):
     """Anti-affinity, and survival: no more than so many in a domain."""
 
@@ -208,7 +236,7 @@ _GUARDS = {
     'affinity': Together,
     'anti-affinity': Apart,
     'exclusive': Alone,
-    'network-proximity': Together,
+    'network-proximity': Near,
     'spread': Even,
     'survive': Apart,
 }

@@ -61,11 +61,15 @@ class Setting:
                 hosts = guard.narrow_stranger(hosts)
         return hosts
 
-    def liked(self, unit, hosts):
-        """Those of some hosts that soft policies like best."""
+    def liked(self, unit, hosts, but=None):
+        """Those of some hosts that soft policies like best.
+
+        :param but: a guard that is not asked
+        """
         for guard in self.soft[unit]:
-            liked = guard.narrow(hosts)
-            hosts = liked if len(liked) else hosts
+            if guard is not but:
+                liked = guard.narrow(hosts)
+                hosts = liked if len(liked) else hosts
         for guard in self._strangers[unit]:
             liked = guard.narrow_stranger(hosts)
             hosts = liked if len(liked) else hosts
