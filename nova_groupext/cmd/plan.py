@@ -80,6 +80,11 @@ def _parse_arguments(argv):
         action='store_true',
         help='tell the answer in words too, on standard error',
     )
+    parser.add_argument(
+        '--draw',
+        metavar='FILE.svg',
+        help='write a picture of racks, hosts, load and members',
+    )
     return parser.parse_args(argv)
 
 
@@ -87,6 +92,8 @@ def _decide(options):
     # It gets ready while the problem is read.
     with child.Solver('search', options.memory_limit * 1024**2) as solver:
         problem = _read_problem(options)
+        if options.draw is not None:
+            files.check_writable(options.draw)
         members = len(problem.topology.members)
         with progress.Line(sys.stderr, members) as line:
             engine = functools.partial(solver.search, on_answer=line.show)
@@ -94,6 +101,12 @@ def _decide(options):
     json.dump(answer.to_dict(), sys.stdout, allow_nan=False)
     sys.stdout.write('\n')
     sys.stdout.flush()
+    if options.draw is not None:
+        # Few want it, and nobody else has to wait for it.
+        from nova_groupext.planner import draw
+
+        with open(options.draw, 'w', encoding='utf-8') as file:
+            file.write(draw.write(problem, answer))
     if options.explain:
         sys.stderr.write(summary.write(problem, answer))
     return _STATUSES[answer.status]

@@ -31,8 +31,24 @@ def read(name, stdin):
         with open(name, 'rb') as file:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = getattr(error, 'strerror', None) or 'not a file name'
-        raise invalid.InvalidInput('$', f'cannot be read: {reason}') from None
+        reason = f'cannot be read: {_reason(error)}'
+        raise invalid.InvalidInput('$', reason) from None
+
+
+def check_writable(name):
+    """Find out before the work is done whether its result can be kept.
+
+    :raises InvalidInput: a file of that name cannot be written
+    """
+    try:
+        open(name, 'ab').close()
+    except (OSError, ValueError) as error:
+        reason = f'cannot be written: {_reason(error)}'
+        raise invalid.InvalidInput('--draw', reason) from None
+
+
+def _reason(error):
+    return getattr(error, 'strerror', None) or 'not a file name'
 
 
 def load(data):

@@ -118,6 +118,23 @@ class TestExplain(base.BaseTestCase):
         self.assertIn('16 MiB', text)
 
 
+class TestDraw(base.BaseTestCase):
+    def test_a_picture_beside_the_answer(self):
+        with tempfile.NamedTemporaryFile('r', encoding='utf-8') as file:
+            status, answer = decide(SMALL, '--draw', file.name)
+            self.assertEqual((0, 'placed'), (status, answer['status']))
+            self.assertIn('</svg>', file.read())
+
+    def test_where_none_can_be_written_nothing_is_decided(self):
+        name = '/does/not/exist.svg'
+        done = run('-', '--draw', name, data=json.dumps(SMALL).encode())
+        self.assertEqual((2, b''), (done.returncode, done.stdout))
+        self.assertEqual(
+            b'--draw: cannot be written: No such file or directory\n',
+            done.stderr,
+        )
+
+
 class TestProgress(base.BaseTestCase):
     def test_a_terminal_shows_it_and_is_clean_in_the_end(self):
         ours, theirs = os.openpty()

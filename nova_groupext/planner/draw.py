@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An answer as a picture: zones, racks, hosts, and who goes where.
+
+Free room is all that a problem tells of a host, so a bar shows which part of
+the free amount the group takes. Members are told apart by the letters of
+their stem as well as by colour.
+"""
+
+import collections
+import dataclasses
+import itertools
+import math
+import re
+import string
+import textwrap
+
+from nova_groupext.planner import summary
+from nova_groupext.planner import svg
+
+_WIDTH = 1_400
+_HOST_WIDTH = 150
+_CELL = 10
+
+# In a larger cloud hosts without a member become small cells.
+_SMALL_CLOUD = 200
+# More of them on one host are drawn as a number.
+_MANY_MEMBERS = 28
+_MOST_BARS = 4
+_MOST_NAMES = 40
+
+# Light enough for black letters.
+_COLOURS = (
+    '#8ecae6',
+    '#ffb703',
+    '#b7e4c7',
+    '#f4acb7',
+    '#cdb4db',
+    '#e9c46a',
+    '#a3b18a',
+    '#d6ccc2',
+)
+
+_STYLE = (
+    'text{font:10px sans-serif;fill:#111}'
+    '.head{font-size:13px}.label{font-weight:bold}.small{font-size:9px}'
+    '.page{fill:#fff}.outer>rect{fill:#f6f6f6;stroke:#555}'
+    '.inner>rect{fill:#fff;stroke:#999}'
+    '.host>rect,.shared>rect{fill:#fcfcfc;stroke:#222}'
+    '.shared>rect{stroke-dasharray:3 2}'
+    '.cell>rect{fill:#e4e4e4;stroke:#888}'
+    '.free{fill:#eee}.taken{fill:#b9c6d2}'
+    '.cell text,.member text,.pinned text{text-anchor:middle}'
+    '.member>rect{stroke:#444}.pinned>rect{stroke:#000;stroke-width:3}'
+    + ''.join(f'.c{n}>rect{{fill:{c}}}' for n, c in enumerate(_COLOURS))
+)
+
+
+def write(problem, answer):
+    """The picture of an answer.
+
+    :param problem: problem.Problem
+    :param answer: answer.Answer to it; without a plan only pinned members
+        are drawn
+    :returns: text of an SVG file
+    """
+    return _Picture(problem, answer).page()
+
+
+class _Picture:
+    def __init__(self, problem, answer):
+        self.problem = problem
+        self.answer = answer
+        self.placement = answer.placement or problem.pinned
+        self.members = collections.defaultdict(list)
+        for member in problem.topology.members:
+            if member.path in self.placement:
+                self.members[self.placement[member.path]].append(member)
+        stems = [stem.path for stem in problem.topology.stems]
+        self.letters = {stem: _letters(n) for n, stem in enumerate(stems)}
+        self.colours = {s: n % len(_COLOURS) for n, s in enumerate(stems)}
+
+    def page(self):
+        words = _head(self.problem, self.answer)
+        head = [svg.line(text, 'head') for text in words]
+        stems = self.problem.topology.stems
+        legend = [self._stem(stem) for stem in stems[:_MOST_NAMES]]
+        if len(stems) > _MOST_NAMES:
+            legend.append(svg.line(f'and {len(stems) - _MOST_NAMES} more'))
+        cloud = self._domains(list(self.problem.hosts.values()), self._levels)
+        blocks = [svg.column(head, 0), svg.rows(legend, _WIDTH), cloud]
+        return svg.page(svg.column(blocks, 12), words[0], _STYLE)
+
+    @property
+    def _levels(self):
+        """The levels that are drawn as frames: at most two, from outside."""
+        above_host = self.problem.levels[1:]
+        return list(dict.fromkeys([*above_host[-1:], *above_host[:1]]))
+
+    def _stem(self, stem):
+        """A stem's entry in the legend."""
+        members = [m for m in stem.members if m.path in self.placement]
+        chip = self._chip(stem.path, members, self.letters[stem.path])
+        label = f'{stem.path} ({len(members)} of {stem.count})'
+        return svg.rows([chip, svg.line(label, room=230)], _WIDTH)
+
+    def _domains(self, hosts, levels):
+        """Hosts in a frame for each of their domains, level by level."""
+        if not levels:
+            return self._hosts(hosts)
+        level, *inner = levels
+        by_name = collections.defaultdict(list)
+        for host in hosts:
+            by_name[host.domains.get(level)].append(host)
+        frames = []
+        for name in sorted(by_name, key=_natural):
+            inside = by_name[name]
+            members = sum(len(self.members[host.id]) for host in inside)
+            label = f'no {level}' if name is None else f'{level} {name}'
+            tip = f'{label}: {len(inside)} hosts, {members} members'
+            kind = 'outer' if inner else 'inner'
+            block = self._domains(inside, inner)
+            frame = svg.frame(block, label, kind, tip)
+            frames.append((not members, frame))
+        # What the group uses comes first.
+        frames.sort(key=lambda f: f[0])
+        return svg.rows([frame for _, frame in frames], _WIDTH)
+
+    def _hosts(self, hosts):
+        is_small = len(self.problem.hosts) <= _SMALL_CLOUD
+        large = [h for h in hosts if is_small or self.members[h.id]]
+        small = [h for h in hosts if not (is_small or self.members[h.id])]
+        # About as wide as high.
+        across = math.sqrt(len(large) / 3 + len(small) / 200)
+        width = _HOST_WIDTH * max(1, min(8, round(across)))
+        cells = svg.rows([self._cell(host) for host in small], width, 2)
+        boxes = svg.rows([self._host(host) for host in large], width)
+        return svg.column([each for each in (boxes, cells) if each.code])
+
+    def _cell(self, host):
+        dot = '\u00b7' if host.foreign else ''
+        return svg.box(_CELL, _CELL, 'cell', _tip(host), dot)
+
+    def _host(self, host):
+        """A host with its load and its members."""
+        width = _HOST_WIDTH - 12
+        taken = self._taken(host)
+        bars = [
+            svg.bar(width, 12, part, host.free[name], name)
+            for name, part in list(taken.items())[:_MOST_BARS]
+        ]
+        chips = svg.rows(self._chips(host), width, 2)
+        parts = [each for each in [*bars, chips] if each.code]
+        tip = '\n'.join(
+            [_tip(host), *(f'group takes {n} {r}' for r, n in taken.items())]
+        )
+        kind = 'shared' if host.foreign else 'host'
+        inside = svg.column(parts, 3)
+        inside = dataclasses.replace(inside, width=width)
+        return svg.frame(inside, host.id, kind, tip)
+
+    def _taken(self, host):
+        """What the group takes of a host's free amounts, scarce ones first."""
+        taken = collections.Counter()
+        for member in self.members[host.id]:
+            if member.path not in self.problem.pinned:
+                ways = self.problem.class_of[member.path].ways(host.id)
+                way = self.answer.alternative.get(member.path, 0)
+                taken.update({r: n for r, n in ways[way].items() if n})
+        by_share = sorted(taken, key=lambda r: -taken[r] / host.free[r])
+        return {resource: taken[resource] for resource in by_share}
+
+    def _chips(self, host):
+        members = self.members[host.id]
+        if len(members) <= _MANY_MEMBERS:
+            for member in members:
+                stem = member.stem
+                yield self._chip(stem, [member], self.letters[stem])
+        else:
+            for stem, same in itertools.groupby(members, lambda m: m.stem):
+                same = list(same)
+                label = f'{self.letters[stem]} \u00d7 {len(same)}'
+                yield self._chip(stem, same, label)
+
+    def _chip(self, stem, members, label):
+        """Members of one stem, as a coloured patch with letters on it."""
+        names = [member.path for member in members[:_MOST_NAMES]]
+        if len(members) > _MOST_NAMES:
+            names.append(f'and {len(members) - _MOST_NAMES} more')
+        kind = 'member'
+        if members and all(m.path in self.problem.pinned for m in members):
+            kind = 'pinned'
+            names.append('(a server already)')
+        kind += f' c{self.colours[stem]}'
+        return svg.box(8 + 7 * len(label), 16, kind, '\n'.join(names), label)
+
+
+def _head(problem, answer):
+    """What the answer is, and how to read the picture."""
+    lines = summary.write(problem, answer).splitlines()
+    told = textwrap.wrap(lines[0], 160)
+    if answer.status == 'placed':
+        told.append(lines[1])
+    return [
+        *told,
+        'Bar: what the group takes of the free amount. Broken line or dot: '
+        'others are on this host too. Thick line: a server already.',
+    ]
+
+
+def _natural(name):
+    """Order r2 before r10, and hosts without a domain last."""
+    if name is None:
+        return (True,)
+    parts = re.split('([0-9]+)', name)
+    return False, [int(p) if n % 2 else p for n, p in enumerate(parts)]
+
+
+def _tip(host):
+    """All there is to say of a host."""
+    lines = [host.id]
+    lines += [f'{level} {name}' for level, name in host.domains.items()]
+    free = list(host.free.items())
+    lines += [f'{amount} {name} free' for name, amount in free[:_MOST_NAMES]]
+    if host.foreign:
+        lines.append('others are here too')
+    return '\n'.join(lines)
+
+
+def _letters(number):
+    """A, B, ... Z, AA, AB, ..."""
+    letters = ''
+    number += 1
+    while number:
+        number, last = divmod(number - 1, len(string.ascii_uppercase))
+        letters = string.ascii_uppercase[last] + letters
+    return letters
