@@ -41,10 +41,15 @@ FLAVORS = {
     'c8': amounts(8, 16, 80),
     'm8': amounts(8, 32, 160),
     'r8': amounts(8, 64, 160),
+    'd8': amounts(8, 32, 1200),
     'c16': amounts(16, 32, 160),
     'm16': amounts(16, 64, 320),
     'r16': amounts(16, 128, 320),
+    'd16': amounts(16, 64, 1500),
     'm24': amounts(24, 96, 480),
+    'r24': amounts(24, 192, 480),
+    'c32': amounts(32, 64, 320),
+    'm32': amounts(32, 128, 640),
     'g8': amounts(8, 48, 200, gpus=1),
     'g16': amounts(16, 96, 400, gpus=2),
 }
@@ -178,10 +183,11 @@ class Filling:
 
     def _draw(self):
         places = range(len(self.pool))
-        if self.rng.random() < 0.7:
-            return self.rng.choice(places)
+        habit = self.rng.choices(_HABITS, _OFTEN)[0]
         three = self.rng.choices(places, k=3)
-        return min(three, key=lambda place: self.pool[place].free['VCPU'])
+        if habit is None:
+            return three[0]
+        return habit(three, key=lambda place: self.pool[place].free['VCPU'])
 
 
 def add_server(host, name):
@@ -210,11 +216,16 @@ def _size(name):
     return FLAVORS[name].get(GPU, 0), *FLAVORS[name].values()
 
 
-#: Of 59 servers, how many have this flavor.
+#: Of 64 servers, how many have this flavor.
 _POPULAR = {
     **{'c1': 6, 'm1': 8, 'c2': 6, 'm2': 8, 'r2': 3, 'c4': 4, 'm4': 7, 'd4': 2},
     **{'c8': 3, 'm8': 5, 'r8': 2, 'c16': 1, 'm16': 2, 'r16': 1, 'm24': 1},
+    **{'d8': 1, 'd16': 1, 'r24': 1, 'c32': 1, 'm32': 1},
 }
+
+#: Where servers go: to the emptiest of three, anywhere, to the fullest.
+_HABITS = (max, None, min)
+_OFTEN = (7, 2, 1)
 
 _WITH_GPUS = ('g8', 'g8', 'g8', 'g16')
 

@@ -14,27 +14,30 @@ from tests.benchmarks.planner import planting
 #: How many members a part of each kind has, least and most.
 SIZES = {
     'loose': (4, 30),
-    'pod': (5, 12),
-    'replicas': (6, 24),
+    'pod': (8, 15),
+    'replicas': (8, 24),
     'quorum': (3, 5),
-    'wide': (6, 24),
-    'cell': (16, 40),
-    'tied': (6, 14),
-    'gpu': (3, 8),
-    'fast': (3, 10),
+    'wide': (8, 24),
+    'cell': (18, 50),
+    'tied': (10, 16),
+    'gpu': (4, 10),
+    'fast': (4, 10),
 }
 
 FAMILIES = {
     'plain': ('loose',),
-    'topology': ('pod', 'pod', 'replicas', 'quorum', 'wide', 'cell', 'tied'),
-    'scarce': ('loose', 'pod', 'gpu', 'gpu', 'fast'),
+    'topology': (
+        *('pod', 'pod', 'pod', 'replicas', 'wide', 'quorum'),
+        *('cell', 'cell', 'tied'),
+    ),
+    'scarce': ('pod', 'tied', 'gpu', 'gpu', 'fast', 'fast'),
 }
 
-_INSIDE_A_CELL = ('pod', 'replicas', 'quorum')
+_INSIDE_A_CELL = ('pod', 'pod', 'replicas', 'quorum')
 
 #: Whoever plans a group at all has servers that are not small.
-_COMMON = ('m2', 'r2', 'c4', 'm4', 'd4', 'c8', 'm8', 'r8', 'c16', 'm16')
-_LARGE = ('m16', 'r16', 'm24')
+_COMMON = ('r2', 'm4', 'd4', 'c8', 'm8', 'r8', 'd8')
+_LARGE = ('c16', 'm16', 'r16', 'd16', 'm24', 'r24', 'c32', 'm32')
 
 
 #: Names of stems; path order must not follow size.
@@ -74,7 +77,7 @@ class Author:
         self.cloud = cloud
         self.plan = plan
         self.everywhere = tuple(cloud.racks)
-        self.flavors = (*rng.sample(_COMMON, 5), rng.choice(_LARGE))
+        self.flavors = (*rng.sample(_COMMON, 2), *rng.sample(_LARGE, 4))
 
     def write(self, family, count):
         """A topology with that many members, all of them seated."""
@@ -119,7 +122,7 @@ class Author:
     def _loose(self, path, size, racks):
         """Servers that may stand anywhere, but not all on one host."""
         stems, members = self._stems(path, size)
-        limit = self.rng.choice((1, 1, 2, 3))
+        limit = self.rng.choice((1, 2, 3, 4))
         self.plan.seat(members, self._hosts(racks), limit)
         wish = self.rng.choice(_WISHES)
         return {'members': stems, 'policies': [_apart(limit), wish]}

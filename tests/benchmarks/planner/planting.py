@@ -53,6 +53,9 @@ class Planting:
         limit = limit or len(members)
         most = 100 + 3 * len(members)
         order = self.rng.sample(hosts, min(len(hosts), most))
+        if self.rng.random() < 0.9:
+            taken = {host for _, _, host in self._seated}
+            order.sort(key=lambda host: (host not in taken, host.free['VCPU']))
         with self.all_or_none():
             for path, name in sorted(members, key=self._large_first):
                 host = self._find(name, order, limit, crowd)
