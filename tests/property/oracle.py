@@ -70,6 +70,47 @@ def excludes(problem: definitions.Problem, conflict: list[dict]) -> bool:
     return solve(reduced) is None
 
 
+def relaxed(problem: definitions.Problem, change: dict) -> dict:
+    """The problem with the change that a relaxation proposes."""
+    changed = copy.deepcopy(problem)
+    for part in change.get('together', [change]):
+        if 'policy' in part:
+            _change_policies(changed, part)
+        else:
+            _change_counts(changed, part)
+    return changed
+
+
+def _change_policies(problem: definitions.Problem, change: dict) -> None:
+    wanted = (change['at'], change['policy'], change['scope'])
+    for rule in definitions.rules(problem):
+        policy = rule.policy
+        if policy.get('strict', True) and wanted == (
+            rule.at,
+            policy['type'],
+            policy['scope'],
+        ):
+            policy['strict'] = change['strict']
+
+
+def _change_counts(problem: definitions.Problem, change: dict) -> None:
+    """One member set, or all that have the needs of one class."""
+    if 'class' in change:
+        counts = dict(change['min_counts'])
+    else:
+        path = definitions.join(change['at'], change['members'])
+        counts = {path: change['min_count']}
+    for at, node in definitions.nodes(problem):
+        for name, spec in node.get('members', {}).items():
+            number = counts.pop(definitions.join(at, name), None)
+            if number is not None:
+                if spec['class'] != change.get('class', spec['class']):
+                    raise ValueError(f'{name} is of another class')
+                spec['min_count'] = number
+    if counts:
+        raise ValueError(f'no such members: {counts}')
+
+
 class _Search:
     def __init__(self, problem: definitions.Problem) -> None:
         self.problem = problem

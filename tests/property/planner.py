@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planner as the property tests call it: JSON value in, JSON value out."""
 
+from nova_groupext.planner import bounds
 from nova_groupext.planner import decide as planner
 from nova_groupext.planner import problem as problems
 from nova_groupext.planner import search
+from nova_groupext.planner.explain import sentences
 
 
 def decide(problem: dict) -> dict:
@@ -14,3 +16,12 @@ def decide(problem: dict) -> dict:
 def decide_in_child(problem: dict) -> dict:
     """The answer, found the way the service finds it."""
     return planner.decide(problems.parse(problem)).to_dict()
+
+
+def bound(problem: dict) -> list[dict] | None:
+    """The conflict that a quick comparison proves, None if it finds none."""
+    parsed = problems.parse(problem)
+    found = bounds.impossible(parsed)
+    if found is None:
+        return None
+    return [sentences.item(parsed, each) for each in sorted(found, key=repr)]

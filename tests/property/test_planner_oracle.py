@@ -30,7 +30,11 @@ def disagreements(problem: dict, answer: dict) -> list[str]:
     if answer['status'] != expected:
         found.append(f'the oracle says {expected}: {best}')
     if best is None:
-        return found or _conflict_disagreements(problem, answer)
+        return (
+            found
+            or _conflict_disagreements(problem, answer)
+            or _relaxation_disagreements(problem, answer)
+        )
     if found:
         return found
     cost = answer['cost']
@@ -56,6 +60,50 @@ def _conflict_disagreements(problem: dict, answer: dict) -> list[str]:
     ]
     # There is time enough to find a minimal one.
     return found if answer['minimal'] else [*found, 'it is not minimal']
+
+
+def _relaxation_disagreements(problem: dict, answer: dict) -> list[str]:
+    told = [entry['change'] for entry in answer['relaxations']]
+    found = [] if told else ['no change is offered']
+    found += [
+        f'no plan in spite of {change}'
+        for change in told
+        if oracle.solve(oracle.relaxed(problem, change)) is None
+    ]
+    found += [
+        f'more would fit than {change}'
+        for change in told
+        if 'members' in change and _leaves_room(problem, change)
+    ]
+    # There is time enough to find every single change, and some otherwise.
+    single = [
+        change
+        for change in _single_changes(answer['conflict'])
+        if oracle.solve(oracle.relaxed(problem, change)) is not None
+    ]
+    known = [{**c, 'min_count': 0} if 'members' in c else c for c in told]
+    found += [f'{c} is not offered' for c in single if c not in known]
+    return found
+
+
+def _leaves_room(problem: dict, change: dict) -> bool:
+    more = {**change, 'min_count': change['min_count'] + 1}
+    return oracle.solve(oracle.relaxed(problem, more)) is not None
+
+
+def _single_changes(conflict: list[dict]) -> list[dict]:
+    """Every policy of a conflict soft, every member set left out."""
+    return [
+        {
+            'at': item['at'],
+            'policy': item['policy']['type'],
+            'scope': item['policy']['scope'],
+            'strict': False,
+        }
+        if item['kind'] == 'policy'
+        else {'at': item['at'], 'members': item['members'], 'min_count': 0}
+        for item in conflict
+    ]
 
 
 def _order_disagreements(

@@ -159,9 +159,16 @@ class _Checks:
         for path in cover.whole:
             self._crowds[path].rule_out(may, why)
 
-    def _why(self, cover):
-        """Who is counted under a policy, and why they cannot be elsewhere."""
-        who = (tags.Members(p) for p, n in cover.missing.items() if n)
+    def _why(self, cover, is_needed=True):
+        """Who is counted under a policy, and why they cannot be elsewhere.
+
+        :param is_needed: whether it matters that some have to come
+        """
+        who = (
+            tags.Members(path)
+            for path, number in cover.missing.items()
+            if number and is_needed
+        )
         return frozenset(who).union(
             *(self._crowds[path].why for path in cover.crowds)
         )
@@ -212,7 +219,9 @@ class _Checks:
             else:
                 room = room + self._pins_by_domain(policy, cover)
             if not _LIMITS[policy.type](policy, cover, room):
-                yield self._why(cover) | {tags.rule(policy)}
+                # Whoever has to come, too few would survive.
+                is_needed = policy.type != 'survive'
+                yield self._why(cover, is_needed) | {tags.rule(policy)}
 
 
 def _names(group):

@@ -2,7 +2,8 @@
 """Why there is no plan, and what would help.
 
 ``core`` finds few tags that exclude one another, ``reasons`` what stands in
-their way, ``sentences`` the words for it. All of them ask ``questions``.
+their way, ``relax`` what would help, ``sentences`` the words. All of them ask
+``questions``.
 """
 
 import dataclasses
@@ -10,7 +11,11 @@ import dataclasses
 from nova_groupext.planner.explain import core as cores
 from nova_groupext.planner.explain import questions as questioning
 from nova_groupext.planner.explain import reasons
+from nova_groupext.planner.explain import relax
 from nova_groupext.planner.explain import sentences
+
+# What the conflict may use up of the time; the rest is for relaxations.
+_CORE_SHARE = 0.6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,9 +43,11 @@ def refusal(problem, clock):
     :param clock: clock.Clock
     :returns: Refusal
     """
-    questions = questioning.Questions(problem, clock)
+    narrowing = clock.slice(clock.left() * _CORE_SHARE)
+    questions = questioning.Questions(problem, narrowing)
     core = cores.find(questions)
     code = reasons.find(questions, core)
+    questions.clock = clock
     return Refusal(
         conflict=[sentences.item(problem, each) for each in core.tags],
         minimal=core.is_minimal,
@@ -48,6 +55,6 @@ def refusal(problem, clock):
             'code': code,
             'text': sentences.reason(problem, core.tags, code),
         },
-        relaxations=[],
+        relaxations=relax.menu(questions, core),
         is_cut_short=questions.is_cut_short,
     )

@@ -11,7 +11,6 @@ be more than is needed.
 import collections
 import dataclasses
 
-from nova_groupext.planner import bounds
 from nova_groupext.planner import tags as tag
 
 
@@ -32,14 +31,22 @@ def find(questions):
 
     :param questions: questions.Questions about the problem
     """
-    found = _start(questions)
-    found = shrink(questions.is_impossible, found)
+    found = narrow(questions, tag.of(questions.problem))
     found, is_minimal = _certify(questions, found)
     if len(found) == 1:
         # Nobody has to come and nothing has to be kept: there is a plan.
         is_minimal = True
     found = sorted(found, key=lambda t: isinstance(t, tag.Members))
     return Core(tuple(found), is_minimal and _is_confirmed(questions, found))
+
+
+def narrow(questions, tags):
+    """Some of the tags that leave no plan, hardly more than are needed.
+
+    :param tags: list of tags that leave none
+    """
+    questions.note_impossible(tags)
+    return shrink(questions.is_impossible, _start(questions, tags))
 
 
 def shrink(is_impossible, tags):
@@ -65,20 +72,17 @@ def shrink(is_impossible, tags):
     return needed([], False, tags)
 
 
-def _start(questions):
-    """Tags that leave no plan: one part of the problem, if possible."""
-    known = bounds.impossible(questions.problem)
+def _start(questions, tags):
+    """One part of the problem if that leaves no plan by itself."""
+    known = questions.bound(tags)
     if known is not None:
-        questions.note_impossible(known)
-        return [t for t in tag.of(questions.problem) if t in known]
-    everything = tag.of(questions.problem)
-    questions.note_impossible(everything)
-    parts = _parts(questions.problem, everything)
+        return [t for t in tags if t in known]
+    parts = _parts(questions.problem, tags)
     if len(parts) > 1:
         for part in sorted(parts, key=len):
             if questions.is_impossible(part):
                 return part
-    return everything
+    return tags
 
 
 def _parts(problem, tags):

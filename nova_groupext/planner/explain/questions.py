@@ -17,6 +17,7 @@ _SHARE = 1 / 3
 class Questions:
     """What is known of a problem's tags.
 
+    :ivar cloud: the hosts, for bounds
     :ivar is_cut_short: a question was left without an answer
     """
 
@@ -24,6 +25,7 @@ class Questions:
         self.problem = problem
         self.clock = clock
         self.is_cut_short = False
+        self.cloud = bounds.Cloud(problem)
         self._possible = []
         self._impossible = []
 
@@ -39,12 +41,20 @@ class Questions:
         """Remember a proof that somebody else has found."""
         self._impossible.append(frozenset(tags))
 
+    def bound(self, tags):
+        """Some of the tags that leave no plan by a comparison, or None."""
+        problem = tag.keep(self.problem, frozenset(tags))
+        found = bounds.impossible(problem, self.cloud)
+        if found is not None:
+            self.note_impossible(found)
+        return found
+
     def find(self, problem):
         """Look for a plan of any problem, as long as one question may take.
 
         :returns: feasible.Verdict
         """
-        if bounds.impossible(problem) is not None:
+        if bounds.impossible(problem, self.cloud) is not None:
             return feasible.Verdict(is_impossible=True)
         return self.solve(problem)
 

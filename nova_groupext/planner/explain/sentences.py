@@ -12,6 +12,13 @@ from nova_groupext.planner.explain import reasons
 # More names than this are not listed.
 _MOST = 5
 
+# What a policy is called where its type is no noun.
+_NOUNS = {
+    'exclusive': 'exclusivity',
+    'network-proximity': 'network proximity',
+    'survive': 'survival',
+}
+
 
 def item(problem, each):
     """A tag as an item of the answer's conflict."""
@@ -36,7 +43,8 @@ def item(problem, each):
 def phrase(problem, each):
     """What a tag is, in a few words."""
     if isinstance(each, tag.Rule):
-        return f'{each.scope} {each.type} {_place(problem, each)}'
+        noun = _NOUNS.get(each.type, each.type)
+        return f'{each.scope} {noun} {_place(problem, each)}'
     stem = _stem(problem, each)
     return f'{_number(stem)}{name(stem)}'
 
@@ -51,6 +59,23 @@ def is_counted(stem):
     return stem.members[0].path != stem.path
 
 
+def part(stem, number):
+    """Some of a stem's members, or all of them if the number is 0."""
+    if number:
+        return f'{number} of {stem.count} {name(stem)}'
+    return f'any {name(stem)}' if is_counted(stem) else name(stem)
+
+
+def in_a_row(texts):
+    """Some texts with "and" before the last."""
+    if len(texts) > _MOST:
+        more = len(texts) - _MOST + 1
+        texts = [*texts[: _MOST - 1], f'{more} more']
+    if len(texts) < 2:
+        return ''.join(texts)
+    return f'{", ".join(texts[:-1])} and {texts[-1]}'
+
+
 def reason(problem, core, code):
     """One sentence on why the tags of a core leave no plan."""
     told = [phrase(problem, each) for each in core]
@@ -61,11 +86,11 @@ def reason(problem, core, code):
     members = [
         text for text, is_rule in zip(told, kinds, strict=True) if not is_rule
     ]
-    subject = _list(members) or 'the group'
-    condition = f' with the {_list(policies)}' if policies else ''
+    subject = in_a_row(members) or 'the group'
+    condition = f' with the {in_a_row(policies)}' if policies else ''
     if code == reasons.PINNED and not members:
         return (
-            f'The {_list(policies)} cannot be kept: servers that the group '
+            f'The {in_a_row(policies)} cannot be kept: servers that the group '
             'has already break it.'
         )
     return _SENTENCES[code].format(subject=subject, condition=condition)
@@ -118,13 +143,3 @@ def _is_on(problem, rule, relationship):
     """A subgroup may have the path of a relationship."""
     policies = tag.policies(problem, {rule})
     return all(p.where.startswith(f'{relationship.where}.') for p in policies)
-
-
-def _list(texts):
-    """Some texts in a row, with "and" before the last."""
-    if len(texts) > _MOST:
-        more = len(texts) - _MOST + 1
-        texts = [*texts[: _MOST - 1], f'{more} more']
-    if len(texts) < 2:
-        return ''.join(texts)
-    return f'{", ".join(texts[:-1])} and {texts[-1]}'

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what a quick comparison calls impossible really so?"""
+
+import json
+import os
+import unittest
+
+from tests.property import oracle
+from tests.property import planner
+from tests.property import problems
+
+CASES = int(os.environ.get('VRT_ORACLE_CASES', '2400')) // 4
+
+# Most of what is refused is as plain as that.
+LEAST_PROVED = 0.8
+
+
+class BoundsTest(unittest.TestCase):
+    def test_proofs_hold_and_most_refusals_have_one(self):
+        refused = proved = 0
+        for name in problems.PROFILES:
+            for seed in range(CASES // len(problems.PROFILES)):
+                # Others than those that the planner is compared on.
+                problem = problems.seeded(name, seed + 1_000_000)
+                conflict = planner.bound(problem)
+                if conflict is not None:
+                    proved += 1
+                    self.assertTrue(
+                        oracle.excludes(problem, conflict),
+                        f'seed {seed} of {name}\n{json.dumps(problem)}\n'
+                        f'{json.dumps(conflict)}',
+                    )
+                refused += oracle.solve(problem) is None
+        self.assertGreater(proved, refused * LEAST_PROVED)

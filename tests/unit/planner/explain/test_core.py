@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Few tags that exclude one another."""
+
+from unittest import mock
+
+from oslotest import base
+
+from nova_groupext.planner import clock as clocks
+from nova_groupext.planner import feasible
+from nova_groupext.planner.explain import core
+from nova_groupext.planner.explain import questions
+from tests.unit.planner import builders
+from tests.unit.planner.builders import group
+from tests.unit.planner.builders import policy
+from tests.unit.planner.builders import racks
+
+
+def find(*args, seconds=60, **kwargs):
+    problem = builders.problem(*args, **kwargs)
+    return core.find(questions.Questions(problem, clocks.Clock(seconds)))
+
+
+def names(found):
+    return [each.path if len(each) == 1 else each.type for each in found.tags]
+
+
+class TestShrink(base.BaseTestCase):
+    def shrink(self, tags, *conflicts):
+        self.asked = 0
+
+        def is_impossible(some):
+            self.asked += 1
+            return any(conflict <= set(some) for conflict in conflicts)
+
+        return core.shrink(is_impossible, tags)
+
+    def test_what_is_left_is_a_conflict_and_minimal(self):
+        for conflict in ({0}, {31}, {3, 17}, {0, 1, 2}, {5, 6, 20, 31}):
+            found = self.shrink(list(range(32)), conflict)
+            self.assertEqual(conflict, set(found))
+
+    def test_few_among_many_take_few_questions(self):
+        self.shrink(list(range(1024)), {100, 900})
+        self.assertLess(self.asked, 50)
+
+    def test_of_several_conflicts_the_one_of_the_first_tags(self):
+        self.assertEqual([1, 2], self.shrink([1, 2, 3], {1, 2}, {2, 3}))
+
+    def test_questions_without_an_answer_leave_a_conflict(self):
+        def is_impossible(some):
+            return 4 in some and len(some) > 5
+
+        found = core.shrink(is_impossible, list(range(10)))
+        self.assertIn(4, found)
+
+
+class TestFind(base.BaseTestCase):
+    def test_a_policy_and_the_members_it_is_about(self):
+        found = find(
+            racks(a=(2,), b=(2,)),
+            group(groups={'g': group([policy('affinity', 'rack')], w=3)}, x=1),
+        )
+        self.assertEqual(['affinity', 'g/w'], names(found))
+        self.assertTrue(found.is_minimal)
+
+    def test_members_alone_where_they_do_not_fit_anyhow(self):
+        found = find(
+            racks(a=(2,), b=(2,)),
+            group([policy('affinity', 'rack')], w=3, x=2),
+        )
+        self.assertEqual(['w', 'x'], names(found))
+
+    def test_a_linked_part_rather_than_everything(self):
+        # Comparisons do not tell: two threes leave no room for the two.
+        classes = {
+            'three': {'request': {'VCPU': 3}},
+            'two': {'request': {'VCPU': 2}},
+        }
+        found = find(
+            racks(a=(4, 4), b=(4, 4)),
+            group(
+                groups={
+                    'g': group(
+                        [policy('affinity', 'rack')],
+                        three={'class': 'three', 'count': 2},
+                        two={'class': 'two'},
+                    ),
+                    'h': group([policy('anti-affinity', 'host')], w=2),
+                }
+            ),
+            classes,
+        )
+        self.assertEqual(['affinity', 'g/three', 'g/two'], names(found))
+        self.assertTrue(found.is_minimal)
+
+    def test_without_time_the_conflict_may_be_more_than_is_needed(self):
+        everything = group(
+            [policy('affinity', 'rack'), policy('spread', 'host')], w=3
+        )
+        with mock.patch.object(
+            feasible, 'find', return_value=feasible.Verdict()
+        ):
+            found = find(racks(a=(2,), b=(2,)), everything, seconds=0)
+        self.assertEqual(['affinity', 'w'], names(found))
+        self.assertFalse(found.is_minimal)
+
+    def test_a_plan_of_what_was_proved_impossible_is_a_bug(self):
+        with mock.patch.object(
+            feasible, 'find', return_value=feasible.Verdict(plan=object())
+        ):
+            self.assertRaises(RuntimeError, find, racks(a=(2,)), group(w=3))

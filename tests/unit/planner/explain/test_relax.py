@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes that are offered, and how."""
+
+from oslotest import base
+
+from nova_groupext.planner import problem as problems
+from nova_groupext.planner import search
+from tests.unit.planner import builders
+from tests.unit.planner.builders import group
+from tests.unit.planner.builders import policy
+from tests.unit.planner.builders import racks
+
+AFFINITY = policy('affinity', 'rack')
+
+
+def menu(*args, **kwargs):
+    """Change of every relaxation, by its text."""
+    found = builders.solve(*args, **kwargs).relaxations
+    return {entry['text']: entry['change'] for entry in found}
+
+
+class TestRelaxations(base.BaseTestCase):
+    def assertOffered(self, expected, *args, **kwargs):
+        offered = menu(*args, **kwargs)
+        self.assertEqual(expected, offered)
+        self.assertEqual(list(expected), list(offered))
+
+    def test_a_soft_policy_or_fewer_members(self):
+        self.assertOffered(
+            {
+                'fits if the rack affinity of g is soft': {
+                    'at': 'g',
+                    'policy': 'affinity',
+                    'scope': 'rack',
+                    'strict': False,
+                },
+                'fits with 6 of 8 w in g': {
+                    'at': 'g',
+                    'members': 'w',
+                    'min_count': 6,
+                },
+            },
+            racks(a=(4, 2), b=(5,)),
+            group(groups={'g': group([AFFINITY], w=8)}),
+        )
+
+    def test_fewest_members_lost_first(self):
+        self.assertOffered(
+            {
+                'fits without b': {'at': '', 'members': 'b', 'min_count': 0},
+                'fits with 1 of 3 a': {
+                    'at': '',
+                    'members': 'a',
+                    'min_count': 1,
+                },
+            },
+            racks(a=(3,)),
+            group(a=3, b={'class': 'two'}),
+            {'two': {'request': {'VCPU': 2}}},
+        )
+
+    def test_a_policy_that_does_not_help_is_not_offered(self):
+        offered = menu(
+            racks(a=(2,), b=(2,)),
+            group([AFFINITY, policy('spread', 'host')], w=3),
+        )
+        self.assertIn('fits with 1 of 3 w', offered)
+        self.assertNotIn('fits if the host spread of the group', str(offered))
+
+    def test_pinned_members_are_not_left_out(self):
+        self.assertOffered(
+            {
+                'fits with 2 of 4 w': {
+                    'at': '',
+                    'members': 'w',
+                    'min_count': 2,
+                },
+            },
+            racks(a=(0,)),
+            group(w=4),
+            pinned={'w-0': 'a1', 'w-3': 'a1'},
+        )
+
+    def test_fewer_of_a_class(self):
+        three = {'class': 'two', 'count': 3}
+        self.assertOffered(
+            {
+                'fits with 2 of 6 members like a': {
+                    'class': 'two',
+                    'min_counts': {'a': 1, 'b': 1},
+                },
+            },
+            racks(a=(4,), b=(6,)),
+            group(a=three, b=three, c=three),
+            {'two': {'request': {'VCPU': 2}}},
+        )
+
+    def test_several_policies_where_one_is_not_enough(self):
+        self.assertOffered(
+            {
+                'fits if the rack affinity of g and the rack affinity of h '
+                'are soft': {
+                    'together': [
+                        {
+                            'at': at,
+                            'policy': 'affinity',
+                            'scope': 'rack',
+                            'strict': False,
+                        }
+                        for at in 'gh'
+                    ]
+                },
+                'fits with 2 of 3 v in g and 2 of 3 w in h': {
+                    'together': [
+                        {'at': 'g', 'members': 'v', 'min_count': 2},
+                        {'at': 'h', 'members': 'w', 'min_count': 2},
+                    ]
+                },
+            },
+            racks(a=(2,), b=(2,), c=(2,)),
+            group(
+                groups={
+                    'g': group([AFFINITY], v=3),
+                    'h': group([AFFINITY], w=3),
+                }
+            ),
+        )
+
+    def test_policies_and_members_where_neither_is_enough(self):
+        self.assertOffered(
+            {
+                'fits with 1 of 2 w if the rack affinity of the group is '
+                'soft': {
+                    'together': [
+                        {
+                            'at': '',
+                            'policy': 'affinity',
+                            'scope': 'rack',
+                            'strict': False,
+                        },
+                        {'at': '', 'members': 'w', 'min_count': 1},
+                    ]
+                }
+            },
+            racks(a=(0,), b=(0, 1)),
+            group([AFFINITY], p=2, w=2),
+            pinned={'p-0': 'a1', 'p-1': 'b1'},
+        )
+
+    def test_what_is_offered_helps(self):
+        raw = builders.raw_problem(
+            racks(a=(4, 2), b=(5,)), group([AFFINITY], w=8)
+        )
+        raw['topology']['members']['w']['min_count'] = 6
+        self.assertEqual('placed', search.solve(problems.parse(raw)).status)
+        raw['topology']['members']['w']['min_count'] = 7
+        self.assertEqual('refused', search.solve(problems.parse(raw)).status)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which members and policies a question about some tags needs."""
+
+from oslotest import base
+
+from nova_groupext.planner import tags
+from tests.unit.planner import builders
+from tests.unit.planner.builders import group
+from tests.unit.planner.builders import policy
+from tests.unit.planner.builders import racks
+from tests.unit.planner.builders import tie
+
+SPREAD = tags.Rule('', 'spread', 'rack')
+AFFINITY = tags.Rule('', 'affinity', 'rack')
+
+
+def optional(count, least=0):
+    return {'class': 'one', 'count': count, 'min_count': least}
+
+
+def members(problem):
+    return [member.path for member in problem.topology.members]
+
+
+class TestOf(base.BaseTestCase):
+    def test_members_that_have_to_come_and_strict_policies(self):
+        problem = builders.problem(
+            racks(a=(8,)),
+            group(
+                [policy('affinity', 'rack'), policy('spread', 'rack', False)],
+                must=2,
+                may=optional(2),
+                here=optional(2, 1),
+            ),
+            pinned={'here-1': 'a1'},
+        )
+        self.assertEqual([tags.Members('must'), AFFINITY], tags.of(problem))
+
+    def test_policies_that_an_answer_cannot_tell_apart_are_one(self):
+        problem = builders.problem(
+            racks(a=(8,)),
+            group([policy('spread', 'rack', max_skew=n) for n in (1, 2)], w=1),
+        )
+        self.assertEqual([tags.Members('w'), SPREAD], tags.of(problem))
+        self.assertEqual(2, len(tags.policies(problem, {SPREAD})))
+
+
+class TestKeep(base.BaseTestCase):
+    def test_what_is_not_kept_is_gone(self):
+        problem = builders.problem(
+            racks(a=(8,)),
+            group([policy('affinity', 'rack')], w=2, x=3),
+        )
+        kept = tags.keep(problem, {tags.Members('w')})
+        self.assertEqual(['w-0', 'w-1'], members(kept))
+        self.assertEqual((), kept.topology.policies)
+
+    def test_pinned_members_stay(self):
+        problem = builders.problem(
+            racks(a=(8,)), group(w=2), pinned={'w-1': 'a1'}
+        )
+        self.assertEqual(['w-1'], members(tags.keep(problem, set())))
+
+    def test_no_more_members_than_have_to_come(self):
+        problem = builders.problem(
+            racks(a=(8,)),
+            group([policy('affinity', 'rack')], w=optional(5, 3)),
+            pinned={'w-4': 'a1'},
+        )
+        kept = tags.keep(problem, {tags.Members('w'), AFFINITY})
+        self.assertEqual(['w-0', 'w-1', 'w-4'], members(kept))
+        self.assertEqual(
+            [(3, 3)],
+            [(stem.count, stem.min_count) for stem in kept.topology.stems],
+        )
+        self.assertEqual(
+            (('w-0', 'w-1', 'w-4'),), kept.topology.policies[0].sides
+        )
+
+    def test_members_that_a_policy_tells_apart_can_all_be_chosen(self):
+        problem = builders.problem(
+            racks(a=(8,)),
+            group(
+                (),
+                [tie('w-0', 'x', policy('affinity', 'rack'))],
+                w=optional(3, 1),
+                x=1,
+            ),
+        )
+        rule = tags.Rule('tie', 'affinity', 'rack')
+        kept = tags.keep(problem, {tags.Members('w'), rule})
+        self.assertEqual(['w-0', 'w-1', 'w-2'], members(kept))
+        self.assertEqual((('w-0',),), kept.topology.policies[0].sides)
+
+    def test_members_that_may_help_a_policy_stay(self):
+        for kind, options in (('spread', {}), ('survive', {'min_members': 1})):
+            problem = builders.problem(
+                racks(a=(8,)),
+                group([policy(kind, 'rack', **options)], w=2, x=1),
+            )
+            rule = tags.Rule('', kind, 'rack')
+            kept = tags.keep(problem, {tags.Members('x'), rule})
+            self.assertEqual(['w-0', 'w-1', 'x-0'], members(kept))
+            self.assertEqual(0, kept.topology.stems[0].min_count)
