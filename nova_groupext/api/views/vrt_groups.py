@@ -22,8 +22,19 @@ PLACED = (
     states.Member.REDEEMING,
     states.Member.ACTIVE,
 )
-CONFLICT = ('kind', 'at', 'policy', 'members', 'code')
+CONFLICT = ('kind', 'at', 'policy', 'members', 'code', 'text')
+REASON = ('code', 'text')
 RELAXATION = ('change', 'text')
+# Classes are the planner's; no tenant has described one.
+CHANGE = (
+    'at',
+    'policy',
+    'scope',
+    'strict',
+    'members',
+    'min_count',
+    'min_counts',
+)
 VIOLATION = ('at', 'policy')
 
 
@@ -128,13 +139,26 @@ def _refusal(group, plan, sees_hosts):
     """Return why the group is REFUSED, None for all others."""
     if group.status != states.Group.REFUSED or plan.status != VRTPlan.REFUSED:
         return None
+    answer = plan.answer
+    reason = _only(REASON, [answer.get('reason') or {}], sees_hosts)
+    relaxations = _only(RELAXATION, answer['relaxations'], sees_hosts)
+    if not sees_hosts:
+        relaxations = [
+            {**each, 'change': _change(each['change'])} for each in relaxations
+        ]
     return {
-        'conflict': _only(CONFLICT, plan.answer['conflict'], sees_hosts),
-        'minimal': plan.answer['minimal'],
-        'relaxations': _only(
-            RELAXATION, plan.answer['relaxations'], sees_hosts
-        ),
+        'conflict': _only(CONFLICT, answer['conflict'], sees_hosts),
+        'minimal': answer['minimal'],
+        'reason': reason[0] or None,
+        'relaxations': relaxations,
     }
+
+
+def _change(change):
+    """Return what a tenant could change about its description."""
+    if 'together' in change:
+        return {'together': [_change(part) for part in change['together']]}
+    return _only(CHANGE, [change], False)[0]
 
 
 def _violations(plan, sees_hosts):

@@ -15,7 +15,7 @@ from nova_groupext.planner.bounds import pins
 CAPACITY = 'vrt.capacity'
 #: What others have is in the way, however little room it takes.
 OCCUPIED = 'vrt.occupied'
-#: Too few hosts are suitable for the members.
+#: Too few hosts can take even one of the members.
 HOSTS = 'vrt.hosts'
 #: Members that are servers already, and stay where they are, are in the way.
 PINNED = 'vrt.pinned'

@@ -104,7 +104,7 @@ _SENTENCES = {
         'What others have in this cloud leaves no place for '
         '{subject}{condition}.'
     ),
-    reasons.HOSTS: ('Too few hosts are suitable for {subject}{condition}.'),
+    reasons.HOSTS: ('Too few hosts can take {subject}{condition}.'),
     reasons.PINNED: (
         'The servers that the group has already leave no place for '
         '{subject}{condition}.'

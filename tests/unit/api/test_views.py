@@ -33,16 +33,35 @@ ANSWER = {
     'relaxations': [],
     'stats': {'seconds': 0.1, 'stage': 'exact-98765'},
 }
-CONFLICT = {'kind': 'policy', 'at': '', 'policy': SOFT, 'code': 'vrt.affinity'}
-RELAXATION = {
-    'change': {'at': '', 'policy': 'affinity', 'strict': False},
-    'text': 'fits if the affinity is soft',
+CONFLICT = {
+    'kind': 'policy',
+    'at': '',
+    'policy': SOFT,
+    'code': 'vrt.affinity',
+    'text': 'zone affinity of the group',
 }
+REASON = {'code': 'vrt.capacity', 'text': 'There is not enough free room.'}
+SOFTER = {'at': '', 'policy': 'affinity', 'scope': 'zone', 'strict': False}
+FEWER = {'at': '', 'members': 'master', 'min_count': 0}
+OF_CLASS = {'min_counts': {'master': 0, 'workers/worker': 2}}
+RELAXATIONS = [
+    {'change': SOFTER, 'text': 'fits if the zone affinity is soft'},
+    {'change': OF_CLASS, 'text': 'fits with 2 of 4 members like master'},
+    {'change': {'together': [SOFTER, FEWER]}, 'text': 'fits without master'},
+]
 REFUSAL = {
     **ANSWER,
     'violations': [],
     'conflict': [{**CONFLICT, 'host': HOST}],
-    'relaxations': [{**RELAXATION, 'free': 98765}],
+    'reason': {**REASON, 'host': HOST},
+    'relaxations': [
+        {**RELAXATIONS[0], 'free': 98765},
+        {**RELAXATIONS[1], 'change': {**OF_CLASS, 'class': 'class-98765'}},
+        {
+            **RELAXATIONS[2],
+            'change': {'together': [{**SOFTER, 'host': HOST}, FEWER]},
+        },
+    ],
 }
 # What no tenant may read anywhere.
 SECRETS = (HOST, NODE, RACK, PROVIDER, '98765')
@@ -155,7 +174,8 @@ class TestGroupView(base.GroupCase):
             {
                 'conflict': [CONFLICT],
                 'minimal': True,
-                'relaxations': [RELAXATION],
+                'reason': REASON,
+                'relaxations': RELAXATIONS,
             },
             self.shown(plan)['refusal'],
         )

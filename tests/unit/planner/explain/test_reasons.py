@@ -43,7 +43,7 @@ class TestReasons(base.BaseTestCase):
         classes = {'gpu': {'request': {'VCPU': 1}, 'hosts': ['a1']}}
         self.assertReason(
             'vrt.hosts',
-            'Too few hosts are suitable for 2 w with the host anti-affinity '
+            'Too few hosts can take 2 w with the host anti-affinity '
             'of the group.',
             racks(a=(8, 8)),
             group(
@@ -57,7 +57,7 @@ class TestReasons(base.BaseTestCase):
         classes = {'gpu': {'request': {}, 'hosts': []}}
         self.assertReason(
             'vrt.hosts',
-            'Too few hosts are suitable for w.',
+            'Too few hosts can take w.',
             racks(a=(8,)),
             group(w={'class': 'gpu'}),
             classes,
@@ -66,7 +66,7 @@ class TestReasons(base.BaseTestCase):
     def test_no_hosts_at_all(self):
         self.assertReason(
             'vrt.hosts',
-            'Too few hosts are suitable for 1 w.',
+            'Too few hosts can take 1 w.',
             [],
             group(w=1),
         )
