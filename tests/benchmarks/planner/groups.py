@@ -54,6 +54,11 @@ def soft(kind, scope, weight=1, **options):
     return policy(kind, scope, strict=False, weight=weight, **options)
 
 
+def apart(limit):
+    """At most that many on one host."""
+    return policy('anti-affinity', 'host', max_per_domain=limit)
+
+
 _WISHES = (
     soft('affinity', 'zone', weight=5),
     soft('affinity', 'rack', weight=2),
@@ -125,14 +130,14 @@ class Author:
         limit = self.rng.choice((1, 2, 3, 4))
         self.plan.seat(members, self._hosts(racks), limit)
         wish = self.rng.choice(_WISHES)
-        return {'members': stems, 'policies': [_apart(limit), wish]}
+        return {'members': stems, 'policies': [apart(limit), wish]}
 
     def _pod(self, path, size, racks):
         """Chatty servers: one rack, a host for each or two."""
         stems, members = self._stems(path, size)
         limit = self.rng.choice((1, 1, 2))
-        self._seat_in_racks([members], racks, limit)
-        policies = [policy('affinity', 'rack'), _apart(limit)]
+        self.seat_in_racks([members], racks, limit)
+        policies = [policy('affinity', 'rack'), apart(limit)]
         if limit > 1:
             policies.append(soft('anti-affinity', 'host'))
         return {'members': stems, 'policies': policies}
@@ -141,12 +146,12 @@ class Author:
         """Copies that outlive a rack."""
         stems, members = self._stems(path, size)
         domains = self.rng.randint(2, min(6, len(racks), size // 2))
-        self._seat_in_racks(_deal(members, domains), racks)
+        self.seat_in_racks(_deal(members, domains), racks)
         lost = -(-size // domains)
         policies = [
             policy('spread', 'rack', max_skew=1, min_domains=domains),
             policy('survive', 'rack', min_members=size - lost),
-            _apart(1),
+            apart(1),
             soft('network-proximity', 'zone', bandwidth=2),
         ]
         return {'members': stems, 'policies': policies}
@@ -154,7 +159,7 @@ class Author:
     def _quorum(self, path, size, racks):
         """Large servers, each in a rack of its own."""
         stems, members = self._stems(path, min(size, len(racks)), _LARGE)
-        self._seat_in_racks(_deal(members, len(members)), racks)
+        self.seat_in_racks(_deal(members, len(members)), racks)
         policies = [
             policy('anti-affinity', 'rack'),
             soft('spread', 'zone', weight=3),
@@ -172,7 +177,7 @@ class Author:
             self.plan.seat(share, self._hosts(inside), limit)
         policies = [
             policy('spread', 'zone', max_skew=1, min_domains=len(zones)),
-            _apart(limit),
+            apart(limit),
             soft('spread', 'rack', max_skew=2, min_domains=4),
         ]
         return {'members': stems, 'policies': policies}
@@ -193,11 +198,11 @@ class Author:
         half = size // 2
         front, callers = self._stems(f'{path}/front', half)
         back, called = self._stems(f'{path}/back', size - half)
-        self._seat_in_racks([callers + called], racks)
+        self.seat_in_racks([callers + called], racks)
         tie = policy('network-proximity', 'rack')
         return {
             'groups': {'front': {'members': front}, 'back': {'members': back}},
-            'policies': [_apart(1)],
+            'policies': [apart(1)],
             'relationships': [_relationship('front', 'back', 4, tie)],
         }
 
@@ -207,7 +212,7 @@ class Author:
         limit = self.rng.choice((1, 2))
         having = [h for h in self.cloud.hosts if clouds.GPU in h.total]
         self.plan.seat(members, having, limit)
-        policies = [_apart(limit), soft('affinity', 'rack', weight=2)]
+        policies = [apart(limit), soft('affinity', 'rack', weight=2)]
         return {'members': stems, 'policies': policies}
 
     def _fast(self, path, size, racks):
@@ -215,7 +220,7 @@ class Author:
         stems, members = self._stems(path, size, sorted(self.plan.restricted))
         self.plan.seat(members, self._hosts(racks), 1)
         wish = soft('spread', 'rack', min_domains=3)
-        return {'members': stems, 'policies': [_apart(1), wish]}
+        return {'members': stems, 'policies': [apart(1), wish]}
 
     def _stems(self, path, size, flavors=None):
         """Up to five stems: descriptions, and pairs of path and class."""
@@ -232,7 +237,7 @@ class Author:
             members += [(f'{path}/{name}-{n}', flavor) for n in range(share)]
         return stems, members
 
-    def _seat_in_racks(self, shares, racks, limit=1):
+    def seat_in_racks(self, shares, racks, limit=1):
         """Seat every share in a rack of its own."""
         left = self.rng.sample(racks, len(racks))
         for share in shares:
@@ -256,10 +261,6 @@ class Author:
             for a, b in itertools.pairwise(parts)
             if self.rng.random() < 0.5
         ]
-
-
-def _apart(limit):
-    return policy('anti-affinity', 'host', max_per_domain=limit)
 
 
 def _relationship(a, b, bandwidth, tie):
