@@ -2,6 +2,7 @@
 """nova-groupext-plan: decide a problem file, without any cloud.
 
 Exit status: 0 placed, 1 refused, 2 bad input, 3 undecided, 4 internal error.
+With --check: 0 the answer holds, 1 it does not, 3 there was too little time.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from nova_groupext.planner import files
 from nova_groupext.planner import invalid
 from nova_groupext.planner import problem as problems
 from nova_groupext.planner import summary
+from nova_groupext.planner.check import shape
 
 _STATUSES = {'placed': 0, 'refused': 1, 'undecided': 3}
 _BAD_INPUT = 2
@@ -37,7 +39,7 @@ def main(argv=None):
     """Print one answer in JSON; give the exit status."""
     options = _parse_arguments(argv)
     try:
-        return _decide(options)
+        return _decide(options) if options.check is None else _check(options)
     except invalid.InvalidInput as error:
         # A name can be as long as the file.
         sys.stderr.write(f'{str(error)[:_LONGEST]}\n')
@@ -57,7 +59,7 @@ def _parse_arguments(argv):
     parser = argparse.ArgumentParser(
         prog='nova-groupext-plan',
         description='Place the group of a problem file, or say why not.',
-        epilog=__doc__.splitlines()[-1],
+        epilog=__doc__.partition('\n\n')[2],
     )
     parser.add_argument(
         'problem', help="the problem file, '-' for standard input"
@@ -85,7 +87,15 @@ def _parse_arguments(argv):
         metavar='FILE.svg',
         help='write a picture of racks, hosts, load and members',
     )
-    return parser.parse_args(argv)
+    parser.add_argument(
+        '--check',
+        metavar='ANSWER.json',
+        help='decide nothing, but verify an answer to the problem',
+    )
+    options = parser.parse_args(argv)
+    if options.check is not None and (options.draw or options.explain):
+        parser.error('--check goes without --draw and --explain')
+    return options
 
 
 def _decide(options):
@@ -110,6 +120,32 @@ def _decide(options):
     if options.explain:
         sys.stderr.write(summary.write(problem, answer))
     return _STATUSES[answer.status]
+
+
+def _check(options):
+    with child.Solver('check', options.memory_limit * 1024**2) as solver:
+        problem = _read_problem(options)
+        answer = _read_answer(options.check)
+        seconds = problem.time_limit + child.GRACE
+        statuses = {0}
+        for found in solver.found(seconds, problem, answer):
+            statuses.add(1 if found['is_fault'] else 3)
+            sys.stdout.write(f'{found["where"]}: {found["text"]}\n')
+        if solver.ending:
+            statuses.add(3)
+            sys.stdout.write(f'$: not verified: the solver {solver.ending}\n')
+    if statuses == {0}:
+        sys.stdout.write('the answer holds\n')
+    sys.stdout.flush()
+    return 1 if 1 in statuses else max(statuses)
+
+
+def _read_answer(name):
+    try:
+        return shape.parse(files.load(files.read(name, sys.stdin)))
+    except invalid.InvalidInput as error:
+        path = f'--check {error.path}'
+        raise invalid.InvalidInput(path, error.reason) from None
 
 
 def _read_problem(options):

@@ -23,7 +23,10 @@ import traceback
 from nova_groupext.planner import memory
 
 #: Jobs by name: module and function, a generator of dataclass objects.
-JOBS = {'search': ('nova_groupext.planner.search', 'search')}
+JOBS = {
+    'search': ('nova_groupext.planner.search', 'search'),
+    'check': ('nova_groupext.planner.check.verify', 'findings'),
+}
 
 # So the imports of shared libraries fail that find no memory.
 _NO_MEMORY = re.compile('allocate memory|failed to map')

@@ -135,6 +135,67 @@ class TestDraw(base.BaseTestCase):
         )
 
 
+class TestCheck(base.BaseTestCase):
+    def _check(self, answer, *arguments, problem=SMALL):
+        with tempfile.NamedTemporaryFile('w') as file:
+            file.write(json.dumps(answer))
+            file.flush()
+            return run(
+                '-',
+                '--check',
+                file.name,
+                *arguments,
+                data=json.dumps(problem).encode(),
+            )
+
+    def test_an_answer_that_holds(self):
+        refused = builders.raw_problem(racks(a=(2,)), group(w=3))
+        for problem in (SMALL, refused):
+            _, answer = decide(problem)
+            done = self._check(answer, problem=problem)
+            self.assertEqual(
+                (0, b'the answer holds\n', b''),
+                (done.returncode, done.stdout, done.stderr),
+            )
+
+    def test_an_answer_that_does_not_hold(self):
+        _, answer = decide(SMALL)
+        answer['unplaced'] = ['w-1']
+        answer['cost']['soft'] = 1
+        done = self._check(answer)
+        self.assertEqual((1, b''), (done.returncode, done.stderr))
+        places = [line.split(b':')[0] for line in done.stdout.splitlines()]
+        self.assertEqual([b'$.unplaced', b'$.cost.soft'], places)
+
+    def test_an_answer_that_could_not_be_verified(self):
+        policies = [builders.policy('affinity', 'rack')]
+        problem = builders.raw_problem(
+            racks(a=(2, 1), b=(3, 1)), group(policies, w=5)
+        )
+        _, answer = decide(problem)
+        for arguments, words in (
+            (['--time-limit', '0'], b'$.conflict: was not verified in time'),
+            (['--memory-limit', '16'], b'$: not verified: the solver ran out'),
+        ):
+            done = self._check(answer, *arguments, problem=problem)
+            self.assertEqual((3, b''), (done.returncode, done.stderr))
+            self.assertIn(words, done.stdout)
+
+    def test_what_is_no_answer(self):
+        done = self._check({'status': 'lost'})
+        self.assertEqual((2, b''), (done.returncode, done.stdout))
+        self.assertEqual(
+            b'--check $.status: must be one of '
+            b'["placed", "refused", "undecided"]\n',
+            done.stderr,
+        )
+
+    def test_no_other_work_is_done(self):
+        for other in (['--explain'], ['--draw', '/tmp/x.svg']):
+            done = self._check({'status': 'undecided'}, *other)
+            self.assertEqual((2, b''), (done.returncode, done.stdout))
+
+
 class TestProgress(base.BaseTestCase):
     def test_a_terminal_shows_it_and_is_clean_in_the_end(self):
         ours, theirs = os.openpty()

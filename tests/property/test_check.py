@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does ``nova-groupext-plan --check`` say what the definitions say?
+
+The planner's answers hold; of answers that were tampered with those hold in
+which the tests' own checker finds nothing.
+"""
+
+import copy
+import json
+import random
+import unittest
+
+from nova_groupext.planner import problem as parsing
+from nova_groupext.planner.check import shape
+from nova_groupext.planner.check import verify
+from tests.property import checker
+from tests.property import oracle
+from tests.property import planner
+from tests.property import problems
+
+CASES = 60
+
+
+def complaints(problem: dict, answer: dict) -> list:
+    """What the command finds wrong with an answer."""
+    raw = json.loads(json.dumps(answer))
+    return list(verify.findings(parsing.parse(problem), shape.parse(raw)))
+
+
+def tampered(problem: dict, answer: dict, draw: random.Random) -> dict:
+    """A plan with something about it changed, perhaps to something right."""
+    answer = copy.deepcopy(answer)
+    placement = answer['placement']
+    host = draw.choice(problem['hosts'])['id']
+    path = draw.choice([*placement, *answer['unplaced']])
+    kind = draw.randrange(5)
+    if kind == 0:
+        answer['cost'][draw.choice(['soft', 'bound', 'preference'])] += 0.5
+    elif kind == 1 and answer['violations']:
+        answer['violations'].pop()
+    elif kind == 2:
+        answer['alternative'][path] = draw.randrange(3)
+    else:
+        if path in answer['unplaced']:
+            answer['unplaced'].remove(path)
+        placement[path] = host
+        if kind == 3:
+            _reckon(problem, answer)
+    return answer
+
+
+def _reckon(problem: dict, answer: dict) -> None:
+    """Set the costs right, so that only the placement may be at fault."""
+    for finding in complaints(problem, answer):
+        _, part, key = [*finding.where.split('.'), None][:3]
+        if part == 'cost' and finding.text.startswith('must be '):
+            answer['cost'][key] = float(finding.text.split()[-1])
+
+
+class CheckTest(unittest.TestCase):
+    def test_the_planners_answers_hold(self):
+        for profile in problems.PROFILES:
+            for seed in range(CASES):
+                problem = problems.seeded(profile, seed)
+                found = complaints(problem, planner.decide(problem))
+                self.assertEqual([], found, (profile, seed))
+
+    def test_of_other_answers_those_hold_that_are_right(self):
+        right = 0
+        for profile in problems.PROFILES:
+            for seed in range(CASES):
+                problem = problems.seeded(profile, seed)
+                answer = planner.decide(problem)
+                if answer['placement']:
+                    draw = random.Random(seed)
+                    answer = tampered(problem, answer, draw)
+                    found = complaints(problem, answer)
+                    expected = checker.check(problem, answer)
+                    right += not expected
+                    self.assertEqual(
+                        bool(expected),
+                        bool(found),
+                        (profile, seed, answer, expected, found),
+                    )
+        self.assertGreater(right, 0)
+
+    def test_of_other_conflicts_those_hold_that_exclude_a_plan(self):
+        for profile in problems.PROFILES:
+            for seed in range(CASES):
+                problem = problems.seeded(profile, seed)
+                answer = planner.decide(problem)
+                conflict = answer['conflict']
+                draw = random.Random(seed)
+                for item in draw.sample(conflict, min(1, len(conflict))):
+                    others = [each for each in conflict if each is not item]
+                    raw = {**answer, 'conflict': others, 'minimal': False}
+                    where = [f.where for f in complaints(problem, raw)]
+                    self.assertEqual(
+                        not others or not oracle.excludes(problem, others),
+                        '$.conflict' in where,
+                        (profile, seed, others),
+                    )
