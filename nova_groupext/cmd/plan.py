@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import functools
 import json
-import math
 import os
 import sys
 import traceback
@@ -58,24 +57,15 @@ def main(argv=None):
 def _parse_arguments(argv):
     parser = argparse.ArgumentParser(
         prog='nova-groupext-plan',
-        description='Place the group of a problem file, or say why not.',
+        description=(
+            'Place the group of a problem file, or say why that is not '
+            'possible. The answer is printed as one JSON object.'
+        ),
         epilog=__doc__.partition('\n\n')[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         'problem', help="the problem file, '-' for standard input"
-    )
-    parser.add_argument(
-        '--time-limit', type=_seconds, help='seconds; goes before the file'
-    )
-    parser.add_argument(
-        '--seed', type=_whole, help='of the solver; goes before the file'
-    )
-    parser.add_argument(
-        '--memory-limit',
-        type=_whole,
-        default=child.MEMORY_LIMIT // 1024**2,
-        metavar='MIB',
-        help='address space of the solver (default: %(default)s)',
     )
     parser.add_argument(
         '--explain',
@@ -92,6 +82,25 @@ def _parse_arguments(argv):
         metavar='ANSWER.json',
         help='decide nothing, but verify an answer to the problem',
     )
+    parser.add_argument(
+        '--time-limit',
+        type=_seconds,
+        metavar='SECONDS',
+        help="instead of the file's",
+    )
+    parser.add_argument(
+        '--seed',
+        type=_whole,
+        metavar='NUMBER',
+        help="of the solver, instead of the file's",
+    )
+    parser.add_argument(
+        '--memory-limit',
+        type=_whole,
+        default=child.MEMORY_LIMIT // 1024**2,
+        metavar='MIB',
+        help='address space of the solver (default: %(default)s)',
+    )
     options = parser.parse_args(argv)
     if options.check is not None and (options.draw or options.explain):
         parser.error('--check goes without --draw and --explain')
@@ -103,7 +112,7 @@ def _decide(options):
     with child.Solver('search', options.memory_limit * 1024**2) as solver:
         problem = _read_problem(options)
         if options.draw is not None:
-            files.check_writable(options.draw)
+            files.check_writable(options.draw, '--draw')
         members = len(problem.topology.members)
         with progress.Line(sys.stderr, members) as line:
             engine = functools.partial(solver.search, on_answer=line.show)
@@ -160,9 +169,11 @@ def _read_problem(options):
 
 def _seconds(text):
     with contextlib.suppress(ValueError):
-        if 0 <= float(text) < math.inf:
+        if 0 <= float(text) <= problems.MAX_TIME_LIMIT:
             return float(text)
-    raise argparse.ArgumentTypeError('must be a number of seconds from 0 up')
+    raise argparse.ArgumentTypeError(
+        f'must be a number from 0 to {problems.MAX_TIME_LIMIT:g}'
+    )
 
 
 def _whole(text):

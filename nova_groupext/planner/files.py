@@ -35,16 +35,17 @@ def read(name, stdin):
         raise invalid.InvalidInput('$', reason) from None
 
 
-def check_writable(name):
+def check_writable(name, where):
     """Find out before the work is done whether its result can be kept.
 
+    :param where: what to name in the message instead of a JSON path
     :raises InvalidInput: a file of that name cannot be written
     """
     try:
         open(name, 'ab').close()
     except (OSError, ValueError) as error:
         reason = f'cannot be written: {_reason(error)}'
-        raise invalid.InvalidInput('--draw', reason) from None
+        raise invalid.InvalidInput(where, reason) from None
 
 
 def _reason(error):

@@ -9,6 +9,7 @@ from nova_groupext.planner import invalid
 from nova_groupext.planner import topology
 
 DEFAULT_TIME_LIMIT = 30.0
+MAX_TIME_LIMIT = 1e6
 
 #: Bytes of a problem file as a JSON value, for parse().
 load = files.load
@@ -46,7 +47,11 @@ _PROBLEM = {
         'classes': {'type': 'object', 'maxProperties': _MANY_CLASSES},
         'topology': {'type': 'object'},
         'pinned': {'type': 'object', 'additionalProperties': _NAME},
-        'time_limit': {'type': 'number', 'minimum': 0, 'maximum': 1e6},
+        'time_limit': {
+            'type': 'number',
+            'minimum': 0,
+            'maximum': MAX_TIME_LIMIT,
+        },
         'seed': {'type': 'integer', 'minimum': 0, 'maximum': 2**31 - 1},
     },
     'required': ['version', 'levels', 'hosts', 'classes', 'topology'],

@@ -41,7 +41,7 @@ def main(job, memory_limit):
     out = os.fdopen(os.dup(sys.stdout.fileno()), 'wb')
     # Nothing a library prints may get between the lines.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    resource.setrlimit(resource.RLIMIT_AS, (memory_limit, memory_limit))
+    _limit(resource.RLIMIT_AS, memory_limit, memory_limit)
     try:
         reason = _try(job, out, memory_limit)
         _tell(out, **({'reason': reason} if reason else {}))
@@ -79,12 +79,20 @@ def _work(job, out):
     # The other end of the pipe is child.Solver.
     cpu_limit, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301
     # The end even if the parent is gone and the solver forgets the time.
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit + 1))
+    _limit(resource.RLIMIT_CPU, cpu_limit, cpu_limit + 1)
     _end_with_parent()
     # Nothing of a large problem is garbage before the end.
     gc.freeze()
     for found in do(*arguments):
         _tell(out, found=dataclasses.asdict(found))
+
+
+def _limit(kind, soft, hard):
+    """Set a limit, unless a lower one is set already."""
+    _, most = resource.getrlimit(kind)
+    if most != resource.RLIM_INFINITY:
+        soft, hard = min(soft, most), min(hard, most)
+    resource.setrlimit(kind, (soft, hard))
 
 
 def _end_with_parent():

@@ -305,6 +305,8 @@ class TestBadInput(base.BaseTestCase):
             ['-', '--seed', '-1'],
             ['-', '--time-limit', 'nan'],
             ['-', '--time-limit', '-1'],
+            ['-', '--time-limit', '1e7'],
+            ['-', '--memory-limit', '1e3'],
         ):
             done = run(*arguments)
             self.assertEqual((2, b''), (done.returncode, done.stdout))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever it is given, ``nova-groupext-plan`` answers or says what is wrong.
+
+Files are right ones in which something was changed, in their values or in
+their bytes.
+"""
+
+import contextlib
+import copy
+import io
+import json
+import tempfile
+import unittest
+
+import hypothesis
+from hypothesis import strategies
+
+from nova_groupext.cmd import plan
+from nova_groupext.planner import problem as parsing
+from nova_groupext.planner.check import shape
+from nova_groupext.planner.check import verify
+from tests.property import problems
+
+ODD = strategies.sampled_from(
+    [
+        *(None, True, False, 0, 1, -1, 2, 3.0, 0.5, 1e308, -(10**30)),
+        *('', 'a', 'host', 'rack', 'h0', 'affinity', '\ud800', '/', 'é' * 300),
+        *([], {}, [[]], ['h0'], {'a': 1}, {'type': 'spread'}),
+        *(float('nan'), float('inf')),
+    ]
+)
+
+
+def places(value, path=()):
+    """Paths of all values in a JSON value, but for the whole."""
+    inside = ()
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list):
+        inside = enumerate(value)
+    for key, each in inside:
+        yield (*path, key)
+        yield from places(each, (*path, key))
+
+
+@strategies.composite
+def files(draw):
+    """The bytes of a problem file in which something may be wrong."""
+    names = strategies.sampled_from(sorted(problems.PROFILES))
+    seed = draw(strategies.integers(0, 50))
+    raw = copy.deepcopy(problems.seeded(draw(names), seed))
+    raw['time_limit'] = 1
+    for _ in range(draw(strategies.integers(0, 2))):
+        _change(draw, raw)
+    data = json.dumps(raw).encode()
+    if draw(strategies.integers(0, 4)) == 0:
+        place = draw(strategies.integers(0, len(data)))
+        other = draw(strategies.binary(max_size=3))
+        data = data[:place] + other + data[place + 1 :]
+    return data
+
+
+def _change(draw, raw):
+    *parents, last = draw(strategies.sampled_from(list(places(raw))))
+    parent = raw
+    for key in parents:
+        parent = parent[key]
+    kind = draw(strategies.integers(0, 3))
+    if kind == 0:
+        del parent[last]
+    elif kind == 1 and isinstance(parent, list):
+        parent.append(parent[last])
+    elif kind == 1:
+        parent[draw(strategies.sampled_from(['x', 'b', 'm']))] = parent[last]
+    else:
+        parent[last] = draw(ODD)
+
+
+class PlanCommandTest(unittest.TestCase):
+    @hypothesis.settings(
+        max_examples=60,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(files())
+    def test_it_answers_or_says_what_is_wrong(self, data):
+        stdout, stderr = io.StringIO(), io.StringIO()
+        with (
+            tempfile.NamedTemporaryFile() as file,
+            contextlib.redirect_stdout(stdout),
+            contextlib.redirect_stderr(stderr),
+        ):
+            file.write(data)
+            file.flush()
+            status = plan.main([file.name])
+        hypothesis.event(f'status {status}')
+        if status == 2:
+            self.assertEqual('', stdout.getvalue())
+            self.assertRegex(stderr.getvalue(), r'\A\$[ -~]*: [ -~]+\n\Z')
+        else:
+            answer = json.loads(stdout.getvalue())
+            told = ('placed', 'refused', None, 'undecided')[status]
+            self.assertEqual((told, ''), (answer['status'], stderr.getvalue()))
+            problem = parsing.parse(parsing.load(data))
+            found = list(verify.findings(problem, shape.parse(answer)))
+            self.assertEqual([], [each for each in found if each.is_fault])
+            self.assertNotIn('reason', answer['stats'])
