@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The planner's benchmark: ``tox -e bench-planner``.
+
+Exit status: 0 all answers are right, 1 some are wrong.
+"""
+
+import argparse
+import contextlib
+import sys
+from typing import NamedTuple
+
+from tests.benchmarks.planner import bench
+from tests.benchmarks.planner import groups
+from tests.benchmarks.planner import machine
+from tests.benchmarks.planner import refused
+from tests.benchmarks.planner import runs
+from tests.benchmarks.planner import tables
+
+FILLS = (0.7, 0.8, 0.9, 0.95)
+
+#: One after another; what a scheduler does well is every fifth.
+FAMILIES = ('topology', 'scarce', 'plain', 'topology', 'scarce')
+
+
+class Plan(NamedTuple):
+    """What is done for one size.
+
+    :ivar instances: how many groups that fit
+    :ivar refusals: how many that do not, of each kind
+    :ivar seconds: time limit of each decision
+    """
+
+    instances: int
+    refusals: int
+    seconds: float
+
+
+#: By hosts and members; half an hour in all, if every limit is used up.
+PLANS = {
+    (100, 20): Plan(60, 10, 2),
+    (1000, 100): Plan(20, 4, 15),
+    (1000, 500): Plan(10, 2, 30),
+    (5000, 200): Plan(10, 2, 20),
+    (10000, 1000): Plan(5, 2, 60),
+}
+QUICK = {
+    (100, 20): Plan(10, 2, 2),
+    (1000, 100): Plan(5, 2, 5),
+    (1000, 500): Plan(2, 2, 10),
+}
+OTHER = Plan(10, 2, 30)
+
+
+def main(argv=None):
+    """Run it and print what was measured; give the exit status."""
+    options = _parse_arguments(argv)
+    found = bench.Bench(options.seeds)
+    for path in options.best:
+        found.read(path)
+    # What was measured until then is worth a table.
+    with contextlib.suppress(KeyboardInterrupt):
+        for instance, seconds in choose(options):
+            found.measure(instance, seconds)
+    if options.json:
+        found.write(options.json)
+    show = tables.rst if options.rst else tables.text
+    made = tables.make(found.runs, found.rivals, found.best)
+    shown = [show(table) for table in made if table.rows]
+    sys.stdout.write('\n'.join([f'{machine.describe()}.\n', *shown]))
+    return int(any(run.wrong for run in found.runs))
+
+
+def choose(options):
+    """Pairs of runs.Instance and time limit, in seconds."""
+    plans = QUICK if options.quick else PLANS
+    for size in options.size or plans:
+        plan = plans.get(size, OTHER)
+        limit = options.time_limit or plan.seconds
+        for number in range(_given(options.instances, plan.instances)):
+            yield _fitting(size, number, options), limit
+        for kind in refused.KINDS:
+            for number in range(_given(options.refusals, plan.refusals)):
+                seed = options.first + number
+                yield runs.Instance(*size, kind=kind, seed=seed), limit
+
+
+def _given(value, default):
+    return default if value is None else value
+
+
+def _fitting(size, number, options):
+    """The families and the fills go round, each at its own pace."""
+    return runs.Instance(
+        *size,
+        family=options.families[number % len(options.families)],
+        fill=FILLS[number % len(FILLS)],
+        seed=options.first + number,
+    )
+
+
+def _parse_arguments(argv):
+    parser = argparse.ArgumentParser(
+        prog='bench-planner', description=__doc__.splitlines()[0]
+    )
+    add = parser.add_argument
+    add('--quick', action='store_true', help='a few minutes, small sizes')
+    add(
+        '--size',
+        type=_size,
+        action='append',
+        metavar='HOSTSxMEMBERS',
+        help='may be repeated (default: five, up to 10000x1000)',
+    )
+    add('--instances', type=int, help='groups that fit, per size')
+    add('--refusals', type=int, help='groups that do not, per size and kind')
+    add(
+        '--families',
+        type=_families,
+        default=FAMILIES,
+        help=f'in turn (default: {",".join(FAMILIES)})',
+    )
+    add('--first', type=int, default=0, help="the first instance's seed")
+    add('--seeds', type=int, default=1, help='seeds of the solver, each')
+    add('--time-limit', type=float, help='seconds, of each decision')
+    add(
+        '--best',
+        action='append',
+        default=[],
+        metavar='FILE',
+        help='least costs known from an earlier --json; may be repeated',
+    )
+    add('--json', metavar='FILE', help='write everything to a file')
+    add('--rst', action='store_true', help='print tables for the docs')
+    return parser.parse_args(argv)
+
+
+def _size(text):
+    hosts, _, members = text.partition('x')
+    return int(hosts), int(members)
+
+
+def _families(text):
+    names = text.split(',')
+    for name in names:
+        if name not in groups.FAMILIES:
+            raise argparse.ArgumentTypeError(
+                f'{name!r} is none of {", ".join(groups.FAMILIES)}'
+            )
+    return names
+
+
+if __name__ == '__main__':
+    sys.exit(main())

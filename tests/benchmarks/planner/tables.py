@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was measured, in tables."""
+
+import math
+import statistics
+from typing import NamedTuple
+
+from tests.benchmarks.planner import one_by_one
+
+
+class Table(NamedTuple):
+    """Cells of text below a title and headings."""
+
+    title: str
+    head: tuple
+    rows: list
+
+
+_PLANNED = (
+    *('hosts, members', 'instances', 'solved', 'first plan, s', 'end, s'),
+    *('MiB', 'cost / best known', 'optimal', *one_by_one.WEIGHTS),
+)
+_SHARES = ('instances', 'solved', *one_by_one.WEIGHTS)
+_REFUSED = (
+    *('hosts, members', 'kind', 'instances', 'proved', 'minimal'),
+    *('relaxations', 'end, s', 'MiB'),
+)
+
+
+def make(runs, rivals, best):
+    """All Tables.
+
+    :param runs: list of runs.Run
+    :param rivals: instance -> runs.Rival
+    :param best: instance -> least soft cost that is known
+    """
+    planned = [run for run in runs if not run.instance.kind]
+    refused = [run for run in runs if run.instance.kind]
+    return [
+        Table(
+            'Groups that fit',
+            _PLANNED,
+            [
+                (_size(key), *_planned(part, rivals, best))
+                for key, part in _by(planned, 'hosts', 'members')
+            ],
+        ),
+        Table(
+            'The same by family and by how full the cloud is',
+            ('groups', *_SHARES),
+            [
+                (name.format(*key), *_shares(part, rivals))
+                for field, name in (('family', '{}'), ('fill', '{:.0%} full'))
+                for key, part in _by(planned, field)
+            ],
+        ),
+        Table(
+            'Groups that do not fit',
+            _REFUSED,
+            [
+                (_size(key), key[2], *_refused(part))
+                for key, part in _by(refused, 'hosts', 'members', 'kind')
+            ],
+        ),
+    ]
+
+
+def text(table):
+    """For a terminal."""
+    lines = [table.head, *table.rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return '\n'.join(
+        [
+            table.title,
+            *(
+                '  '.join(map(str.ljust, line, widths)).rstrip()
+                for line in lines
+            ),
+            '',
+        ]
+    )
+
+
+def rst(table):
+    """For the documentation."""
+    lines = [f'.. list-table:: {table.title}', '   :header-rows: 1', '']
+    for row in (table.head, *table.rows):
+        marks = '*', *' ' * (len(row) - 1)
+        lines += [f'   {m} - {c}' for m, c in zip(marks, row, strict=True)]
+    return '\n'.join([*lines, ''])
+
+
+def quantile(values, share):
+    """Nearest rank; None counts as endless."""
+    ordered = sorted(math.inf if v is None else v for v in values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def ratio(cost, best):
+    """How a cost compares; one is added to both, as the best may be 0."""
+    return (1 + cost) / (1 + best)
+
+
+def _by(runs, *fields):
+    """Pairs of key and runs, in the order of the keys."""
+    found = {}
+    for run in runs:
+        key = tuple(getattr(run.instance, field) for field in fields)
+        found.setdefault(key, []).append(run)
+    return sorted(found.items())
+
+
+def _planned(runs, rivals, best):
+    count, solved, *shares = _shares(runs, rivals)
+    good = [run for run in runs if run.is_good]
+    ratios = [ratio(run.cost, best[run.instance]) for run in good]
+    return (
+        count,
+        solved,
+        _three([run.first_seconds for run in runs]),
+        _three([run.seconds for run in runs]),
+        _most_memory(runs),
+        f'{statistics.median(ratios):.2f} / {max(ratios):.2f}'
+        if good
+        else '-',
+        _share([run.is_good and run.bound >= run.cost for run in runs]),
+        *shares,
+    )
+
+
+def _shares(runs, rivals):
+    known = [rivals[run.instance].one_by_one for run in runs]
+    return (
+        str(len(runs)),
+        _share([run.is_good for run in runs]),
+        *(
+            _share([solved[name] for solved in known])
+            for name in one_by_one.WEIGHTS
+        ),
+    )
+
+
+def _refused(runs):
+    good = [run for run in runs if run.is_good]
+    return (
+        str(len(runs)),
+        _share([run.is_good for run in runs]),
+        _share([run.minimal for run in good]),
+        _share([run.relaxations > 0 for run in good]),
+        _three([run.seconds if run.is_good else None for run in runs]),
+        _most_memory(runs),
+    )
+
+
+def _size(key):
+    return f'{key[0]}, {key[1]}'
+
+
+def _share(facts):
+    return f'{sum(facts) / len(facts):.0%}' if facts else '-'
+
+
+def _three(seconds):
+    return ' / '.join(_seconds(quantile(seconds, q)) for q in (0.5, 0.95, 1))
+
+
+def _seconds(value):
+    if value == math.inf:
+        return '-'
+    return f'{value:.3f}' if value < 1 else f'{value:.1f}'
+
+
+def _most_memory(runs):
+    return f'{max(run.peak_mib for run in runs):.0f}'

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the planner's benchmark makes of its measurements."""
+
+import dataclasses
+import io
+import itertools
+import math
+import os
+from unittest import mock
+
+import fixtures
+from oslotest import base
+
+from nova_groupext.planner import answer as answers
+from nova_groupext.planner import child
+from nova_groupext.planner import rules
+from tests.benchmarks.planner import __main__ as command
+from tests.benchmarks.planner import bench
+from tests.benchmarks.planner import groups
+from tests.benchmarks.planner import runs
+from tests.benchmarks.planner import tables
+
+FITTING = runs.Instance(100, 8, family='topology', fill=0.7, seed=1)
+IMPOSSIBLE = runs.Instance(100, 20, kind='local', seed=1)
+
+RUN = runs.Run(
+    instance=FITTING,
+    solver_seed=0,
+    time_limit=1.0,
+    status='placed',
+    wrong='',
+    first_seconds=0.25,
+    seconds=1.5,
+    peak_mib=50,
+    cost=5.0,
+    bound=5.0,
+    minimal=True,
+    relaxations=0,
+    stage='cost',
+    reason=None,
+)
+UNDECIDED = dataclasses.replace(
+    RUN, status='undecided', first_seconds=None, cost=None, bound=None
+)
+
+
+def _tables(*given, best=5.0):
+    rival = runs.Rival(7.0, {'spreading': False, 'packing': True})
+    made = tables.make(
+        list(given),
+        {run.instance: rival for run in given},
+        {run.instance: best for run in given},
+    )
+    return [[dict(zip(t.head, r, strict=True)) for r in t.rows] for t in made]
+
+
+class TestTables(base.BaseTestCase):
+    def test_a_quantile_is_a_value_that_occurred(self):
+        values = [4, 1, 3, 2]
+        found = [tables.quantile(values, q) for q in (0, 0.5, 0.95, 1)]
+        self.assertEqual([1, 2, 4, 4], found)
+
+    def test_what_never_came_took_endlessly(self):
+        self.assertEqual(math.inf, tables.quantile([1, None], 1))
+
+    def test_costs_are_compared_even_with_none_at_all(self):
+        self.assertEqual(1, tables.ratio(0, 0))
+        self.assertEqual(2, tables.ratio(1, 0))
+
+    def test_a_size_has_a_row(self):
+        (row,), _, _ = _tables(RUN, UNDECIDED, best=2.0)
+        self.assertEqual('100, 8', row['hosts, members'])
+        self.assertEqual('50%', row['solved'])
+        self.assertEqual('0.250 / - / -', row['first plan, s'])
+        self.assertEqual('1.5 / 1.5 / 1.5', row['end, s'])
+        self.assertEqual('2.00 / 2.00', row['cost / best known'])
+        self.assertEqual('50%', row['optimal'])
+        self.assertEqual('0%', row['spreading'])
+        self.assertEqual('100%', row['packing'])
+
+    def test_a_wrong_answer_solves_nothing(self):
+        (row,), _, _ = _tables(dataclasses.replace(RUN, wrong='unlawful'))
+        self.assertEqual('0%', row['solved'])
+        self.assertEqual('0%', row['optimal'])
+
+    def test_families_and_fills_have_rows_of_their_own(self):
+        _, rows, _ = _tables(RUN)
+        self.assertEqual(
+            ['topology', '70% full'], [row['groups'] for row in rows]
+        )
+
+    def test_refusals_have_a_table_of_their_own(self):
+        run = dataclasses.replace(
+            UNDECIDED, instance=IMPOSSIBLE, status='refused', relaxations=2
+        )
+        _, _, (row,) = _tables(run)
+        self.assertEqual('local', row['kind'])
+        self.assertEqual('100%', row['proved'])
+        self.assertEqual('100%', row['relaxations'])
+
+    def test_all_forms_show_all_cells(self):
+        table = tables.Table('title', ('a', 'b'), [('1', '22'), ('333', '4')])
+        self.assertEqual(
+            'title\na    b\n1    22\n333  4\n', tables.text(table)
+        )
+        rows = '   * - 1\n     - 22\n   * - 333\n     - 4\n'
+        self.assertTrue(tables.rst(table).endswith(rows))
+
+
+class TestBench(base.BaseTestCase):
+    def _measure(self, instance, answer):
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', io.StringIO()))
+        with mock.patch.object(child, 'run', return_value=answer):
+            found = bench.Bench()
+            found.measure(instance, 1.0)
+        return found
+
+    def test_a_refused_group_that_fits_is_a_wrong_answer(self):
+        answer = answers.Answer('refused')
+        (run,) = self._measure(FITTING, answer).runs
+        self.assertEqual('refused what can be placed', run.wrong)
+
+    def test_a_refused_group_that_does_not_fit_is_a_right_answer(self):
+        answer = answers.Answer('refused')
+        (run,) = self._measure(IMPOSSIBLE, answer).runs
+        self.assertTrue(run.is_good)
+
+    def test_an_unlawful_plan_is_a_wrong_answer(self):
+        cost = {'soft': 0.0, 'bound': 0.0, 'preference': 0.0}
+        answer = answers.Answer('placed', placement={}, cost=cost)
+        (run,) = self._measure(FITTING, answer).runs
+        self.assertIn('unlawful', run.wrong)
+
+    def test_the_planted_plan_is_the_best_known_at_first(self):
+        found = self._measure(FITTING, answers.Answer('undecided'))
+        planted = found.rivals[FITTING].planted
+        self.assertEqual({FITTING: planted}, found.best)
+
+    def test_a_cheaper_plan_is_the_best_known_then(self):
+        _, planted = FITTING.generate()
+        cost = dict.fromkeys(('soft', 'bound', 'preference'), 0.0)
+        with mock.patch.object(rules, 'soft_cost', side_effect=[9, 0.0]):
+            answer = answers.Answer('placed', placement=planted, cost=cost)
+            found = self._measure(FITTING, answer)
+        self.assertEqual({FITTING: 0.0}, found.best)
+
+    def test_what_was_written_can_be_read(self):
+        path = os.path.join(self.useFixture(fixtures.TempDir()).path, 'json')
+        found = self._measure(FITTING, answers.Answer('undecided'))
+        found.write(path)
+        again = bench.Bench()
+        again.read(path)
+        self.assertEqual(found.best, again.best)
+
+
+class TestCommand(base.BaseTestCase):
+    def test_every_family_meets_every_fill(self):
+        options = command._parse_arguments(['--size', '100x20'])
+        found = {(i.family, i.fill) for i, _ in command.choose(options)}
+        self.assertLessEqual(
+            set(itertools.product(groups.FAMILIES, command.FILLS)), found
+        )
+
+    def test_options_go_before_the_plan(self):
+        arguments = '--size 300x30 --instances 2 --refusals 1 --time-limit 3'
+        options = command._parse_arguments(arguments.split())
+        found = list(command.choose(options))
+        self.assertEqual({3.0}, {limit for _, limit in found})
+        kinds = [instance.kind for instance, _ in found]
+        self.assertEqual(['', '', 'local', 'contention'], kinds)
