@@ -3,13 +3,14 @@
 
 How a problem becomes an answer::
 
-    problem     the problem file   <- topology, schemas, invalid
+    problem     the problem file   <- files, topology, schemas, invalid
     decide      asks a child process, checks its plan with the rules
-    child       search, within limits of time and memory
+    child       worker, within limits of time and memory   <- process
     search      stages: members, cost, preference, ties; or the reasons
     explain     the reasons  <- feasible
     exact/      proofs by integer programming
 
     rules       what policies mean; every plan is held against them
-    answer      the answer file
+    answer      the answer file: summary tells it, draw shows it,
+    check/      verifies it
 """

@@ -20,6 +20,8 @@ from tests.unit.planner import builders
 from tests.unit.planner.builders import group
 from tests.unit.planner.builders import racks
 
+SOURCE = pathlib.Path(__file__).parents[3] / 'doc' / 'source'
+EXAMPLES = SOURCE / 'examples'
 COMMAND = [sys.executable, '-m', 'nova_groupext.cmd.plan']
 
 
@@ -96,6 +98,29 @@ class TestAnswers(base.BaseTestCase):
             told = json.loads(stats[:-2])
             outputs.add((answer, told['stage'], told['cut_short']))
         self.assertEqual(1, len(outputs))
+
+
+class TestExamples(base.BaseTestCase):
+    def test_they_are_answered_as_the_documentation_tells(self):
+        for name, status, words in (
+            ('two-hosts', 0, 'placed: 3 of 3 members'),
+            ('shop', 0, 'placed: 9 of 9 members'),
+            (
+                'shop-too-large',
+                1,
+                'refused: There is not enough free room for 4 db in data '
+                'with the rack spread of data.',
+            ),
+        ):
+            done = run('--explain', str(EXAMPLES / f'{name}.json'))
+            told = done.stderr.decode().splitlines()
+            self.assertEqual((status, words), (done.returncode, told[0]))
+
+    def test_the_picture_is_the_one_that_is_drawn(self):
+        with tempfile.NamedTemporaryFile('r', encoding='utf-8') as file:
+            run('--draw', file.name, str(EXAMPLES / 'shop.json'))
+            shown = SOURCE / 'images' / 'shop.svg'
+            self.assertEqual(shown.read_text('utf-8'), file.read())
 
 
 class TestExplain(base.BaseTestCase):
