@@ -76,8 +76,12 @@ def _work(job, out):
     module, function = JOBS[job]
     # While the parent is still busy with the problem.
     do = getattr(importlib.import_module(module), function)
-    # The other end of the pipe is child.Solver.
-    cpu_limit, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301
+    try:
+        # The other end of the pipe is child.Solver.
+        cpu_limit, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301
+    except pickle.UnpicklingError:
+        # It was closed in the middle.
+        raise EOFError from None
     # The end even if the parent is gone and the solver forgets the time.
     _limit(resource.RLIMIT_CPU, cpu_limit, cpu_limit + 1)
     _end_with_parent()
