@@ -107,10 +107,21 @@ def _change(problem, change):
 
 def _with(problem, policies, stems):
     """The problem with other stems and policies, all of which are strict."""
+    useful = {path for p in policies for side in p.sides for path in side}
+    useful.update(problem.pinned)
+    # Who neither has to come nor is of use to others does not come.
+    stems = [
+        stem
+        for stem in stems
+        if stem.min_count or any(m.path in useful for m in stem.members)
+    ]
     return dataclasses.replace(
         problem,
         topology=dataclasses.replace(
-            problem.topology, policies=tuple(policies), stems=tuple(stems)
+            problem.topology,
+            policies=tuple(policies),
+            stems=tuple(stems),
+            members=tuple(m for stem in stems for m in stem.members),
         ),
     )
 
