@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planner's benchmark: ``tox -e bench-planner``.
 
-Exit status: 0 all answers are right, 1 some are wrong.
+Exit status: 0 all answers are right, 1 some are wrong or broke off.
 """
 
 import argparse
@@ -67,7 +67,13 @@ def main(argv=None):
     made = tables.make(found.runs, found.rivals, found.best)
     shown = [show(table) for table in made if table.rows]
     sys.stdout.write('\n'.join([f'{machine.describe()}.\n', *shown]))
-    return int(any(run.wrong for run in found.runs))
+    failures = [
+        f'{run.instance}: {run.wrong or run.reason}\n'
+        for run in found.runs
+        if run.wrong or run.reason
+    ]
+    sys.stderr.writelines(failures)
+    return int(bool(failures))
 
 
 def choose(options):

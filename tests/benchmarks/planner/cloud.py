@@ -127,7 +127,7 @@ def build(rng, count, with_gpus=False):
     hosts = []
     for number, rack in enumerate(sorted(shelves)):
         total = SHAPES[rng.choice(models[rack])]
-        if with_gpus and rack % 10 == 2 and rng.random() < 1 / 3:
+        if with_gpus and rack % 10 == 2 and number % 3 == 0:
             total = GPU_SHAPE
         name, zone = f'rack-{rack:03}', f'az{rack % zones}'
         hosts.append(Host(f'cmp-{number:05}', name, zone, total, dict(total)))

@@ -14,24 +14,27 @@ from tests.benchmarks.planner import planting
 #: How many members a part of each kind has, least and most.
 SIZES = {
     'loose': (4, 30),
-    'pod': (8, 15),
+    'pod': (10, 16),
     'replicas': (8, 24),
     'quorum': (3, 5),
     'wide': (8, 24),
     'cell': (18, 50),
-    'tied': (10, 16),
-    'gpu': (4, 10),
+    'tied': (10, 18),
+    'gpu': (4, 12),
     'fast': (4, 10),
 }
 
 FAMILIES = {
     'plain': ('loose',),
     'topology': (
-        *('pod', 'pod', 'pod', 'replicas', 'wide', 'quorum'),
-        *('cell', 'cell', 'tied'),
+        *('pod', 'pod', 'tied', 'tied', 'cell', 'cell'),
+        *('replicas', 'wide', 'quorum'),
     ),
-    'scarce': ('pod', 'tied', 'gpu', 'gpu', 'fast', 'fast'),
+    'scarce': ('pod', 'tied', 'gpu', 'fast'),
 }
+
+#: What a group of the family has at least one of.
+_ALWAYS = {'scarce': ('gpu', 'fast')}
 
 _INSIDE_A_CELL = ('pod', 'pod', 'replicas', 'quorum')
 
@@ -86,15 +89,21 @@ class Author:
 
     def write(self, family, count):
         """A topology with that many members, all of them seated."""
-        parts = self._parts('', FAMILIES[family], count, self.everywhere)
+        kinds = FAMILIES[family]
+        always = _ALWAYS.get(family, kinds)
+        parts = self._parts('', always, kinds, count, self.everywhere)
         return {
             'groups': parts,
             'policies': [self.rng.choice(_WISHES_FOR_ALL)],
             'relationships': self._traffic(parts, 'zone'),
         }
 
-    def _parts(self, node, kinds, count, racks):
-        """Parts with that many members in all, by name."""
+    def _parts(self, node, first, others, count, racks):
+        """Parts with that many members in all, by name.
+
+        :param first: kinds of which the first part is one
+        :param others: kinds of the other parts
+        """
         parts = {}
         home = self.cloud.zones[self.rng.choice(sorted(self.cloud.zones))]
         goal = len(self.plan) + count
@@ -105,6 +114,7 @@ class Author:
             # Who talks a lot was planted together more often than not.
             near = [rack for rack in racks if rack in home]
             inside = near if near and self.rng.random() < 0.6 else racks
+            kinds = others if parts else first
             parts[name] = self._part(path, kinds, most, inside)
         return parts
 
@@ -186,7 +196,8 @@ class Author:
         """A small world in one zone, whose parts talk to one another."""
         zone = self.rng.choice(sorted(self.cloud.zones))
         inside = self.cloud.zones[zone]
-        parts = self._parts(path, _INSIDE_A_CELL, size, inside)
+        kinds = _INSIDE_A_CELL
+        parts = self._parts(path, kinds, kinds, size, inside)
         return {
             'groups': parts,
             'policies': [policy('affinity', 'zone')],
@@ -218,7 +229,7 @@ class Author:
     def _fast(self, path, size, racks):
         """Flavors for which the operator set few hosts aside."""
         stems, members = self._stems(path, size, sorted(self.plan.restricted))
-        self.plan.seat(members, self._hosts(racks), 1)
+        self.plan.seat(members, self.cloud.hosts, 1)
         wish = soft('spread', 'rack', min_domains=3)
         return {'members': stems, 'policies': [apart(1), wish]}
 
