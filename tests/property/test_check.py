@@ -10,10 +10,15 @@ import json
 import random
 import unittest
 
+import hypothesis
+from hypothesis import strategies
+
+from nova_groupext.planner import invalid
 from nova_groupext.planner import problem as parsing
 from nova_groupext.planner.check import shape
 from nova_groupext.planner.check import verify
 from tests.property import checker
+from tests.property import mutants
 from tests.property import oracle
 from tests.property import planner
 from tests.property import problems
@@ -55,6 +60,17 @@ def _reckon(problem: dict, answer: dict) -> None:
         _, part, key = [*finding.where.split('.'), None][:3]
         if part == 'cost' and finding.text.startswith('must be '):
             answer['cost'][key] = float(finding.text.split()[-1])
+
+
+@strategies.composite
+def mutated(draw):
+    """A problem, and an answer in which something may be wrong."""
+    names = strategies.sampled_from(sorted(problems.PROFILES))
+    problem = problems.seeded(draw(names), draw(strategies.integers(0, 50)))
+    answer = json.loads(json.dumps(planner.decide(problem)))
+    for _ in range(draw(strategies.integers(1, 2))):
+        mutants.change(draw, answer)
+    return problem, answer
 
 
 class CheckTest(unittest.TestCase):
@@ -100,3 +116,21 @@ class CheckTest(unittest.TestCase):
                         '$.conflict' in where,
                         (profile, seed, others),
                     )
+
+    @hypothesis.settings(
+        max_examples=100,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(mutated())
+    def test_any_answer_is_judged_or_refused_as_bad_input(self, both):
+        try:
+            found = complaints(*both)
+        except invalid.InvalidInput as error:
+            self.assertRegex(str(error), r'\A\$[ -~]*: [ -~]+\Z')
+        else:
+            for finding in found:
+                self.assertRegex(finding.where, r'\A\$[ -~]*\Z')
+                self.assertRegex(finding.text, r'\A[ -~]+\Z')

@@ -19,28 +19,8 @@ from nova_groupext.cmd import plan
 from nova_groupext.planner import problem as parsing
 from nova_groupext.planner.check import shape
 from nova_groupext.planner.check import verify
+from tests.property import mutants
 from tests.property import problems
-
-ODD = strategies.sampled_from(
-    [
-        *(None, True, False, 0, 1, -1, 2, 3.0, 0.5, 1e308, -(10**30)),
-        *('', 'a', 'host', 'rack', 'h0', 'affinity', '\ud800', '/', 'é' * 300),
-        *([], {}, [[]], ['h0'], {'a': 1}, {'type': 'spread'}),
-        *(float('nan'), float('inf')),
-    ]
-)
-
-
-def places(value, path=()):
-    """Paths of all values in a JSON value, but for the whole."""
-    inside = ()
-    if isinstance(value, dict):
-        inside = value.items()
-    elif isinstance(value, list):
-        inside = enumerate(value)
-    for key, each in inside:
-        yield (*path, key)
-        yield from places(each, (*path, key))
 
 
 @strategies.composite
@@ -51,29 +31,13 @@ def files(draw):
     raw = copy.deepcopy(problems.seeded(draw(names), seed))
     raw['time_limit'] = 1
     for _ in range(draw(strategies.integers(0, 2))):
-        _change(draw, raw)
+        mutants.change(draw, raw)
     data = json.dumps(raw).encode()
     if draw(strategies.integers(0, 4)) == 0:
         place = draw(strategies.integers(0, len(data)))
         other = draw(strategies.binary(max_size=3))
         data = data[:place] + other + data[place + 1 :]
     return data
-
-
-def _change(draw, raw):
-    *parents, last = draw(strategies.sampled_from(list(places(raw))))
-    parent = raw
-    for key in parents:
-        parent = parent[key]
-    kind = draw(strategies.integers(0, 3))
-    if kind == 0:
-        del parent[last]
-    elif kind == 1 and isinstance(parent, list):
-        parent.append(parent[last])
-    elif kind == 1:
-        parent[draw(strategies.sampled_from(['x', 'b', 'm']))] = parent[last]
-    else:
-        parent[last] = draw(ODD)
 
 
 class PlanCommandTest(unittest.TestCase):

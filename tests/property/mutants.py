@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Right JSON values in which something is changed."""
+
+from hypothesis import strategies
+
+ODD = strategies.sampled_from(
+    [
+        *(None, True, False, 0, 1, -1, 2, 3.0, 0.5, 1e308, -(10**30)),
+        *('', 'a', 'host', 'rack', 'h0', 'affinity', '\ud800', '/', 'é' * 300),
+        *([], {}, [[]], ['h0'], {'a': 1}, {'type': 'spread'}),
+        *(float('nan'), float('inf')),
+    ]
+)
+
+
+def places(value, path=()):
+    """Paths of all values in a JSON value, but for the whole."""
+    inside = ()
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list):
+        inside = enumerate(value)
+    for key, each in inside:
+        yield (*path, key)
+        yield from places(each, (*path, key))
+
+
+def change(draw, raw):
+    """Delete, repeat or replace a value of a JSON object, in place."""
+    *parents, last = draw(strategies.sampled_from(list(places(raw))))
+    parent = raw
+    for key in parents:
+        parent = parent[key]
+    kind = draw(strategies.integers(0, 3))
+    if kind == 0:
+        del parent[last]
+    elif kind == 1 and isinstance(parent, list):
+        parent.append(parent[last])
+    elif kind == 1:
+        parent[draw(strategies.sampled_from(['x', 'b', 'm']))] = parent[last]
+    else:
+        parent[last] = draw(ODD)
