@@ -1,49 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is there any lawful plan at all?
 
-Attempts come first: they take milliseconds. What they leave is asked of the
-exact programme with a few hosts for each unit, other ones each time, and more
-of them only when these are proved not to do. Only the programme with all
-hosts proves that there is no plan.
+Attempts come first: they take milliseconds. What they leave out is repaired
+by small exact programmes; and in turn the exact programme is asked with a few
+hosts for each unit, other ones each time. Only the programme with all hosts
+proves that there is no plan.
 """
 
 import dataclasses
 
+from nova_groupext.planner import ask
 from nova_groupext.planner import repair
-from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import greedy
 
-# Attempts at first, and after each time that something else was in vain.
-_ATTEMPTS = 8
-_MORE_ATTEMPTS = 4
+Verdict = ask.Verdict
 
-# Failed attempts that are repaired.
-_REPAIRS = 4
+# Attempts at first, and in each round.
+_FIRST_ATTEMPTS = 4
+_ATTEMPTS = 2
 
-# Seats up to which all hosts are asked at once.
+# Seats up to which the programme with all hosts is asked at once.
 SMALL = 3_000
 
-# How many times more hosts than needed are asked at first.
-_WIDTH = 2.0
+# Rounds of repair, programme and attempts, and their share of the time.
+_ROUNDS = 24
+_SHARE = 0.7
 
-# Seconds for some of the hosts, and how often, before all are asked.
+# Rounds in which the programme with all hosts is asked, and the share of the
+# time left that it gets; the others ask with some hosts for some seconds.
+_FULL = (1, 5)
+_FULL_SHARE = 0.2
 _SLICE = 3.0
-_SLICES = 4
 
-
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-    """One of three: a plan, a proof that there is none, or neither in time.
-
-    :ivar plan: rules.Plan, lawful, or None
-    :ivar is_impossible: proved that there is no plan
-    :ivar stage: 'greedy', 'repair', 'restricted' or 'full': what came to it
-    """
-
-    plan: rules.Plan | None = None
-    is_impossible: bool = False
-    stage: str = 'greedy'
+# How many times more hosts than needed are asked at first, and at most.
+_WIDTH = 2.0
+_MOST_WIDTH = 8.0
 
 
 def find(problem, clock):
@@ -51,65 +43,68 @@ def find(problem, clock):
 
     :param problem: problem.Problem
     :param clock: clock.Clock
-    :returns: Verdict
+    :returns: ask.Verdict
     """
-    if problem.hosts and len(problem.pinned) < len(problem.class_of):
-        attempts = greedy.Greedy(problem)
-        plan = _attempt(attempts, _ATTEMPTS, clock)
-        if plan is not None:
-            return Verdict(plan)
-        if attempts.seats > SMALL:
-            plan = _repair(problem, attempts, clock)
-            if plan is not None:
-                return Verdict(plan, stage='repair')
-            plan = _ask_some(problem, attempts, clock)
-            if plan is not None:
-                return Verdict(plan, stage='restricted')
-    return _ask(problem, clock, 'full')
+    if not problem.hosts or len(problem.pinned) == len(problem.class_of):
+        return ask.ask(problem, clock)
+    search = _Search(problem, clock)
+    verdict = search.attempt(_FIRST_ATTEMPTS)
+    if verdict.plan is None and search.attempts.seats > SMALL:
+        verdict = search.go_round()
+    if verdict.plan is None and not verdict.is_impossible and clock.left():
+        verdict = ask.ask(problem, clock)
+    return verdict
 
 
-def _attempt(attempts, most, clock):
-    """The first plan of some attempts."""
-    for _ in range(most):
-        plan = attempts.attempt()
-        if plan is not None or not clock.left():
-            return plan
-    return None
+class _Search:
+    """Looks for a plan, in turn in all ways."""
 
+    def __init__(self, problem, clock):
+        self.problem = problem
+        self.clock = clock
+        self.attempts = greedy.Greedy(problem)
+        self._width = _WIDTH
 
-def _repair(problem, attempts, clock):
-    """The first plan that an attempt is repaired to."""
-    for _ in range(_REPAIRS):
-        plan = repair.run(problem, attempts.most, clock)
-        if plan is None and clock.left():
-            attempts.most = None
-            plan = _attempt(attempts, _MORE_ATTEMPTS, clock)
-        if plan is not None:
-            return plan
-    return None
+    def go_round(self):
+        """Repair, ask and attempt, for a share of the time."""
+        whole = self.clock
+        self.clock = whole.slice(whole.left() * _SHARE)
+        verdict = ask.Verdict()
+        for number in range(_ROUNDS):
+            for step in (self._repair, self._ask, self._attempt):
+                verdict = step(number)
+                is_out = not self.clock.left()
+                if verdict.plan is not None or verdict.is_impossible or is_out:
+                    return verdict
+        return verdict
 
+    def attempt(self, most):
+        """The first plan of some attempts; every other heeds soft policies."""
+        for number in range(most):
+            plan = self.attempts.attempt(heeds_soft=number % 2 == 0)
+            if plan is not None or not self.clock.left():
+                break
+        return ask.Verdict(plan, stage='greedy')
 
-def _ask_some(problem, attempts, clock):
-    """Ask the exact programme with some of the hosts."""
-    width = _WIDTH
-    for number in range(_SLICES):
-        part = subproblem.on_hosts(problem, attempts.pick_hosts(width))
-        verdict = _ask(part, clock.slice(_SLICE * (1 + number)), 'restricted')
-        plan = verdict.plan or _attempt(attempts, _MORE_ATTEMPTS, clock)
-        if plan is not None or not clock.left():
-            return plan
+    def _attempt(self, _number):
+        return self.attempt(_ATTEMPTS)
+
+    def _repair(self, _number):
+        plan = repair.run(self.attempts, self.clock)
+        # The next attempts are compared with one another only.
+        self.attempts.most = None
+        return ask.Verdict(plan, stage='repair')
+
+    def _ask(self, number):
+        if number in _FULL:
+            share = self.clock.slice(self.clock.left() * _FULL_SHARE)
+            return ask.ask(self.problem, share)
+        hosts = self.attempts.pick_hosts(self._width)
+        part = subproblem.on_hosts(self.problem, hosts)
+        verdict = ask.ask(part, self.clock.slice(_SLICE))
         if verdict.is_impossible:
-            width *= 1.5
-    return None
-
-
-def _ask(problem, clock, stage):
-    """Ask the exact programme."""
-    # The solver is slow to import, and attempts often make do without it.
-    from nova_groupext.planner.exact import milp
-    from nova_groupext.planner.exact import objectives
-
-    exact = objectives.Exact(problem, clock)
-    outcome = exact.find_any()
-    is_impossible = outcome.status is milp.Status.INFEASIBLE
-    return Verdict(exact.plan, is_impossible, stage)
+            # Of these hosts; more may do, up to all of them.
+            self._width = min(_MOST_WIDTH, self._width * 1.5)
+        return dataclasses.replace(
+            verdict, is_impossible=False, stage='restricted'
+        )

@@ -7,14 +7,14 @@ meanwhile.
 """
 
 import collections
+import heapq
 
 import numpy as np
 
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
-from nova_groupext.planner import units as unit_lists
 from nova_groupext.planner.greedy import scout
-from nova_groupext.planner.greedy import setting as settings
+from nova_groupext.planner.greedy import seated
 
 # Units that may move at first, at least and at most.
 _MOVING = 6
@@ -65,7 +65,9 @@ class _Walk:
         self.problem = best.problem
         self.most = _MOVING
         self._random = np.random.default_rng(best.problem.seed)
-        self._units = unit_lists.form(best.problem)
+        self._seated = seated.Seated(best.problem, best.plan)
+        self._scout = scout.Scout(self._seated.setting, self._random)
+        self._units = self._seated.setting.units
         self._bundles = self._find_bundles()
         self._levels = {}
 
@@ -78,7 +80,7 @@ class _Walk:
         targets = self._draw_targets(policy)
         moving = self._draw_members(policy, targets)
         around = subproblem.around(self.problem, plan, moving)
-        hosts = self._hosts(around, moving, targets)
+        hosts = self._hosts(moving, targets)
         part = subproblem.on_hosts(around, hosts)
         exact = objectives.Exact(part, clock.slice(_SLICE))
         exact.start_from(plan)
@@ -152,26 +154,27 @@ class _Walk:
                         bundles[unit] = bundles[unit] | bound
         return bundles
 
-    def _hosts(self, around, paths, targets):
+    def _hosts(self, moving, targets):
         """Where the moving members may go, by unit."""
-        setting = settings.Setting(around)
-        hosts = scout.Scout(setting, self._random).pick(_WIDTH)
         placement = self.best.plan.placement
-        now = {placement[path] for path in paths if path in placement}
-        return {
-            unit: {
-                *some,
-                *now,
-                *self._liked(setting, unit),
-                *self._cheapest(setting, unit, targets),
+        now = {placement[path] for path in moving if path in placement}
+        self._seated.change_to(self.best.plan)
+        with self._seated.lifted(moving) as standing:
+            picked = self._scout.pick(standing, _WIDTH)
+            return {
+                part: {
+                    *picked[unit],
+                    *now,
+                    *self._liked(unit),
+                    *self._cheapest(unit, targets),
+                }
+                for unit, part in self._seated.parts(moving).items()
             }
-            for unit, some in hosts.items()
-        }
 
-    def _cheapest(self, setting, unit, targets):
+    def _cheapest(self, unit, targets):
         """The hosts of the targets where the least is lost."""
-        board = setting.board
-        hosts = setting.hosts(unit)
+        board = self._seated.setting.board
+        hosts = self._seated.setting.hosts(unit)
         loss = board.loss[board.class_of[unit], hosts]
         names = [board.hosts[host] for host in hosts[np.argsort(loss)]]
         return [name for name in names if name in targets][:_NEAR]
@@ -185,9 +188,10 @@ class _Walk:
             self._levels[level] = inside
         return self._levels[level]
 
-    def _liked(self, setting, unit):
+    def _liked(self, unit):
         scores = unit.member_class.scores
         if not scores:
             return []
+        setting = self._seated.setting
         names = [setting.board.hosts[host] for host in setting.hosts(unit)]
-        return sorted(names, key=lambda name: -scores.get(name, 0))[:_LIKED]
+        return heapq.nlargest(_LIKED, names, lambda n: scores.get(n, 0))

@@ -10,19 +10,23 @@ import collections
 
 import numpy as np
 
+from nova_groupext.planner import ask
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import scout
-from nova_groupext.planner.greedy import setting as settings
+from nova_groupext.planner.greedy import seated
 
-# Seconds for one programme.
-_SLICE = 2.0
+# Seconds for one programme, at first.
+_SLICE = 0.5
+
+# Seats up to which a programme is worth it: a larger one takes too long.
+_MOST_SEATS = 4_000
 
 # Neighbourhoods that are tried for the same members.
-_TRIES = 8
+_TRIES = 5
 
 # How often they are tried again after the others.
-_ROUNDS = 2
+_ROUNDS = 1
 
 # Members under one policy up to which all may move if one of them comes in.
 _FEW = 60
@@ -32,78 +36,89 @@ _FEW = 60
 _WIDTH = 2.0
 
 
-def run(problem, most, clock):
-    """Complete a plan.
+def run(attempts, clock):
+    """Complete the best of some attempts.
 
-    :param problem: problem.Problem
-    :param most: a rules.Plan, lawful as far as it goes, and lists of the paths
-        of members that come in together; or None
+    :param attempts: greedy.Greedy
     :param clock: clock.Clock
     :returns: a lawful plan, or None
     """
-    if most is None:
+    if attempts.most is None:
         return None
-    plan, missing = most
-    repair = _Repair(problem)
+    plan, missing = attempts.most
+    repair = _Repair(attempts, plan)
     waiting = collections.deque(sorted(missing, key=len, reverse=True))
     failures = 0
     while waiting and failures < _ROUNDS * len(waiting):
         coming = waiting.popleft()
         absent = {path for paths in waiting for path in paths}
-        found = repair.bring_in(plan, set(coming), absent, clock)
-        if found is None:
+        if not repair.bring_in(set(coming), absent, clock):
             waiting.append(coming)
             failures += 1
-        plan = found or plan
-    if waiting or rules.faults(problem, plan):
+    if waiting or rules.faults(attempts.problem, repair.plan):
         return None
-    return plan
+    return repair.plan
 
 
 class _Repair:
     """Brings members into a plan, a few at a time."""
 
-    def __init__(self, problem):
-        self.problem = problem
-        self._random = np.random.default_rng(problem.seed)
-        empty = settings.Setting(problem)
-        self._scout = scout.Scout(empty, self._random)
+    def __init__(self, attempts, plan):
+        self.problem = attempts.problem
+        self.plan = plan
+        self._attempts = attempts
+        self._seated = seated.Seated(self.problem, plan)
+        self._seated.setting.learn(attempts.setting)
+        self._scout = scout.Scout(
+            self._seated.setting, np.random.default_rng(self.problem.seed)
+        )
 
-    def bring_in(self, plan, coming, absent, clock):
-        """The plan with some more members, None if no room is found."""
+    def bring_in(self, coming, absent, clock):
+        """Bring some more members into the plan; gives whether they are."""
         smaller = subproblem.without(self.problem, absent)
+        related = self._related(coming) - absent
+        width = _WIDTH
         for turn in range(_TRIES):
+            moving = related if turn % 2 else coming
+            some_time = clock.slice(_SLICE * (1 + turn // 2))
+            found = self._try(smaller, moving, width, some_time)
+            if found.plan is not None:
+                self.plan = found.plan
+                self._seated.change_to(found.plan)
+                return True
             if not clock.left():
                 break
-            moving = self._related(coming) if turn % 2 else coming
-            width = _WIDTH * (1 + turn / 4)
-            found = self._try(smaller, plan, moving, width, clock)
-            if found is not None:
-                return found
-        return None
+            # Where there is no room more hosts may help; where no time, less.
+            width *= 1.3 if found.is_impossible else 0.7
+        return False
 
-    def _try(self, smaller, plan, coming, width, clock):
-        from nova_groupext.planner.exact import objectives
-
-        targets = {
-            host
-            for unit, hosts in self._scout.pick(width).items()
-            if not coming.isdisjoint(unit.members)
-            for host in hosts
-        }
+    def _try(self, smaller, coming, width, clock):
+        """Look for a plan with some more members."""
+        plan = self.plan
+        targets = self._find_targets(coming, width)
         moving = coming | {
             path for path, host in plan.placement.items() if host in targets
         }
         moving -= self.problem.pinned.keys()
         around = subproblem.around(smaller, plan, moving)
-        part = subproblem.on_hosts(
-            around, self._hosts(around, plan, moving, targets)
-        )
-        exact = objectives.Exact(part, clock.slice(_SLICE))
-        exact.find_any()
-        if exact.plan is None:
-            return None
-        return subproblem.back(plan, exact.plan)
+        hosts = self._hosts(moving, coming, targets)
+        if sum(map(len, hosts.values())) > _MOST_SEATS:
+            return ask.Verdict()
+        part = subproblem.on_hosts(around, hosts)
+        verdict = ask.ask(part, clock)
+        if verdict.plan is None:
+            return verdict
+        return ask.Verdict(subproblem.back(plan, verdict.plan))
+
+    def _find_targets(self, coming, width):
+        """Hosts on which they would fit, were they the only ones."""
+        wanted = {
+            unit: len(coming.intersection(unit.members))
+            for unit in self._attempts.setting.units
+            if not coming.isdisjoint(unit.members)
+        }
+        picked = self._attempts.pick_hosts(width, wanted)
+        return {host for hosts in picked.values() for host in hosts}
 
     def _related(self, coming):
         """The same and those under the same strict policies, if few."""
@@ -114,10 +129,16 @@ class _Repair:
                 related |= paths
         return related - self.problem.pinned.keys()
 
-    def _hosts(self, around, plan, moving, targets):
-        setting = settings.Setting(around)
-        picked = scout.Scout(setting, self._random).pick(_WIDTH)
-        now = {plan.placement[path] for path in moving & plan.placement.keys()}
-        return {
-            unit: {*hosts, *targets, *now} for unit, hosts in picked.items()
-        }
+    def _hosts(self, moving, coming, targets):
+        """Where the moving members may go, by unit."""
+        placement = self.plan.placement
+        with self._seated.lifted(moving) as standing:
+            picked = self._scout.pick(standing, _WIDTH)
+        hosts = {}
+        for unit, part in self._seated.parts(moving).items():
+            hosts[part] = {placement.get(path) for path in part.members}
+            hosts[part].discard(None)
+            hosts[part].update(picked[unit])
+            if not coming.isdisjoint(part.members):
+                hosts[part] |= targets
+        return hosts

@@ -83,7 +83,8 @@ def around(problem, plan, moving):
     :param plan: a lawful rules.Plan of the problem
     :param moving: paths of members that may move; those that the plan leaves
         out may come in
-    :returns: problem.Problem, in which the others are pinned
+    :returns: problem.Problem, in which the others are pinned; without the
+        policies that it makes no difference to
     """
     staying = {
         path: host
@@ -100,7 +101,16 @@ def around(problem, plan, moving):
         host = hosts[host_id]
         free = {r: n - amounts[r] for r, n in host.free.items()}
         hosts[host_id] = dataclasses.replace(host, free=free)
-    return dataclasses.replace(problem, hosts=hosts, pinned=staying)
+    tree = problem.topology
+    policies = tuple(
+        policy for policy in tree.policies if _concerns(policy, moving)
+    )
+    return dataclasses.replace(
+        problem,
+        hosts=hosts,
+        pinned=staying,
+        topology=dataclasses.replace(tree, policies=policies),
+    )
 
 
 def back(plan, part):
@@ -116,6 +126,13 @@ def back(plan, part):
         if part.placement[path] == plan.placement.get(path)
     }
     return rules.Plan(part.placement, {**alternative, **part.alternative})
+
+
+def _concerns(policy, paths):
+    """Whether a policy may look at some members."""
+    return policy.type == 'exclusive' or any(
+        not paths.isdisjoint(side) for side in policy.sides
+    )
 
 
 def _without(policy, paths):

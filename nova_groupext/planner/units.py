@@ -63,7 +63,12 @@ def form(problem):
 def places(problem, unit):
     """Every Place that may take a member of a unit, by host and way."""
     found = []
-    for host in problem.hosts.values():
+    some = unit.member_class.hosts
+    # The hosts of a problem are in order; most sets of some are small.
+    for host_id in (
+        sorted(some) if len(some) < len(problem.hosts) else problem.hosts
+    ):
+        host = problem.hosts[host_id]
         if _may_stand(problem, unit, host.id):
             for way, request in enumerate(unit.member_class.ways(host.id)):
                 most = min(len(unit.members), _fits(host.free, request))

@@ -6,6 +6,7 @@ import enum
 import time
 
 import highspy
+import numpy as np
 
 # Columns from which presolve and the feasibility jump pay: HiGHS spends a
 # fixed 5 ms in the latter, more than a small programme takes in all.
@@ -50,22 +51,42 @@ class Outcome:
     bound: float
 
 
-def new_solver(seed):
-    """An empty programme."""
-    solver = highspy.Highs()
-    solver.silent()
-    solver.setOptionValue('threads', 1)
-    solver.setOptionValue('random_seed', seed)
-    solver.setOptionValue('mip_rel_gap', 0.0)
-    # Without a column HiGHS looks at no row, without an integer it gives no
-    # bound.
-    solver.addIntegral(0, 0)
-    return solver
+class Programme(highspy.Highs):
+    """A programme to which columns and rows are added.
+
+    HiGHS takes one column for whole numbers about as slowly as thousands, so
+    they become whole together before the next run.
+    """
+
+    def __init__(self, seed):
+        super().__init__()
+        self._to_be_whole = []
+        self.silent()
+        self.setOptionValue('threads', 1)
+        self.setOptionValue('random_seed', seed)
+        self.setOptionValue('mip_rel_gap', 0.0)
+        # Without a column HiGHS looks at no row, without an integer it gives
+        # no bound.
+        self.add_whole(0)
+
+    def add_whole(self, high):
+        """A new column for whole numbers from 0 to ``high``."""
+        column = self.addVariable(0, high)
+        self._to_be_whole.append(column.index)
+        return column
+
+    def make_whole(self):
+        """Tell HiGHS of the columns that are for whole numbers."""
+        columns = np.array(self._to_be_whole, np.int32)
+        kinds = [highspy.HighsVarType.kInteger] * len(columns)
+        self.changeColsIntegrality(len(columns), columns, np.array(kinds))
+        self._to_be_whole = []
 
 
 def run(solver, objective, sense, seconds):
     """Optimise, for some time.
 
+    :param solver: Programme
     :param objective: linear expression
     :param sense: highspy.ObjSense
     :param seconds: how long at most
@@ -73,6 +94,7 @@ def run(solver, objective, sense, seconds):
     """
     clock = time.monotonic
     end = clock() + seconds
+    solver.make_whole()
     solver.setObjective(objective, sense)
     is_large = solver.numVariables >= _LARGE
     outcome = _run(solver, is_large, seconds)

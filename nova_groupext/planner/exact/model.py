@@ -72,6 +72,9 @@ class Model:
         self.problem = problem
         self.seating = seating.Seating(problem)
         self._solver = self.seating.solver
+        self._hosts = collections.defaultdict(list)
+        for unit, host in self.seating.seats:
+            self._hosts[unit].append(host)
 
     def row(self, comparison):
         """Demand a comparison of two expressions; gives the new row."""
@@ -92,7 +95,7 @@ class Model:
         pins = collections.Counter(
             host for path, host in self.problem.pinned.items() if path in paths
         )
-        hosts = {host for unit, host in self.seating.seats if unit in own}
+        hosts = {host for unit in own for host in self._hosts[unit]}
         return Side(
             paths=paths,
             units=tuple(unit for unit in self.seating.units if unit in own),
@@ -155,7 +158,7 @@ class Model:
             return highs.qsum([], min(count.low, 1))
         if count.high == 1:
             return count.expr
-        used = self._solver.addBinary()
+        used = self._solver.add_whole(1)
         self.row(count.expr >= used)
         # A row per unit binds closer than one for all of them.
         for seats in seating.group(count.seats, lambda s: s.unit).values():
@@ -168,7 +171,7 @@ class Model:
     def digits(self, count):
         """0/1 columns, ones before zeros, that add up to count - low."""
         digits = [
-            self._solver.addBinary() for _ in range(count.low, count.high)
+            self._solver.add_whole(1) for _ in range(count.low, count.high)
         ]
         for first, second in itertools.pairwise(digits):
             self.row(first >= second)

@@ -32,19 +32,19 @@ class Seat:
 class Seating:
     """Seats, the room on the hosts and how many members have to sit.
 
-    :ivar solver: highspy.Highs
+    :ivar solver: milp.Programme
     :ivar units: units.Unit objects, by first member
     :ivar seats: (unit, host id) -> list of Seat, by way
     """
 
     def __init__(self, problem):
         self.problem = problem
-        self.solver = milp.new_solver(problem.seed)
+        self.solver = milp.Programme(problem.seed)
         self.units = units.form(problem)
         self.seats = collections.defaultdict(list)
         for unit in self.units:
             for place in units.places(problem, unit):
-                column = self.solver.addIntegral(0, place.most)
+                column = self.solver.add_whole(place.most)
                 seat = Seat(unit, place, column)
                 self.seats[unit, place.host].append(seat)
         self._by_host = group(self, lambda seat: seat.place.host)
@@ -76,7 +76,7 @@ class Seating:
         as_many = []
         for seat in crowd:
             less = counts[seat] - 1
-            is_as_many = self.solver.addBinary()
+            is_as_many = self.solver.add_whole(1)
             more = is_as_many * (seat.place.most - less)
             self.solver.addConstr(seat.column <= more + less)
             as_many.append(is_as_many)

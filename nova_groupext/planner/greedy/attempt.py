@@ -14,6 +14,9 @@ from nova_groupext.planner.greedy import homes
 # Domains that are tried for the same members.
 _TRIES = 12
 
+# Orders in which the same members are tried in the same domain.
+_ORDERS = 4
+
 # Domains that are tried until an attempt gives up.
 _ALL_TRIES = 200
 
@@ -21,18 +24,21 @@ _ALL_TRIES = 200
 class Attempt:
     """Seats members, and can take them back."""
 
-    def __init__(self, setting, wanted, noise, turn):
+    def __init__(self, setting, wanted, noise, turn, heeds_soft=True):
         """Get ready.
 
         :param setting: setting.Setting
         :param wanted: unit -> how many members to seat
         :param noise: by host, factor on what a seat there costs
         :param turn: which of several good choices to take
+        :param heeds_soft: whether soft policies count
         """
         self.setting = setting
         self.wanted = wanted
         self.noise = noise
         self.turn = turn
+        self._guards = setting.covering if heeds_soft else setting.strict.get
+        self._heeds_soft = heeds_soft
         self._steps = []
         self._tries = 0
         for guard in setting.guards:
@@ -51,6 +57,18 @@ class Attempt:
                 self.undo(mark)
                 left += self._seat_parts(guard, bundle)
         return left
+
+    def find_fitting(self, guard, units):
+        """Domains that take all of some units while nobody else is there."""
+        fitting = []
+        for domain in self._rank(guard, units):
+            self._tries = 0
+            self._steps.append(guard)
+            guard.settle(domain)
+            if self._seat_all(units):
+                fitting.append(domain)
+            self.undo()
+        return fitting
 
     def seat_more(self, unit, most):
         """Seat up to so many more members of a unit."""
@@ -95,7 +113,7 @@ class Attempt:
             and other is not guard
             and isinstance(other, guards.Together)
             for unit in units
-            for other in self.setting.covering(unit)
+            for other in self._guards(unit)
         )
 
     def _bundles(self, units):
@@ -110,7 +128,24 @@ class Attempt:
             yield guard, bundle
 
     def _seat_all(self, units):
-        return all(self._seat_next(*next_) for next_ in self._bundles(units))
+        """Seat all of some units; whoever finds no place goes first then."""
+        mark = len(self._steps)
+        for _ in range(_ORDERS):
+            stuck = self._find_stuck(units)
+            if stuck is None:
+                return True
+            self.undo(mark)
+            if units[0] in stuck:
+                break
+            units = stuck + [unit for unit in units if unit not in stuck]
+        return False
+
+    def _find_stuck(self, units):
+        """Seat units in this order; gives those that find no place."""
+        for guard, bundle in self._bundles(units):
+            if not self._seat_next(guard, bundle):
+                return bundle
+        return None
 
     def _seat_next(self, guard, units):
         if guard is None:
@@ -121,7 +156,7 @@ class Attempt:
         """The widest guard of a unit that still waits for a domain."""
         waiting = [
             guard
-            for guard in self.setting.covering(unit)
+            for guard in self._guards(unit)
             if guard.is_open and isinstance(guard, guards.Together)
         ]
         levels = self.setting.problem.levels
@@ -155,7 +190,9 @@ class Attempt:
         ranked = homes.rank(
             self.setting, guard, hosts, self.wanted, self.noise
         )
-        return self._liked(guard, units[0], ranked)
+        if self._heeds_soft:
+            ranked = self._liked(guard, units[0], ranked)
+        return ranked
 
     def _liked(self, guard, unit, domains):
         """Domains with those first that soft policies like best."""
@@ -171,7 +208,8 @@ class Attempt:
         hosts = self.setting.hosts(unit)
         if not len(hosts):
             return False
-        hosts = self.setting.liked(unit, hosts)
+        if self._heeds_soft:
+            hosts = self.setting.liked(unit, hosts)
         board = self.setting.board
         loss = board.loss[board.class_of[unit], hosts] * self.noise[hosts]
         host = int(hosts[loss.argmin()])
@@ -180,7 +218,7 @@ class Attempt:
 
     def _choose(self, unit):
         """Let the guards of a unit choose the domains to spread over."""
-        for guard in self.setting.covering(unit):
+        for guard in self._guards(unit):
             if guard.is_open and isinstance(guard, guards.Even):
                 self._steps.append(guard)
                 room = homes.room(self.setting, guard, self.wanted)

@@ -58,9 +58,16 @@ class Board:
         """The hosts of every domain of a level, in order."""
         return self._level(name)[1]
 
-    def put(self, unit, host):
-        """Seat a member of a unit; gives the number of the way it took."""
-        way = self._way[self.class_of[unit], host]
+    def put(self, unit, host, way=None):
+        """Seat a member of a unit.
+
+        :param way: number of the way it takes, the best one if left out
+        :returns: number of the way it took
+        """
+        if way is None:
+            way = self._way[self.class_of[unit], host]
+        else:
+            way += self._starts[self.class_of[unit]]
         self._change(host, -self._need(way, host))
         return int(way - self._starts[self.class_of[unit]])
 

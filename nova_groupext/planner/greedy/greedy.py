@@ -36,12 +36,15 @@ class Greedy:
         self._all = {unit: len(unit.members) for unit in self._units}
         self._least = self._find_least()
 
-    def attempt(self):
-        """One more attempt; gives a lawful plan or None."""
+    def attempt(self, heeds_soft=True):
+        """One more attempt; gives a lawful plan or None.
+
+        :param heeds_soft: whether soft policies count
+        """
         some = self._turn % 2 and self._least != self._all
         wanted = self._least if some else self._all
         attempt = attempts.Attempt(
-            self.setting, wanted, self._noise(), self._turn
+            self.setting, wanted, self._noise(), self._turn, heeds_soft
         )
         self._turn += 1
         left = attempt.seat_most(self._order())
@@ -53,7 +56,29 @@ class Greedy:
                 self._seat_more(attempt)
                 plan = self._lawful(attempt) or plan
         attempt.undo()
+        for units in left:
+            self._look_closely(units)
         return plan
+
+    def _look_closely(self, units):
+        """Find out where those that found no place would fit, alone."""
+        levels = self.problem.levels
+        strict = self.setting.strict[units[0]]
+        for guard in sorted(
+            strict, key=lambda g: levels.index(g.policy.scope)
+        ):
+            if (
+                isinstance(guard, guards.Together)
+                and guard.is_open
+                and guard not in self.setting.fitting
+            ):
+                order = [u for u in self._order() if u in guard.units]
+                attempt = attempts.Attempt(
+                    self.setting, self._least, self._noise(), self._turn, False
+                )
+                fitting = attempt.find_fitting(guard, order)
+                if fitting:
+                    self.setting.fitting[guard] = fitting
 
     def _note(self, attempt, left):
         """Remember who found no place."""
@@ -67,13 +92,14 @@ class Greedy:
     def seats(self):
         return sum(len(self.setting.hosts(unit)) for unit in self._units)
 
-    def pick_hosts(self, width):
+    def pick_hosts(self, width, wanted=None):
         """Some hosts for each unit, other ones each time.
 
         :param width: how many times more of them than are needed
+        :param wanted: unit -> how many members need one; all if left out
         :returns: unit -> ids of hosts
         """
-        return self._scout.pick(width)
+        return self._scout.pick(wanted or self._all, width)
 
     @property
     def _units(self):
@@ -90,9 +116,21 @@ class Greedy:
         strays = self._random.random(len(self._units)) if self._turn else 0
         raised = np.array([self._raised[unit] for unit in self._units])
         hard = np.array([self._difficulty[unit] for unit in self._units])
-        hard *= 2.0**raised * (1 + _NOISE * strays)
+        rare = np.array([self._rarity(unit) for unit in self._units])
+        hard *= 2.0**raised * rare * (1 + _NOISE * strays)
         order = np.argsort(-hard, kind='stable')
         return [self._units[number] for number in order]
+
+    def _rarity(self, unit):
+        """How many domains there are for one that fits."""
+        return max(
+            (
+                len(guard.domains) / len(self.setting.fitting[guard])
+                for guard in self.setting.strict[unit]
+                if guard in self.setting.fitting
+            ),
+            default=1,
+        )
 
     def _difficulty_of(self, unit):
         """The share of an average domain that has to be found in one."""

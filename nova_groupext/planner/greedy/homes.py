@@ -28,8 +28,10 @@ def rank(setting, guard, hosts, wanted, noise):
         needed += board.need_of(unit) * wanted[unit]
     load = _load(guard, board, np.flatnonzero(fits), needed)
     stray = np.array([noise[domain[0]] for domain in guard.domains])
+    enough &= load <= 1
+    enough &= _fitting(setting, guard, hosts.keys())
     order = np.argsort(-load * stray, kind='stable')
-    return order[enough[order] & (load[order] <= 1)]
+    return order[enough[order]]
 
 
 def room(setting, guard, wanted):
@@ -51,6 +53,18 @@ def room(setting, guard, wanted):
         guard.domain_of[inside], by_host[inside], len(guard.domains)
     )
     return (total + 1e-6).astype(np.int64)
+
+
+def _fitting(setting, guard, units):
+    """By domain: whether all that is known to fit somewhere fits there."""
+    fitting = np.ones(len(guard.domains), bool)
+    for other, domains in setting.fitting.items():
+        if other is guard:
+            fitting &= np.isin(np.arange(len(fitting)), domains)
+        elif other.units <= units:
+            inside = [guard.domain_of[other.domains[d]] for d in domains]
+            fitting &= np.isin(np.arange(len(fitting)), np.concatenate(inside))
+    return fitting
 
 
 def _load(guard, board, hosts, needed):

@@ -30,17 +30,19 @@ class Scout:
         self.setting = setting
         self._random = random
 
-    def pick(self, width):
+    def pick(self, wanted, width):
         """Pick hosts.
 
+        :param wanted: unit -> how many members need one
         :param width: how many times more of them than are needed
         :returns: unit -> ids of hosts
         """
         setting = self.setting
-        wanted = {unit: len(unit.members) for unit in setting.units}
-        hosts = {unit: setting.hosts(unit) for unit in setting.units}
+        hosts = {unit: setting.hosts(unit) for unit in wanted}
         for guard in self._binding():
-            bound = {u: hosts[u] for u in setting.units if u in guard.units}
+            bound = {u: hosts[u] for u in wanted if u in guard.units}
+            if not bound:
+                continue
             ranked = homes.rank(setting, guard, bound, wanted, self._noise())
             offered = np.zeros(len(guard.domains) + 1, bool)
             many = len(guard.domains) >= _MANY_DOMAINS
@@ -49,7 +51,10 @@ class Scout:
                 hosts[unit] = some[offered[guard.domain_of[some]]]
         names = setting.board.hosts
         return {
-            unit: [names[host] for host in self._best(unit, some, width)]
+            unit: [
+                names[host]
+                for host in self._best(unit, some, width * wanted[unit])
+            ]
             for unit, some in hosts.items()
         }
 
@@ -70,21 +75,21 @@ class Scout:
             reverse=True,
         )
 
-    def _best(self, unit, hosts, width):
-        """The hosts where a unit costs least, from several domains."""
+    def _best(self, unit, hosts, members):
+        """Hosts for so many members that cost least, from several domains."""
         board = self.setting.board
         loss = board.loss[board.class_of[unit], hosts]
         hosts = hosts[np.argsort(loss * self._noise()[hosts])]
         picked = np.zeros(len(board.hosts), bool)
-        picked[self._enough(unit, hosts, width * len(unit.members))] = True
+        picked[self._enough(unit, hosts, members)] = True
         for guard in self.setting.strict[unit]:
             if isinstance(guard, guards.Apart | guards.Even):
                 domains = guard.domain_of[hosts]
                 _, firsts = np.unique(domains, return_index=True)
-                needed = max(1, math.ceil(width * self._domains(guard)))
-                for first in np.sort(firsts)[:needed]:
+                needed = max(1, math.ceil(self._domains(guard)))
+                for first in np.sort(firsts)[: 2 * needed]:
                     inside = hosts[domains == domains[first]]
-                    share = width * len(unit.members) / needed
+                    share = members / needed
                     picked[self._enough(unit, inside, share)] = True
         return np.flatnonzero(picked)
 

@@ -16,6 +16,8 @@ class Setting:
     :ivar guards: all guards, the dearest policies first
     :ivar strict: unit -> guards of the strict policies that cover it
     :ivar soft: unit -> guards of the soft ones
+    :ivar fitting: guard -> numbers of the domains that took all its members
+        when nobody else was there, for those that were asked
     """
 
     def __init__(self, problem):
@@ -37,6 +39,12 @@ class Setting:
         self._may = {unit: self._find_open(unit) for unit in self.units}
         self._hosts = {u: np.flatnonzero(self._may[u]) for u in self.units}
         self.volume = self._volumes()
+        self.fitting = {}
+
+    def learn(self, other):
+        """Take over what another setting of the same problem has found."""
+        same = dict(zip(other.guards, self.guards, strict=True))
+        self.fitting = {same[g]: found for g, found in other.fitting.items()}
 
     def covering(self, unit):
         """All guards that watch a unit, strict ones first."""
@@ -87,10 +95,10 @@ class Setting:
                 room = np.minimum(room, guard.most)
         return room
 
-    def put(self, unit, host):
+    def put(self, unit, host, way=None):
         """Seat a member; gives the number of the way it took."""
         self._count(unit, host, 1)
-        return self.board.put(unit, host)
+        return self.board.put(unit, host, way)
 
     def take(self, unit, host, way):
         """Undo a put()."""

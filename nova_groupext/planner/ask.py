@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exact programme, asked whether there is a plan."""
+
+import dataclasses
+
+from nova_groupext.planner import rules
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """One of three: a plan, a proof that there is none, or neither in time.
+
+    :ivar plan: rules.Plan, lawful, or None
+    :ivar is_impossible: proved that there is no plan
+    :ivar stage: 'greedy', 'repair', 'restricted' or 'full': what came to it
+    """
+
+    plan: rules.Plan | None = None
+    is_impossible: bool = False
+    stage: str = 'full'
+
+
+def ask(problem, clock):
+    """Ask for any lawful plan.
+
+    :param problem: problem.Problem
+    :param clock: clock.Clock
+    :returns: Verdict
+    """
+    # The solver is slow to import, and attempts often make do without it.
+    from nova_groupext.planner.exact import milp
+    from nova_groupext.planner.exact import objectives
+
+    exact = objectives.Exact(problem, clock)
+    outcome = exact.find_any()
+    return Verdict(exact.plan, outcome.status is milp.Status.INFEASIBLE)
