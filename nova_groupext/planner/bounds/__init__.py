@@ -26,6 +26,23 @@ def impossible(problem, cloud=None):
     broken = pins.broken(problem)
     if broken:
         return frozenset(broken[:1])
-    if cloud is None or not cloud.is_of(problem):
-        cloud = Cloud(problem)
-    return next(checks.proofs(problem, cloud), None)
+    return checks.Checks(problem, _cloud(problem, cloud)).proof()
+
+
+def look(problem, cloud=None):
+    """Look for a proof, and at what came out on the way.
+
+    :param problem: problem.Problem, whose pins break nothing
+    :param cloud: as above
+    :returns: (tags or None, stem path -> share of all the room there may be
+        for its members that they take, the problem without the hosts where
+        they cannot be)
+    """
+    found = checks.Checks(problem, _cloud(problem, cloud))
+    proof = found.proof()
+    return proof, found.shares(), found.narrowed()
+
+
+def _cloud(problem, cloud):
+    is_same = cloud is not None and cloud.is_of(problem)
+    return cloud if is_same else Cloud(problem)

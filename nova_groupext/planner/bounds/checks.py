@@ -8,6 +8,8 @@ compared once more. A proof names the members it counted and every policy that
 ruled out a host for them.
 """
 
+import collections
+import dataclasses
 import itertools
 
 import numpy as np
@@ -20,12 +22,9 @@ from nova_groupext.planner.bounds import rooms
 _MOST_GROUPS = 200
 
 
-def proofs(problem, cloud):
-    """Generator of frozensets of tags that leave no plan."""
-    return _Checks(problem, cloud).proofs()
+class Checks:
+    """All that is compared of a problem, in one order."""
 
-
-class _Checks:
     def __init__(self, problem, cloud):
         self._problem = problem
         self._cloud = cloud
@@ -38,7 +37,40 @@ class _Checks:
             if policy.strict
         ]
 
-    def proofs(self):
+    def proof(self):
+        """The first proof: tags that leave no plan, or None."""
+        return next(self._proofs(), None)
+
+    def shares(self):
+        """Stem path -> what has to come, as a share of the room for it."""
+        return {
+            path: each.missing / max(1, int(each.most.sum()))
+            for path, each in self._crowds.items()
+            if each.missing
+        }
+
+    def narrowed(self):
+        """The problem without the hosts that policies rule out."""
+        classes = dict(self._problem.classes)
+        names = {}
+        name_of = {}
+        for path, each in self._crowds.items():
+            if each.is_narrowed and len(each.classes) == 1:
+                numbers = np.flatnonzero(each.fits)
+                key = id(each.classes[0]), numbers.tobytes()
+                # No class of any problem file has a name like this.
+                name = names.setdefault(key, ('narrowed', len(classes)))
+                if name not in classes:
+                    hosts = frozenset(self._cloud.ids[n] for n in numbers)
+                    classes[name] = dataclasses.replace(
+                        each.classes[0], hosts=hosts
+                    )
+                name_of[path] = name
+        if not name_of:
+            return self._problem
+        return _with_classes(self._problem, classes, name_of)
+
+    def _proofs(self):
         yield from self._compare()
         for policy, cover in self._policies:
             self._rule_out_hosts(policy, cover)
@@ -67,20 +99,21 @@ class _Checks:
                 yield _names(group)
 
     def _groups(self):
-        """Crowds whose hosts are all among those of one of them."""
-        hosts = {}
+        """Crowds whose hosts are all among those of one of them.
+
+        Left out are those that take less than all there is together.
+        """
+        hosts = collections.defaultdict(list)
+        load = collections.Counter()
         for each in self._crowds.values():
             if each.missing:
-                bits = np.packbits(each.fits > 0).tobytes()
-                mask = int.from_bytes(bits)
-                hosts.setdefault(mask, []).append(each)
+                mask = int.from_bytes(np.packbits(each.fits > 0).tobytes())
+                hosts[mask].append(each)
+                load[mask] += each.missing / max(1, each.most.sum())
         for mask in list(hosts)[:_MOST_GROUPS]:
-            yield [
-                each
-                for other, group in hosts.items()
-                if not other & ~mask
-                for each in group
-            ]
+            inside = [other for other in hosts if not other & ~mask]
+            if sum(load[other] for other in inside) > rooms.FULL:
+                yield [each for other in inside for each in hosts[other]]
 
     # -- where the members under a policy can be at all --------------------
 
@@ -95,6 +128,9 @@ class _Checks:
         elif policy.type == 'anti-affinity':
             room = self._room_by_domain(policy, cover)
             may &= np.append(room > 0, False)[domains]
+            most = np.append(room, 0)[domains]
+            for path in cover.whole:
+                self._crowds[path].limit(most, frozenset({tags.rule(policy)}))
         elif len(cover.pins) and self._is_binding(policy):
             # Without a domain they would break it by themselves.
             may &= domains == domains[cover.pins[0]]
@@ -222,6 +258,29 @@ class _Checks:
                 # Whoever has to come, too few would survive.
                 is_needed = policy.type != 'survive'
                 yield self._why(cover, is_needed) | {tags.rule(policy)}
+
+
+def _with_classes(problem, classes, name_of):
+    """The problem with other classes for the members of some stems."""
+
+    def change(member):
+        name = name_of.get(member.stem)
+        if name is None or member.path in problem.pinned:
+            return member
+        return dataclasses.replace(member, spec={'class': name})
+
+    stems = tuple(
+        dataclasses.replace(stem, members=tuple(map(change, stem.members)))
+        for stem in problem.topology.stems
+    )
+    members = tuple(map(change, problem.topology.members))
+    return dataclasses.replace(
+        problem,
+        classes=classes,
+        topology=dataclasses.replace(
+            problem.topology, stems=stems, members=members
+        ),
+    )
 
 
 def _names(group):

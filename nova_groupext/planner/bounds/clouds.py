@@ -10,11 +10,13 @@ MANY = 1_000_000
 class Cloud:
     """Arrays that are made when they are first asked for.
 
-    :ivar index: host id -> its place in every array
+    :ivar ids: of the hosts, in the order of every array
+    :ivar index: host id -> its place there
     """
 
     def __init__(self, problem):
-        self.index = {host_id: n for n, host_id in enumerate(problem.hosts)}
+        self.ids = list(problem.hosts)
+        self.index = {host_id: n for n, host_id in enumerate(self.ids)}
         self._problem = problem
         self._hosts = list(problem.hosts.values())
         self._free = {}

@@ -19,7 +19,9 @@ class Crowd:
     :ivar size: how many there are
     :ivar missing: how many of them have to come
     :ivar fits: how many each host has room for, 0 where none can be
-    :ivar why: the tags because of which hosts were ruled out so far
+    :ivar most: how many of this crowd each host may take
+    :ivar why: the tags because of which it is no more
+    :ivar is_narrowed: hosts were ruled out
     """
 
     stem: topology.Stem
@@ -27,16 +29,28 @@ class Crowd:
     size: int
     missing: int
     fits: np.ndarray
+    most: np.ndarray
     why: frozenset = frozenset()
+    is_narrowed: bool = False
 
     def rule_out(self, may, why):
         """Leave only some hosts.
 
         :param may: bool array
         """
-        fits = np.where(may, self.fits, 0)
-        if not np.array_equal(fits, self.fits):
-            self.fits = fits
+        if self.fits[~may].any():
+            self.fits = np.where(may, self.fits, 0)
+            self.most = np.where(may, self.most, 0)
+            self.why |= why
+            self.is_narrowed = True
+
+    def limit(self, most, why):
+        """Leave only so many to each host.
+
+        :param most: int array
+        """
+        if (self.most > most).any():
+            self.most = np.minimum(self.most, most)
             self.why |= why
 
 
@@ -78,6 +92,7 @@ def gather(problem, cloud):
                 len(free),
                 tags.missing(problem, stem),
                 fits,
+                np.minimum(fits, len(free)),
             )
     return found
 

@@ -14,6 +14,9 @@ import numpy as np
 _EXACT = 2**53
 _MARGIN = 1 + 1e-9
 
+#: Shares whose sum may have been rounded to less than one.
+FULL = 1 - 1e-9
+
 # Steps up to which reachable sums of a resource are listed.
 _LONGEST_LIST = 200_000
 
@@ -27,13 +30,20 @@ def holds(cloud, wanted, domains):
     """
     wanted = [(crowd, number) for crowd, number in wanted if number]
     fine = np.ones(domains[1], bool)
+    load = np.zeros(domains[1])
     for crowd, number in wanted:
-        fine &= per_domain(crowd.fits, domains) >= number
+        room = per_domain(crowd.most, domains)
+        fine &= room >= number
+        load += number / np.maximum(room, 1)
+    # Shares of all the room there is that add up to one at most: whatever is
+    # compared below, there is enough of it.
+    if not (fine & (load > FULL)).any():
+        return fine
     for alike in _by_classes(wanted):
         room = members(alike, domains)
         fine &= room >= sum(number for _, number in alike)
-    if fine.any():
-        for resource in _resources(wanted):
+    for resource in _resources(wanted):
+        if fine.any():
             fine &= _holds_amount(cloud, wanted, resource, domains)
     return fine
 
@@ -48,17 +58,20 @@ def members(wanted, domains):
     for alike in _by_classes(wanted):
         # They compete for the same room.
         fits = np.max([crowd.fits for crowd, _ in alike], axis=0)
-        most = sum(number for _, number in alike)
-        total = per_domain(fits, domains).astype(np.int64)
-        room += np.minimum(total, most)
+        most = np.sum([crowd.most for crowd, _ in alike], axis=0)
+        total = per_domain(np.minimum(fits, most), domains)
+        number = sum(number for _, number in alike)
+        room += np.minimum(total.astype(np.int64), number)
     return room
 
 
 def per_domain(values, domains):
     """Sums of what the hosts have, by domain; those without have no part."""
     numbers, size = domains
-    inside = numbers >= 0
-    return np.bincount(numbers[inside], weights=values[inside], minlength=size)
+    if size == 1 and not numbers.any():
+        return np.array([values.sum()])
+    # Those without a domain are counted first, and left out.
+    return np.bincount(numbers + 1, weights=values, minlength=size + 1)[1:]
 
 
 def _by_classes(wanted):

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Few tags that exclude one another.
 
-A proof is narrowed down to a linked part of the problem if one will do, then
+A proof is narrowed down to a part of the problem if one will do, then
 by QuickXplain (U. Junker, 2004): it halves the tags again and again, so that
 a few among many take few questions. An answer that did not come in time
 counts as "there may be a plan": what is left still leaves none, but it may
 be more than is needed.
 """
 
-import collections
 import dataclasses
 
+from nova_groupext.planner import parts
 from nova_groupext.planner import tags as tag
 
 
@@ -36,7 +36,8 @@ def find(questions):
     if len(found) == 1:
         # Nobody has to come and nothing has to be kept: there is a plan.
         is_minimal = True
-    found = sorted(found, key=lambda t: isinstance(t, tag.Members))
+    order = tag.of(questions.problem)
+    found.sort(key=lambda t: (isinstance(t, tag.Members), order.index(t)))
     return Core(tuple(found), is_minimal and _is_confirmed(questions, found))
 
 
@@ -73,34 +74,24 @@ def shrink(is_impossible, tags):
 
 
 def _start(questions, tags):
-    """One part of the problem if that leaves no plan by itself."""
-    known = questions.bound(tags)
-    if known is not None:
-        return [t for t in tags if t in known]
-    parts = _parts(questions.problem, tags)
-    if len(parts) > 1:
-        for part in sorted(parts, key=len):
-            if questions.is_impossible(part):
-                return part
-    return tags
+    """One part of the problem if that leaves no plan by itself.
+
+    Those that take most of the room come first: few of them will do.
+    """
+    problem = tag.keep(questions.problem, frozenset(tags))
+    known, shares = questions.look(problem)
+    order = sorted(tags, key=lambda t: _rank(t, shares))
+    if known is None:
+        suspects = parts.suspects(problem, shares)
+        known = next(filter(questions.is_impossible, suspects), tags)
+    return [each for each in order if each in known]
 
 
-def _parts(problem, tags):
-    """Tags in groups that have no member in common."""
-    part = {stem.path: stem.path for stem in problem.topology.stems}
-    stems = {t: {t.path} for t in tags if isinstance(t, tag.Members)}
-    stem_of = {m.path: m.stem for m in problem.topology.members}
-    for policy in tag.policies(problem, frozenset(tags)):
-        covered = {stem_of[path] for side in policy.sides for path in side}
-        stems.setdefault(tag.rule(policy), set()).update(covered)
-    for linked in stems.values():
-        joined = {part[path] for path in linked}
-        name = min(joined)
-        part = {p: name if old in joined else old for p, old in part.items()}
-    groups = collections.defaultdict(list)
-    for each in tags:
-        groups[part[min(stems[each])]].append(each)
-    return list(groups.values())
+def _rank(each, shares):
+    """Members before policies."""
+    if isinstance(each, tag.Members):
+        return 0, -shares.get(each.path, 0), each
+    return 1, 0, each
 
 
 def _certify(questions, tags):
@@ -121,7 +112,7 @@ def _is_confirmed(questions, tags):
     :raises RuntimeError: it finds a plan
     """
     problem = tag.keep(questions.problem, frozenset(tags))
-    verdict = questions.solve(problem)
+    verdict = questions.confirm(problem)
     if verdict.plan is not None:
         raise RuntimeError(f'there is a plan in spite of {tags}')
     return verdict.is_impossible

@@ -41,28 +41,39 @@ class Questions:
         """Remember a proof that somebody else has found."""
         self._impossible.append(frozenset(tags))
 
-    def bound(self, tags):
-        """Some of the tags that leave no plan by a comparison, or None."""
-        problem = tag.keep(self.problem, frozenset(tags))
-        found = bounds.impossible(problem, self.cloud)
-        if found is not None:
-            self.note_impossible(found)
-        return found
+    def look(self, problem):
+        """Compare what has to come of a problem with the room for it.
+
+        :returns: (tags that leave no plan or None, stem path -> share of the
+            room that it takes)
+        """
+        if pins.broken(problem):
+            return bounds.impossible(problem, self.cloud), {}
+        proof, shares, _ = bounds.look(problem, self.cloud)
+        if proof is not None:
+            self.note_impossible(proof)
+        return proof, shares
 
     def find(self, problem):
         """Look for a plan of any problem, as long as one question may take.
 
         :returns: feasible.Verdict
         """
-        if bounds.impossible(problem, self.cloud) is not None:
-            return feasible.Verdict(is_impossible=True)
-        return self.solve(problem)
-
-    def solve(self, problem):
-        """The same by a solver, whatever the bounds say."""
         if pins.broken(problem):
             # That is for the rules alone to say; the solver trusts pins.
             return feasible.Verdict(is_impossible=True)
+        proof, _, narrowed = bounds.look(problem, self.cloud)
+        if proof is not None:
+            return feasible.Verdict(is_impossible=True)
+        return self._solve(narrowed)
+
+    def confirm(self, problem):
+        """The same by a solver, whatever the bounds say."""
+        if pins.broken(problem):
+            return feasible.Verdict(is_impossible=True)
+        return self._solve(problem)
+
+    def _solve(self, problem):
         share = self.clock.left() * _SHARE
         verdict = feasible.find(problem, self.clock.slice(share))
         if verdict.plan is None and not verdict.is_impossible:

@@ -193,6 +193,15 @@ class TestPolicies(base.BaseTestCase):
         )
         self.assertIsNone(prove(racks(a=(8, 8), b=(2,)), apart))
 
+    def test_parts_that_are_apart_and_need_the_same_hosts(self):
+        apart = group([policy('anti-affinity', 'host')], w=2)
+        topology = group(groups={'g': apart, 'h': apart})
+        self.assertEqual(
+            {'anti-affinity', 'g/w', 'h/w'},
+            prove(racks(a=(8, 1)), topology),
+        )
+        self.assertIsNone(prove(racks(a=(2, 2)), topology))
+
     def test_too_few_domains_to_be_spread(self):
         wide = group([policy('spread', 'rack', min_domains=3)], w=4)
         self.assertEqual({'spread', 'w'}, prove(racks(a=(8,), b=(8,)), wide))
@@ -249,6 +258,29 @@ class TestPolicies(base.BaseTestCase):
         self.assertEqual(
             {'affinity'}, prove(racks(a=(8,), b=(8,)), topology, pinned=pins)
         )
+
+
+class TestLook(base.BaseTestCase):
+    def test_hosts_where_members_cannot_be_are_left_out(self):
+        together = group([policy('affinity', 'rack')], w=3)
+        problem = builders.problem(
+            racks(a=(2,), b=(2, 2), c=(8,)), group(groups={'g': together}, x=4)
+        )
+        proof, shares, narrowed = bounds.look(problem)
+        self.assertIsNone(proof)
+        self.assertEqual({'g/w': 3 / 7, 'x': 4 / 10}, shares)
+        hosts = {p: c.hosts for p, c in narrowed.class_of.items()}
+        self.assertEqual({'b1', 'b2', 'c1'}, hosts['g/w-0'])
+        self.assertEqual({'a1', 'b1', 'b2', 'c1'}, hosts['x-0'])
+
+    def test_pinned_members_keep_their_class(self):
+        together = group([policy('affinity', 'rack')], w=2)
+        problem = builders.problem(
+            racks(a=(2,), b=(2,)), together, pinned={'w-0': 'b1'}
+        )
+        narrowed = bounds.look(problem)[2]
+        self.assertIs(problem.classes['one'], narrowed.class_of['w-0'])
+        self.assertEqual({'b1'}, narrowed.class_of['w-1'].hosts)
 
 
 class TestCloud(base.BaseTestCase):
