@@ -26,9 +26,8 @@ def search(problem):
     """
     clock = clocks.Clock(problem.time_limit)
     if bounds.impossible(problem) is not None:
-        yield answer.refused(
-            explain.refusal(problem, clock), {'stage': 'bounds'}
-        )
+        for refusal in explain.refusals(problem, clock):
+            yield answer.refused(refusal, {'stage': 'bounds'})
         return
     verdict = feasible.find(problem, clock)
     stats = {'stage': verdict.stage, 'cut_short': False}
@@ -39,6 +38,7 @@ def search(problem):
         for stage in improve.stages(best, clock):
             yield best.answer({**stats, **stage})
     elif verdict.is_impossible:
-        yield answer.refused(explain.refusal(problem, clock), stats)
+        for refusal in explain.refusals(problem, clock):
+            yield answer.refused(refusal, stats)
     else:
         yield answer.undecided({**stats, 'cut_short': True})

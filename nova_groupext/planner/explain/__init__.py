@@ -17,6 +17,10 @@ from nova_groupext.planner.explain import sentences
 # What the conflict may use up of the time; the rest is for relaxations.
 _CORE_SHARE = 0.6
 
+# Seconds for relaxations: at least, and per host and member.
+_LEAST_SECONDS = 1.5
+_MORE_SECONDS = 1e-6
+
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
@@ -36,25 +40,38 @@ class Refusal:
     is_cut_short: bool
 
 
-def refusal(problem, clock):
+def refusals(problem, clock):
     """Explain a problem that is proved to have no plan.
 
     :param problem: problem.Problem
     :param clock: clock.Clock
-    :returns: Refusal
+    :returns: generator of Refusal: the conflict first, then with relaxations
     """
     narrowing = clock.slice(clock.left() * _CORE_SHARE)
     questions = questioning.Questions(problem, narrowing)
     core = cores.find(questions)
     code = reasons.find(questions, core)
-    questions.clock = clock
-    return Refusal(
+    found = Refusal(
         conflict=[sentences.item(problem, each) for each in core.tags],
         minimal=core.is_minimal,
         reason={
             'code': code,
             'text': sentences.reason(problem, core.tags, code),
         },
-        relaxations=relax.menu(questions, core),
+        relaxations=[],
+        is_cut_short=True,
+    )
+    yield found
+    questions.clock = clock.slice(_seconds(problem))
+    relaxations = relax.menu(questions, core)
+    yield dataclasses.replace(
+        found,
+        relaxations=relaxations,
         is_cut_short=questions.is_cut_short,
     )
+
+
+def _seconds(problem):
+    """How long to look for relaxations: who is refused waits for them."""
+    size = len(problem.hosts) * len(problem.topology.members)
+    return _LEAST_SECONDS + _MORE_SECONDS * size

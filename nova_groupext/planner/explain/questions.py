@@ -54,9 +54,10 @@ class Questions:
             self.note_impossible(proof)
         return proof, shares
 
-    def find(self, problem):
-        """Look for a plan of any problem, as long as one question may take.
+    def find(self, problem, share=_SHARE):
+        """Look for a plan of any problem.
 
+        :param share: what it may use up of the time that is left
         :returns: feasible.Verdict
         """
         if pins.broken(problem):
@@ -65,17 +66,19 @@ class Questions:
         proof, _, narrowed = bounds.look(problem, self.cloud)
         if proof is not None:
             return feasible.Verdict(is_impossible=True)
-        return self._solve(narrowed)
+        return self._solve(narrowed, share)
 
     def confirm(self, problem):
         """The same by a solver, whatever the bounds say."""
         if pins.broken(problem):
             return feasible.Verdict(is_impossible=True)
-        return self._solve(problem)
+        return self._solve(problem, _SHARE)
 
-    def _solve(self, problem):
-        share = self.clock.left() * _SHARE
-        verdict = feasible.find(problem, self.clock.slice(share))
+    def _solve(self, problem, share):
+        verdict = feasible.Verdict()
+        seconds = self.clock.left() * share
+        if seconds:
+            verdict = feasible.find(problem, self.clock.slice(seconds))
         if verdict.plan is None and not verdict.is_impossible:
             self.is_cut_short = True
         return verdict

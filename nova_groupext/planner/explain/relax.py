@@ -11,10 +11,10 @@ import itertools
 import math
 
 from nova_groupext.planner import bounds
-from nova_groupext.planner import rules
 from nova_groupext.planner import tags as tag
 from nova_groupext.planner.explain import changes
 from nova_groupext.planner.explain import core as cores
+from nova_groupext.planner.explain import helpers
 
 # Further conflicts that are looked for, and combinations that are tried.
 _MOST_CONFLICTS = 8
@@ -28,7 +28,7 @@ def menu(questions, core):
     :param core: core.Core of the problem
     :returns: list of the answer's relaxations
     """
-    relax = _Relax(questions)
+    relax = _Relax(questions, core.tags)
     found = relax.by_one_change(core.tags)
     if not found:
         found = relax.by_softening() + relax.by_leaving_out()
@@ -44,13 +44,18 @@ def menu(questions, core):
 
 
 class _Relax:
-    def __init__(self, questions):
+    def __init__(self, questions, tags):
         self._questions = questions
         self._problem = questions.problem
         self._stems = {s.path: s for s in self._problem.topology.stems}
+        self._helpers = helpers.Helpers(questions, tags)
+        self._helps = self._helpers.helps
 
     def by_one_change(self, tags):
         """Policies made soft one by one, then members left out."""
+        if self._helpers.is_in_vain:
+            # There is no plan even without all these tags.
+            return []
         softer = [changes.Change(rules=(rule,)) for rule in _rules(tags)]
         softer.sort(key=self._covered)
         softer = list(filter(self._helps, softer))
@@ -109,18 +114,6 @@ class _Relax:
         return []
 
     # -- what helps --------------------------------------------------------
-
-    def _helps(self, change):
-        """Whether the changed problem is known to have a plan."""
-        problem = change.apply(self._problem)
-        needed = tag.keep(problem, frozenset(tag.of(problem)))
-        plan = self._questions.find(needed).plan
-        if plan is None:
-            return False
-        faults = rules.faults(problem, plan)
-        if faults:
-            raise RuntimeError(f'no plan of the changed problem: {faults}')
-        return True
 
     def _largest(self, paths, kind=changes.Change, rules=()):
         """The change of some stems that leaves out fewest, None if none helps.

@@ -111,7 +111,7 @@ class TestReasons(base.BaseTestCase):
         with mock.patch.object(
             feasible, 'find', return_value=feasible.Verdict()
         ):
-            refusal = explain.refusal(problem, clocks.Clock(0))
+            *_, refusal = explain.refusals(problem, clocks.Clock(0))
         self.assertEqual(reasons.UNKNOWN, refusal.reason['code'])
         self.assertEqual('There is no place for 3 w.', refusal.reason['text'])
         self.assertTrue(refusal.is_cut_short)
