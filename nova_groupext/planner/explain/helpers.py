@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the whole problem have a plan with a change?
 
-A plan without what the change is about is looked for once. Mostly it can be
-completed: all others stay where they are, and only those that the conflict is
-about have to find a place. If they find none, all are asked.
+A plan that was found with one change can mostly be turned into a plan with
+another: all stay where they are but those that the conflict is about. Only if
+these find no place then, all are placed anew. While no plan is known, one
+without all that the conflict is about tells whether it is worth the while.
 """
 
 import itertools
@@ -12,31 +13,26 @@ from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner import tags as tag
 
-# What looking for the plan that is to be completed may use up of the time.
-_FIRST_SHARE = 1 / 2
+# What looking for a plan without the conflict may use up of the time.
+_SHARE_WITHOUT = 1 / 2
 
 
 class Helpers:
-    """Plans of changed problems, each found with the help of the one before.
-
-    :ivar is_in_vain: there is no plan even without the conflict's tags, or
-        none was found in time
-    """
+    """Plans of changed problems, found with the help of the one before."""
 
     def __init__(self, questions, tags):
-        """Look for a plan without some tags.
+        """Nothing is looked for yet.
 
         :param questions: questions.Questions about the problem
         :param tags: those of a conflict
         """
         self._questions = questions
         self._problem = questions.problem
-        self._moving = self._find_moving(tags)
-        rest = frozenset(tag.of(self._problem)).difference(tags)
-        self._plan = questions.find(
-            tag.keep(self._problem, rest), _FIRST_SHARE
-        ).plan
-        self.is_in_vain = self._plan is None
+        self._tags = frozenset(tags)
+        self._moving = self._find_moving()
+        self._plan = None
+        # No plan was found even without the conflict.
+        self._is_in_vain = False
 
     def helps(self, change):
         """Whether the changed problem is known to have a plan."""
@@ -50,6 +46,22 @@ class Helpers:
             raise RuntimeError(f'no plan of the changed problem: {faults}')
         self._plan = plan
         return True
+
+    def helps_alone(self, change):
+        """The same for a change of what the conflict is about, no more."""
+        if self._is_in_vain:
+            return False
+        helps = self.helps(change)
+        if self._plan is None:
+            self._find_without()
+        return helps
+
+    def _find_without(self):
+        """Look for a plan without the conflict."""
+        rest = frozenset(tag.of(self._problem)) - self._tags
+        problem = tag.keep(self._problem, rest)
+        self._plan = self._questions.find(problem, _SHARE_WITHOUT).plan
+        self._is_in_vain = self._plan is None
 
     def _complete(self, problem):
         """The known plan with others in place of those that may move."""
@@ -71,10 +83,10 @@ class Helpers:
         # Others may stand where they can only while a policy is soft.
         return None if rules.faults(problem, plan) else plan
 
-    def _find_moving(self, tags):
-        """Paths of the members that a conflict is about."""
-        stems = {each.path for each in tags if isinstance(each, tag.Members)}
-        policies = tag.policies(self._problem, frozenset(tags))
+    def _find_moving(self):
+        """Paths of the members that the conflict is about."""
+        stems = {t.path for t in self._tags if isinstance(t, tag.Members)}
+        policies = tag.policies(self._problem, self._tags)
         covered = set(itertools.chain(*(s for p in policies for s in p.sides)))
         return {
             member.path

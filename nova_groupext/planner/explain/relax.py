@@ -29,11 +29,7 @@ def menu(questions, core):
     :returns: list of the answer's relaxations
     """
     relax = _Relax(questions, core.tags)
-    found = relax.by_one_change(core.tags)
-    if not found:
-        found = relax.by_softening() + relax.by_leaving_out()
-    if not found:
-        found = relax.by_both()
+    found = relax.by_one_change(core.tags) or relax.by_several_changes()
     return [
         {
             'change': change.to_dict(questions.problem),
@@ -49,13 +45,10 @@ class _Relax:
         self._problem = questions.problem
         self._stems = {s.path: s for s in self._problem.topology.stems}
         self._helpers = helpers.Helpers(questions, tags)
-        self._helps = self._helpers.helps
+        self._helps = self._helpers.helps_alone
 
     def by_one_change(self, tags):
         """Policies made soft one by one, then members left out."""
-        if self._helpers.is_in_vain:
-            # There is no plan even without all these tags.
-            return []
         softer = [changes.Change(rules=(rule,)) for rule in _rules(tags)]
         softer.sort(key=self._covered)
         softer = list(filter(self._helps, softer))
@@ -68,7 +61,12 @@ class _Relax:
                 fewer.append(change)
         return softer + sorted(fewer, key=self._loss)
 
-    def by_softening(self):
+    def by_several_changes(self):
+        """Changes of several conflicts, made together."""
+        self._helps = self._helpers.helps
+        return self._by_softening() + self._by_leaving_out() or self._by_both()
+
+    def _by_softening(self):
         """Policies of several conflicts made soft together."""
         sets = self._conflicts(_rules)
         if not sets:
@@ -80,11 +78,11 @@ class _Relax:
             filter(self._helps, [every])
         )
 
-    def by_leaving_out(self):
+    def _by_leaving_out(self):
         """Members of several conflicts left out together."""
         return self._fewer(self._conflicts(_members))
 
-    def by_both(self):
+    def _by_both(self):
         """Policies made soft; where a conflict has none, members left out."""
         return self._fewer(
             self._conflicts(lambda tags: _rules(tags) or _members(tags))
@@ -150,7 +148,11 @@ class _Relax:
         :param known: the change by 0 if that helps
         :returns: None if not even 0 helps
         """
-        low, high = 0 if known else -1, self._limit(change, end)
+        if known is None:
+            if not self._helps(change(0)):
+                return None
+            known = change(0)
+        low, high = 0, self._limit(change, end)
         # What bounds do not exclude often fits at once.
         number = high - 1
         while low < number:
@@ -158,12 +160,12 @@ class _Relax:
                 low, known = number, change(number)
             else:
                 high = number
-            number = 0 if low < 0 < high else (low + high) // 2
+            number = (low + high) // 2
         return known
 
     def _limit(self, change, end):
         """A number from which on bounds exclude the changes."""
-        low, high = -1, end
+        low, high = 0, end
         while high - low > 1:
             middle = (low + high) // 2
             problem = change(middle).apply(self._problem)
