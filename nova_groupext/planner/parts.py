@@ -18,15 +18,41 @@ def suspects(problem, shares):
     :param shares: stem path -> share of the room that its members take
     :returns: generator of frozensets of tags, without the whole
     """
-    order = sorted(shares, key=lambda path: (-shares[path], path))
+    stems = sorted(shares, key=lambda path: (-shares[path], path))
+    covered = _covered(problem)
+    size = 1
+    while size < len(stems):
+        part = set(stems[:size])
+        rules = (rule for rule, inside in covered.items() if part & inside)
+        yield frozenset(map(tag.Members, part)).union(rules)
+        size = max(size + 1, int(size * _GROWTH))
+
+
+def in_order(problem, shares):
+    """The tags of a problem, those first that are suspected first.
+
+    A policy follows the first members that it covers.
+
+    :param problem: problem.Problem
+    :param shares: stem path -> share of the room that its members take
+    :returns: list of tags
+    """
+    covered = _covered(problem)
+
+    def suspicion(each):
+        if isinstance(each, tag.Members):
+            return -shares.get(each.path, 0), 0, each
+        share = max(shares.get(path, 0) for path in covered[each])
+        return -share, 1, each
+
+    return sorted(tag.of(problem), key=suspicion)
+
+
+def _covered(problem):
+    """Rule -> paths of the stems that it covers."""
     stem_of = {m.path: m.stem for m in problem.topology.members}
     covered = {}
     for policy in tag.policies(problem, frozenset(tag.of(problem))):
         stems = covered.setdefault(tag.rule(policy), set())
         stems.update(stem_of[path] for side in policy.sides for path in side)
-    size = 1
-    while size < len(order):
-        part = set(order[:size])
-        rules = (rule for rule, stems in covered.items() if part & stems)
-        yield frozenset(map(tag.Members, part)).union(rules)
-        size = max(size + 1, int(size * _GROWTH))
+    return covered

@@ -7,7 +7,6 @@ their way, ``relax`` what would help, ``sentences`` the words. All of them ask
 """
 
 import dataclasses
-import math
 
 from nova_groupext.planner.explain import core as cores
 from nova_groupext.planner.explain import questions as questioning
@@ -18,9 +17,8 @@ from nova_groupext.planner.explain import sentences
 # What the conflict may use up of the time; the rest is for relaxations.
 _CORE_SHARE = 0.6
 
-# Seconds for relaxations: at least, and by the size of the problem.
-_LEAST_SECONDS = 1.5
-_MORE_SECONDS = 1 / 300
+# Seconds for relaxations: at least, per member, per host and member.
+_SECONDS = 1.5, 8e-3, 5e-7
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,5 +72,6 @@ def refusals(problem, clock):
 
 def _seconds(problem):
     """How long to look for relaxations: who is refused waits for them."""
-    size = len(problem.hosts) * len(problem.topology.members)
-    return _LEAST_SECONDS + _MORE_SECONDS * math.sqrt(size)
+    members = len(problem.topology.members)
+    least, for_member, for_seat = _SECONDS
+    return least + (for_member + for_seat * len(problem.hosts)) * members

@@ -47,7 +47,15 @@ def narrow(questions, tags):
     :param tags: list of tags that leave none
     """
     questions.note_impossible(tags)
-    return shrink(questions.is_impossible, _start(questions, tags))
+    problem = tag.keep(questions.problem, frozenset(tags))
+    known, shares = questions.look(problem)
+    order = parts.in_order(problem, shares)
+    if known is not None:
+        # Quick questions first: what they leave are few tags.
+        return shrink(questions.is_excluded, [t for t in order if t in known])
+    suspects = parts.suspects(problem, shares)
+    known = next(filter(questions.is_impossible, suspects), tags)
+    return shrink(questions.is_impossible, [t for t in order if t in known])
 
 
 def shrink(is_impossible, tags):
@@ -71,27 +79,6 @@ def shrink(is_impossible, tags):
         return early + late
 
     return needed([], False, tags)
-
-
-def _start(questions, tags):
-    """One part of the problem if that leaves no plan by itself.
-
-    Those that take most of the room come first: few of them will do.
-    """
-    problem = tag.keep(questions.problem, frozenset(tags))
-    known, shares = questions.look(problem)
-    order = sorted(tags, key=lambda t: _rank(t, shares))
-    if known is None:
-        suspects = parts.suspects(problem, shares)
-        known = next(filter(questions.is_impossible, suspects), tags)
-    return [each for each in order if each in known]
-
-
-def _rank(each, shares):
-    """Members before policies."""
-    if isinstance(each, tag.Members):
-        return 0, -shares.get(each.path, 0), each
-    return 1, 0, each
 
 
 def _certify(questions, tags):

@@ -18,7 +18,11 @@ _SHARE_WITHOUT = 1 / 2
 
 
 class Helpers:
-    """Plans of changed problems, found with the help of the one before."""
+    """Plans of changed problems, found with the help of the one before.
+
+    :ivar is_hopeless: in all the time there was no plan was found, not even
+        without the conflict, and it is not known that there is none
+    """
 
     def __init__(self, questions, tags):
         """Nothing is looked for yet.
@@ -33,6 +37,7 @@ class Helpers:
         self._plan = None
         # No plan was found even without the conflict.
         self._is_in_vain = False
+        self.is_hopeless = False
 
     def helps(self, change):
         """Whether the changed problem is known to have a plan."""
@@ -60,8 +65,10 @@ class Helpers:
         """Look for a plan without the conflict."""
         rest = frozenset(tag.of(self._problem)) - self._tags
         problem = tag.keep(self._problem, rest)
-        self._plan = self._questions.find(problem, _SHARE_WITHOUT).plan
-        self._is_in_vain = self._plan is None
+        verdict = self._questions.find(problem, _SHARE_WITHOUT)
+        self._plan = verdict.plan
+        self._is_in_vain = verdict.plan is None
+        self.is_hopeless = self._is_in_vain and not verdict.is_impossible
 
     def _complete(self, problem):
         """The known plan with others in place of those that may move."""

@@ -37,6 +37,14 @@ class Questions:
         """Whether tags leave no plan; False if that was not proved in time."""
         return self._ask(frozenset(tags)) is False
 
+    def is_excluded(self, tags):
+        """Whether bounds tell that tags leave no plan."""
+        problem = tag.keep(self.problem, frozenset(tags))
+        if bounds.impossible(problem, self.cloud) is None:
+            return False
+        self.note_impossible(tags)
+        return True
+
     def note_impossible(self, tags):
         """Remember a proof that somebody else has found."""
         self._impossible.append(frozenset(tags))

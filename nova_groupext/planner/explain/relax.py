@@ -63,6 +63,8 @@ class _Relax:
 
     def by_several_changes(self):
         """Changes of several conflicts, made together."""
+        if self._helpers.is_hopeless:
+            return []
         self._helps = self._helpers.helps
         return self._by_softening() + self._by_leaving_out() or self._by_both()
 
