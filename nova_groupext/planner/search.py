@@ -30,7 +30,7 @@ def search(problem):
             yield answer.refused(refusal, {'stage': 'bounds'})
         return
     verdict = feasible.find(problem, clock)
-    stats = {'stage': verdict.stage, 'cut_short': False}
+    stats = {'stage': verdict.stage, 'cut_short': not verdict.is_impossible}
     if verdict.plan is not None:
         best = bests.Best(problem, verdict.plan)
         stats['first_seconds'] = round(clock.spent(), 4)
@@ -41,4 +41,4 @@ def search(problem):
         for refusal in explain.refusals(problem, clock):
             yield answer.refused(refusal, stats)
     else:
-        yield answer.undecided({**stats, 'cut_short': True})
+        yield answer.undecided(stats)

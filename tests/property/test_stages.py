@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do the stages for large problems decide what the definitions say?
+
+Small problems go straight to the programme with all hosts. Here they go the
+way of the large ones, so that the oracle can judge attempts, repairs,
+programmes with some hosts, and neighbourhoods.
+
+``VRT_ORACLE_CASES`` sets how many cases there are, a sixth of it in the first
+test. ``problems.seeded(profile, seed)`` draws the problem of a failure again.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import json
+import os
+import unittest
+from unittest import mock
+
+from nova_groupext.planner import clock as clocks
+from nova_groupext.planner import feasible
+from nova_groupext.planner import improve
+from nova_groupext.planner import neighbours
+from nova_groupext.planner import problem as parsing
+from nova_groupext.planner import repair
+from nova_groupext.planner import rules
+from nova_groupext.planner.bounds import pins
+from tests.property import checker
+from tests.property import oracle
+from tests.property import planner
+from tests.property import problems
+from tests.property import test_planner_oracle
+
+CASES = int(os.environ.get('VRT_ORACLE_CASES', '2400')) // 6
+
+# Others than those that the programme with all hosts is compared on.
+FIRST_SEED = 2_000_000
+
+# Seconds; what is cut short depends on the machine, but never the truth.
+LITTLE_TIME = (0, 0.002, 0.01, 0.05)
+
+
+def some(share: int = 1) -> Iterator[tuple[str, dict]]:
+    """Problems of all profiles, each with what tells it from the others."""
+    for name in problems.PROFILES:
+        for number in range(CASES // len(problems.PROFILES) // share):
+            yield drawn(name, number)
+
+
+def drawn(name: str, number: int) -> tuple[str, dict]:
+    seed = FIRST_SEED + number
+    problem = problems.seeded(name, seed)
+    return f'seed {seed} of {name}\n{json.dumps(problem)}', problem
+
+
+@contextlib.contextmanager
+def treated_as_large(**constants: tuple) -> Iterator[None]:
+    """All problems are large; constants are (module, value) by name."""
+    constants = {'SMALL': (feasible, 0), **constants}
+    with contextlib.ExitStack() as stack:
+        for name, (module, value) in constants.items():
+            stack.enter_context(mock.patch.object(module, name, value))
+        yield
+
+
+def disagreements(problem: dict, answer: dict) -> list[str]:
+    """Where an answer claims what the oracle denies, [] if nowhere."""
+    is_short = answer['stats']['cut_short']
+    is_refused = answer['status'] == 'refused'
+    if not is_short and (is_refused or answer['stats']['stage'] == 'ties'):
+        return test_planner_oracle.disagreements(problem, answer)
+    found = checker.check(problem, answer)
+    if not found and is_refused:
+        found = _false_reasons(problem, answer)
+    elif not found and answer['status'] == 'placed':
+        found = _false_claims(answer, oracle.solve(problem))
+    return found
+
+
+def _false_reasons(problem: dict, answer: dict) -> list[str]:
+    """What a refusal that was not explained to the end says wrongly."""
+    conflict = answer['conflict']
+    found = [
+        f'no plan in spite of {entry["change"]}'
+        for entry in answer['relaxations']
+        if oracle.solve(oracle.relaxed(problem, entry['change'])) is None
+    ]
+    if not oracle.excludes(problem, conflict):
+        found.append('the conflict alone leaves a plan')
+    elif answer['minimal'] and any(
+        oracle.excludes(problem, [i for i in conflict if i is not item])
+        for item in conflict
+    ):
+        found.append('the conflict is not minimal')
+    return found
+
+
+def _false_claims(answer: dict, best: oracle.Optimum | None) -> list[str]:
+    """What a plan that may not be the best claims wrongly."""
+    if best is None:
+        return ['the oracle knows no plan']
+    cost = answer['cost']
+    placed = len(answer['placement'])
+    told = placed, -cost['soft'], cost['preference']
+    known = best.placed, -best.soft, best.preference
+    is_same = all(map(checker.close, told, known))
+    if not is_same and not answer['stats']['cut_short']:
+        return [f'{told} is not the best: {known}']
+    if not is_same and told > known:
+        return [f'{told} is better than the best: {known}']
+    # It is about plans that place as many members.
+    is_above = cost['bound'] > best.soft + checker.TOLERANCE
+    if placed == best.placed and is_above:
+        return [f'the bound is {cost["bound"]}, the least {best.soft}']
+    return []
+
+
+class LargePathTest(unittest.TestCase):
+    """With time enough every problem is decided as if it were small."""
+
+    def _compare(self, name: str) -> None:
+        for number in range(CASES // len(problems.PROFILES)):
+            told, problem = drawn(name, number)
+            with treated_as_large():
+                answer = planner.decide(problem)
+            self.assertNotEqual('undecided', answer['status'], told)
+            self.assertFalse(answer['stats']['cut_short'], told)
+            self.assertEqual([], disagreements(problem, answer), told)
+
+    def test_capacity(self):
+        self._compare('capacity')
+
+    def test_costs(self):
+        self._compare('costs')
+
+    def test_homeless(self):
+        self._compare('homeless')
+
+    def test_pins(self):
+        self._compare('pins')
+
+    def test_policies(self):
+        self._compare('policies')
+
+    def test_relationships(self):
+        self._compare('relationships')
+
+
+class CutShortTest(unittest.TestCase):
+    """What is found without a proof is right, and says that it is not one."""
+
+    def test_without_the_programme_with_all_hosts_at_the_end(self):
+        for told, problem in some(share=4):
+            with treated_as_large(_LARGE=(improve, -1)):
+                answer = planner.decide(problem)
+            self.assertNotEqual('undecided', answer['status'], told)
+            self.assertEqual([], disagreements(problem, answer), told)
+
+    def test_with_hardly_any_time_for_each_programme(self):
+        slices = {
+            '_SLICE': (neighbours, 0.0),
+            '_LARGE': (improve, -1),
+            '_MOST_SEATS': (repair, 1),
+        }
+        for told, problem in some(share=8):
+            with treated_as_large(**slices):
+                answer = planner.decide(problem)
+            self.assertEqual([], disagreements(problem, answer), told)
+
+    def test_with_hardly_any_time_at_all(self):
+        for number, (told, problem) in enumerate(some(share=2)):
+            problem['time_limit'] = LITTLE_TIME[number % len(LITTLE_TIME)]
+            with treated_as_large():
+                answer = planner.decide(problem)
+            self.assertEqual([], disagreements(problem, answer), told)
+
+
+class FeasibleTest(unittest.TestCase):
+    """Is there any plan? Asked also where a comparison would tell."""
+
+    def test_it_finds_a_plan_where_there_is_one(self):
+        for told, problem in some():
+            parsed = parsing.parse(problem)
+            if pins.broken(parsed):
+                # It trusts pins.
+                continue
+            with treated_as_large():
+                verdict = feasible.find(parsed, clocks.Clock(60))
+            is_possible = oracle.solve(problem) is not None
+            self.assertEqual(is_possible, verdict.plan is not None, told)
+            self.assertEqual(not is_possible, verdict.is_impossible, told)
+            if is_possible:
+                self.assertEqual([], rules.faults(parsed, verdict.plan), told)
