@@ -93,11 +93,14 @@ class TestBreakingOff(base.BaseTestCase):
             self.assertIn(word, answer.stats['reason'])
 
     def test_a_child_that_ignores_the_time_limit_is_killed(self):
-        start = time.monotonic()
-        answer = child.run(builders.slow_problem(time_limit=60), grace=-59)
-        self.assertLess(time.monotonic() - start, 30)
+        # A busy machine takes its time for the first answer.
+        for seconds in (1, 2, 4, 8, 16, 32):
+            problem = builders.slow_problem(time_limit=600)
+            answer = child.run(problem, grace=seconds - 600)
+            self._assert_broken_off(answer, 'did not end in time')
+            if answer.status == 'placed':
+                break
         self.assertEqual('placed', answer.status)
-        self._assert_broken_off(answer, 'did not end in time')
         self.assertGreater(answer.stats['peak_mib'], 10)
 
     def test_a_child_killed_before_its_first_answer_leaves_it_undecided(self):
@@ -184,4 +187,5 @@ class TestOrphans(base.BaseTestCase):
         self._assert_dies_with(signal.SIGINT, wait=True)
 
     def test_while_it_waits_for_its_problem(self):
-        self._assert_dies_with(signal.SIGKILL, wait=False, script='input()')
+        script = 'import signal; signal.pause()'
+        self._assert_dies_with(signal.SIGKILL, wait=False, script=script)
