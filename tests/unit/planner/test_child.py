@@ -125,7 +125,7 @@ class TestBreakingOff(base.BaseTestCase):
             self._assert_broken_off(answer, 'memory', f'{limit} MiB')
 
     def test_a_child_that_runs_out_of_memory_leaves_what_was_found(self):
-        problem = builders.slow_problem(time_limit=1)
+        problem = builders.slow_problem(time_limit=30)
         for limit in range(64, 256, 16):
             answer = child.run(problem, limit * MIB)
             if answer.status == 'placed':
