@@ -28,6 +28,25 @@ def suspects(problem, shares):
         size = max(size + 1, int(size * _GROWTH))
 
 
+def around(problem, paths):
+    """Parts with some members and those that policies tie to them.
+
+    :param problem: problem.Problem
+    :param paths: of the stems that are suspected, the most suspect first
+    :returns: list of frozensets of tags, the last of which has them all
+    """
+    covered = _covered(problem)
+    every = tag.of(problem)
+    found = []
+    for path in paths:
+        rules = {rule for rule, stems in covered.items() if path in stems}
+        tied = {path}.union(*(covered[rule] for rule in rules))
+        members = {tag.Members(each) for each in tied}.intersection(every)
+        found.append(frozenset(rules | members))
+    found.append(frozenset().union(*found))
+    return list(dict.fromkeys(found)) if paths else []
+
+
 def in_order(problem, shares):
     """The tags of a problem, those first that are suspected first.
 

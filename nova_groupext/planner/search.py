@@ -3,11 +3,11 @@
 
 from nova_groupext.planner import answer
 from nova_groupext.planner import best as bests
-from nova_groupext.planner import bounds
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import explain
 from nova_groupext.planner import feasible
 from nova_groupext.planner import improve
+from nova_groupext.planner import proofs
 
 
 def solve(problem):
@@ -25,9 +25,9 @@ def search(problem):
     :returns: generator of answer.Answer, at least one
     """
     clock = clocks.Clock(problem.time_limit)
-    if bounds.impossible(problem) is not None:
-        for refusal in explain.refusals(problem, clock):
-            yield answer.refused(refusal, {'stage': 'bounds'})
+    proof = proofs.find(problem, clock)
+    if proof is not None:
+        yield from _refuse(problem, clock, {'stage': proof.stage}, proof.tags)
         return
     verdict = feasible.find(problem, clock)
     stats = {'stage': verdict.stage, 'cut_short': not verdict.is_impossible}
@@ -38,7 +38,12 @@ def search(problem):
         for stage in improve.stages(best, clock):
             yield best.answer({**stats, **stage})
     elif verdict.is_impossible:
-        for refusal in explain.refusals(problem, clock):
-            yield answer.refused(refusal, stats)
+        yield from _refuse(problem, clock, stats)
     else:
         yield answer.undecided(stats)
+
+
+def _refuse(problem, clock, stats, tags=None):
+    for refusal in explain.refusals(problem, clock, tags):
+        stats.setdefault('first_seconds', round(clock.spent(), 4))
+        yield answer.refused(refusal, stats)

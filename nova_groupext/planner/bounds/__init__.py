@@ -23,21 +23,21 @@ def impossible(problem, cloud=None):
     :param cloud: the Cloud of another problem with the same hosts and levels
     :returns: the tags that leave no plan by themselves, a frozenset, or None
     """
-    broken = pins.broken(problem)
-    if broken:
-        return frozenset(broken[:1])
-    return checks.Checks(problem, _cloud(problem, cloud)).proof()
+    return look(problem, cloud)[0]
 
 
 def look(problem, cloud=None):
-    """Look for a proof, and at what came out on the way.
+    """Look for a proof, and at what comes out on the way.
 
-    :param problem: problem.Problem, whose pins break nothing
+    :param problem: problem.Problem
     :param cloud: as above
     :returns: (tags or None, stem path -> share of all the room there may be
         for its members that they take, the problem without the hosts where
         they cannot be)
     """
+    broken = pins.broken(problem)
+    if broken:
+        return frozenset(broken[:1]), {}, problem
     found = checks.Checks(problem, _cloud(problem, cloud))
     proof = found.proof()
     return proof, found.shares(), found.narrowed()

@@ -92,7 +92,7 @@ def gather(problem, cloud):
                 len(free),
                 tags.missing(problem, stem),
                 fits,
-                np.minimum(fits, len(free)),
+                fits,
             )
     return found
 

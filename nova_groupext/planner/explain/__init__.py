@@ -8,6 +8,7 @@ their way, ``relax`` what would help, ``sentences`` the words. All of them ask
 
 import dataclasses
 
+from nova_groupext.planner import tags as tag
 from nova_groupext.planner.explain import core as cores
 from nova_groupext.planner.explain import questions as questioning
 from nova_groupext.planner.explain import reasons
@@ -39,16 +40,17 @@ class Refusal:
     is_cut_short: bool
 
 
-def refusals(problem, clock):
+def refusals(problem, clock, tags=None):
     """Explain a problem that is proved to have no plan.
 
     :param problem: problem.Problem
     :param clock: clock.Clock
+    :param tags: those that are proved to leave none, all if not given
     :returns: generator of Refusal: the conflict first, then with relaxations
     """
     narrowing = clock.slice(clock.left() * _CORE_SHARE)
     questions = questioning.Questions(problem, narrowing)
-    core = cores.find(questions)
+    core = cores.find(questions, tags or tag.of(problem))
     code = reasons.find(questions, core)
     found = Refusal(
         conflict=[sentences.item(problem, each) for each in core.tags],

@@ -26,12 +26,13 @@ class Core:
     is_minimal: bool
 
 
-def find(questions):
-    """The Core of a problem that is known to have no plan.
+def find(questions, tags):
+    """The Core of a problem.
 
     :param questions: questions.Questions about the problem
+    :param tags: those of its tags that are known to leave no plan
     """
-    found = narrow(questions, tag.of(questions.problem))
+    found = narrow(questions, tags)
     found, is_minimal = _certify(questions, found)
     if len(found) == 1:
         # Nobody has to come and nothing has to be kept: there is a plan.
@@ -44,7 +45,7 @@ def find(questions):
 def narrow(questions, tags):
     """Some of the tags that leave no plan, hardly more than are needed.
 
-    :param tags: list of tags that leave none
+    :param tags: tags that leave none
     """
     questions.note_impossible(tags)
     problem = tag.keep(questions.problem, frozenset(tags))

@@ -5,6 +5,7 @@ What is known of some tags answers for others: fewer tags than those of a plan
 have a plan too, more tags than those of a proof have none.
 """
 
+from nova_groupext.planner import ask
 from nova_groupext.planner import bounds
 from nova_groupext.planner import feasible
 from nova_groupext.planner import tags as tag
@@ -55,8 +56,6 @@ class Questions:
         :returns: (tags that leave no plan or None, stem path -> share of the
             room that it takes)
         """
-        if pins.broken(problem):
-            return bounds.impossible(problem, self.cloud), {}
         proof, shares, _ = bounds.look(problem, self.cloud)
         if proof is not None:
             self.note_impossible(proof)
@@ -66,27 +65,26 @@ class Questions:
         """Look for a plan of any problem.
 
         :param share: what it may use up of the time that is left
-        :returns: feasible.Verdict
+        :returns: ask.Verdict
         """
-        if pins.broken(problem):
-            # That is for the rules alone to say; the solver trusts pins.
-            return feasible.Verdict(is_impossible=True)
         proof, _, narrowed = bounds.look(problem, self.cloud)
         if proof is not None:
-            return feasible.Verdict(is_impossible=True)
+            return ask.Verdict(is_impossible=True)
         return self._solve(narrowed, share)
 
     def confirm(self, problem):
-        """The same by a solver, whatever the bounds say."""
+        """The same by the exact programme alone, whatever else is known."""
         if pins.broken(problem):
-            return feasible.Verdict(is_impossible=True)
-        return self._solve(problem, _SHARE)
+            # That is for the rules alone to say; the solver trusts pins.
+            return ask.Verdict(is_impossible=True)
+        return self._solve(problem, _SHARE, ask.ask)
 
-    def _solve(self, problem, share):
-        verdict = feasible.Verdict()
+    def _solve(self, problem, share, solver=None):
+        verdict = ask.Verdict()
         seconds = self.clock.left() * share
         if seconds:
-            verdict = feasible.find(problem, self.clock.slice(seconds))
+            solve = solver or feasible.find
+            verdict = solve(problem, self.clock.slice(seconds))
         if verdict.plan is None and not verdict.is_impossible:
             self.is_cut_short = True
         return verdict

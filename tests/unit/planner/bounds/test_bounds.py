@@ -268,7 +268,7 @@ class TestLook(base.BaseTestCase):
         )
         proof, shares, narrowed = bounds.look(problem)
         self.assertIsNone(proof)
-        self.assertEqual({'g/w': 3 / 7, 'x': 4 / 10}, shares)
+        self.assertEqual({'g/w': 3 / 12, 'x': 4 / 14}, shares)
         hosts = {p: c.hosts for p, c in narrowed.class_of.items()}
         self.assertEqual({'b1', 'b2', 'c1'}, hosts['g/w-0'])
         self.assertEqual({'a1', 'b1', 'b2', 'c1'}, hosts['x-0'])

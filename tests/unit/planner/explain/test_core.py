@@ -5,8 +5,9 @@ from unittest import mock
 
 from oslotest import base
 
+from nova_groupext.planner import ask
 from nova_groupext.planner import clock as clocks
-from nova_groupext.planner import feasible
+from nova_groupext.planner import tags
 from nova_groupext.planner.explain import core
 from nova_groupext.planner.explain import questions
 from tests.unit.planner import builders
@@ -17,7 +18,8 @@ from tests.unit.planner.builders import racks
 
 def find(*args, seconds=60, **kwargs):
     problem = builders.problem(*args, **kwargs)
-    return core.find(questions.Questions(problem, clocks.Clock(seconds)))
+    asked = questions.Questions(problem, clocks.Clock(seconds))
+    return core.find(asked, tags.of(problem))
 
 
 def names(found):
@@ -97,15 +99,11 @@ class TestFind(base.BaseTestCase):
         everything = group(
             [policy('affinity', 'rack'), policy('spread', 'host')], w=3
         )
-        with mock.patch.object(
-            feasible, 'find', return_value=feasible.Verdict()
-        ):
-            found = find(racks(a=(2,), b=(2,)), everything, seconds=0)
+        found = find(racks(a=(2,), b=(2,)), everything, seconds=0)
         self.assertEqual(['affinity', 'w'], names(found))
         self.assertFalse(found.is_minimal)
 
     def test_a_plan_of_what_was_proved_impossible_is_a_bug(self):
-        with mock.patch.object(
-            feasible, 'find', return_value=feasible.Verdict(plan=object())
-        ):
+        verdict = ask.Verdict(plan=object())
+        with mock.patch.object(ask, 'ask', return_value=verdict):
             self.assertRaises(RuntimeError, find, racks(a=(2,)), group(w=3))

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands in the way, and the sentence that says so."""
 
-from unittest import mock
-
 from oslotest import base
 
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import explain
-from nova_groupext.planner import feasible
 from nova_groupext.planner.explain import reasons
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
@@ -108,10 +105,7 @@ class TestReasons(base.BaseTestCase):
 
     def test_not_found_out_in_time(self):
         problem = builders.problem(racks(a=(2,)), group(w=3))
-        with mock.patch.object(
-            feasible, 'find', return_value=feasible.Verdict()
-        ):
-            *_, refusal = explain.refusals(problem, clocks.Clock(0))
+        *_, refusal = explain.refusals(problem, clocks.Clock(0))
         self.assertEqual(reasons.UNKNOWN, refusal.reason['code'])
         self.assertEqual('There is no place for 3 w.', refusal.reason['text'])
         self.assertTrue(refusal.is_cut_short)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is proved before any plan is looked for."""
+
+from unittest import mock
+
+from oslotest import base
+
+from nova_groupext.planner import ask
+from nova_groupext.planner import clock as clocks
+from nova_groupext.planner import proofs
+from nova_groupext.planner import tags
+from tests.unit.planner import builders
+from tests.unit.planner.builders import group
+from tests.unit.planner.builders import policy
+from tests.unit.planner.builders import racks
+
+AFFINITY = policy('affinity', 'rack')
+CLASSES = {
+    'three': {'request': {'VCPU': 3}},
+    'two': {'request': {'VCPU': 2}},
+}
+
+
+def packing(**groups):
+    """Two threes on two hosts leave no room for a two."""
+    tight = group(
+        [AFFINITY],
+        three={'class': 'three', 'count': 2},
+        two={'class': 'two'},
+    )
+    return builders.problem(
+        racks(a=(4, 4), b=(4, 4)),
+        group(groups={'g': tight, **groups}),
+        CLASSES,
+    )
+
+
+class TestFind(base.BaseTestCase):
+    def find(self, problem, seconds=60):
+        return proofs.find(problem, clocks.Clock(seconds))
+
+    def test_a_comparison(self):
+        problem = builders.problem(racks(a=(2,)), group(w=3))
+        self.assertEqual(({tags.Members('w')}, 'bounds'), self.find(problem))
+
+    def test_a_part_without_all_the_rest(self):
+        rest = group([policy('spread', 'host')], w=2)
+        found = self.find(packing(h=rest))
+        self.assertEqual('part', found.stage)
+        self.assertEqual(
+            {
+                tags.Rule('g', 'affinity', 'rack'),
+                tags.Members('g/three'),
+                tags.Members('g/two'),
+            },
+            found.tags,
+        )
+
+    def test_nothing_is_asked_where_there_is_room(self):
+        problem = builders.problem(racks(a=(80,)), group([AFFINITY], w=3))
+        with mock.patch.object(ask, 'ask', side_effect=AssertionError):
+            self.assertIsNone(self.find(problem))
+
+    def test_a_question_without_an_answer_is_no_proof(self):
+        self.assertIsNone(self.find(packing(), seconds=0))
+
+    def test_a_plan_of_a_part_is_no_proof(self):
+        problem = builders.problem(racks(a=(3,)), group([AFFINITY], w=3))
+        self.assertIsNone(self.find(problem))
