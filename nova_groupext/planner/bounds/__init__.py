@@ -23,7 +23,10 @@ def impossible(problem, cloud=None):
     :param cloud: the Cloud of another problem with the same hosts and levels
     :returns: the tags that leave no plan by themselves, a frozenset, or None
     """
-    return look(problem, cloud)[0]
+    broken = pins.broken(problem)
+    if broken:
+        return frozenset(broken[:1])
+    return checks.Checks(problem, _cloud(problem, cloud)).proof()
 
 
 def look(problem, cloud=None):
@@ -39,8 +42,7 @@ def look(problem, cloud=None):
     if broken:
         return frozenset(broken[:1]), {}, problem
     found = checks.Checks(problem, _cloud(problem, cloud))
-    proof = found.proof()
-    return proof, found.shares(), found.narrowed()
+    return found.proof(), found.shares(), found.narrowed()
 
 
 def _cloud(problem, cloud):
