@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what is free, and what a seat costs, kept up to date?"""
+
+import math
+
+import fixtures
+import hypothesis
+from hypothesis import strategies
+import numpy as np
+from oslotest import base
+
+from nova_groupext.planner.greedy import board as boards
+from tests.unit.planner import builders
+from tests.unit.planner.builders import group
+from tests.unit.planner.builders import racks
+
+LARGEST = 2**63 - 1
+
+
+def make(hosts, classes, **members):
+    """A board; ``two=3`` are three members of class two, called so too."""
+    topology = group(
+        **{n: {'class': n, 'count': count} for n, count in members.items()}
+    )
+    return boards.Board(builders.problem(hosts, topology, classes))
+
+
+def asking(**amounts):
+    """Classes by name; ``two=2`` asks for two VCPU."""
+    return {name: {'request': {'VCPU': n}} for name, n in amounts.items()}
+
+
+def unit(board, name):
+    """The unit of the members that a name was given."""
+    return next(u for u in board.units if u.members[0].startswith(f'{name}-'))
+
+
+def of(board, table, name):
+    """Host id -> what an array by class and host says of a name."""
+    row = table[board.class_of[unit(board, name)]]
+    return dict(zip(board.hosts, row.tolist(), strict=True))
+
+
+def state(board):
+    """All that changes on a board."""
+    return board.free.tolist(), board.room.tolist(), board.loss.tolist()
+
+
+class TestRoom(base.BaseTestCase):
+    def test_is_how_often_a_class_fits_alone(self):
+        board = make(racks(a=(3, 5, 1)), asking(two=2), two=9)
+        self.assertEqual(
+            {'a1': 1, 'a2': 2, 'a3': 0}, of(board, board.room, 'two')
+        )
+
+    def test_is_no_more_than_the_members_of_the_class(self):
+        board = make(racks(a=(9,)), asking(two=2), two=3)
+        self.assertEqual({'a1': 3}, of(board, board.room, 'two'))
+
+    def test_the_scarcest_resource_counts(self):
+        hosts = racks(a=(8, 8))
+        hosts[0]['free']['MEMORY'] = 5
+        classes = {'two': {'request': {'VCPU': 2, 'MEMORY': 2}}}
+        board = make(hosts, classes, two=9)
+        # A host that does not have a resource at all has none of it.
+        self.assertEqual({'a1': 2, 'a2': 0}, of(board, board.room, 'two'))
+
+    def test_resources_that_nobody_asks_for_are_left_out(self):
+        hosts = racks(a=(8,))
+        hosts[0]['free'].update(DISK=0, GPU=3)
+        classes = {'two': {'request': {'VCPU': 2, 'DISK': 0}}}
+        board = make(hosts, classes, two=1)
+        self.assertEqual(['VCPU'], board.resources)
+        self.assertEqual([[8]], board.free.tolist())
+
+    def test_who_asks_for_nothing_always_fits(self):
+        for request in ({}, {'VCPU': 0}):
+            classes = {'none': {'request': request}}
+            board = make(racks(a=(0, 1)), classes, none=7)
+            for _ in range(7):
+                board.put(unit(board, 'none'), 0)
+            self.assertEqual({'a1': 7, 'a2': 7}, of(board, board.room, 'none'))
+            self.assertEqual({'a1': 0, 'a2': 0}, of(board, board.loss, 'none'))
+
+    def test_a_class_that_may_go_nowhere_has_none(self):
+        classes = asking(one=1, two=2)
+        classes['two']['hosts'] = []
+        board = make(racks(a=(8, 8)), classes, one=1, two=1)
+        self.assertEqual({'a1': 0, 'a2': 0}, of(board, board.room, 'two'))
+        self.assertEqual(
+            {'a1': math.inf, 'a2': math.inf}, of(board, board.loss, 'two')
+        )
+        self.assertFalse(board.may(unit(board, 'two')).any())
+        self.assertEqual({'a1': 1, 'a2': 1}, of(board, board.room, 'one'))
+
+    def test_a_class_has_none_on_hosts_that_it_may_not_use(self):
+        classes = asking(one=1)
+        classes['one']['hosts'] = ['a2']
+        board = make(racks(a=(8, 8)), classes, one=1)
+        self.assertEqual({'a1': 0, 'a2': 1}, of(board, board.room, 'one'))
+        self.assertEqual([False, True], board.may(board.units[0]).tolist())
+
+    def test_amounts_as_large_as_they_may_be(self):
+        classes = asking(all=LARGEST, half=2**62, bit=1)
+        board = make(racks(a=(LARGEST, 0)), classes, all=2, half=4, bit=9)
+        before = state(board)
+        rooms = [of(board, board.room, name) for name in classes]
+        self.assertEqual(
+            [{'a1': 1, 'a2': 0}, {'a1': 1, 'a2': 0}, {'a1': 9, 'a2': 0}], rooms
+        )
+        self.assertTrue(np.all(board.loss >= 0))
+        way = board.put(unit(board, 'all'), 0)
+        self.assertEqual([[0], [0]], board.free.tolist())
+        self.assertFalse(board.room.any())
+        board.take(unit(board, 'all'), 0, way)
+        self.assertEqual(before, state(board))
+
+    def test_a_cloud_is_looked_at_in_parts_if_it_is_large(self):
+        hosts, classes = racks(a=range(9)), asking(one=1, two=2)
+        whole = make(hosts, classes, one=3, two=3)
+        self.useFixture(fixtures.MockPatchObject(boards, '_BATCH', 1))
+        parts = make(hosts, classes, one=3, two=3)
+        self.assertEqual(state(whole), state(parts))
+
+
+class TestLoss(base.BaseTestCase):
+    def test_is_endless_where_there_is_no_room(self):
+        board = make(racks(a=(1, 2)), asking(two=2), two=1)
+        loss = of(board, board.loss, 'two')
+        self.assertEqual(math.inf, loss['a1'])
+        self.assertLess(loss['a2'], math.inf)
+
+    def test_what_others_could_use_costs_more(self):
+        board = make(racks(a=(4, 5)), asking(one=1, four=4), one=1, four=1)
+        loss = of(board, board.loss, 'one')
+        # On a1 no room is left for four.
+        self.assertGreater(loss['a1'], loss['a2'])
+
+    def test_scarce_room_costs_more(self):
+        hosts = racks(a=(1, 1, 1), b=(1,))
+        for number, host in enumerate(hosts):
+            host['free']['GPU'] = int(number == 3)
+        classes = asking(one=1)
+        classes['gpu'] = {'request': {'VCPU': 1, 'GPU': 1}}
+        board = make(hosts, classes, one=3, gpu=1)
+        loss = of(board, board.loss, 'one')
+        self.assertGreater(loss['b1'], loss['a1'])
+
+    def test_is_looked_at_for_the_scarcest_classes_only(self):
+        self.useFixture(fixtures.MockPatchObject(boards, '_WITNESSES', 1))
+        hosts = racks(a=(4, 9, 9))
+        board = make(hosts, asking(one=1, nine=9), one=1, nine=2)
+        loss = of(board, board.loss, 'one')
+        self.assertEqual(0, loss['a1'])
+        self.assertGreater(loss['a2'], 0)
+
+
+class TestWays(base.BaseTestCase):
+    """Hosts that offer more than one way."""
+
+    CLASSES = {
+        'gpu': {
+            'request': {'VCPU': 2},
+            'alternatives': {
+                'a1': [{'GPU0': 1}, {'GPU1': 1}],
+                'a2': [{'GPU0': 1}],
+            },
+        },
+        'other': {'request': {'GPU0': 1}},
+    }
+
+    def make(self, **members):
+        hosts = racks(a=(8, 8, 4))
+        for host in hosts:
+            host['free'].update(GPU0=1, GPU1=2)
+        return make(hosts, self.CLASSES, **members)
+
+    def test_they_replace_the_request(self):
+        board = self.make(gpu=9)
+        # By any one of the ways.
+        self.assertEqual(
+            {'a1': 2, 'a2': 1, 'a3': 2}, of(board, board.room, 'gpu')
+        )
+
+    def test_the_one_that_costs_least_is_taken(self):
+        board = self.make(gpu=3, other=2)
+        gpu = unit(board, 'gpu')
+        self.assertEqual(1, board.put(gpu, 0))
+        self.assertEqual({'GPU0': 1, 'GPU1': 1, 'VCPU': 8}, self.free(board))
+        self.assertEqual(1, board.put(gpu, 0))
+        self.assertEqual(0, board.put(gpu, 0))
+        self.assertEqual(math.inf, of(board, board.loss, 'gpu')['a1'])
+
+    def test_one_that_is_named_is_taken(self):
+        board = self.make(gpu=3, other=2)
+        before = state(board)
+        gpu = unit(board, 'gpu')
+        self.assertEqual(0, board.put(gpu, 0, 0))
+        self.assertEqual({'GPU0': 0, 'GPU1': 2, 'VCPU': 8}, self.free(board))
+        board.take(gpu, 0, 0)
+        self.assertEqual(before, state(board))
+
+    def test_other_hosts_have_a_single_one(self):
+        board = self.make(gpu=3)
+        gpu = unit(board, 'gpu')
+        self.assertEqual([0, 0], [board.put(gpu, 1), board.put(gpu, 2)])
+        self.assertEqual(2, board.free[2, board.resources.index('VCPU')])
+
+    def test_a_member_needs_at_least_what_all_ask_for(self):
+        classes = {
+            'disk': {
+                'request': {'DISK': 5, 'VCPU': 3},
+                'alternatives': {'a1': [{'DISK': 9}, {'DISK': 7}]},
+            }
+        }
+        board = make(racks(a=(8, 8)), classes, disk=1)
+        need = board.need_of(board.units[0]).tolist()
+        self.assertEqual(
+            {'DISK': 5, 'VCPU': 0},
+            dict(zip(board.resources, need, strict=True)),
+        )
+
+    @staticmethod
+    def free(board, host=0):
+        row = board.free[host].tolist()
+        return dict(zip(board.resources, row, strict=True))
+
+
+class TestLevels(base.BaseTestCase):
+    def make(self):
+        hosts = [
+            builders.host('h1', 'r2'),
+            builders.host('h2', 'r1'),
+            builders.host('h3'),
+            builders.host('h4', 'r2'),
+        ]
+        return make(hosts, asking(one=1), one=1)
+
+    def test_domains_have_numbers(self):
+        board = self.make()
+        self.assertEqual([0, 1, -1, 0], board.level('rack').tolist())
+        self.assertEqual(
+            [[0, 3], [1]], [d.tolist() for d in board.domains('rack')]
+        )
+
+    def test_every_host_is_a_domain(self):
+        board = self.make()
+        self.assertEqual([0, 1, 2, 3], board.level('host').tolist())
+        self.assertEqual(
+            [[0], [1], [2], [3]], [d.tolist() for d in board.domains('host')]
+        )
+
+    def test_a_level_may_have_no_domains(self):
+        board = self.make()
+        self.assertEqual([-1] * 4, board.level('zone').tolist())
+        self.assertEqual([], board.domains('zone'))
+
+
+AMOUNTS = strategies.sampled_from([0, 1, 2, 3, 5, 8, 2**40, LARGEST])
+NEEDS = strategies.dictionaries(
+    strategies.sampled_from(['X', 'Y', 'Z']),
+    strategies.sampled_from([0, 1, 1, 2, 3, 2**39, LARGEST]),
+)
+
+
+@strategies.composite
+def clouds(draw):
+    """Some hosts, and some classes with ways of their own."""
+    hosts = [
+        {
+            'id': f'h{number}',
+            'free': draw(
+                strategies.dictionaries(
+                    strategies.sampled_from(['X', 'Y', 'Z']), AMOUNTS
+                )
+            ),
+        }
+        for number in range(draw(strategies.integers(1, 4)))
+    ]
+    names = strategies.sampled_from([host['id'] for host in hosts])
+    ways = strategies.lists(NEEDS, min_size=1, max_size=3)
+    classes = {
+        name: {
+            'request': draw(NEEDS),
+            'hosts': sorted(draw(strategies.sets(names))),
+            'alternatives': draw(strategies.dictionaries(names, ways)),
+        }
+        for name in ('p', 'q', 's')[: draw(strategies.integers(1, 3))]
+    }
+    counts = {name: draw(strategies.integers(1, 4)) for name in classes}
+    return hosts, classes, counts
+
+
+class TestAnySequence(base.BaseTestCase):
+    """Whoever comes and goes, only who is there matters."""
+
+    @hypothesis.settings(
+        max_examples=25, deadline=None, derandomize=True, database=None
+    )
+    @hypothesis.given(clouds(), strategies.data())
+    def test_of_puts_and_takes(self, cloud, data):
+        hosts, classes, counts = cloud
+        board = make(hosts, classes, **counts)
+        before = state(board)
+        seated = []
+        for _ in range(data.draw(strategies.integers(1, 12))):
+            if seated and data.draw(strategies.booleans()):
+                number = data.draw(strategies.integers(0, len(seated) - 1))
+                board.take(*seated.pop(number))
+            else:
+                seated += self.sit_down(board, data)
+            self.assertTrue((board.free >= 0).all())
+            self.check_losses(board)
+        fresh = make(hosts, classes, **counts)
+        for unit_, host, way in data.draw(strategies.permutations(seated)):
+            number = board.units.index(unit_)
+            fresh.put(fresh.units[number], host, way)
+        self.assertEqual(state(fresh), state(board))
+        for seat in seated:
+            board.take(*seat)
+        self.assertEqual(before, state(board))
+
+    def sit_down(self, board, data):
+        """Put a member of some unit where it has room."""
+        unit_ = data.draw(strategies.sampled_from(board.units))
+        room = board.room[board.class_of[unit_]]
+        if not room.any():
+            return []
+        hosts = np.flatnonzero(room).tolist()
+        host = data.draw(strategies.sampled_from(hosts))
+        return [(unit_, host, board.put(unit_, host))]
+
+    def check_losses(self, board):
+        """A seat costs the room that goes, and has a cost if it has room."""
+        for unit_ in board.units:
+            number = board.class_of[unit_]
+            room, loss = board.room[number], board.loss[number].copy()
+            self.assertEqual((room > 0).tolist(), (loss < math.inf).tolist())
+            for host in np.flatnonzero(room).tolist():
+                before = board.room.copy()
+                way = board.put(unit_, host)
+                gone = ((before - board.room).T @ board.scarcity).sum()
+                board.take(unit_, host, way)
+                self.assertAlmostEqual(float(loss[host]), float(gone))

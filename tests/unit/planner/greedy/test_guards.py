@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does each guard allow the hosts that keep its policy?"""
+
+import numpy as np
+from oslotest import base
+
+from nova_groupext.planner.greedy import board as boards
+from nova_groupext.planner.greedy import guards
+from tests.unit.planner import builders
+from tests.unit.planner.builders import group
+from tests.unit.planner.builders import policy
+from tests.unit.planner.builders import racks
+from tests.unit.planner.builders import tie
+
+
+class GuardCase(base.BaseTestCase):
+    def post(self, hosts, rule, members=4, **others):
+        """The guard of a policy on a group of equal members."""
+        topology = group([rule], w=members)
+        return self.first_guard(hosts, topology, **others)
+
+    def first_guard(self, hosts, topology, **others):
+        problem = builders.problem(hosts, topology, **others)
+        board = boards.Board(problem)
+        return guards.post(board, problem.topology.policies[0])
+
+    def seat(self, guard, *hosts):
+        for host in hosts:
+            guard.count(guard.board.number[host], 1)
+
+    def lift(self, guard, *hosts):
+        for host in hosts:
+            guard.count(guard.board.number[host], -1)
+
+    def allowed(self, guard, *hosts, stranger=False):
+        """Ids of those of some hosts, or of all, that it allows."""
+        number = guard.board.number
+        some = np.array([number[host] for host in hosts or number])
+        narrow = guard.narrow_stranger if stranger else guard.narrow
+        return [guard.board.hosts[n] for n in narrow(some)]
+
+
+class TestGuard(GuardCase):
+    def test_it_watches_the_members_of_its_policy(self):
+        below = group([policy('anti-affinity', 'host')], w=2, x=1)
+        topology = group(groups={'g': below}, o=1)
+        guard = self.first_guard(racks(a=(8,)), topology)
+        self.assertEqual(3, guard.size)
+        self.assertEqual(['g/w-0', 'g/w-1', 'g/x-0'], self.watched(guard))
+
+    def test_a_relationship_is_about_both_of_its_ends(self):
+        ties = [tie('w', 'x', policy('affinity', 'rack'))]
+        topology = group((), ties, w=2, x=1, o=1)
+        guard = self.first_guard(racks(a=(8,)), topology)
+        self.assertEqual(3, guard.size)
+        self.assertEqual(['w-0', 'w-1', 'x-0'], self.watched(guard))
+
+    @staticmethod
+    def watched(guard):
+        return sorted(path for unit in guard.units for path in unit.members)
+
+    def test_pinned_members_count_and_sit_in_no_unit(self):
+        guard = self.post(
+            racks(a=(8, 8)),
+            policy('anti-affinity', 'host', max_per_domain=2),
+            pinned={'w-0': 'a1', 'w-1': 'a1'},
+        )
+        self.assertEqual((4, 2), (guard.size, guard.pinned))
+        self.assertEqual(['a2'], self.allowed(guard))
+
+    def test_strangers_do_not_matter_to_most(self):
+        for kind in ('affinity', 'anti-affinity', 'spread'):
+            guard = self.post(racks(a=(8,), b=(8,)), policy(kind, 'host'))
+            guard.count_stranger(0, 1)
+            self.seat(guard, 'a1')
+            self.assertEqual(
+                ['a1', 'b1'], self.allowed(guard, stranger=True), kind
+            )
+
+
+class TestTogether(GuardCase):
+    HOSTS = racks(a=(8, 8), b=(8,), c=(8,))
+
+    def test_the_first_may_go_anywhere_the_others_follow(self):
+        for kind in ('affinity', 'network-proximity'):
+            guard = self.post(self.HOSTS, policy(kind, 'rack'))
+            self.assertTrue(guard.is_open)
+            self.assertEqual(['a1', 'a2', 'b1', 'c1'], self.allowed(guard))
+            self.seat(guard, 'a2')
+            self.assertEqual(['a1', 'a2'], self.allowed(guard))
+            self.assertEqual([], self.allowed(guard, 'b1', 'c1'))
+            self.lift(guard, 'a2')
+            self.assertEqual(['b1'], self.allowed(guard, 'b1'))
+
+    def test_a_decision_holds_before_anybody_sits(self):
+        guard = self.post(self.HOSTS, policy('affinity', 'rack'))
+        guard.settle(1)
+        self.assertFalse(guard.is_open)
+        self.assertEqual(['b1'], self.allowed(guard))
+        guard.forget()
+        self.assertTrue(guard.is_open)
+        self.assertEqual(['a1', 'a2', 'b1', 'c1'], self.allowed(guard))
+
+    def test_a_pinned_member_decides(self):
+        guard = self.post(
+            self.HOSTS, policy('affinity', 'rack'), pinned={'w-2': 'b1'}
+        )
+        self.assertFalse(guard.is_open)
+        self.assertEqual(['b1'], self.allowed(guard))
+
+    def test_where_none_of_them_fits_a_soft_one_allows_all(self):
+        guard = self.post(self.HOSTS, policy('affinity', 'rack', False))
+        self.seat(guard, 'b1')
+        self.assertEqual(['b1'], self.allowed(guard))
+        self.assertEqual(['a1', 'c1'], self.allowed(guard, 'a1', 'c1'))
+
+    def test_a_soft_one_may_do_with_several_domains(self):
+        guard = self.post(
+            self.HOSTS,
+            policy('affinity', 'rack', False),
+            pinned={'w-0': 'a1', 'w-1': 'c1'},
+        )
+        self.assertFalse(guard.is_open)
+        self.assertIsNone(guard.home)
+        self.assertEqual(['a1', 'a2', 'c1'], self.allowed(guard))
+        guard = self.post(self.HOSTS, policy('affinity', 'rack', False))
+        guard.settle(None)
+        self.assertEqual(['a1', 'a2', 'b1', 'c1'], self.allowed(guard))
+
+    def test_hosts_without_a_domain_are_together_one(self):
+        hosts = [*self.HOSTS, builders.host('n1'), builders.host('n2')]
+        guard = self.post(hosts, policy('affinity', 'rack', False))
+        self.seat(guard, 'n1')
+        self.assertEqual(['n1', 'n2'], self.allowed(guard))
+
+
+class TestNear(GuardCase):
+    def hosts(self):
+        return [
+            *(builders.host(name, 'a', 'y') for name in ('a1', 'a2')),
+            builders.host('b1', 'b', 'y'),
+            builders.host('c1', 'c', 'z'),
+        ]
+
+    def test_soft_proximity_goes_the_shortest_way(self):
+        rule = policy('network-proximity', 'rack', False)
+        guard = self.post(self.hosts(), rule)
+        self.seat(guard, 'a1')
+        self.assertEqual(['a1', 'a2'], self.allowed(guard))
+        self.assertEqual(['b1'], self.allowed(guard, 'b1', 'c1'))
+        self.assertEqual(['c1'], self.allowed(guard, 'c1'))
+        self.lift(guard, 'a1')
+        self.assertEqual(['b1', 'c1'], self.allowed(guard, 'b1', 'c1'))
+
+    def test_strict_proximity_goes_no_longer_way(self):
+        guard = self.post(self.hosts(), policy('network-proximity', 'rack'))
+        self.seat(guard, 'a1')
+        self.assertEqual([], self.allowed(guard, 'b1', 'c1'))
+
+
+class TestApart(GuardCase):
+    HOSTS = racks(a=(8, 8), b=(8,))
+
+    def test_no_more_than_so_many_in_a_domain(self):
+        guard = self.post(
+            self.HOSTS, policy('anti-affinity', 'rack', max_per_domain=2)
+        )
+        self.seat(guard, 'a1', 'b1')
+        self.assertEqual(['a1', 'a2', 'b1'], self.allowed(guard))
+        self.seat(guard, 'a2')
+        self.assertEqual(['b1'], self.allowed(guard))
+        self.seat(guard, 'b1')
+        self.assertEqual([], self.allowed(guard))
+        self.lift(guard, 'a1')
+        self.assertEqual(['a1', 'a2'], self.allowed(guard))
+
+    def test_hosts_without_a_domain_are_together_one(self):
+        hosts = [builders.host('n1'), builders.host('n2'), *self.HOSTS]
+        guard = self.post(hosts, policy('anti-affinity', 'rack', False))
+        self.seat(guard, 'n2')
+        self.assertEqual(['a1', 'a2', 'b1'], self.allowed(guard))
+
+    def test_enough_survive_what_fails(self):
+        for members, least, failures, most in (
+            (5, 3, 1, 2),
+            (5, 3, 2, 1),
+            (9, 3, 2, 3),
+            # What cannot survive is not for a guard to refuse.
+            (5, 5, 1, 1),
+        ):
+            guard = self.post(
+                self.HOSTS,
+                policy(
+                    'survive', 'rack', min_members=least, failures=failures
+                ),
+                members=members,
+            )
+            self.seat(guard, *['a1'] * (most - 1))
+            self.assertEqual(['a1', 'a2', 'b1'], self.allowed(guard))
+            self.seat(guard, 'a2')
+            self.assertEqual(['b1'], self.allowed(guard))
+
+
+class TestAlone(GuardCase):
+    def guard(self, hosts=None, **others):
+        below = group([policy('exclusive', 'rack')], w=3)
+        return self.first_guard(
+            hosts or racks(a=(8, 8), b=(8,), c=(8,)),
+            group(groups={'g': below}, o=2),
+            **others,
+        )
+
+    def test_domains_of_others_are_not_allowed(self):
+        hosts = racks(a=(8, 8), b=(8,), c=(8,))
+        hosts[1]['foreign'] = True
+        self.assertEqual(['b1', 'c1'], self.allowed(self.guard(hosts)))
+
+    def test_nor_are_those_of_other_members(self):
+        guard = self.guard()
+        guard.count_stranger(guard.board.number['b1'], 1)
+        self.assertEqual(['a1', 'a2', 'c1'], self.allowed(guard))
+        guard.count_stranger(guard.board.number['b1'], -1)
+        self.assertEqual(['a1', 'a2', 'b1', 'c1'], self.allowed(guard))
+
+    def test_pinned_members_are_others_or_its_own(self):
+        guard = self.guard(pinned={'o-0': 'b1'})
+        self.assertEqual(['a1', 'a2', 'c1'], self.allowed(guard))
+        guard = self.guard(pinned={'g/w-1': 'b1'})
+        self.assertEqual(['b1'], self.allowed(guard))
+        self.assertEqual(
+            ['a1', 'a2', 'c1'], self.allowed(guard, stranger=True)
+        )
+
+    def test_it_takes_no_more_domains_than_it_needs(self):
+        guard = self.guard()
+        self.seat(guard, 'a1')
+        self.assertEqual(['a1', 'a2'], self.allowed(guard))
+        self.assertEqual(['b1', 'c1'], self.allowed(guard, 'b1', 'c1'))
+
+    def test_others_keep_out_of_what_it_uses(self):
+        guard = self.guard()
+        self.assertEqual(
+            ['a1', 'a2', 'b1', 'c1'], self.allowed(guard, stranger=True)
+        )
+        self.seat(guard, 'a1')
+        self.assertEqual(['b1', 'c1'], self.allowed(guard, stranger=True))
+
+
+class TestEven(GuardCase):
+    HOSTS = racks(a=(8, 8), b=(8,), c=(8,))
+
+    def even(self, room, members=4, turn=0, pinned=None, **options):
+        guard = self.post(
+            self.HOSTS,
+            policy('spread', 'rack', **options),
+            members,
+            pinned=pinned or {},
+        )
+        self.assertTrue(guard.is_open)
+        self.assertEqual(['a1', 'a2', 'b1', 'c1'], self.allowed(guard))
+        guard.choose(np.array(room), turn)
+        self.assertFalse(guard.is_open)
+        return guard
+
+    def test_domains_with_little_room_are_left_alone(self):
+        guard = self.even([3, 3, 0])
+        self.assertEqual(['a1', 'a2', 'b1'], self.allowed(guard))
+
+    def test_a_domain_takes_its_share(self):
+        guard = self.even([4, 4, 0])
+        self.seat(guard, 'a1', 'a2')
+        # The two to come are needed in the other one.
+        self.assertEqual(['b1'], self.allowed(guard))
+        self.seat(guard, 'b1', 'b1')
+        self.assertEqual([], self.allowed(guard))
+
+    def test_some_take_more_as_far_as_the_skew_goes(self):
+        guard = self.even([4, 4, 0], members=5)
+        self.seat(guard, 'a1', 'a2')
+        self.assertEqual(['a1', 'a2', 'b1'], self.allowed(guard))
+        self.seat(guard, 'a2')
+        self.assertEqual(['b1'], self.allowed(guard))
+        self.lift(guard, 'a1')
+        self.assertEqual(['a1', 'a2', 'b1'], self.allowed(guard))
+
+    def test_other_turns_choose_other_domains(self):
+        chosen = {
+            tuple(self.allowed(self.even([4, 4, 4], members=6, turn=turn)))
+            for turn in range(4)
+        }
+        self.assertEqual(
+            {('a1', 'a2', 'b1'), ('a1', 'a2', 'b1', 'c1')}, chosen
+        )
+
+    def test_as_many_domains_as_are_asked_for(self):
+        guard = self.even([9, 9, 9], members=6, min_domains=3, max_skew=0)
+        self.seat(guard, 'a1', 'a2')
+        self.assertEqual(['b1', 'c1'], self.allowed(guard))
+
+    def test_too_few_domains_allow_nothing(self):
+        guard = self.even([9, 9, 0], members=6, min_domains=3)
+        self.assertEqual([], self.allowed(guard))
+
+    def test_one_domain_is_enough_for_one_member(self):
+        guard = self.even([0, 1, 0], members=1, min_domains=3)
+        self.assertEqual(['b1'], self.allowed(guard))
+
+    def test_pinned_members_have_chosen_already(self):
+        guard = self.even([0, 4, 4], pinned={'w-0': 'c1', 'w-1': 'c1'})
+        self.assertEqual(['b1'], self.allowed(guard))
+
+    def test_where_nothing_is_sure_to_work_it_keeps_level(self):
+        guard = self.even([9, 1, 0], members=9, max_skew=0)
+        self.assertIsNone(guard.chosen)
+        self.seat(guard, 'a1')
+        self.assertEqual(['b1', 'c1'], self.allowed(guard))
+        self.assertEqual(['a1'], self.allowed(guard, 'a1'))
+
+    def test_a_decision_can_be_taken_back(self):
+        guard = self.even([3, 3, 0])
+        guard.forget()
+        self.assertTrue(guard.is_open)
+        self.assertEqual(['a1', 'a2', 'b1', 'c1'], self.allowed(guard))
