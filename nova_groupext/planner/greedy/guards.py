@@ -13,7 +13,7 @@ class Guard:
     """What one policy allows.
 
     :ivar policy: topology.Policy
-    :ivar units: the units it watches
+    :ivar units: the units it watches, in their order
     :ivar size: how many members it is going to count
     :ivar pinned: how many of them are pinned
     """
@@ -28,7 +28,8 @@ class Guard:
         self.domains = board.domains(policy.scope)
         paths = frozenset().union(*policy.sides)
         self.paths = paths
-        self.units = {u for u in board.units if u.members[0] in paths}
+        units = [u for u in board.units if u.members[0] in paths]
+        self.units = dict.fromkeys(units).keys()
         # The last is for the hosts without a domain.
         self.counts = np.zeros(len(self.domains) + 1, np.int64)
         for path, host in board.problem.pinned.items():
@@ -69,7 +70,7 @@ class Together(Guard):
         super().__init__(board, policy)
         self.is_open = not self.counts.any()
         used = np.flatnonzero(self.counts[:-1])
-        if len(used) == 1:
+        if policy.strict and len(used) == 1:
             self.home = used[0]
 
     def settle(self, home):

@@ -55,6 +55,14 @@ class TestGuard(GuardCase):
         self.assertEqual(3, guard.size)
         self.assertEqual(['w-0', 'w-1', 'x-0'], self.watched(guard))
 
+    def test_its_units_are_in_order(self):
+        # Sums of fractions over them have to be the same every time.
+        classes = {f'c{n}': {'request': {'VCPU': n}} for n in range(20)}
+        members = {f'm{n}': {'class': f'c{n}'} for n in range(20)}
+        topology = group([policy('affinity', 'rack')], **members)
+        guard = self.first_guard(racks(a=(8,)), topology, classes=classes)
+        self.assertEqual(guard.board.units, list(guard.units))
+
     @staticmethod
     def watched(guard):
         return sorted(path for unit in guard.units for path in unit.members)
@@ -113,6 +121,16 @@ class TestTogether(GuardCase):
         self.seat(guard, 'b1')
         self.assertEqual(['b1'], self.allowed(guard))
         self.assertEqual(['a1', 'c1'], self.allowed(guard, 'a1', 'c1'))
+
+    def test_a_pinned_member_does_not_decide_for_a_soft_one(self):
+        guard = self.post(
+            self.HOSTS,
+            policy('affinity', 'rack', False),
+            pinned={'w-2': 'b1'},
+        )
+        self.assertFalse(guard.is_open)
+        self.assertIsNone(guard.home)
+        self.assertEqual(['b1'], self.allowed(guard))
 
     def test_a_soft_one_may_do_with_several_domains(self):
         guard = self.post(

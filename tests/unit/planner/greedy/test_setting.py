@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where may the next member of a unit sit, and where should it?"""
+
+from oslotest import base
+
+from nova_groupext.planner import rules
+from nova_groupext.planner.greedy import seated
+from nova_groupext.planner.greedy import setting as settings
+from tests.unit.planner import builders
+from tests.unit.planner.builders import group
+from tests.unit.planner.builders import policy
+from tests.unit.planner.builders import racks
+from tests.unit.planner.greedy import states
+
+
+class SettingCase(base.BaseTestCase):
+    def make(self, hosts, topology, classes=None, **others):
+        problem = builders.problem(hosts, topology, classes, **others)
+        return settings.Setting(problem)
+
+    def unit(self, setting, path):
+        return next(u for u in setting.units if path in u.members)
+
+    def seat(self, setting, path, host):
+        setting.put(self.unit(setting, path), setting.board.number[host])
+
+    def hosts(self, setting, path):
+        """Ids of the hosts that may take one more."""
+        numbers = setting.hosts(self.unit(setting, path))
+        return [setting.board.hosts[number] for number in numbers]
+
+    def liked(self, setting, path, but=None):
+        unit = self.unit(setting, path)
+        numbers = setting.liked(unit, setting.hosts(unit), but)
+        return [setting.board.hosts[number] for number in numbers]
+
+
+class TestHosts(SettingCase):
+    def test_need_room(self):
+        setting = self.make(racks(a=(1, 0, 2)), group(w=2))
+        self.assertEqual(['a1', 'a3'], self.hosts(setting, 'w-0'))
+        self.seat(setting, 'w-0', 'a1')
+        self.assertEqual(['a3'], self.hosts(setting, 'w-0'))
+
+    def test_are_those_of_the_class(self):
+        classes = {'one': {'request': {'VCPU': 1}, 'hosts': ['a2']}}
+        setting = self.make(racks(a=(8, 8)), group(w=1), classes)
+        self.assertEqual(['a2'], self.hosts(setting, 'w-0'))
+
+    def test_have_a_domain_where_a_strict_policy_asks_for_one(self):
+        hosts = [builders.host('a1', 'a'), builders.host('n1')]
+        for strict, expected in ((True, ['a1']), (False, ['a1', 'n1'])):
+            rule = policy('anti-affinity', 'rack', strict, max_per_domain=9)
+            setting = self.make(hosts, group([rule], w=2))
+            self.assertEqual(expected, self.hosts(setting, 'w-0'))
+
+    def test_keep_all_strict_policies(self):
+        policies = [
+            policy('affinity', 'rack'),
+            policy('anti-affinity', 'host'),
+        ]
+        setting = self.make(
+            racks(a=(8, 8, 8), b=(8,)), group(policies, w=3, x=1)
+        )
+        self.seat(setting, 'w-0', 'a2')
+        self.assertEqual(['a1', 'a3'], self.hosts(setting, 'w-1'))
+
+    def test_are_not_in_what_others_have_to_themselves(self):
+        for strict, expected in ((True, ['b1']), (False, ['a1', 'a2', 'b1'])):
+            below = group([policy('exclusive', 'rack', strict)], w=1)
+            setting = self.make(
+                racks(a=(8, 8), b=(8,)), group(groups={'g': below}, o=1)
+            )
+            self.seat(setting, 'g/w-0', 'a1')
+            self.assertEqual(expected, self.hosts(setting, 'o-0'))
+
+    def test_of_a_home_that_was_chosen(self):
+        setting = self.make(
+            racks(a=(8, 0), b=(8,)), group([policy('affinity', 'rack')], w=1)
+        )
+        (guard,) = setting.guards
+        guard.settle(0)
+        self.assertEqual(['a1'], self.hosts(setting, 'w-0'))
+
+    def test_pinned_members_sit_already(self):
+        setting = self.make(
+            racks(a=(8,), b=(8,)),
+            group([policy('anti-affinity', 'rack')], w=2),
+            pinned={'w-0': 'a1'},
+        )
+        self.assertEqual(['b1'], self.hosts(setting, 'w-1'))
+
+
+class TestLiked(SettingCase):
+    def test_soft_policies_ask_for_less_where_they_can(self):
+        setting = self.make(
+            racks(a=(8, 8), b=(8,)),
+            group([policy('affinity', 'rack', False)], w=3),
+        )
+        self.seat(setting, 'w-0', 'b1')
+        self.assertEqual(['a1', 'a2', 'b1'], self.hosts(setting, 'w-1'))
+        self.assertEqual(['b1'], self.liked(setting, 'w-1'))
+
+    def test_the_dearer_of_two_comes_first(self):
+        for weights, expected in (((1, 2), ['b1']), ((2, 1), ['a1'])):
+            together, apart = weights
+            policies = [
+                policy('affinity', 'host', False, weight=together),
+                policy('anti-affinity', 'host', False, weight=apart),
+            ]
+            setting = self.make(racks(a=(8,), b=(8,)), group(policies, w=2))
+            self.seat(setting, 'w-0', 'a1')
+            self.assertEqual(expected, self.liked(setting, 'w-1'))
+
+    def test_one_of_them_may_be_left_out(self):
+        setting = self.make(
+            racks(a=(8,), b=(8,)),
+            group([policy('affinity', 'host', False)], w=2),
+        )
+        self.seat(setting, 'w-0', 'a1')
+        (guard,) = setting.guards
+        self.assertEqual(['a1', 'b1'], self.liked(setting, 'w-1', but=guard))
+
+    def test_others_keep_out_of_what_is_exclusive_if_they_can(self):
+        below = group([policy('exclusive', 'rack', False)], w=1)
+        setting = self.make(
+            racks(a=(8,), b=(1,)), group(groups={'g': below}, o=2)
+        )
+        self.seat(setting, 'g/w-0', 'a1')
+        self.assertEqual(['b1'], self.liked(setting, 'o-0'))
+        self.seat(setting, 'o-0', 'b1')
+        self.assertEqual(['a1'], self.liked(setting, 'o-0'))
+
+    def test_a_policy_of_no_weight_has_no_say(self):
+        rule = policy('affinity', 'host', False, weight=0)
+        setting = self.make(racks(a=(8,), b=(8,)), group([rule], w=2))
+        self.assertEqual([], setting.guards)
+
+
+class TestAtMost(SettingCase):
+    def test_is_what_fits_and_what_a_policy_leaves_on_a_host(self):
+        for scope, expected in (('host', [2, 1]), ('rack', [8, 1])):
+            rule = policy('anti-affinity', scope, max_per_domain=2)
+            setting = self.make(racks(a=(8, 1)), group([rule], w=9))
+            (unit,) = setting.units
+            most = setting.at_most(unit, setting.hosts(unit))
+            self.assertEqual(expected, most.tolist())
+
+
+class TestPutAndTake(SettingCase):
+    def test_leave_no_trace(self):
+        below = group(
+            [
+                policy('exclusive', 'rack'),
+                policy('network-proximity', 'host', False),
+            ],
+            w=2,
+        )
+        setting = self.make(
+            racks(a=(8, 8), b=(8,)),
+            group([policy('spread', 'rack', False)], groups={'g': below}, o=1),
+        )
+        before = states.of(setting)
+        ways = [
+            (unit, host, setting.put(unit, host))
+            for host, unit in enumerate(setting.units)
+        ]
+        self.assertNotEqual(before, states.of(setting))
+        for step in ways:
+            setting.take(*step)
+        self.assertEqual(before, states.of(setting))
+
+    def test_what_is_known_of_domains_can_be_learnt(self):
+        problem = builders.problem(
+            racks(a=(8,), b=(8,)), group([policy('affinity', 'rack')], w=2)
+        )
+        first, second = settings.Setting(problem), settings.Setting(problem)
+        first.fitting[first.guards[0]] = [1]
+        second.learn(first)
+        self.assertEqual({second.guards[0]: [1]}, second.fitting)
+
+
+class TestSeated(SettingCase):
+    """A plan on the board."""
+
+    def sit(self):
+        self.problem = builders.problem(
+            racks(a=(2, 2), b=(2,)),
+            group([policy('anti-affinity', 'rack', max_per_domain=2)], w=4),
+            pinned={'w-3': 'b1'},
+        )
+        plan = rules.Plan(
+            {'w-0': 'a1', 'w-1': 'a1', 'w-2': 'b1', 'w-3': 'b1'}, {}
+        )
+        return seated.Seated(self.problem, plan)
+
+    def test_its_members_take_room_and_count(self):
+        setting = self.sit().setting
+        self.assertEqual([[0], [2], [1]], setting.board.free.tolist())
+        self.assertEqual([2, 2], setting.guards[0].counts[:-1].tolist())
+
+    def test_it_can_be_changed_for_another(self):
+        sitting = self.sit()
+        plan = rules.Plan({'w-0': 'a2', 'w-1': 'a1', 'w-3': 'b1'}, {})
+        sitting.change_to(plan)
+        expected = seated.Seated(self.problem, plan)
+        self.assertEqual(
+            states.of(expected.setting), states.of(sitting.setting)
+        )
+
+    def test_members_stand_up_for_a_while(self):
+        sitting = self.sit()
+        before = states.of(sitting.setting)
+        with sitting.lifted({'w-0', 'w-2'}) as standing:
+            self.assertEqual([2], list(standing.values()))
+            self.assertEqual(
+                [[1], [2], [2]], sitting.setting.board.free.tolist()
+            )
+            self.assertEqual(
+                ['a1', 'a2', 'b1'], self.hosts(sitting.setting, 'w-0')
+            )
+        self.assertEqual(before, states.of(sitting.setting))
+
+    def test_who_did_not_sit_may_come_in(self):
+        sitting = self.sit()
+        plan = rules.Plan({'w-0': 'a2', 'w-3': 'b1'}, {})
+        sitting.change_to(plan)
+        with sitting.lifted({'w-1', 'w-0'}) as standing:
+            self.assertEqual([2], list(standing.values()))
+        self.assertEqual(
+            states.of(seated.Seated(self.problem, plan).setting),
+            states.of(sitting.setting),
+        )
+
+    def test_parts_of_a_unit_are_units(self):
+        sitting = self.sit()
+        ((unit, part),) = sitting.parts({'w-2', 'w-0', 'w-3'}).items()
+        self.assertEqual(('w-0', 'w-1', 'w-2'), unit.members)
+        self.assertEqual(('w-0', 'w-2'), part.members)
