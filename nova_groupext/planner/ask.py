@@ -12,7 +12,8 @@ class Verdict:
 
     :ivar plan: rules.Plan, lawful, or None
     :ivar is_impossible: proved that there is no plan
-    :ivar stage: 'greedy', 'repair', 'restricted' or 'full': what came to it
+    :ivar stage: what came to it: 'greedy', 'repair', 'restricted' or
+        'full'
     """
 
     plan: rules.Plan | None = None

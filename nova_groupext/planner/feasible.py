@@ -18,7 +18,7 @@ Verdict = ask.Verdict
 
 # Attempts at first, and in each round.
 _FIRST_ATTEMPTS = 4
-_ATTEMPTS = 2
+_ATTEMPTS = 4
 
 # Seats up to which the programme with all hosts is asked at once.
 SMALL = 3_000
@@ -29,9 +29,9 @@ _SHARE = 0.7
 
 # Rounds in which the programme with all hosts is asked, and the share of the
 # time left that it gets; the others ask with some hosts for some seconds.
-_FULL = (1, 5)
+_FULL = (2, 8)
 _FULL_SHARE = 0.2
-_SLICE = 3.0
+_SLICE = 2.0
 
 # How many times more hosts than needed are asked at first, and at most.
 _WIDTH = 2.0
@@ -71,7 +71,11 @@ class _Search:
         self.clock = whole.slice(whole.left() * _SHARE)
         verdict = ask.Verdict()
         for number in range(_ROUNDS):
-            for step in (self._repair, self._ask, self._attempt):
+            for step in (
+                self._repair,
+                self._ask,
+                self._attempt,
+            ):
                 verdict = step(number)
                 is_out = not self.clock.left()
                 if verdict.plan is not None or verdict.is_impossible or is_out:

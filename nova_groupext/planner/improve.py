@@ -28,7 +28,7 @@ def stages(best, clock):
 
     :param best: best.Best, which is changed
     :param clock: clock.Clock
-    :returns: generator of stats, one for each step
+    :returns: generator of the stats that change, one for each step
     """
     seats = 0
     if len(best.problem.pinned) < len(best.problem.class_of):

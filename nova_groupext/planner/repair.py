@@ -16,20 +16,20 @@ from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import scout
 from nova_groupext.planner.greedy import seated
 
-# Seconds for one programme, at first.
+# Seconds for one programme.
 _SLICE = 0.5
 
 # Seats up to which a programme is worth it: a larger one takes too long.
 _MOST_SEATS = 4_000
 
 # Neighbourhoods that are tried for the same members.
-_TRIES = 5
+_TRIES = 6
 
 # How often they are tried again after the others.
 _ROUNDS = 1
 
 # Members under one policy up to which all may move if one of them comes in.
-_FEW = 60
+_FEW = 40
 
 # How many times more hosts than needed are looked at: for those that come
 # in, and for those who make room.
@@ -68,6 +68,17 @@ class _Repair:
         self.plan = plan
         self._attempts = attempts
         self._seated = seated.Seated(self.problem, plan)
+        few = [
+            policy
+            for policy in self.problem.topology.policies
+            if policy.strict and len(_covered(policy)) <= _FEW
+        ]
+        self._ties = [_covered(policy) for policy in few]
+        self._bonds = [
+            _covered(policy)
+            for policy in few
+            if policy.type in ('affinity', 'network-proximity')
+        ]
         self._seated.setting.learn(attempts.setting)
         self._scout = scout.Scout(
             self._seated.setting, np.random.default_rng(self.problem.seed)
@@ -76,12 +87,15 @@ class _Repair:
     def bring_in(self, coming, absent, clock):
         """Bring some more members into the plan; gives whether they are."""
         smaller = subproblem.without(self.problem, absent)
-        related = self._related(coming) - absent
+        related = _related(self._ties, coming) - absent
+        pinned = self.problem.pinned.keys()
         width = _WIDTH
         for turn in range(_TRIES):
-            moving = related if turn % 2 else coming
-            some_time = clock.slice(_SLICE * (1 + turn // 2))
-            found = self._try(smaller, moving, width, some_time)
+            moving = (related if turn % 2 else coming) - pinned
+            some_time = clock.slice(_SLICE)
+            # Those that share a domain can only leave it together.
+            bonds = self._bonds if turn % 3 else []
+            found = self._try(smaller, moving, bonds, width, some_time)
             if found.plan is not None:
                 self.plan = found.plan
                 self._seated.change_to(found.plan)
@@ -92,16 +106,17 @@ class _Repair:
             width *= 1.3 if found.is_impossible else 0.7
         return False
 
-    def _try(self, smaller, coming, width, clock):
+    def _try(self, smaller, coming, bonds, width, clock):
         """Look for a plan with some more members."""
         plan = self.plan
         targets = self._find_targets(coming, width)
-        moving = coming | {
+        evicted = {
             path for path, host in plan.placement.items() if host in targets
         }
-        moving -= self.problem.pinned.keys()
+        evicted = _related(bonds, evicted) & plan.placement.keys()
+        moving = (coming | evicted) - self.problem.pinned.keys()
         around = subproblem.around(smaller, plan, moving)
-        hosts = self._hosts(moving, coming, targets)
+        hosts = self._hosts(moving, targets)
         if sum(map(len, hosts.values())) > _MOST_SEATS:
             return ask.Verdict()
         part = subproblem.on_hosts(around, hosts)
@@ -120,25 +135,27 @@ class _Repair:
         picked = self._attempts.pick_hosts(width, wanted)
         return {host for hosts in picked.values() for host in hosts}
 
-    def _related(self, coming):
-        """The same and those under the same strict policies, if few."""
-        related = set(coming)
-        for policy in self.problem.topology.policies:
-            paths = frozenset().union(*policy.sides)
-            if policy.strict and len(paths) <= _FEW and paths & coming:
-                related |= paths
-        return related - self.problem.pinned.keys()
-
-    def _hosts(self, moving, coming, targets):
+    def _hosts(self, moving, targets):
         """Where the moving members may go, by unit."""
         placement = self.plan.placement
+        names = self._seated.setting.board.hosts
+        hosts = {}
         with self._seated.lifted(moving) as standing:
             picked = self._scout.pick(standing, _WIDTH)
-        hosts = {}
-        for unit, part in self._seated.parts(moving).items():
-            hosts[part] = {placement.get(path) for path in part.members}
-            hosts[part].discard(None)
-            hosts[part].update(picked[unit])
-            if not coming.isdisjoint(part.members):
-                hosts[part] |= targets
+            for unit, part in self._seated.parts(moving).items():
+                open_ = self._seated.setting.hosts(unit)
+                hosts[part] = targets.intersection(names[h] for h in open_)
+                hosts[part].update(picked[unit])
+                hosts[part].update(
+                    placement[p] for p in part.members if p in placement
+                )
         return hosts
+
+
+def _covered(policy):
+    return frozenset().union(*policy.sides)
+
+
+def _related(groups, paths):
+    """Some members and all that share a group with one of them."""
+    return paths.union(*(g for g in groups if not g.isdisjoint(paths)))

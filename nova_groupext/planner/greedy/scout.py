@@ -39,6 +39,7 @@ class Scout:
         """
         setting = self.setting
         hosts = {unit: setting.hosts(unit) for unit in wanted}
+        whole = set()
         for guard in self._binding():
             bound = {u: hosts[u] for u in wanted if u in guard.units}
             if not bound:
@@ -49,11 +50,17 @@ class Scout:
             offered[ranked[: math.ceil(width) if many else 1]] = True
             for unit, some in bound.items():
                 hosts[unit] = some[offered[guard.domain_of[some]]]
+                if many:
+                    whole.add(unit)
         names = setting.board.hosts
         return {
             unit: [
                 names[host]
-                for host in self._best(unit, some, width * wanted[unit])
+                for host in (
+                    some
+                    if unit in whole
+                    else self._best(unit, some, width * wanted[unit])
+                )
             ]
             for unit, some in hosts.items()
         }
@@ -79,7 +86,10 @@ class Scout:
         """Hosts for so many members that cost least, from several domains."""
         board = self.setting.board
         loss = board.loss[board.class_of[unit], hosts]
-        hosts = hosts[np.argsort(loss * self._noise()[hosts])]
+        # Units that are alike must not all be offered the same few hosts.
+        hosts = hosts[
+            np.argsort(loss * self._random.exponential(size=len(hosts)))
+        ]
         picked = np.zeros(len(board.hosts), bool)
         picked[self._enough(unit, hosts, members)] = True
         for guard in self.setting.strict[unit]:
