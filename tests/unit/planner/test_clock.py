@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a clock count down, and no further than to 0?"""
+
+import time
+
+import fixtures
+from oslotest import base
+
+from nova_groupext.planner import clock as clocks
+
+
+class TestClock(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.now = 100.0
+        self.useFixture(
+            fixtures.MockPatchObject(time, 'monotonic', lambda: self.now)
+        )
+
+    def test_it_counts_down(self):
+        clock = clocks.Clock(10)
+        self.assertEqual((0, 10), (clock.spent(), clock.left()))
+        self.now += 4
+        self.assertEqual((4, 6), (clock.spent(), clock.left()))
+
+    def test_nothing_is_left_after_the_end(self):
+        clock = clocks.Clock(10)
+        self.now += 12
+        self.assertEqual((12, 0), (clock.spent(), clock.left()))
+
+    def test_a_slice_is_no_longer_than_what_is_left(self):
+        clock = clocks.Clock(10)
+        self.now += 4
+        self.assertEqual(5, clock.slice(5).left())
+        self.assertEqual(6, clock.slice(50).left())
+        self.now += 7
+        self.assertEqual(0, clock.slice(5).left())
+
+    def test_a_slice_takes_nothing_away(self):
+        clock = clocks.Clock(10)
+        part = clock.slice(3)
+        self.now += 2
+        self.assertEqual((1, 8), (part.left(), clock.left()))
+        self.assertEqual(2, part.spent())
