@@ -20,6 +20,9 @@ Verdict = ask.Verdict
 _FIRST_ATTEMPTS = 4
 _ATTEMPTS = 4
 
+# Seats up to which an attempt takes less than a look for proofs.
+_QUICK = 20_000
+
 # Seats up to which the programme with all hosts is asked at once.
 SMALL = 3_000
 
@@ -45,44 +48,54 @@ def find(problem, clock):
     :param clock: clock.Clock
     :returns: ask.Verdict
     """
-    if not problem.hosts or len(problem.pinned) == len(problem.class_of):
-        return ask.ask(problem, clock)
-    search = _Search(problem, clock)
-    verdict = search.attempt(_FIRST_ATTEMPTS)
-    if verdict.plan is None and search.attempts.seats > SMALL:
-        verdict = search.go_round()
-    if verdict.plan is None and not verdict.is_impossible and clock.left():
-        verdict = ask.ask(problem, clock)
-    return verdict
+    return Search(problem, clock).find()
 
 
-class _Search:
+class Search:
     """Looks for a plan, in turn in all ways."""
 
     def __init__(self, problem, clock):
         self.problem = problem
         self.clock = clock
-        self.attempts = greedy.Greedy(problem)
+        self.attempts = None
+        if problem.hosts and len(problem.pinned) < len(problem.class_of):
+            self.attempts = greedy.Greedy(problem)
         self._width = _WIDTH
 
-    def go_round(self):
-        """Repair, ask and attempt, for a share of the time."""
-        whole = self.clock
-        self.clock = whole.slice(whole.left() * _SHARE)
+    def try_once(self):
+        """What a single attempt comes to, where that is quick."""
+        if self.attempts is None or self.attempts.seats > _QUICK:
+            return ask.Verdict()
+        return ask.Verdict(self.attempts.attempt(), stage='greedy')
+
+    def find(self):
+        """Look until there is a verdict or the time is over."""
         verdict = ask.Verdict()
-        for number in range(_ROUNDS):
-            for step in (
-                self._repair,
-                self._ask,
-                self._attempt,
-            ):
-                verdict = step(number)
-                is_out = not self.clock.left()
-                if verdict.plan is not None or verdict.is_impossible or is_out:
-                    return verdict
+        if self.attempts is not None:
+            verdict = self._attempt(_FIRST_ATTEMPTS)
+            if verdict.plan is None and self.attempts.seats > SMALL:
+                verdict = self._go_round()
+        if verdict.plan is None and not verdict.is_impossible:
+            return ask.ask(self.problem, self.clock)
         return verdict
 
-    def attempt(self, most):
+    def _go_round(self):
+        """Repair, ask and attempt, for a share of the time."""
+        clock = self.clock.slice(self.clock.left() * _SHARE)
+        for number in range(_ROUNDS):
+            for verdict in self._steps(number, clock):
+                if verdict.plan is not None or verdict.is_impossible:
+                    return verdict
+            if not clock.left():
+                break
+        return ask.Verdict()
+
+    def _steps(self, number, clock):
+        yield self._repair(clock)
+        yield self._ask(number, clock)
+        yield self._attempt(_ATTEMPTS)
+
+    def _attempt(self, most):
         """The first plan of some attempts; every other heeds soft policies."""
         for number in range(most):
             plan = self.attempts.attempt(heeds_soft=number % 2 == 0)
@@ -90,22 +103,19 @@ class _Search:
                 break
         return ask.Verdict(plan, stage='greedy')
 
-    def _attempt(self, _number):
-        return self.attempt(_ATTEMPTS)
-
-    def _repair(self, _number):
-        plan = repair.run(self.attempts, self.clock)
+    def _repair(self, clock):
+        plan = repair.run(self.attempts, clock)
         # The next attempts are compared with one another only.
         self.attempts.most = None
         return ask.Verdict(plan, stage='repair')
 
-    def _ask(self, number):
+    def _ask(self, number, clock):
         if number in _FULL:
-            share = self.clock.slice(self.clock.left() * _FULL_SHARE)
+            share = clock.slice(clock.left() * _FULL_SHARE)
             return ask.ask(self.problem, share)
         hosts = self.attempts.pick_hosts(self._width)
         part = subproblem.on_hosts(self.problem, hosts)
-        verdict = ask.ask(part, self.clock.slice(_SLICE))
+        verdict = ask.ask(part, clock.slice(_SLICE))
         if verdict.is_impossible:
             # Of these hosts; more may do, up to all of them.
             self._width = min(_MOST_WIDTH, self._width * 1.5)

@@ -25,11 +25,15 @@ def search(problem):
     :returns: generator of answer.Answer, at least one
     """
     clock = clocks.Clock(problem.time_limit)
-    proof = proofs.find(problem, clock)
-    if proof is not None:
-        yield from _refuse(problem, clock, {'stage': proof.stage}, proof.tags)
-        return
-    verdict = feasible.find(problem, clock)
+    finder = feasible.Search(problem, clock)
+    verdict = finder.try_once()
+    if verdict.plan is None:
+        proof = proofs.find(problem, clock)
+        if proof is not None:
+            stats = {'stage': proof.stage}
+            yield from _refuse(problem, clock, stats, proof.tags)
+            return
+        verdict = finder.find()
     stats = {'stage': verdict.stage, 'cut_short': not verdict.is_impossible}
     if verdict.plan is not None:
         best = bests.Best(problem, verdict.plan)

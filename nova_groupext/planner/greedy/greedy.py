@@ -56,8 +56,10 @@ class Greedy:
                 self._seat_more(attempt)
                 plan = self._lawful(attempt) or plan
         attempt.undo()
-        for units in left:
-            self._look_closely(units)
+        # Once may be bad luck.
+        if self._turn > 1:
+            for units in left:
+                self._look_closely(units)
         return plan
 
     def _look_closely(self, units):
