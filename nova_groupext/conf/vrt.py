@@ -113,7 +113,7 @@ plan found so far is used; when there is none the group is UNDECIDED.
     ),
     cfg.IntOpt(
         'planning_memory_limit',
-        default=4096,
+        default=2048,
         min=256,
         help="""
 Most memory of the solver's process, in MiB of address space.
