@@ -9,13 +9,14 @@ ruled out a host for them.
 """
 
 import collections
-import dataclasses
 import itertools
 
 import numpy as np
 
 from nova_groupext.planner import tags
 from nova_groupext.planner.bounds import crowds as crowd
+from nova_groupext.planner.bounds import limits
+from nova_groupext.planner.bounds import narrowing
 from nova_groupext.planner.bounds import rooms
 
 # More groups of members than this are not compared on their own.
@@ -51,24 +52,7 @@ class Checks:
 
     def narrowed(self):
         """The problem without the hosts that policies rule out."""
-        classes = dict(self._problem.classes)
-        names = {}
-        name_of = {}
-        for path, each in self._crowds.items():
-            if each.is_narrowed and len(each.classes) == 1:
-                numbers = np.flatnonzero(each.fits)
-                key = id(each.classes[0]), numbers.tobytes()
-                # No class of any problem file has a name like this.
-                name = names.setdefault(key, ('narrowed', len(classes)))
-                if name not in classes:
-                    hosts = frozenset(self._cloud.ids[n] for n in numbers)
-                    classes[name] = dataclasses.replace(
-                        each.classes[0], hosts=hosts
-                    )
-                name_of[path] = name
-        if not name_of:
-            return self._problem
-        return _with_classes(self._problem, classes, name_of)
+        return narrowing.narrow(self._problem, self._cloud, self._crowds)
 
     def _proofs(self):
         yield from self._compare()
@@ -126,7 +110,8 @@ class Checks:
             may &= ~self._in_domains(policy, self._pinned_elsewhere(cover))
             self._keep_out(policy, cover)
         elif policy.type == 'anti-affinity':
-            room = self._room_by_domain(policy, cover)
+            pins = self._pins(cover, self._cloud.domains(policy.scope))
+            room = policy.max_per_domain - pins
             may &= np.append(room > 0, False)[domains]
             most = np.append(room, 0)[domains]
             for path in cover.whole:
@@ -184,11 +169,9 @@ class Checks:
         ]
         fine = rooms.holds(self._cloud, wanted, domains)
         why = self._why(cover) | {tags.rule(policy)}
-        for other, others in self._policies:
-            is_inside = not len(others.pins) and others.paths <= cover.paths
-            if other.type in _LIMITS and is_inside:
-                fine = self._limit(other, others, domains, fine)
-                why |= self._why(others) | {tags.rule(other)}
+        for other, others in self._limiting(cover):
+            fine = self._limit(other, others, domains, fine)
+            why |= self._why(others) | {tags.rule(other)}
         if any(cover.missing.values()) and not fine.any():
             yield why
         may = np.append(fine, False)[domains[0]]
@@ -211,6 +194,18 @@ class Checks:
 
     # -- policies that limit how many can be in a domain -------------------
 
+    def _limiting(self, cover):
+        """Policies with limits, and what they cover of those together."""
+        for policy, inside in self._policies:
+            is_inside = inside.paths <= cover.paths
+            if policy.type == 'anti-affinity' and not is_inside:
+                # It holds for any part of the members as well.
+                shared = inside.paths & cover.paths
+                if len(shared) > 1:
+                    yield policy, self._covers.of(shared)
+            elif policy.type in limits.LIMITS and is_inside:
+                yield policy, inside
+
     def _limit(self, policy, cover, domains, fine):
         """In which of some larger domains all under a policy may be."""
         numbers, size = domains
@@ -219,13 +214,13 @@ class Checks:
         cells = np.full(len(numbers), -1)
         cells[both] = numbers[both] * inner_size + inner[both]
         known, cells[both] = np.unique(cells[both], return_inverse=True)
-        room = self._room(cover, (cells, len(known)))
+        room = self._room(policy, cover, (cells, len(known)))
         # Cells of one domain follow one another.
         ends = np.searchsorted(known, np.arange(size + 1) * inner_size)
-        limit = _LIMITS[policy.type]
+        may = limits.LIMITS[policy.type]
         return np.array(
             [
-                is_fine and limit(policy, cover, room[start:end])
+                is_fine and may(policy, cover, room[start:end])
                 for is_fine, start, end in zip(
                     fine, ends[:-1], ends[1:], strict=True
                 )
@@ -233,97 +228,35 @@ class Checks:
             bool,
         )
 
-    def _room(self, cover, cells):
-        """How many under a policy there may be room for, by cell."""
+    def _room(self, policy, cover, cells):
+        """How many of those under a policy each cell may take.
+
+        :param cells: as domains are given, no larger than the policy's
+        """
         wanted = [(self._crowds[path], n) for path, n in cover.crowds.items()]
-        return rooms.members(wanted, cells)
+        room = rooms.members(wanted, cells)
+        pins = self._pins(cover, cells)
+        if policy.type == 'anti-affinity':
+            return np.minimum(room, policy.max_per_domain - pins)
+        return room + pins
 
-    def _pins_by_domain(self, policy, cover):
-        domains, size = self._cloud.domains(policy.scope)
-        return np.bincount(domains[cover.pins], minlength=size)
-
-    def _room_by_domain(self, policy, cover):
-        """How many more an anti-affinity lets into each domain."""
-        return policy.max_per_domain - self._pins_by_domain(policy, cover)
+    def _pins(self, cover, cells):
+        numbers, size = cells
+        used = numbers[cover.pins]
+        return np.bincount(used[used >= 0], minlength=size)
 
     def _count(self, policy, cover):
         """Compare a policy with what its domains may take."""
-        if policy.type in _LIMITS:
-            room = self._room(cover, self._cloud.domains(policy.scope))
-            if policy.type == 'anti-affinity':
-                room = np.minimum(room, self._room_by_domain(policy, cover))
-            else:
-                room = room + self._pins_by_domain(policy, cover)
-            if not _LIMITS[policy.type](policy, cover, room):
+        if policy.type in limits.LIMITS:
+            domains = self._cloud.domains(policy.scope)
+            room = self._room(policy, cover, domains)
+            if not limits.LIMITS[policy.type](policy, cover, room):
                 # Whoever has to come, too few would survive.
                 is_needed = policy.type != 'survive'
                 yield self._why(cover, is_needed) | {tags.rule(policy)}
-
-
-def _with_classes(problem, classes, name_of):
-    """The problem with other classes for the members of some stems."""
-
-    def change(member):
-        name = name_of.get(member.stem)
-        if name is None or member.path in problem.pinned:
-            return member
-        return dataclasses.replace(member, spec={'class': name})
-
-    stems = tuple(
-        dataclasses.replace(stem, members=tuple(map(change, stem.members)))
-        for stem in problem.topology.stems
-    )
-    members = tuple(map(change, problem.topology.members))
-    return dataclasses.replace(
-        problem,
-        classes=classes,
-        topology=dataclasses.replace(
-            problem.topology, stems=stems, members=members
-        ),
-    )
 
 
 def _names(group):
     """Who is counted, and why they cannot be elsewhere."""
     found = frozenset(tags.Members(each.stem.path) for each in group)
     return found.union(*(each.why for each in group))
-
-
-def _may_part(policy, cover, room):
-    """Whether domains with some room may take all, so many in each."""
-    most = np.minimum(room, policy.max_per_domain).sum()
-    return sum(cover.missing.values()) <= most
-
-
-def _may_spread(policy, cover, room):
-    """Whether some domains may take all, evenly."""
-    need = sum(cover.missing.values()) + len(cover.pins)
-    least_domains = min(policy.min_domains, need)
-    if not need:
-        return True
-    # The domain with fewest has one of these numbers of members.
-    for fewest in np.unique(room[room > 0]):
-        used = room[room >= fewest]
-        most = np.minimum(used, fewest + policy.max_skew).sum()
-        if len(used) >= least_domains and most >= need:
-            return True
-    return False
-
-
-def _may_survive(policy, cover, room):
-    """Whether enough may be left after the fullest domains are lost."""
-    room = np.sort(room)[::-1]
-    if room[policy.failures :].sum() < policy.min_members:
-        return False
-    used = np.count_nonzero(room)
-    members = sum(cover.crowds.values()) + len(cover.pins)
-    # The fullest have at least their share.
-    lost = -(-members * policy.failures // max(1, used))
-    return members - lost >= policy.min_members
-
-
-_LIMITS = {
-    'anti-affinity': _may_part,
-    'spread': _may_spread,
-    'survive': _may_survive,
-}

@@ -212,6 +212,34 @@ class TestPolicies(base.BaseTestCase):
         self.assertEqual({'spread', 'w'}, prove(racks(a=(8,), b=(1,)), even))
         self.assertIsNone(prove(racks(a=(3,), b=(2,)), even))
 
+    def test_a_number_that_cannot_be_divided_evenly(self):
+        even = policy('spread', 'rack', max_skew=0)
+        hosts = racks(a=(8,), b=(8,), c=(8,))
+        self.assertEqual({'spread', 'w'}, prove(hosts, group([even], w=7)))
+        self.assertIsNone(prove(hosts, group([even], w=8)))
+        some = {'class': 'one', 'count': 8, 'min_count': 7}
+        self.assertIsNone(prove(hosts, group([even], w=some)))
+
+    def test_members_that_have_to_be_together_and_apart(self):
+        near = tie('w-1', 'w-3', policy('affinity', 'rack'))
+        for scope, expected in (
+            ('rack', {'affinity', 'anti-affinity', 'w'}),
+            ('host', None),
+        ):
+            topology = group([policy('anti-affinity', scope)], [near], w=4)
+            hosts = racks(a=(8, 8), b=(8,), c=(8,), d=(8,))
+            self.assertEqual(expected, prove(hosts, topology), scope)
+
+    def test_pinned_members_count_in_a_domain_within_a_domain(self):
+        inner = group([policy('spread', 'host')], w=4)
+        topology = group([policy('affinity', 'rack')], groups={'g': inner})
+        pinned = {'g/w-0': 'a1', 'g/w-1': 'a1'}
+        self.assertIsNone(prove(racks(a=(0, 2)), topology, pinned=pinned))
+        self.assertEqual(
+            {'affinity', 'g/w'},
+            prove(racks(a=(0, 1), b=(8,)), topology, pinned=pinned),
+        )
+
     def test_optional_members_may_balance_a_spread(self):
         classes = {'left': {'request': {'VCPU': 1}, 'hosts': ['a1']}}
         topology = group(
