@@ -236,7 +236,7 @@ class TestPolicies(base.BaseTestCase):
         pinned = {'g/w-0': 'a1', 'g/w-1': 'a1'}
         self.assertIsNone(prove(racks(a=(0, 2)), topology, pinned=pinned))
         self.assertEqual(
-            {'affinity', 'g/w'},
+            {'affinity', 'spread', 'g/w'},
             prove(racks(a=(0, 1), b=(8,)), topology, pinned=pinned),
         )
 
