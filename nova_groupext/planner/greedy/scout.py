@@ -37,31 +37,28 @@ class Scout:
         :param width: how many times more of them than are needed
         :returns: unit -> ids of hosts
         """
-        setting = self.setting
-        hosts = {unit: setting.hosts(unit) for unit in wanted}
+        hosts = {unit: self.setting.hosts(unit) for unit in wanted}
         whole = set()
         for guard in self._binding():
             bound = {u: hosts[u] for u in wanted if u in guard.units}
-            if not bound:
-                continue
-            ranked = homes.rank(setting, guard, bound, wanted, self._noise())
-            offered = np.zeros(len(guard.domains) + 1, bool)
-            many = len(guard.domains) >= _MANY_DOMAINS
-            offered[ranked[: math.ceil(width) if many else 1]] = True
-            for unit, some in bound.items():
-                hosts[unit] = some[offered[guard.domain_of[some]]]
-                if many:
-                    whole.add(unit)
-        names = setting.board.hosts
+            if bound:
+                hosts.update(self._offer(guard, bound, wanted, width))
+            if len(guard.domains) >= _MANY_DOMAINS:
+                whole.update(bound)
+        for unit in [unit for unit in wanted if unit not in whole]:
+            members = width * wanted[unit]
+            hosts[unit] = self._best(unit, hosts[unit], members)
+        names = self.setting.board.hosts
+        return {u: [names[host] for host in hosts[u]] for u in wanted}
+
+    def _offer(self, guard, hosts, wanted, width):
+        """The hosts of some domains that may take all of some units."""
+        ranked = homes.rank(self.setting, guard, hosts, wanted, self._noise())
+        many = len(guard.domains) >= _MANY_DOMAINS
+        offered = np.zeros(len(guard.domains) + 1, bool)
+        offered[ranked[: math.ceil(width) if many else 1]] = True
         return {
-            unit: [
-                names[host]
-                for host in (
-                    some
-                    if unit in whole
-                    else self._best(unit, some, width * wanted[unit])
-                )
-            ]
+            unit: some[offered[guard.domain_of[some]]]
             for unit, some in hosts.items()
         }
 
