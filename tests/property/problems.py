@@ -19,6 +19,7 @@ from tests.property import definitions
 HOST_IDS = ('h1', 'h10', 'h2', 'cmp-b', 'cmp-a', 'z', 'B', 'h3', 'y-1', 'y-2')
 MEMBER_NAMES = ('api', 'cache', 'db', 'queue', 'web')
 GROUP_NAMES = ('left', 'middle', 'right')
+LEVELS = ('rack', 'zone')
 RESOURCES = ('VCPU', 'MEMORY_MB')
 # Large weights find a solver that stops within a *relative* gap of the
 # optimum, tenths one that takes 3 x 0.1 for more than 0.3.
@@ -41,6 +42,10 @@ class Profile(NamedTuple):
     homeless: float = 0.05
     counts: tuple[int, ...] = (1, 2, 2, 3, 4, 12)
     leaves: tuple[int, ...] = (300, 5000, 100000)
+    levels: tuple[str, ...] = LEVELS
+    fewest_levels: int = 0
+    groups: tuple[int, ...] = (0, 1, 1, 2, 3)
+    chained: float = 0
 
 
 PROFILES = {
@@ -52,6 +57,16 @@ PROFILES = {
     'relationships': Profile(policies=1, relationships=3, tight=0.3),
     'pins': Profile(policies=3, pinned=0.35),
     'homeless': Profile(policies=3, strict=0.2, homeless=0.5),
+    # Six levels, and mostly six groups within one another.
+    'deep': Profile(
+        policies=4,
+        strict=0.25,
+        tight=0.3,
+        levels=('chassis', 'rack', 'row', 'room', 'zone'),
+        fewest_levels=5,
+        groups=(3, 5, 5),
+        chained=0.8,
+    ),
 }
 # Far too many assignments for the oracle, so these come with a plan.
 PLANTED = Profile(
@@ -139,7 +154,9 @@ class _Draw:
 
     def problem(self) -> definitions.Problem:
         rng = self.rng
-        others = rng.sample(['rack', 'zone'], rng.randint(0, 2))
+        levels = list(self.profile.levels)
+        fewest = self.profile.fewest_levels
+        others = rng.sample(levels, rng.randint(fewest, len(levels)))
         self.drawn = {
             'version': 1,
             'levels': ['host', *others],
@@ -224,11 +241,14 @@ class _Draw:
         return list(definitions.nodes(self.drawn))
 
     def _add_groups(self) -> None:
-        """Up to three subgroups, each below any node there is."""
-        for _ in range(self.rng.choice((0, 1, 1, 2, 3))):
+        """Subgroups, each below any node there is, or below the last."""
+        last = self.drawn['topology']
+        for _ in range(self.rng.choice(self.profile.groups)):
             _, parent = self.rng.choice(self._nodes())
+            if self.profile.chained and self._chance(self.profile.chained):
+                parent = last
             groups = parent.setdefault('groups', {})
-            groups.setdefault(self.rng.choice(GROUP_NAMES), {})
+            last = groups.setdefault(self.rng.choice(GROUP_NAMES), {})
 
     def _add_members(self) -> None:
         """Members, until placing them takes too many combinations."""

@@ -157,6 +157,9 @@ class SeededTest(unittest.TestCase):
     def test_costs(self):
         self._compare('costs')
 
+    def test_deep(self):
+        self._compare('deep')
+
     def test_homeless(self):
         self._compare('homeless')
 
