@@ -14,8 +14,6 @@ from nova_groupext.planner import repair
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import greedy
 
-Verdict = ask.Verdict
-
 # Attempts at first, and in each round.
 _FIRST_ATTEMPTS = 4
 _ATTEMPTS = 4

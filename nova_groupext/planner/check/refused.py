@@ -6,6 +6,7 @@ Each question is a problem of its own, made from the words of the answer.
 
 import dataclasses
 
+from nova_groupext.planner import ask
 from nova_groupext.planner import feasible
 from nova_groupext.planner import invalid
 from nova_groupext.planner import rules
@@ -65,7 +66,7 @@ def _find(problem, clock):
     """Look for a plan as long as one question may take."""
     if pins.broken(problem):
         # The solver takes it for granted that pins keep the policies.
-        return feasible.Verdict(is_impossible=True)
+        return ask.Verdict(is_impossible=True)
     return feasible.find(problem, clock.slice(clock.left() * _SHARE))
 
 
