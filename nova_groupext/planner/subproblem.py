@@ -102,8 +102,9 @@ def around(problem, plan, moving):
         free = {r: n - amounts[r] for r, n in host.free.items()}
         hosts[host_id] = dataclasses.replace(host, free=free)
     tree = problem.topology
+    free = problem.class_of.keys() - staying.keys()
     policies = tuple(
-        policy for policy in tree.policies if _concerns(policy, moving)
+        policy for policy in tree.policies if _concerns(policy, free)
     )
     return dataclasses.replace(
         problem,

@@ -208,6 +208,16 @@ class TestAround(base.BaseTestCase):
         self.assertEqual({'w-0': 'a2'}, part.pinned)
         self.assertEqual(3, len(part.topology.members))
 
+    def test_and_keep_their_policies_if_they_do(self):
+        some = {'class': 'one', 'count': 1, 'min_count': 0}
+        below = {'g': group([policy('affinity', 'host')], v=some, w=1)}
+        self.problem = builders.problem(
+            racks(a=(1, 3)), group(groups=below, x=1)
+        )
+        self.plan = rules.Plan({'g/w-0': 'a1', 'x-0': 'a2'}, {})
+        part = self.around('x-0')
+        self.assertEqual(1, len(part.topology.policies))
+
     def test_back_tells_the_ways_of_those_who_stay(self):
         self.make()
         part = self.around('g-1', 'w-0')
