@@ -192,7 +192,9 @@ class Board:
         rooms = np.maximum.reduceat(rooms, self._witness_starts, axis=1)
         rooms = np.minimum(rooms, self._demand[self._witnesses, None])
         rooms = self.room[self._witnesses][:, hosts] - rooms
-        lost = np.einsum('wch,c->wh', rooms, self.scarcity[self._witnesses])
+        weighted = rooms * self.scarcity[self._witnesses, None]
+        # Summed up in order, to be the same for one host as for many.
+        lost = weighted.cumsum(axis=1)[:, -1]
         lost[(left < 0).any(axis=2) | ~self._may[:, hosts]] = np.inf
         if len(needs) == len(self._starts):
             self.loss[:, hosts] = lost

@@ -116,10 +116,13 @@ class TestRoom(base.BaseTestCase):
         self.assertEqual(before, state(board))
 
     def test_a_cloud_is_looked_at_in_parts_if_it_is_large(self):
-        hosts, classes = racks(a=range(9)), asking(one=1, two=2)
-        whole = make(hosts, classes, one=3, two=3)
+        # Enough classes for sums to depend on the order of their parts.
+        names = [f'c{n}' for n in range(1, 20)]
+        classes = {f'c{n}': {'request': {'VCPU': n}} for n in range(1, 20)}
+        hosts, counts = racks(a=range(30)), dict.fromkeys(names, 7)
+        whole = make(hosts, classes, **counts)
         self.useFixture(fixtures.MockPatchObject(boards, '_BATCH', 1))
-        parts = make(hosts, classes, one=3, two=3)
+        parts = make(hosts, classes, **counts)
         self.assertEqual(state(whole), state(parts))
 
 
