@@ -36,8 +36,17 @@ class Best:
         rank = rules.rank(self.problem, plan)
         is_better = rank > self.rank
         if is_better:
-            self.plan, self.rank = plan, rank
+            self.take(plan, rank, fractions.Fraction(0))
         return is_better
+
+    def take(self, plan, rank, bound):
+        """Take a plan that is at least as good, and what is proved of it.
+
+        :param bound: proven least soft cost at the number that it places
+        """
+        if rank[0] == self.rank[0]:
+            bound = max(bound, self.bound)
+        self.plan, self.rank, self.bound = plan, rank, bound
 
     def answer(self, stats):
         """It as answer.Answer."""

@@ -68,14 +68,19 @@ class Search:
 
     def find(self):
         """Look until there is a verdict or the time is over."""
-        verdict = ask.Verdict()
-        if self.attempts is not None:
-            verdict = self._attempt(_FIRST_ATTEMPTS)
-            if verdict.plan is None and self.attempts.seats > SMALL:
-                verdict = self._go_round()
-        if verdict.plan is None and not verdict.is_impossible:
+        if self.attempts is None:
             return ask.ask(self.problem, self.clock)
-        return verdict
+        verdict = self._attempt(_FIRST_ATTEMPTS)
+        if verdict.plan is None and self.attempts.seats > SMALL:
+            verdict = self._go_round()
+        if verdict.plan is not None or verdict.is_impossible:
+            return verdict
+        return self._ask_all(self.clock)
+
+    def _ask_all(self, clock):
+        if ask.has_time_for(self.attempts.seats, clock):
+            return ask.ask(self.problem, clock)
+        return ask.Verdict()
 
     def _go_round(self):
         """Repair, ask and attempt, for a share of the time."""
@@ -110,7 +115,7 @@ class Search:
     def _ask(self, number, clock):
         if number in _FULL:
             share = clock.slice(clock.left() * _FULL_SHARE)
-            return ask.ask(self.problem, share)
+            return self._ask_all(share)
         hosts = self.attempts.pick_hosts(self._width)
         part = subproblem.on_hosts(self.problem, hosts)
         verdict = ask.ask(part, clock.slice(_SLICE))

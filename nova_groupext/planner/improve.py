@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Better plans for the rest of the time, and proofs that there are none.
 
-Where the programme with all hosts is small, it goes straight to the optimum.
-Elsewhere some more attempts come first, then exact programmes for a few
-members at a time while the others stay where they are, and the programme
+Where the programme with all hosts is small, it mostly goes straight to the
+optimum. Elsewhere some more attempts come first, then exact programmes for a
+few members at a time while the others stay where they are, and the programme
 with all hosts gets what time is left.
 """
 
+from nova_groupext.planner import ask
 from nova_groupext.planner import feasible
 from nova_groupext.planner import neighbours
 from nova_groupext.planner.greedy import greedy
 
 _ATTEMPTS = 40
+
+# Share of the time that a small programme gets before anything else.
+_FIRST_SHARE = 0.5
 
 # Share of the time left that attempts may take.
 _LITTLE = 0.1
@@ -19,8 +23,9 @@ _LITTLE = 0.1
 # Share of the time left that neighbourhoods may take.
 _SHARE = 0.6
 
-# Seats up to which the programme with all hosts is tried.
-_LARGE = 50_000
+# Seats up to which the programme with all hosts is tried: larger ones would
+# need too much memory.
+_LARGE = 100_000
 
 
 def stages(best, clock):
@@ -34,13 +39,16 @@ def stages(best, clock):
     if len(best.problem.pinned) < len(best.problem.class_of):
         attempts = greedy.Greedy(best.problem)
         seats = attempts.seats
-    if seats > feasible.SMALL:
-        if best.is_perfect and not _has_scores(best.problem):
-            yield {'cut_short': False}
+    if seats <= feasible.SMALL:
+        is_proved = yield from _prove(best, clock, _FIRST_SHARE)
+        if is_proved or not seats or not clock.left():
             return
-        yield from _attempt(best, attempts, clock)
-        yield from _look_around(best, clock)
-    if seats <= _LARGE and clock.left():
+    elif best.is_perfect and not _has_scores(best.problem):
+        yield {'cut_short': False}
+        return
+    yield from _attempt(best, attempts, clock)
+    yield from _look_around(best, clock)
+    if seats <= _LARGE and ask.has_time_for(seats, clock):
         yield from _prove(best, clock)
 
 
@@ -71,12 +79,16 @@ def _look_around(best, clock):
             yield {'stage': 'neighbours', 'cut_short': True}
 
 
-def _prove(best, clock):
-    """One objective after the other, over all hosts."""
+def _prove(best, clock, share=1):
+    """One objective after the other, over all hosts.
+
+    :param share: of the time left, for the objectives
+    :returns: generator of stats; it returns whether the plan is the best
+    """
     from nova_groupext.planner.exact import objectives
     from nova_groupext.planner.exact import ties
 
-    exact = objectives.Exact(best.problem, clock)
+    exact = objectives.Exact(best.problem, clock.slice(clock.left() * share))
     exact.start_from(best.plan)
     for stage, step in (
         ('members', exact.place_members),
@@ -85,11 +97,14 @@ def _prove(best, clock):
     ):
         step()
         yield _note(best, exact, stage)
-    if exact.is_proved and ties.is_worth_it(exact):
+    is_proved = exact.is_proved
+    if is_proved and ties.is_worth_it(exact):
+        exact.clock = clock
         ties.settle(exact)
         yield _note(best, exact, 'ties')
+    return is_proved
 
 
 def _note(best, exact, stage):
-    best.plan, best.rank, best.bound = exact.plan, exact.rank, exact.bound
+    best.take(exact.plan, exact.rank, exact.bound)
     return {'stage': stage, 'cut_short': not exact.is_proved}

@@ -21,6 +21,9 @@ _MOVING = 6
 _FEWEST = 2
 _MOST = 60
 
+# Members for each of these units from which only some move.
+_MEMBERS = 5
+
 # Seconds for one programme.
 _SLICE = 2.0
 
@@ -130,7 +133,7 @@ class _Walk:
             moving.update(self._bundles[units[number]])
             if len(moving) >= self.most:
                 break
-        paths = {path for unit in moving for path in unit.members}
+        paths = self._some({p for unit in moving for p in unit.members})
         evicted = targets if len(targets) <= _NEAR * _TARGETS else ()
         for unit in self._units:
             out = [path for path in unit.members if path not in placement]
@@ -138,6 +141,21 @@ class _Walk:
             if out or inside:
                 paths.update(out, inside)
         return paths - self.problem.pinned.keys()
+
+    def _some(self, paths):
+        """Not too many of some members, neighbours first."""
+        level = self.problem.levels[-1 if len(self.problem.levels) < 2 else 1]
+        placement = self.best.plan.placement
+        inside = collections.defaultdict(list)
+        for path in sorted(paths & placement.keys()):
+            inside[self.problem.domain(placement[path], level)].append(path)
+        near = list(inside.values())
+        some = paths - placement.keys()
+        for number in self._random.permutation(len(near)):
+            if len(some) >= self.most * _MEMBERS:
+                break
+            some.update(near[number])
+        return some
 
     def _find_bundles(self):
         """Unit -> all units that have to share a domain with it."""
