@@ -11,7 +11,9 @@ import json
 import os
 import random
 import unittest
+from unittest import mock
 
+from nova_groupext.planner import feasible
 from tests.property import checker
 from tests.property import definitions
 from tests.property import planner
@@ -149,6 +151,16 @@ class SameProblemTest(unittest.TestCase):
             if answer['status'] == 'placed':
                 soft = 2 * answer['cost']['soft']
                 self.assertTrue(checker.close(soft, other['cost']['soft']))
+
+
+class SameLargeProblemTest(SameProblemTest):
+    """The same on the way of large problems."""
+
+    def setUp(self):
+        super().setUp()
+        patch = mock.patch.object(feasible, 'SMALL', 0)
+        patch.start()
+        self.addCleanup(patch.stop)
 
 
 class ChangedCloudTest(unittest.TestCase):

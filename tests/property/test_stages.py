@@ -13,6 +13,8 @@ from collections.abc import Iterator
 import contextlib
 import json
 import os
+import subprocess
+import sys
 import unittest
 from unittest import mock
 
@@ -34,6 +36,9 @@ CASES = int(os.environ.get('VRT_ORACLE_CASES', '2400')) // 6
 
 # Others than those that the programme with all hosts is compared on.
 FIRST_SEED = 2_000_000
+
+# A process of its own, in which sets have another order.
+SCRIPT = 'from tests.property import test_stages; test_stages.tell()'
 
 # Seconds; what is cut short depends on the machine, but never the truth.
 LITTLE_TIME = (0, 0.002, 0.01, 0.05)
@@ -114,6 +119,24 @@ def _false_claims(answer: dict, best: oracle.Optimum | None) -> list[str]:
     return []
 
 
+def tell() -> None:
+    """Print what some problems come to, one a line."""
+    for _, problem in some(share=8):
+        with treated_as_large():
+            told = untimed(planner.decide(problem))
+        sys.stdout.write(json.dumps(told) + '\n')
+
+
+def untimed(answer: dict) -> dict:
+    """The answer without what differs each time."""
+    stats = {
+        key: value
+        for key, value in answer['stats'].items()
+        if 'seconds' not in key
+    }
+    return {**answer, 'stats': stats}
+
+
 class LargePathTest(unittest.TestCase):
     """With time enough every problem is decided as if it were small."""
 
@@ -146,6 +169,49 @@ class LargePathTest(unittest.TestCase):
 
     def test_relationships(self):
         self._compare('relationships')
+
+    def test_planted(self):
+        for seed in range(CASES // 20):
+            problem, plan = problems.planted(FIRST_SEED + seed)
+            with treated_as_large():
+                answer = planner.decide(problem)
+            told = f'planted seed {FIRST_SEED + seed}'
+            self.assertEqual('placed', answer['status'], told)
+            self.assertEqual([], checker.check(problem, answer), told)
+            self.assertEqual(len(plan), len(answer['placement']), told)
+            parsed = parsing.parse(problem)
+            known = float(rules.soft_cost(parsed, plan))
+            cost = answer['cost']
+            self.assertLessEqual(cost['soft'], known + 1e-6, told)
+            self.assertLessEqual(cost['bound'], known + 1e-6, told)
+
+
+class SameAnswerTest(unittest.TestCase):
+    """The same input gives the same answer, in every process."""
+
+    def test_twice(self):
+        for told, problem in some(share=8):
+            with treated_as_large():
+                answers = [untimed(planner.decide(problem)) for _ in range(2)]
+            self.assertEqual(*answers, told)
+
+    def test_without_a_proof_too(self):
+        for told, problem in some(share=8):
+            with treated_as_large(_LARGE=(improve, -1)):
+                answers = [untimed(planner.decide(problem)) for _ in range(2)]
+            self.assertEqual(*answers, told)
+
+    def test_in_another_process(self):
+        told = []
+        for seed in ('1', '2'):
+            environment = {**os.environ, 'PYTHONHASHSEED': seed}
+            told.append(
+                subprocess.check_output(
+                    [sys.executable, '-c', SCRIPT], env=environment, text=True
+                ).splitlines()
+            )
+        self.assertGreater(len(told[0]), 0)
+        self.assertEqual(*told)
 
 
 class CutShortTest(unittest.TestCase):
