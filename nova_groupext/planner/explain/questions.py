@@ -8,6 +8,7 @@ have a plan too, more tags than those of a proof have none.
 from nova_groupext.planner import ask
 from nova_groupext.planner import bounds
 from nova_groupext.planner import feasible
+from nova_groupext.planner import proofs
 from nova_groupext.planner import tags as tag
 from nova_groupext.planner.bounds import pins
 
@@ -70,14 +71,22 @@ class Questions:
         proof, _, narrowed = bounds.look(problem, self.cloud)
         if proof is not None:
             return ask.Verdict(is_impossible=True)
+        if proofs.is_contradiction(problem, self.clock):
+            return ask.Verdict(is_impossible=True)
         return self._solve(narrowed, share)
 
     def confirm(self, problem):
         """The same by the exact programme alone, whatever else is known."""
-        if pins.broken(problem):
-            # That is for the rules alone to say; the solver trusts pins.
+        if pins.broken(problem) or self._clash(problem):
+            # What pins break is for the rules alone to say; the solver
+            # trusts them.
             return ask.Verdict(is_impossible=True)
         return self._solve(problem, _SHARE, ask.ask)
+
+    def _clash(self, problem):
+        """Whether the policies of a problem are known to exclude any plan."""
+        policies = problem.topology.policies
+        return policies and proofs.is_contradiction(problem, self.clock, True)
 
     def _solve(self, problem, share, solver=None):
         verdict = ask.Verdict()

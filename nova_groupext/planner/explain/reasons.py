@@ -8,6 +8,7 @@ plan then, the last one was the reason.
 import dataclasses
 
 from nova_groupext.planner import problem as problems
+from nova_groupext.planner import sketch
 from nova_groupext.planner import tags as tag
 from nova_groupext.planner.bounds import pins
 
@@ -45,16 +46,6 @@ def find(questions, core):
     return POLICIES if has_rules else HOSTS
 
 
-def _free_room(problem):
-    return _with_classes(
-        problem,
-        {
-            name: problems.MemberClass({}, each.hosts, {}, {})
-            for name, each in problem.classes.items()
-        },
-    )
-
-
 def _without_others(problem):
     hosts = {
         name: dataclasses.replace(host, foreign=False)
@@ -77,7 +68,7 @@ def _with_classes(problem, classes):
 
 
 _OBSTACLES = (
-    (CAPACITY, _free_room),
+    (CAPACITY, sketch.draw),
     (OCCUPIED, _without_others),
     (HOSTS, _on_all_hosts),
     (PINNED, _without_pins),

@@ -43,3 +43,57 @@ class TestSuspects(base.BaseTestCase):
         for less, more in itertools.pairwise(found):
             self.assertLess(less, more)
         self.assertLess(len(found[-1]), 40)
+
+
+class TestOdd(base.BaseTestCase):
+    def pairs(self, *policies, inner=(), **options):
+        problem = builders.problem(
+            racks(a=(8,)),
+            group(policies, groups={'g': group(inner, w=2)}, **options),
+        )
+        return [
+            {each.type for each in part if isinstance(each, tags.Rule)}
+            for part in parts.odd(problem)
+        ]
+
+    def test_what_has_to_be_alone(self):
+        self.assertEqual(
+            [{'affinity', 'exclusive'}],
+            self.pairs(
+                policy('affinity', 'rack'), inner=[policy('exclusive', 'rack')]
+            ),
+        )
+
+    def test_what_is_together_within_what_is_spread(self):
+        spread = policy('spread', 'rack')
+        self.assertEqual(
+            [{'affinity', 'spread'}],
+            self.pairs(spread, inner=[policy('affinity', 'rack')], x=1),
+        )
+        self.assertEqual(
+            [], self.pairs(policy('affinity', 'zone'), inner=[spread], x=1)
+        )
+
+    def test_two_that_are_spread_in_different_ways(self):
+        safe = policy('survive', 'rack', min_members=1)
+        self.assertEqual([], self.pairs(policy('spread', 'rack'), safe))
+        self.assertEqual(
+            [{'survive', 'spread'}], self.pairs(policy('spread', 'host'), safe)
+        )
+
+    def test_not_what_bounds_tell(self):
+        apart = policy('anti-affinity', 'host')
+        self.assertEqual(
+            [],
+            self.pairs(apart, policy('affinity', 'zone'), inner=[apart], x=1),
+        )
+
+    def test_the_members_that_have_to_come(self):
+        problem = builders.problem(
+            racks(a=(8,)),
+            group(
+                [policy('spread', 'rack'), policy('exclusive', 'rack')], w=1
+            ),
+        )
+        [part] = parts.odd(problem)
+        self.assertIn(tags.Members('w'), part)

@@ -56,6 +56,24 @@ class TestFind(base.BaseTestCase):
             found.tags,
         )
 
+    def test_policies_that_clash(self):
+        inner = group([policy('affinity', 'rack')], w=4)
+        problem = builders.problem(
+            racks(**{f'r{number}': (80, 80) for number in range(20)}),
+            group([policy('spread', 'rack')], groups={'g': inner}, x=1),
+        )
+        found = self.find(problem)
+        self.assertEqual('policies', found.stage)
+        self.assertEqual(
+            {
+                tags.Rule('', 'spread', 'rack'),
+                tags.Rule('g', 'affinity', 'rack'),
+                tags.Members('g/w'),
+                tags.Members('x'),
+            },
+            found.tags,
+        )
+
     def test_nothing_is_asked_where_there_is_room(self):
         problem = builders.problem(racks(a=(80,)), group([AFFINITY], w=3))
         with mock.patch.object(ask, 'ask', side_effect=AssertionError):

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a sketch have a plan exactly if the cloud with room for all has one?"""
+
+import os
+import random
+import unittest
+
+from tests.property import planner
+from tests.property import problems
+
+CASES = int(os.environ.get('VRT_ORACLE_CASES', '2400')) // 4
+
+# Few members on many hosts, so that there is something to leave out.
+PROFILE = problems.Profile(
+    hosts=10, policies=4, strict=0.9, counts=(1, 2, 2), homeless=0.1
+)
+
+
+def nest(problem: dict) -> None:
+    """Put every rack in one zone."""
+    for host in problem['hosts']:
+        domains = host['domains']
+        if domains.keys() == {'rack', 'zone'}:
+            inner, outer = problem['levels'][1:]
+            domains[outer] = f'{outer}-{domains[inner][-1] in "12"}'
+
+
+class SketchTest(unittest.TestCase):
+    def test_it_has_a_plan_exactly_if_the_cloud_has_one(self):
+        smaller = impossible = 0
+        for seed in range(CASES):
+            problem = problems.problem(random.Random(seed), PROFILE)
+            if seed % 3:
+                nest(problem)
+            for spec in problem['classes'].values():
+                spec.pop('alternatives', None)
+                spec['request'] = {}
+            hosts, has_plan = planner.sketch(problem)
+            smaller += hosts < len(problem['hosts'])
+            impossible += not has_plan
+            self.assertEqual(planner.has_plan(problem), has_plan, problem)
+        self.assertGreater(smaller, CASES // 20)
+        self.assertGreater(impossible, CASES // 20)
