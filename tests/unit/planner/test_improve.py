@@ -77,6 +77,7 @@ class TestStages(LargeCase):
         )
 
     def test_no_step_makes_it_worse(self):
+        self.force(neighbours, _PATIENCE=8)
         problem = builders.problem(
             racks(a=(2, 3), b=(2, 1), c=(4,)),
             group(
@@ -177,3 +178,31 @@ class TestCutShort(LargeCase):
         self.assertEqual('placed', answer.status)
         self.assertTrue(answer.stats['cut_short'])
         self.assertLess(answer.cost['bound'], answer.cost['soft'])
+
+
+class TestTime(LargeCase):
+    """Problems that take too long."""
+
+    def test_the_best_so_far_at_the_limit(self):
+        answer = search.solve(builders.slow_problem(time_limit=0.5))
+        self.assertEqual('placed', answer.status)
+        self.assertTrue(answer.stats['cut_short'])
+        self.assertLess(answer.cost['bound'], answer.cost['soft'])
+
+    def test_the_first_plan_is_better_than_none(self):
+        answers = list(search.search(builders.slow_problem(time_limit=0)))
+        self.assertEqual({'placed'}, {answer.status for answer in answers})
+        self.assertTrue(answers[-1].stats['cut_short'])
+
+    def test_no_plan_in_time_is_no_refusal(self):
+        for limit in (0, 0.3):
+            problem = builders.hard_problem(time_limit=limit)
+            answer = search.solve(problem)
+            self.assertNotEqual('refused', answer.status)
+            if answer.status == 'undecided':
+                self.assertTrue(answer.stats['cut_short'])
+
+    def test_every_answer_is_at_least_as_good_as_the_one_before(self):
+        problem = builders.slow_problem(time_limit=0.5)
+        costs = [a.cost['soft'] for a in search.search(problem)]
+        self.assertEqual(sorted(costs, reverse=True), costs)
