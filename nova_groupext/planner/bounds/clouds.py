@@ -71,6 +71,10 @@ class Cloud:
             self._fits[id(member_class)] = known
         return known[1]
 
+    def where(self, member_class):
+        """Ids of the hosts that have room for a member of a class."""
+        return [self.ids[n] for n in np.flatnonzero(self.fits(member_class))]
+
     def _find_fits(self, member_class):
         may = np.zeros(len(self._hosts), bool)
         may[[self.index[h] for h in member_class.hosts if h in self.index]] = 1

@@ -19,7 +19,7 @@ from nova_groupext.planner.explain import sentences
 _CORE_SHARE = 0.6
 
 # Seconds for relaxations: at least, per member, per host and member.
-_SECONDS = 1.5, 8e-3, 5e-7
+_SECONDS = 1.5, 6e-3, 3e-7
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,9 +2,10 @@
 """Does the whole problem have a plan with a change?
 
 A plan that was found with one change can mostly be turned into a plan with
-another: all stay where they are but those that the conflict is about. Only if
-these find no place then, all are placed anew. While no plan is known, one
-without all that the conflict is about tells whether it is worth the while.
+another: all stay where they are but those that the conflict is about, and if
+need be those that are in their way. Only if that is in vain all are placed
+anew. While no plan is known, one without all that the conflict is about tells
+whether it is worth the while.
 """
 
 import itertools
@@ -15,6 +16,9 @@ from nova_groupext.planner import tags as tag
 
 # What looking for a plan without the conflict may use up of the time.
 _SHARE_WITHOUT = 1 / 2
+
+# Members that are moved out of the way.
+_MOST_OTHERS = 100
 
 
 class Helpers:
@@ -82,6 +86,14 @@ class Helpers:
             )
         )
         moving = self._moving.union(paths - known.placement.keys())
+        plan = self._move(problem, known, moving)
+        if plan is None:
+            others = self._find_others(problem, known, moving)
+            plan = others and self._move(problem, known, moving | others)
+        return plan
+
+    def _move(self, problem, known, moving):
+        """A known plan with some members in other places."""
         part = subproblem.around(problem, known, moving)
         plan = self._questions.find(part).plan
         if plan is None:
@@ -89,6 +101,16 @@ class Helpers:
         plan = subproblem.back(known, plan)
         # Others may stand where they can only while a policy is soft.
         return None if rules.faults(problem, plan) else plan
+
+    def _find_others(self, problem, known, moving):
+        """Paths of few members that are where some others could be."""
+        hosts = self._questions.hosts_for(problem, moving)
+        others = {
+            path
+            for path, host in known.placement.items()
+            if host in hosts and path not in problem.pinned
+        }
+        return others - moving if len(others) <= _MOST_OTHERS else set()
 
     def _find_moving(self):
         """Paths of the members that the conflict is about."""

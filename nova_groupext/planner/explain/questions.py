@@ -8,7 +8,9 @@ have a plan too, more tags than those of a proof have none.
 from nova_groupext.planner import ask
 from nova_groupext.planner import bounds
 from nova_groupext.planner import feasible
+from nova_groupext.planner import parts
 from nova_groupext.planner import proofs
+from nova_groupext.planner import sketch
 from nova_groupext.planner import tags as tag
 from nova_groupext.planner.bounds import pins
 
@@ -62,6 +64,19 @@ class Questions:
             self.note_impossible(proof)
         return proof, shares
 
+    def hosts_for(self, problem, paths):
+        """Ids of the hosts where one of some members could be if alone."""
+        _, _, narrowed = bounds.look(problem, self.cloud)
+        classes = {
+            id(narrowed.class_of[path]): narrowed.class_of[path]
+            for path in paths & narrowed.class_of.keys()
+        }
+        return {
+            host
+            for each in classes.values()
+            for host in self.cloud.where(each)
+        }
+
     def find(self, problem, share=_SHARE):
         """Look for a plan of any problem.
 
@@ -77,16 +92,16 @@ class Questions:
 
     def confirm(self, problem):
         """The same by the exact programme alone, whatever else is known."""
+        # What pins break is for the rules to say; the solver trusts them.
         if pins.broken(problem) or self._clash(problem):
-            # What pins break is for the rules alone to say; the solver
-            # trusts them.
             return ask.Verdict(is_impossible=True)
         return self._solve(problem, _SHARE, ask.ask)
 
     def _clash(self, problem):
-        """Whether the policies of a problem are known to exclude any plan."""
-        policies = problem.topology.policies
-        return policies and proofs.is_contradiction(problem, self.clock, True)
+        """Whether policies are known to exclude any plan by themselves."""
+        if parts.odd(problem) or bounds.impossible(sketch.draw(problem)):
+            return proofs.is_contradiction(problem, self.clock, True)
+        return False
 
     def _solve(self, problem, share, solver=None):
         verdict = ask.Verdict()
