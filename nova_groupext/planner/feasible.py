@@ -8,6 +8,7 @@ proves that there is no plan.
 """
 
 import dataclasses
+import itertools
 
 from nova_groupext.planner import ask
 from nova_groupext.planner import repair
@@ -24,8 +25,8 @@ _QUICK = 20_000
 # Seats up to which the programme with all hosts is asked at once.
 SMALL = 3_000
 
-# Rounds of repair, programme and attempts, and their share of the time.
-_ROUNDS = 24
+# Share of the time for rounds of repair, programme and attempts, if there is
+# time to ask the programme with all hosts after them.
 _SHARE = 0.7
 
 # Rounds in which the programme with all hosts is asked, and the share of the
@@ -84,14 +85,15 @@ class Search:
 
     def _go_round(self):
         """Repair, ask and attempt, for a share of the time."""
-        clock = self.clock.slice(self.clock.left() * _SHARE)
-        for number in range(_ROUNDS):
+        clock = self.clock
+        if ask.has_time_for(self.attempts.seats, clock):
+            clock = clock.slice(clock.left() * _SHARE)
+        for number in itertools.count():
             for verdict in self._steps(number, clock):
                 if verdict.plan is not None or verdict.is_impossible:
                     return verdict
             if not clock.left():
-                break
-        return ask.Verdict()
+                return ask.Verdict()
 
     def _steps(self, number, clock):
         yield self._repair(clock)
@@ -99,9 +101,13 @@ class Search:
         yield self._attempt(_ATTEMPTS)
 
     def _attempt(self, most):
-        """The first plan of some attempts; every other heeds soft policies."""
+        """The first plan of some attempts; every other heeds soft policies.
+
+        Where that takes long the first ones are those that do not.
+        """
+        first = self.attempts.seats > _QUICK
         for number in range(most):
-            plan = self.attempts.attempt(heeds_soft=number % 2 == 0)
+            plan = self.attempts.attempt(heeds_soft=number % 2 == first)
             if plan is not None or not self.clock.left():
                 break
         return ask.Verdict(plan, stage='greedy')

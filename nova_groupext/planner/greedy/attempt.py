@@ -78,14 +78,15 @@ class Attempt:
 
     def seats(self):
         """(unit, host number, way) of every member that sits."""
-        return [step for step in self._steps if isinstance(step, tuple)]
+        return [step[:3] for step in self._steps if isinstance(step, tuple)]
 
     def undo(self, mark=0):
         """Take back all steps but the first ones."""
         while len(self._steps) > mark:
             step = self._steps.pop()
             if isinstance(step, tuple):
-                self.setting.take(*step)
+                unit, host, _, before = step
+                self.setting.restore(unit, host, before)
             else:
                 step.forget()
 
@@ -213,7 +214,9 @@ class Attempt:
         board = self.setting.board
         loss = board.loss[board.class_of[unit], hosts] * self.noise[hosts]
         host = int(hosts[loss.argmin()])
-        self._steps.append((unit, host, self.setting.put(unit, host)))
+        before = board.remember(host)
+        way = self.setting.put(unit, host)
+        self._steps.append((unit, host, way, before))
         return True
 
     def _choose(self, unit):

@@ -76,6 +76,18 @@ class Board:
         way += self._starts[self.class_of[unit]]
         self._change(host, self._need(way, host))
 
+    def remember(self, host):
+        """What restore() needs to make all changes on a host undone."""
+        columns = (self.room, self.loss, self._way)
+        return self.free[host].copy(), *(c[:, host].copy() for c in columns)
+
+    def restore(self, host, before):
+        """Go back to what a host was when it was remembered."""
+        self.free[host] = before[0]
+        columns = (self.room, self.loss, self._way)
+        for column, old in zip(columns, before[1:], strict=True):
+            column[:, host] = old
+
     def may(self, unit):
         """By host: whether it may take members of a unit's class at all."""
         return self._may[self._ways_of[self.class_of[unit]]].any(axis=0)

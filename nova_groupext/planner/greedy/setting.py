@@ -100,6 +100,11 @@ class Setting:
         self._count(unit, host, 1)
         return self.board.put(unit, host, way)
 
+    def restore(self, unit, host, before):
+        """Undo the last put(), to what the board remembers."""
+        self._count(unit, host, -1)
+        self.board.restore(host, before)
+
     def take(self, unit, host, way):
         """Undo a put()."""
         self._count(unit, host, -1)
