@@ -61,6 +61,24 @@ def of(problem):
     return list(dict.fromkeys(found))
 
 
+def alike(problem, tags):
+    """Tell which members could change places if only some tags counted.
+
+    :returns: Members -> key; those with equal keys are needed, or not, alike
+    """
+    covering = _covering(policies(problem, tags))
+    pinned = problem.pinned.keys()
+    found = {}
+    for stem in problem.topology.stems:
+        paths = {member.path for member in stem.members}
+        covers = {tuple(covering.get(path, ())) for path in paths}
+        key = (stem.path,)
+        if len(covers) == 1 and pinned.isdisjoint(paths):
+            key = stem.spec['class'], stem.count, stem.min_count, *covers
+        found[Members(stem.path)] = key
+    return found
+
+
 def keep(problem, tags):
     """The problem with some of its tags only, and no more than they need.
 
@@ -100,12 +118,9 @@ def keep(problem, tags):
 
 def _shrink(problem, tags, kept):
     """The stems of which any member is still of use."""
-    covering = collections.defaultdict(list)
+    covering = _covering(kept)
     mending = set()
-    for number, policy in enumerate(kept):
-        for end, side in enumerate(policy.sides):
-            for path in side:
-                covering[path].append((number, end))
+    for policy in kept:
         if policy.type in _MENDED_BY_MORE:
             mending.update(itertools.chain(*policy.sides))
     for stem in problem.topology.stems:
@@ -116,6 +131,16 @@ def _shrink(problem, tags, kept):
             yield dataclasses.replace(
                 stem, count=len(members), min_count=need, members=members
             )
+
+
+def _covering(kept):
+    """Member path -> which ends of which policies cover it."""
+    covering = collections.defaultdict(list)
+    for number, policy in enumerate(kept):
+        for end, side in enumerate(policy.sides):
+            for path in side:
+                covering[path].append((number, end))
+    return covering
 
 
 def _useful(problem, stem, need, covering, mending):

@@ -85,11 +85,18 @@ def shrink(is_impossible, tags):
 def _certify(questions, tags):
     """Drop the tags that are not needed; tell whether all others are."""
     is_minimal = True
+    alike = tag.alike(questions.problem, frozenset(tags))
+    needed = set()
     for each in list(tags):
+        key = alike.get(each, each)
+        if key in needed:
+            continue
         others = [t for t in tags if t != each]
         if questions.is_impossible(others):
             tags = others
-        elif not questions.has_plan(others):
+        elif questions.has_plan(others):
+            needed.add(key)
+        else:
             is_minimal = False
     return tags, is_minimal
 

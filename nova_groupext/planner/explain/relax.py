@@ -20,6 +20,9 @@ from nova_groupext.planner.explain import helpers
 _MOST_CONFLICTS = 8
 _MOST_TRIES = 12
 
+# Member sets of a conflict that are tried one by one.
+_MOST_SETS = 20
+
 
 def menu(questions, core):
     """Changes that are verified to help.
@@ -52,7 +55,7 @@ class _Relax:
         softer = [changes.Change(rules=(rule,)) for rule in _rules(tags)]
         softer.sort(key=self._covered)
         softer = list(filter(self._helps, softer))
-        fewer = [self._largest((path,)) for path in _paths(tags)]
+        fewer = [self._largest((p,)) for p in _paths(tags)[:_MOST_SETS]]
         fewer = [change for change in fewer if change]
         least = min((c.lost(self._problem) for c in fewer), default=math.inf)
         for paths in self._by_class(tags):

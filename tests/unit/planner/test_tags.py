@@ -102,3 +102,27 @@ class TestKeep(base.BaseTestCase):
             kept = tags.keep(problem, {tags.Members('x'), rule})
             self.assertEqual(['w-0', 'w-1', 'x-0'], members(kept))
             self.assertEqual(0, kept.topology.stems[0].min_count)
+
+
+class TestAlike(base.BaseTestCase):
+    def test_members_that_could_change_places(self):
+        problem = builders.problem(
+            racks(a=(8,)),
+            group(
+                [policy('affinity', 'rack')],
+                [tie('e-0', 'd', policy('affinity', 'host'))],
+                a=2,
+                b=2,
+                c=3,
+                d=2,
+                e=2,
+                f=2,
+            ),
+            pinned={'f-0': 'a1'},
+        )
+        keys = tags.alike(problem, {AFFINITY})
+        alike = [name for name in 'abcdef' if keys[(name,)] == keys[('a',)]]
+        self.assertEqual(['a', 'b', 'd', 'e'], alike)
+        near = tags.Rule('tie', 'affinity', 'host')
+        keys = tags.alike(problem, {AFFINITY, near})
+        self.assertEqual(5, len(set(keys.values())))
