@@ -5,15 +5,23 @@ import time
 
 
 class Clock:
-    """Counts down from a number of seconds."""
+    """Counts down from a number of seconds.
 
-    def __init__(self, seconds):
+    :ivar has_struck: it, or a slice of it, has cut something short
+    """
+
+    def __init__(self, seconds, whole=None):
+        self.has_struck = False
+        self._whole = whole
         self._start = time.monotonic()
         self._end = self._start + seconds
 
     def left(self):
         """Seconds, at least 0."""
-        return max(0.0, self._end - time.monotonic())
+        left = max(0.0, self._end - time.monotonic())
+        if not left:
+            self.strike()
+        return left
 
     def spent(self):
         """Seconds since the start."""
@@ -21,4 +29,10 @@ class Clock:
 
     def slice(self, seconds):
         """A Clock for a part of what is left."""
-        return Clock(min(seconds, self.left()))
+        return Clock(min(seconds, self.left()), self)
+
+    def strike(self):
+        """Note that something was cut short."""
+        self.has_struck = True
+        if self._whole is not None:
+            self._whole.strike()

@@ -44,7 +44,7 @@ def stages(best, clock):
         if is_proved or not seats or not clock.left():
             return
     elif best.is_perfect and not _has_scores(best.problem):
-        yield {'cut_short': False}
+        yield {'cut_short': clock.has_struck}
         return
     yield from _attempt(best, attempts, clock)
     yield from _look_around(best, clock)
@@ -96,7 +96,8 @@ def _prove(best, clock, share=1):
         ('preference', exact.raise_preference),
     ):
         step()
-        yield _note(best, exact, stage)
+        # Where plans are equal, which it is depends on what came before.
+        yield _note(best, exact, stage, clock.has_struck)
     is_proved = exact.is_proved
     if is_proved and ties.is_worth_it(exact):
         exact.clock = clock
@@ -105,6 +106,9 @@ def _prove(best, clock, share=1):
     return is_proved
 
 
-def _note(best, exact, stage):
+def _note(best, exact, stage, is_cut_short=False):
     best.take(exact.plan, exact.rank, exact.bound)
-    return {'stage': stage, 'cut_short': not exact.is_proved}
+    return {
+        'stage': stage,
+        'cut_short': is_cut_short or not exact.is_proved,
+    }

@@ -158,6 +158,8 @@ class Exact:
         while True:
             self._suggest_plan()
             outcome = milp.run(seats.solver, objective, sense, clock.left())
+            if outcome.status in (milp.Status.FOUND, milp.Status.UNKNOWN):
+                self.clock.strike()
             if not outcome.values:
                 return outcome
             counts = seats.read(outcome.values)

@@ -36,6 +36,30 @@ class TestClock(base.BaseTestCase):
         self.now += 7
         self.assertEqual(0, clock.slice(5).left())
 
+    def test_it_has_struck_once_it_was_found_to_be_over(self):
+        clock = clocks.Clock(10)
+        self.now += 9
+        clock.left()
+        self.assertFalse(clock.has_struck)
+        self.now += 1
+        clock.left()
+        self.assertTrue(clock.has_struck)
+
+    def test_a_part_that_was_cut_short_cuts_the_whole_short(self):
+        clock = clocks.Clock(10)
+        part = clock.slice(5).slice(1)
+        other = clock.slice(5)
+        self.now += 2
+        part.left()
+        self.assertTrue(clock.has_struck)
+        self.assertFalse(other.has_struck)
+        self.assertEqual(8, clock.left())
+
+    def test_whoever_was_cut_short_may_say_so(self):
+        clock = clocks.Clock(10)
+        clock.slice(5).strike()
+        self.assertTrue(clock.has_struck)
+
     def test_a_slice_takes_nothing_away(self):
         clock = clocks.Clock(10)
         part = clock.slice(3)

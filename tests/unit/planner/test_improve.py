@@ -11,6 +11,7 @@ from nova_groupext.planner import improve
 from nova_groupext.planner import neighbours
 from nova_groupext.planner import rules
 from nova_groupext.planner import search
+from nova_groupext.planner.exact import ties
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
 from tests.unit.planner.builders import policy
@@ -178,6 +179,39 @@ class TestCutShort(LargeCase):
         self.assertEqual('placed', answer.status)
         self.assertTrue(answer.stats['cut_short'])
         self.assertLess(answer.cost['bound'], answer.cost['soft'])
+
+
+class TestSlices(LargeCase):
+    """Is it said that the clock has had a say in which plan it is?"""
+
+    def last(self, *args, **others):
+        *_, answer = search.search(builders.problem(*args, **others))
+        return answer
+
+    def test_by_neighbours_that_had_no_time(self):
+        self.force(ties, LIMIT=0)
+        for seconds, is_short in ((60, False), (0, True)):
+            self.force(neighbours, _SLICE=seconds)
+            answer = self.last(racks(a=(3,), b=(1,)), pairs())
+            self.assertEqual('preference', answer.stats['stage'])
+            self.assertEqual(answer.cost['bound'], answer.cost['soft'])
+            self.assertEqual(is_short, answer.stats['cut_short'])
+
+    def test_not_where_equal_plans_were_told_apart(self):
+        self.force(neighbours, _SLICE=0)
+        answer = self.last(racks(a=(3,), b=(1,)), pairs())
+        self.assertEqual('ties', answer.stats['stage'])
+        self.assertFalse(answer.stats['cut_short'])
+
+    def test_by_what_came_before(self):
+        problem = builders.problem(racks(a=(2,)), group(w=1))
+        clock = clocks.Clock(60)
+        for is_short in (False, True):
+            if is_short:
+                clock.strike()
+            best = self.start(problem, {'w-0': 'a1'})
+            (stats,) = improve.stages(best, clock)
+            self.assertEqual({'cut_short': is_short}, stats)
 
 
 class TestTime(LargeCase):
