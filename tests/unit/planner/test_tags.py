@@ -22,7 +22,7 @@ def members(problem):
     return [member.path for member in problem.topology.members]
 
 
-class TestOf(base.BaseTestCase):
+class TestTags(base.BaseTestCase):
     def test_members_that_have_to_come_and_strict_policies(self):
         problem = builders.problem(
             racks(a=(8,)),
