@@ -10,6 +10,7 @@ import copy
 import json
 import os
 import random
+import sys
 import unittest
 from unittest import mock
 
@@ -158,9 +159,14 @@ class SameLargeProblemTest(SameProblemTest):
 
     def setUp(self):
         super().setUp()
-        patch = mock.patch.object(feasible, 'SMALL', 0)
-        patch.start()
-        self.addCleanup(patch.stop)
+        # Fewer of them: each takes a while.
+        for module, name, value in (
+            (feasible, 'SMALL', 0),
+            (sys.modules[__name__], 'CASES', CASES // 3),
+        ):
+            patch = mock.patch.object(module, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
 
 
 class ChangedCloudTest(unittest.TestCase):
