@@ -76,6 +76,9 @@ PLANTED = Profile(
     counts=(2, 4, 7, 12),
     leaves=(10**15,),
 )
+DEEP_AND_PLANTED = PROFILES['deep']._replace(
+    hosts=10, policies=6, strict=0.8, counts=(2, 4, 7), leaves=(10**15,)
+)
 
 
 def seeded(name: str, seed: int) -> definitions.Problem:
@@ -95,14 +98,16 @@ def problem(rng: random.Random, profile: Profile) -> definitions.Problem:
     return _Draw(rng, profile).problem()
 
 
-def planted(seed: int) -> tuple[definitions.Problem, dict[str, str]]:
+def planted(
+    seed: int, profile: Profile = PLANTED
+) -> tuple[definitions.Problem, dict[str, str]]:
     """A larger problem and a lawful plan for all of its members.
 
     Hosts get the capacity the plan needs, and strict policies it breaks
     become soft.
     """
     rng = random.Random(seed)
-    drawn = problem(rng, PLANTED)
+    drawn = problem(rng, profile)
     cloud = definitions.Cloud(drawn)
     rules = definitions.rules(drawn)
     plan = max(

@@ -171,16 +171,21 @@ class LargePathTest(unittest.TestCase):
         self._compare('relationships')
 
     def test_planted(self):
-        for seed in range(CASES // 20):
-            problem, plan = problems.planted(FIRST_SEED + seed)
+        self._compare_planted(problems.PLANTED)
+
+    def test_deep_and_planted(self):
+        self._compare_planted(problems.DEEP_AND_PLANTED)
+
+    def _compare_planted(self, profile: problems.Profile) -> None:
+        for seed in range(FIRST_SEED, FIRST_SEED + CASES // 20):
+            problem, plan = problems.planted(seed, profile)
             with treated_as_large():
                 answer = planner.decide(problem)
-            told = f'planted seed {FIRST_SEED + seed}'
+            told = f'planted seed {seed}\n{json.dumps(problem)}'
             self.assertEqual('placed', answer['status'], told)
             self.assertEqual([], checker.check(problem, answer), told)
             self.assertEqual(len(plan), len(answer['placement']), told)
-            parsed = parsing.parse(problem)
-            known = float(rules.soft_cost(parsed, plan))
+            known = float(rules.soft_cost(parsing.parse(problem), plan))
             cost = answer['cost']
             self.assertLessEqual(cost['soft'], known + 1e-6, told)
             self.assertLessEqual(cost['bound'], known + 1e-6, told)
