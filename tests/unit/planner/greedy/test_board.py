@@ -229,6 +229,38 @@ class TestWays(base.BaseTestCase):
         return dict(zip(board.resources, row, strict=True))
 
 
+class TestRemember(base.BaseTestCase):
+    def test_changes_are_undone_all_at_once(self):
+        board = make(racks(a=(9, 9)), asking(one=1, two=2), one=4, two=4)
+        before = state(board)
+        known = board.remember(0)
+        for name in ('one', 'two', 'one'):
+            board.put(unit(board, name), 0)
+        board.restore(0, known)
+        self.assertEqual(before, state(board))
+
+    def test_other_hosts_stay_as_they_are(self):
+        board = make(racks(a=(9, 9)), asking(one=1, two=2), one=4, two=4)
+        known = board.remember(0)
+        board.put(unit(board, 'two'), 1)
+        expected = state(board)
+        board.put(unit(board, 'one'), 0)
+        board.restore(0, known)
+        self.assertEqual(expected, state(board))
+
+    def test_so_is_the_choice_of_a_way(self):
+        hosts = racks(a=(9,))
+        hosts[0]['free'].update(GPU0=1, GPU1=1)
+        ways = [{'GPU0': 1}, {'GPU1': 1}]
+        classes = {'gpu': {'request': {}, 'alternatives': {'a1': ways}}}
+        board = make(hosts, classes, gpu=2)
+        known = board.remember(0)
+        first = board.put(unit(board, 'gpu'), 0)
+        self.assertNotEqual(first, board.put(unit(board, 'gpu'), 0))
+        board.restore(0, known)
+        self.assertEqual(first, board.put(unit(board, 'gpu'), 0))
+
+
 class TestLevels(base.BaseTestCase):
     def make(self):
         hosts = [
@@ -312,6 +344,7 @@ class TestAnySequence(base.BaseTestCase):
                 board.take(*seated.pop(number))
             else:
                 seated += self.sit_down(board, data)
+                self.check_restored(board)
             self.assertTrue((board.free >= 0).all())
             self.check_losses(board)
         fresh = make(hosts, classes, **counts)
@@ -332,6 +365,17 @@ class TestAnySequence(base.BaseTestCase):
         hosts = np.flatnonzero(room).tolist()
         host = data.draw(strategies.sampled_from(hosts))
         return [(unit_, host, board.put(unit_, host))]
+
+    def check_restored(self, board):
+        """What is put and undone at once leaves no trace."""
+        before = state(board)
+        for unit_ in board.units:
+            room = board.room[board.class_of[unit_]]
+            for host in np.flatnonzero(room).tolist():
+                known = board.remember(host)
+                board.put(unit_, host)
+                board.restore(host, known)
+        self.assertEqual(before, state(board))
 
     def check_losses(self, board):
         """A seat costs the room that goes, and has a cost if it has room."""

@@ -170,6 +170,19 @@ class TestPutAndTake(SettingCase):
             setting.take(*step)
         self.assertEqual(before, states.of(setting))
 
+    def test_the_last_put_is_undone_by_what_is_remembered(self):
+        setting = self.make(
+            racks(a=(8,), b=(8,)),
+            group([policy('anti-affinity', 'rack')], w=2),
+        )
+        (unit,) = setting.units
+        setting.put(unit, 0)
+        before = states.of(setting)
+        known = setting.board.remember(1)
+        setting.put(unit, 1)
+        setting.restore(unit, 1, known)
+        self.assertEqual(before, states.of(setting))
+
     def test_what_is_known_of_domains_can_be_learnt(self):
         problem = builders.problem(
             racks(a=(8,), b=(8,)), group([policy('affinity', 'rack')], w=2)
