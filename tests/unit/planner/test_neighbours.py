@@ -158,6 +158,7 @@ class TestSearch(base.BaseTestCase):
         self.assertEqual(2, best.rank[0])
 
     def test_the_same_seed_walks_the_same_way(self):
+        self.useFixture(fixtures.MockPatchObject(neighbours, '_PATIENCE', 8))
         rules_ = [
             policy('spread', 'rack', False, max_skew=0),
             policy('affinity', 'host', False, weight=0.3),
