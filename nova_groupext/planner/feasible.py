@@ -16,11 +16,12 @@ from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import greedy
 
 # Attempts at first, and in each round.
-_FIRST_ATTEMPTS = 4
 _ATTEMPTS = 4
 
-# Seats up to which an attempt takes less than a look for proofs.
+# Seats up to which an attempt takes less than a look for proofs, and those up
+# to which there is time to heed soft policies.
 _QUICK = 20_000
+_LARGE = 100_000
 
 # Seats up to which the programme with all hosts is asked at once.
 SMALL = 3_000
@@ -59,6 +60,7 @@ class Search:
         self.attempts = None
         if problem.hosts and len(problem.pinned) < len(problem.class_of):
             self.attempts = greedy.Greedy(problem)
+            self._repairs = repair.Repairs(self.attempts)
         self._width = _WIDTH
 
     def try_once(self):
@@ -71,7 +73,7 @@ class Search:
         """Look until there is a verdict or the time is over."""
         if self.attempts is None:
             return ask.ask(self.problem, self.clock)
-        verdict = self._attempt(_FIRST_ATTEMPTS)
+        verdict = self._attempt(_ATTEMPTS)
         if verdict.plan is None and self.attempts.seats > SMALL:
             verdict = self._go_round()
         if verdict.plan is not None or verdict.is_impossible:
@@ -86,7 +88,8 @@ class Search:
     def _go_round(self):
         """Repair, ask and attempt, for a share of the time."""
         clock = self.clock
-        if ask.has_time_for(self.attempts.seats, clock):
+        rest = clock.slice(clock.left() * (1 - _SHARE))
+        if ask.has_time_for(self.attempts.seats, rest):
             clock = clock.slice(clock.left() * _SHARE)
         for number in itertools.count():
             for verdict in self._steps(number, clock):
@@ -103,17 +106,19 @@ class Search:
     def _attempt(self, most):
         """The first plan of some attempts; every other heeds soft policies.
 
-        Where that takes long the first ones are those that do not.
+        Where that takes longer the first ones are those that do not, and
+        where it takes long all are.
         """
-        first = self.attempts.seats > _QUICK
+        seats = self.attempts.seats
         for number in range(most):
-            plan = self.attempts.attempt(heeds_soft=number % 2 == first)
+            heeds_soft = seats <= _LARGE and number % 2 == (seats > _QUICK)
+            plan = self.attempts.attempt(heeds_soft=heeds_soft)
             if plan is not None or not self.clock.left():
                 break
         return ask.Verdict(plan, stage='greedy')
 
     def _repair(self, clock):
-        plan = repair.run(self.attempts, clock)
+        plan = self._repairs.run(clock)
         # The next attempts are compared with one another only.
         self.attempts.most = None
         return ask.Verdict(plan, stage='repair')

@@ -3,7 +3,9 @@
 
 One after the other they are put back, where the exact programme finds room
 for them together with those who sit on the same hosts, while all others stay
-where they are.
+where they are. Where it finds none they are seated all the same, and who has
+lost a seat by that is put back in turn: bundles of members by allotting their
+domains anew, others where the fewest have to go.
 """
 
 import collections
@@ -11,6 +13,7 @@ import collections
 import numpy as np
 
 from nova_groupext.planner import ask
+from nova_groupext.planner import eject
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import scout
@@ -22,11 +25,8 @@ _SLICE = 0.5
 # Seats up to which a programme is worth it: a larger one takes too long.
 _MOST_SEATS = 4_000
 
-# Neighbourhoods that are tried for the same members.
-_TRIES = 6
-
-# How often they are tried again after the others.
-_ROUNDS = 1
+# How often that may be in vain.
+_MOST_FAILURES = 60
 
 # Members under one policy up to which all may move if one of them comes in.
 _FEW = 40
@@ -36,38 +36,65 @@ _FEW = 40
 _WIDTH = 2.0
 
 
-def run(attempts, clock):
-    """Complete the best of some attempts.
+class Repairs:
+    """Completes what attempts have begun."""
 
-    :param attempts: greedy.Greedy
-    :param clock: clock.Clock
-    :returns: a lawful plan, or None
-    """
-    if attempts.most is None:
-        return None
-    plan, missing = attempts.most
-    repair = _Repair(attempts, plan)
-    waiting = collections.deque(sorted(missing, key=len, reverse=True))
-    failures = 0
-    while waiting and failures < _ROUNDS * len(waiting):
-        coming = waiting.popleft()
-        absent = {path for paths in waiting for path in paths}
-        if not repair.bring_in(set(coming), absent, clock):
-            waiting.append(coming)
-            failures += 1
-    if waiting or rules.faults(attempts.problem, repair.plan):
-        return None
-    return repair.plan
+    def __init__(self, finder):
+        """Nothing is known yet.
+
+        :param finder: greedy.Greedy
+        """
+        self._finder = finder
+        self._allotment = None
+
+    def run(self, clock):
+        """Complete the best of the attempts so far.
+
+        :param clock: clock.Clock
+        :returns: a lawful plan, or None
+        """
+        if self._finder.most is None:
+            return None
+        repair = _Repair(self._finder, self._allot)
+        failures = 0
+        while repair.waiting and failures < _MOST_FAILURES and clock.left():
+            coming = set(repair.waiting.popleft())
+            if not repair.bring_in(coming, clock):
+                repair.make_room(coming, clock)
+                failures += 1
+        if repair.waiting or rules.faults(self._finder.problem, repair.plan):
+            return None
+        return repair.plan
+
+    def _allot(self, clock):
+        from nova_groupext.planner import allot
+
+        if self._allotment is None:
+            self._allotment = allot.Allotment(self._finder, clock)
+        return self._allotment
 
 
 class _Repair:
-    """Brings members into a plan, a few at a time."""
+    """Brings members into a plan, a few at a time.
 
-    def __init__(self, attempts, plan):
-        self.problem = attempts.problem
-        self.plan = plan
-        self._attempts = attempts
-        self._seated = seated.Seated(self.problem, plan)
+    :ivar plan: rules.Plan, lawful as far as it goes
+    :ivar waiting: deque of collections of paths that go together and have
+        no seat
+    """
+
+    def __init__(self, finder, allot):
+        """Start with the best attempt.
+
+        :param finder: greedy.Greedy
+        :param allot: gives the allot.Allotment when it is first needed
+        """
+        self.problem = finder.problem
+        self.plan, missing = finder.most
+        self.waiting = collections.deque(sorted(missing, key=len)[::-1])
+        self._finder = finder
+        self._allot = allot
+        self._seated = seated.Seated(self.problem, self.plan)
+        self._seated.setting.learn(finder.setting)
         few = [
             policy
             for policy in self.problem.topology.policies
@@ -79,37 +106,65 @@ class _Repair:
             for policy in few
             if policy.type in ('affinity', 'network-proximity')
         ]
-        self._seated.setting.learn(attempts.setting)
+        self._turns = collections.Counter()
+        self._ejection = eject.Ejection(finder, self._seated)
         self._scout = scout.Scout(
             self._seated.setting, np.random.default_rng(self.problem.seed)
         )
 
-    def bring_in(self, coming, absent, clock):
+    def bring_in(self, coming, clock):
         """Bring some more members into the plan; gives whether they are."""
+        absent = {path for paths in self.waiting for path in paths}
         smaller = subproblem.without(self.problem, absent)
-        related = _related(self._ties, coming) - absent
-        pinned = self.problem.pinned.keys()
-        width = _WIDTH
-        for turn in range(_TRIES):
-            moving = (related if turn % 2 else coming) - pinned
-            some_time = clock.slice(_SLICE)
-            # Those that share a domain can only leave it together.
-            bonds = self._bonds if turn % 3 else []
-            found = self._try(smaller, moving, bonds, width, some_time)
-            if found.plan is not None:
-                self.plan = found.plan
-                self._seated.change_to(found.plan)
-                return True
-            if not clock.left():
-                break
-            # Where there is no room more hosts may help; where no time, less.
-            width *= 1.3 if found.is_impossible else 0.7
-        return False
+        turn = self._turns[min(coming)]
+        self._turns[min(coming)] += 1
+        if turn % 2:
+            coming = _related(self._ties, coming) - absent
+        # Those that share a domain can only leave it together.
+        bonds = self._bonds if turn % 3 else []
+        moving = coming - self.problem.pinned.keys()
+        found = self._try(smaller, moving, bonds, clock.slice(_SLICE))
+        if found.plan is not None:
+            self._change_to(found.plan)
+        return found.plan is not None
 
-    def _try(self, smaller, coming, bonds, width, clock):
+    def make_room(self, coming, clock):
+        """Seat some members whoever has to go; those wait instead."""
+        found = None
+        if any(not bond.isdisjoint(coming) for bond in self._bonds):
+            found = self._settle(coming, clock)
+        if found is None:
+            found = self._ejection.seat(self.plan, coming, clock)
+        if found is None:
+            self.waiting.append(coming)
+        else:
+            self.waiting.extend(found.lost)
+            self._change_to(found.plan)
+
+    def _settle(self, coming, clock):
+        """Allot domains anew; None if there is none for some members."""
+        allotment = self._allot(clock)
+        roomy = self._ejection.find_roomy(allotment.bundles)
+        homes = allotment.near(self.plan, roomy, clock)
+        now = allotment.homes_of(self.plan)
+        moved = [guard for guard in homes if now.get(guard) != homes[guard]]
+        inside = set().union(*(guard.paths for guard in moved))
+        if inside.isdisjoint(coming):
+            return None
+        waiting = [coming, *self.waiting]
+        later = [some for some in waiting if inside.isdisjoint(some)]
+        self.waiting = collections.deque(later)
+        absent = {path for some in later for path in some}
+        return self._ejection.settle(self.plan, homes, moved, absent)
+
+    def _change_to(self, plan):
+        self.plan = plan
+        self._seated.change_to(plan)
+
+    def _try(self, smaller, coming, bonds, clock):
         """Look for a plan with some more members."""
         plan = self.plan
-        targets = self._find_targets(coming, width)
+        targets = self._finder.pick_hosts_for(coming, _WIDTH)
         evicted = {
             path for path, host in plan.placement.items() if host in targets
         }
@@ -124,16 +179,6 @@ class _Repair:
         if verdict.plan is None:
             return verdict
         return ask.Verdict(subproblem.back(plan, verdict.plan))
-
-    def _find_targets(self, coming, width):
-        """Hosts on which they would fit, were they the only ones."""
-        wanted = {
-            unit: len(coming.intersection(unit.members))
-            for unit in self._attempts.setting.units
-            if not coming.isdisjoint(unit.members)
-        }
-        picked = self._attempts.pick_hosts(width, wanted)
-        return {host for hosts in picked.values() for host in hosts}
 
     def _hosts(self, moving, targets):
         """Where the moving members may go, by unit."""

@@ -188,7 +188,7 @@ class RepairTest(unittest.TestCase):
             attempts = greedy.Greedy(problem)
             left = self._leave_out(problem, plan, rng)
             attempts.most = left
-            found = repair.run(attempts, clocks.Clock(60))
+            found = repair.Repairs(attempts).run(clocks.Clock(60))
             if found is not None:
                 repaired += bool(left[1])
                 self.assertEqual([], rules.faults(problem, found), told)

@@ -42,7 +42,8 @@ class Attempt:
         self._steps = []
         self._tries = 0
         for guard in setting.guards:
-            guard.size = guard.pinned + sum(wanted[u] for u in guard.units)
+            here = int(guard.counts.sum())
+            guard.size = here + sum(wanted[u] for u in guard.units)
 
     def seat_most(self, units):
         """Seat what can be seated, in this order.
@@ -61,7 +62,7 @@ class Attempt:
     def find_fitting(self, guard, units):
         """Domains that take all of some units while nobody else is there."""
         fitting = []
-        for domain in self._rank(guard, units):
+        for domain in self.rank(guard, units):
             self._tries = 0
             self._steps.append(guard)
             guard.settle(domain)
@@ -99,7 +100,7 @@ class Attempt:
             return [units]
         home = None
         if guard.policy.strict:
-            ranked = self._rank(guard, units)
+            ranked = self.rank(guard, units)
             if not len(ranked):
                 return [units]
             home = ranked[0]
@@ -110,9 +111,7 @@ class Attempt:
     def _has_parts(self, guard, units):
         """Whether narrower guards bind some of the units, or none does."""
         return not guard.policy.strict or any(
-            other.is_open
-            and other is not guard
-            and isinstance(other, guards.Together)
+            guards.waits(other) and other is not guard
             for unit in units
             for other in self._guards(unit)
         )
@@ -155,11 +154,7 @@ class Attempt:
 
     def _undecided(self, unit):
         """The widest guard of a unit that still waits for a domain."""
-        waiting = [
-            guard
-            for guard in self._guards(unit)
-            if guard.is_open and isinstance(guard, guards.Together)
-        ]
+        waiting = [g for g in self._guards(unit) if guards.waits(g)]
         levels = self.setting.problem.levels
         return max(
             waiting,
@@ -170,7 +165,7 @@ class Attempt:
     def _settle(self, guard, units):
         """Find a domain that takes all of some units."""
         mark = len(self._steps)
-        for domain in self._rank(guard, units)[:_TRIES]:
+        for domain in self.rank(guard, units)[:_TRIES]:
             self._tries += 1
             if self._tries > _ALL_TRIES:
                 break
@@ -185,8 +180,10 @@ class Attempt:
         guard.settle(None)
         return self._seat_all(units)
 
-    def _rank(self, guard, units):
+    def rank(self, guard, units):
         """Domains that may take some units, the best liked first."""
+        if guard in self.setting.homes:
+            return np.array([self.setting.homes[guard]])
         hosts = {unit: self.setting.hosts(unit) for unit in units}
         ranked = homes.rank(
             self.setting, guard, hosts, self.wanted, self.noise

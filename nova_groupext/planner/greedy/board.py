@@ -15,6 +15,9 @@ _PLENTY = 1 << 31
 # So many classes are asked what they would lose; the scarcest are.
 _WITNESSES = 24
 
+# States of hosts that are remembered: attempts come back to them.
+_STATES = 100_000
+
 # Numbers in one array while losses are found for many hosts at once.
 _BATCH = 1 << 20
 
@@ -43,9 +46,12 @@ class Board:
         self.loss = np.zeros(self.room.shape)
         # The way that costs least, where a class fits.
         self._way = np.repeat(self._starts[:, None], len(self.hosts), axis=1)
+        self._columns = self.room, self.loss, self._way
+        self._kind_of = self._find_kinds()
+        self._states = {}
         for hosts in self._batches():
             self.room[:, hosts] = self._rooms(self.free[hosts], hosts)
-        self.scarcity = self._demand / np.maximum(1, self.room.sum(axis=1))
+        self.scarcity = self._find_scarcity()
         self._choose_witnesses()
         for hosts in self._batches():
             self._find_losses(hosts)
@@ -78,15 +84,13 @@ class Board:
 
     def remember(self, host):
         """What restore() needs to make all changes on a host undone."""
-        columns = (self.room, self.loss, self._way)
-        return self.free[host].copy(), *(c[:, host].copy() for c in columns)
+        columns = (column[:, host].copy() for column in self._columns)
+        return self.free[host].copy(), *columns
 
     def restore(self, host, before):
         """Go back to what a host was when it was remembered."""
         self.free[host] = before[0]
-        columns = (self.room, self.loss, self._way)
-        for column, old in zip(columns, before[1:], strict=True):
-            column[:, host] = old
+        self._fill(host, before[1:])
 
     def may(self, unit):
         """By host: whether it may take members of a unit's class at all."""
@@ -99,9 +103,24 @@ class Board:
 
     def _change(self, host, amounts):
         self.free[host] += amounts
+        state = self._kind_of[host], self.free[host].tobytes()
+        columns = self._states.get(state)
+        if columns is None:
+            columns = self._states[state] = self._find_columns(host)
+            if len(self._states) > _STATES:
+                self._states.clear()
+        self._fill(host, columns)
+
+    def _find_columns(self, host):
+        """What is known of a host, as far as it depends on what is free."""
         hosts = np.array([host])
         self.room[:, hosts] = self._rooms(self.free[hosts], hosts)
         self._find_losses(hosts)
+        return tuple(c[:, host].copy() for c in self._columns)
+
+    def _fill(self, host, columns):
+        for column, new in zip(self._columns, columns, strict=True):
+            column[:, host] = new
 
     def _need(self, way, host):
         return self._needs[way, host if self._needs.shape[1] > 1 else 0]
@@ -168,6 +187,28 @@ class Board:
                 needs[way][number] = [request.get(name, 0) for name in names]
                 masks[way][number] = may[number]
         return list(zip(needs, masks, strict=True))
+
+    def _find_kinds(self):
+        """By host: a number that it shares with those that are like it."""
+        if self._needs.shape[1] > 1:
+            return list(range(len(self.hosts)))
+        _, kinds = np.unique(self._may, axis=1, return_inverse=True)
+        return kinds.tolist()
+
+    def _find_scarcity(self):
+        """Share of the room for each class that is asked for, or more.
+
+        Classes share room: what counts is what all of them ask for of a
+        resource.
+        """
+        scarcity = self._demand / np.maximum(1, self.room.sum(axis=1))
+        needs = np.array(
+            [self._needs[ways].min(axis=(0, 1)) for ways in self._ways_of]
+        )
+        asked = (needs * self._demand[:, None]).sum(axis=0)
+        used = np.minimum(1, asked / np.maximum(1, self.free.sum(axis=0)))
+        most = np.where(needs > 0, used, 0).max(axis=1, initial=0)
+        return scarcity / (1.02 - most)
 
     def _choose_witnesses(self):
         scarcest = np.argsort(-self.scarcity, kind='stable')[:_WITNESSES]

@@ -20,6 +20,7 @@ class Greedy:
     """Attempts at one problem with at least one host and one member to seat.
 
     :ivar seats: hosts that each unit might use, summed up
+    :ivar wanted: unit -> how many of its members have to come
     :ivar most: of the best attempt that failed, the plan, lawful as far as it
         goes, and lists of the paths that go together and found no place
     """
@@ -34,20 +35,20 @@ class Greedy:
         self._raised = collections.Counter()
         self._difficulty = {u: self._difficulty_of(u) for u in self._units}
         self._all = {unit: len(unit.members) for unit in self._units}
-        self._least = self._find_least()
+        self.wanted = self._find_least()
 
     def attempt(self, heeds_soft=True):
         """One more attempt; gives a lawful plan or None.
 
         :param heeds_soft: whether soft policies count
         """
-        some = self._turn % 2 and self._least != self._all
-        wanted = self._least if some else self._all
+        some = self._turn % 2 and self.wanted != self._all
+        wanted = self.wanted if some else self._all
         attempt = attempts.Attempt(
             self.setting, wanted, self._noise(), self._turn, heeds_soft
         )
         self._turn += 1
-        left = attempt.seat_most(self._order())
+        left = attempt.seat_most(self.order(self._units))
         if left:
             plan = self._note(attempt, left)
         else:
@@ -69,18 +70,28 @@ class Greedy:
         for guard in sorted(
             strict, key=lambda g: levels.index(g.policy.scope)
         ):
-            if (
-                isinstance(guard, guards.Together)
-                and guard.is_open
-                and guard not in self.setting.fitting
-            ):
-                order = [u for u in self._order() if u in guard.units]
-                attempt = attempts.Attempt(
-                    self.setting, self._least, self._noise(), self._turn, False
-                )
-                fitting = attempt.find_fitting(guard, order)
-                if fitting:
-                    self.setting.fitting[guard] = fitting
+            if guards.waits(guard):
+                self.find_fitting(guard)
+
+    def find_fitting(self, guard):
+        """Domains where all members of a guard found a place, alone.
+
+        :param guard: guards.Together that waits for a domain
+        :returns: their numbers, None if there was none
+        """
+        fitting = self.setting.fitting
+        if guard not in fitting:
+            order = self.order(guard.units)
+            found = self.prepare().find_fitting(guard, order)
+            if found:
+                fitting[guard] = found
+        return fitting.get(guard)
+
+    def prepare(self):
+        """An attempt with the fewest members, which heeds no soft policy."""
+        return attempts.Attempt(
+            self.setting, self.wanted, self._noise(), self._turn, False
+        )
 
     def _note(self, attempt, left):
         """Remember who found no place."""
@@ -103,6 +114,21 @@ class Greedy:
         """
         return self._scout.pick(wanted or self._all, width)
 
+    def pick_hosts_for(self, paths, width):
+        """Some hosts where some members would fit if nobody else came.
+
+        :param paths: a set of members' paths
+        :param width: how many times more hosts than are needed
+        :returns: set of ids of hosts
+        """
+        wanted = {
+            unit: len(paths.intersection(unit.members))
+            for unit in self._units
+            if not paths.isdisjoint(unit.members)
+        }
+        picked = self.pick_hosts(width, wanted)
+        return {host for hosts in picked.values() for host in hosts}
+
     @property
     def _units(self):
         return self.setting.units
@@ -113,15 +139,19 @@ class Greedy:
             return np.ones(size)
         return 1 + _NOISE * self._random.random(size)
 
-    def _order(self):
-        """The units, hardest first; what failed before counts as harder."""
+    def order(self, units):
+        """Some units, hardest first; what failed before counts as harder."""
+        hard = self._find_hardness()
+        some = [n for n, unit in enumerate(self._units) if unit in units]
+        some.sort(key=lambda number: -hard[number])
+        return [self._units[number] for number in some]
+
+    def _find_hardness(self):
         strays = self._random.random(len(self._units)) if self._turn else 0
         raised = np.array([self._raised[unit] for unit in self._units])
         hard = np.array([self._difficulty[unit] for unit in self._units])
         rare = np.array([self._rarity(unit) for unit in self._units])
-        hard *= 2.0**raised * rare * (1 + _NOISE * strays)
-        order = np.argsort(-hard, kind='stable')
-        return [self._units[number] for number in order]
+        return hard * 2.0**raised * rare * (1 + _NOISE * strays)
 
     def _rarity(self, unit):
         """How many domains there are for one that fits."""
@@ -163,8 +193,8 @@ class Greedy:
         return least
 
     def _seat_more(self, attempt):
-        for unit in self._order():
-            attempt.seat_more(unit, self._all[unit] - self._least[unit])
+        for unit in self.order(self._units):
+            attempt.seat_more(unit, self._all[unit] - self.wanted[unit])
 
     def _lawful(self, attempt):
         """The plan that an attempt has come to, if the rules agree."""

@@ -15,7 +15,6 @@ class Guard:
     :ivar policy: topology.Policy
     :ivar units: the units it watches, in their order
     :ivar size: how many members it is going to count
-    :ivar pinned: how many of them are pinned
     """
 
     #: Whether it waits for a decision on where its members go.
@@ -35,7 +34,6 @@ class Guard:
         for path, host in board.problem.pinned.items():
             if path in paths:
                 self.count(board.number[host], 1)
-        self.pinned = int(self.counts.sum())
         self.size = len(paths)
 
     def count(self, host, more):
@@ -246,3 +244,8 @@ _GUARDS = {
 def post(board, policy):
     """The guard of a policy."""
     return _GUARDS[policy.type](board, policy)
+
+
+def waits(guard):
+    """Whether a guard waits for a domain that its members are to share."""
+    return isinstance(guard, Together) and guard.is_open

@@ -18,6 +18,7 @@ class Setting:
     :ivar soft: unit -> guards of the soft ones
     :ivar fitting: guard -> numbers of the domains that took all its members
         when nobody else was there, for those that were asked
+    :ivar homes: guard -> number of the domain that it is to settle for
     """
 
     def __init__(self, problem):
@@ -40,6 +41,7 @@ class Setting:
         self._hosts = {u: np.flatnonzero(self._may[u]) for u in self.units}
         self.volume = self._volumes()
         self.fitting = {}
+        self.homes = {}
 
     def learn(self, other):
         """Take over what another setting of the same problem has found."""

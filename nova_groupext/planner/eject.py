@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seats for some members at the cost of others, who then have none.
+
+Whoever has no seat gets one, and those who sat there look for another one:
+who finds none waits in turn. Whom it has often been in vain for counts for
+more, so that two that want the same seat do not send each other away for ever
+(guided ejection search, Nagata and Bräysy, 2009).
+"""
+
+import collections
+import contextlib
+import dataclasses
+
+import numpy as np
+
+from nova_groupext.planner import rules
+from nova_groupext.planner.greedy import attempt as attempts
+from nova_groupext.planner.greedy import bundles as bundling
+from nova_groupext.planner.greedy import guards
+
+# Places that are looked at for the same members.
+_TRIES = 16
+
+# By which factor seats may seem to cost more than they do.
+_NOISE = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A plan in which some members have lost their seats to others.
+
+    :ivar plan: rules.Plan, lawful as far as it goes
+    :ivar lost: lists of paths of members that go together
+    :ivar price: how much it is worth to have those who lost them
+    :ivar helps: all that were to get a seat have one
+    """
+
+    plan: rules.Plan
+    lost: list
+    price: int
+    helps: bool
+
+
+class Ejection:
+    """Sends members away."""
+
+    def __init__(self, finder, seated):
+        """Nobody has failed yet.
+
+        :param finder: greedy.Greedy, which knows where members would fit
+        :param seated: greedy.seated.Seated, with those that have a seat
+        """
+        self._finder = finder
+        self._problem = finder.problem
+        self._seated = seated
+        self._setting = seated.setting
+        self._same = dict(
+            zip(finder.setting.guards, self._setting.guards, strict=True)
+        )
+        self._random = np.random.default_rng(finder.problem.seed)
+        self._bundle_of = self._find_bundles()
+        self._failures = collections.Counter()
+
+    def seat(self, plan, coming, clock):
+        """Seat some members, whoever has to go for them.
+
+        :param plan: the plan of those that are seated
+        :param coming: paths of members that go together
+        :param clock: clock.Clock
+        :returns: Change, None if there was no place
+        """
+        self._failures.update(self._units_of(coming))
+        best = None
+        for _ in range(_TRIES):
+            targets = self._finder.pick_hosts_for(coming, 1)
+            found = self._change(plan, coming, targets)
+            if found.helps and (best is None or found.price < best.price):
+                best = found
+            if not clock.left() or (best is not None and not best.lost):
+                break
+        return best
+
+    def settle(self, plan, homes, moved, absent):
+        """Move bundles to other domains, whoever has to go for them.
+
+        :param homes: guards.Together of the finder -> number of its domain
+        :param moved: those of them that move, or come in
+        :param absent: paths of members that stay without a seat
+        :returns: Change
+        """
+        board = self._setting.board
+        coming = set().union(*(guard.paths for guard in moved))
+        targets = {
+            board.hosts[host]
+            for guard in moved
+            if bundling.is_narrow(guard)
+            for host in guard.domains[homes[guard]]
+        }
+        self._setting.homes = {self._same[g]: d for g, d in homes.items()}
+        coming -= absent | self._problem.pinned.keys()
+        found = self._change(plan, coming, targets)
+        self._setting.homes = {}
+        return found
+
+    def find_roomy(self, bundles):
+        """Domains with room for bundles while no other bundle is there.
+
+        :param bundles: guards.Together of the finder
+        :returns: the same -> set of numbers of domains
+        """
+        paths = set().union(*(guard.paths for guard in bundles))
+        with self._lifted(paths - self._problem.pinned.keys()) as attempt:
+            return {
+                bundle: set(self._rank(attempt, self._same[bundle]))
+                for bundle in bundles
+            }
+
+    def _change(self, plan, coming, targets):
+        """Seat members; who sits on the targets has to look for a seat."""
+        here = {p for p, host in plan.placement.items() if host in targets}
+        moving = here.union(*(self._bundle_of.get(path, ()) for path in here))
+        moving &= plan.placement.keys() - self._problem.pinned.keys()
+        moving |= coming
+        units = self._units_of(coming)
+        with self._lifted(moving) as attempt:
+            others = [unit for unit in attempt.wanted if unit not in units]
+            units.sort(key=self._hardness, reverse=True)
+            others.sort(key=self._hardness, reverse=True)
+            left = attempt.seat_most([*units, *others])
+            seats = attempt.seats()
+            attempt.undo()
+        away = {unit for some in left for unit in some}
+        members = {
+            unit: list(part.members)
+            for unit, part in self._seated.parts(moving).items()
+        }
+        lost = [[p for unit in some for p in members[unit]] for some in left]
+        return Change(
+            plan=self._move(plan, moving, members, seats),
+            lost=lost,
+            price=sum(
+                (1 + max(self._failures[unit] for unit in some)) * len(paths)
+                for some, paths in zip(left, lost, strict=True)
+            ),
+            helps=away.isdisjoint(units),
+        )
+
+    @contextlib.contextmanager
+    def _lifted(self, paths):
+        """While some members stand, an attempt to seat them."""
+        with self._seated.lifted(paths) as standing:
+            noise = self._random.random(len(self._setting.board.hosts))
+            yield attempts.Attempt(
+                self._setting, standing, 1 + _NOISE * noise, 0, False
+            )
+
+    def _rank(self, attempt, guard):
+        return attempt.rank(
+            guard, [unit for unit in attempt.wanted if unit in guard.units]
+        )
+
+    def _move(self, plan, moving, members, seats):
+        """A plan with the moving members in their new seats, if any."""
+        placement, alternative = (
+            {path: each for path, each in by.items() if path not in moving}
+            for by in (plan.placement, plan.alternative)
+        )
+        names = self._setting.board.hosts
+        waiting = {unit: iter(paths) for unit, paths in members.items()}
+        for unit, host, way in seats:
+            path = next(waiting[unit])
+            placement[path] = names[host]
+            if names[host] in unit.member_class.alternatives:
+                alternative[path] = way
+        return rules.Plan(placement, alternative)
+
+    def _units_of(self, paths):
+        return [
+            unit
+            for unit in self._setting.units
+            if not paths.isdisjoint(unit.members)
+        ]
+
+    def _hardness(self, unit):
+        return self._failures[unit], self._setting.volume[unit]
+
+    def _find_bundles(self):
+        """Member path -> all that have to share its smallest domain."""
+        levels = self._problem.levels
+        bound = [
+            (levels.index(guard.policy.scope), guard.paths)
+            for guard in self._setting.guards
+            if guards.waits(guard) and guard.policy.strict
+        ]
+        bundles = {}
+        for _, paths in sorted(bound, key=lambda b: (b[0], len(b[1]))):
+            for path in paths:
+                bundles.setdefault(path, paths)
+        return bundles
