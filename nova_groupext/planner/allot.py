@@ -10,12 +10,14 @@ apart from then on (logic-based Benders decomposition, Hooker and Ottosson,
 """
 
 import collections
+import contextlib
 import itertools
 
 from highspy import ObjSense
 from highspy import highs
 import numpy as np
 
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner.exact import milp
 from nova_groupext.planner.greedy import bundles as bundling
 
@@ -47,13 +49,14 @@ class Allotment:
 
         :param finder: greedy.Greedy
         :param clock: clock.Clock
+        :raises clock.OutOfTime: that takes longer than there is time
         """
         self._board = finder.setting.board
         self._wanted = finder.wanted
         self._levels = finder.problem.levels
         self._random = np.random.default_rng(finder.problem.seed)
         self._found = bundling.Bundles(finder, clock)
-        self._solver = milp.Programme(finder.problem.seed)
+        self._solver = milp.Programme(finder.problem.seed, clock)
         self._solver.setOptionValue('mip_rel_gap', _GAP)
         self._domains = self._found.domains
         self._homes = {
@@ -87,13 +90,14 @@ class Allotment:
         """
         now = self.homes_of(plan)
         costs = self._costs(now, roomy)
-        clock = clock.slice(_SECONDS)
+        self._solver.clock = clock.slice(_SECONDS)
         homes = {}
-        for _ in range(_ROUNDS):
-            found = self._solve(costs, clock)
-            homes = found or homes
-            if not found or not self._learn(found):
-                break
+        with contextlib.suppress(clocks.OutOfTime):
+            for _ in range(_ROUNDS):
+                found = self._solve(costs)
+                homes = found or homes
+                if not found or not self._learn(found):
+                    break
         self._tried.update(homes.items() - now.items())
         return homes
 
@@ -122,14 +126,14 @@ class Allotment:
             for (guard, domain), stray in zip(self._homes, strays, strict=True)
         ]
 
-    def _solve(self, costs, clock):
+    def _solve(self, costs):
         columns = [*self._homes.values(), *self._shared]
         costs = [*costs, *[_SHARED] * len(self._shared)]
         outcome = milp.run(
             self._solver,
             highs.qsum([c * n for c, n in zip(columns, costs, strict=True)]),
             ObjSense.kMinimize,
-            clock.left(),
+            self._solver.clock.left(),
         )
         return {
             guard: domain
@@ -229,7 +233,7 @@ class Allotment:
 
     def _add_shared(self):
         """A column of what is allowed but not liked."""
-        shared = self._solver.addVariable(0, len(self._domains))
+        shared = self._solver.add_column(len(self._domains))
         self._shared.append(shared)
         return shared
 
@@ -237,4 +241,4 @@ class Allotment:
         return [self._homes[guard, d] for d in self._domains[guard]]
 
     def _row(self, comparison):
-        self._solver.addConstr(comparison)
+        self._solver.add_row(comparison)

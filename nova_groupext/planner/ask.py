@@ -3,6 +3,7 @@
 
 import dataclasses
 
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import rules
 
 # Seconds that a seat takes to be written into a programme.
@@ -41,12 +42,14 @@ def ask(problem, clock):
     :returns: Verdict
     """
     if not clock.left():
-        # Writing a large programme down takes seconds by itself.
         return Verdict()
     # The solver is slow to import, and attempts often make do without it.
     from nova_groupext.planner.exact import milp
     from nova_groupext.planner.exact import objectives
 
-    exact = objectives.Exact(problem, clock)
-    outcome = exact.find_any()
+    try:
+        exact = objectives.Exact(problem, clock)
+        outcome = exact.find_any()
+    except clocks.OutOfTime:
+        return Verdict()
     return Verdict(exact.plan, outcome.status is milp.Status.INFEASIBLE)

@@ -4,6 +4,10 @@
 import time
 
 
+class OutOfTime(Exception):
+    """There was no time to finish what has been begun."""
+
+
 class Clock:
     """Counts down from a number of seconds.
 
@@ -22,6 +26,14 @@ class Clock:
         if not left:
             self.strike()
         return left
+
+    def check(self):
+        """Go on while there is time.
+
+        :raises OutOfTime: there is none left
+        """
+        if not self.left():
+            raise OutOfTime
 
     def spent(self):
         """Seconds since the start."""

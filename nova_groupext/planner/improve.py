@@ -7,7 +7,10 @@ few members at a time while the others stay where they are, and the programme
 with all hosts gets what time is left.
 """
 
+import functools
+
 from nova_groupext.planner import ask
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import feasible
 from nova_groupext.planner import neighbours
 from nova_groupext.planner.greedy import greedy
@@ -88,22 +91,34 @@ def _prove(best, clock, share=1):
     from nova_groupext.planner.exact import objectives
     from nova_groupext.planner.exact import ties
 
-    exact = objectives.Exact(best.problem, clock.slice(clock.left() * share))
+    some_time = clock.slice(clock.left() * share)
+    try:
+        exact = objectives.Exact(best.problem, some_time)
+    except clocks.OutOfTime:
+        return False
     exact.start_from(best.plan)
     for stage, step in (
         ('members', exact.place_members),
         ('cost', exact.cut_cost),
         ('preference', exact.raise_preference),
     ):
-        step()
+        _do(step, exact)
         # Where plans are equal, which it is depends on what came before.
         yield _note(best, exact, stage, clock.has_struck)
     is_proved = exact.is_proved
     if is_proved and ties.is_worth_it(exact):
-        exact.clock = clock
-        ties.settle(exact)
+        exact.go_on(clock)
+        _do(functools.partial(ties.settle, exact), exact)
         yield _note(best, exact, 'ties')
     return is_proved
+
+
+def _do(step, exact):
+    """Do a step as far as there is time for it."""
+    try:
+        step()
+    except clocks.OutOfTime:
+        exact.is_proved = False
 
 
 def _note(best, exact, stage, is_cut_short=False):

@@ -11,6 +11,7 @@ import heapq
 
 import numpy as np
 
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import scout
@@ -85,15 +86,21 @@ class _Walk:
         around = subproblem.around(self.problem, plan, moving)
         hosts = self._hosts(moving, targets)
         part = subproblem.on_hosts(around, hosts)
-        exact = objectives.Exact(part, clock.slice(_SLICE))
-        exact.start_from(plan)
-        exact.place_members()
-        exact.cut_cost()
-        exact.raise_preference()
+        try:
+            exact = objectives.Exact(part, clock.slice(_SLICE))
+            exact.start_from(plan)
+            exact.place_members()
+            exact.cut_cost()
+            exact.raise_preference()
+        except clocks.OutOfTime:
+            self._move_more(0.8)
+            return plan
         # As many as can be proved to stand best within a slice.
-        change = 1.1 if exact.is_proved else 0.8
-        self.most = min(_MOST, max(_FEWEST, self.most * change))
+        self._move_more(1.1 if exact.is_proved else 0.8)
         return subproblem.back(plan, exact.plan)
+
+    def _move_more(self, factor):
+        self.most = min(_MOST, max(_FEWEST, self.most * factor))
 
     def _draw_policy(self):
         """A policy that costs something, the dear ones more often."""

@@ -9,10 +9,12 @@ domains anew, others where the fewest have to go.
 """
 
 import collections
+import contextlib
 
 import numpy as np
 
 from nova_groupext.planner import ask
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import eject
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
@@ -67,10 +69,12 @@ class Repairs:
         return repair.plan
 
     def _allot(self, clock):
+        """The allotment, None if there is no time to write it down."""
         from nova_groupext.planner import allot
 
         if self._allotment is None:
-            self._allotment = allot.Allotment(self._finder, clock)
+            with contextlib.suppress(clocks.OutOfTime):
+                self._allotment = allot.Allotment(self._finder, clock)
         return self._allotment
 
 
@@ -144,6 +148,8 @@ class _Repair:
     def _settle(self, coming, clock):
         """Allot domains anew; None if there is none for some members."""
         allotment = self._allot(clock)
+        if allotment is None:
+            return None
         roomy = self._ejection.find_roomy(allotment.bundles)
         homes = allotment.near(self.plan, roomy, clock)
         now = allotment.homes_of(self.plan)

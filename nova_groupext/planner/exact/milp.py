@@ -12,6 +12,9 @@ import numpy as np
 # fixed 5 ms in the latter, more than a small programme takes in all.
 _LARGE = 500
 
+# Rows and columns that are written between two looks at the clock.
+_OFTEN = 100
+
 #: HiGHS takes no coefficient below 1e-9.
 TINY = 1e-7
 
@@ -58,8 +61,16 @@ class Programme(highspy.Highs):
     they become whole together before the next run.
     """
 
-    def __init__(self, seed):
+    def __init__(self, seed, clock):
+        """An empty programme.
+
+        :param seed: of the solver's random numbers
+        :param clock: clock.Clock; when it strikes, what adds to the programme
+            raises clock.OutOfTime
+        """
         super().__init__()
+        self.clock = clock
+        self._written = 0
         self._to_be_whole = []
         self.silent()
         self.setOptionValue('threads', 1)
@@ -71,9 +82,19 @@ class Programme(highspy.Highs):
 
     def add_whole(self, high):
         """A new column for whole numbers from 0 to ``high``."""
-        column = self.addVariable(0, high)
+        column = self.add_column(high)
         self._to_be_whole.append(column.index)
         return column
+
+    def add_column(self, high):
+        """A new column for any numbers from 0 to ``high``."""
+        self._look_at_clock()
+        return self.addVariable(0, high)
+
+    def add_row(self, comparison):
+        """Demand a comparison of two expressions; gives the new row."""
+        self._look_at_clock()
+        return self.addConstr(comparison)
 
     def make_whole(self):
         """Tell HiGHS of the columns that are for whole numbers."""
@@ -81,6 +102,12 @@ class Programme(highspy.Highs):
         kinds = [highspy.HighsVarType.kInteger] * len(columns)
         self.changeColsIntegrality(len(columns), columns, np.array(kinds))
         self._to_be_whole = []
+
+    def _look_at_clock(self):
+        # Writing a large programme takes longer than to solve many others.
+        self._written += 1
+        if not self._written % _OFTEN:
+            self.clock.check()
 
 
 def run(solver, objective, sense, seconds):

@@ -68,9 +68,9 @@ class Model:
     :ivar seating: seating.Seating
     """
 
-    def __init__(self, problem):
+    def __init__(self, problem, clock):
         self.problem = problem
-        self.seating = seating.Seating(problem)
+        self.seating = seating.Seating(problem, clock)
         self._solver = self.seating.solver
         self._hosts = collections.defaultdict(list)
         for unit, host in self.seating.seats:
@@ -78,7 +78,7 @@ class Model:
 
     def row(self, comparison):
         """Demand a comparison of two expressions; gives the new row."""
-        return self._solver.addConstr(comparison)
+        return self._solver.add_row(comparison)
 
     def limit(self, row, most):
         """Demand instead that a row's expression is at most a number."""
@@ -86,7 +86,7 @@ class Model:
 
     def column(self, high=math.inf):
         """A new continuous column from 0 to ``high``."""
-        return self._solver.addVariable(0, high)
+        return self._solver.add_column(high)
 
     @_remembered
     def side(self, paths):

@@ -36,9 +36,15 @@ class Exact:
     """
 
     def __init__(self, problem, clock):
+        """Write the programme down.
+
+        :param clock: clock.Clock
+        :raises clock.OutOfTime: here and in any step, if writing takes longer
+            than there is time
+        """
         self.problem = problem
         self.clock = clock
-        self.model = model.Model(problem)
+        self.model = model.Model(problem, clock)
         self.counts = {}
         self.plan = None
         self.rank = ()
@@ -47,6 +53,10 @@ class Exact:
         for policy in problem.topology.policies:
             if policy.strict:
                 formulas.demand(self.model, policy)
+
+    def go_on(self, clock):
+        """Have more time."""
+        self.clock = self.model.seating.solver.clock = clock
 
     def start_from(self, plan):
         """Begin with a lawful plan instead of with none."""

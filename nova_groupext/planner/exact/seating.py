@@ -37,9 +37,9 @@ class Seating:
     :ivar seats: (unit, host id) -> list of Seat, by way
     """
 
-    def __init__(self, problem):
+    def __init__(self, problem, clock):
         self.problem = problem
-        self.solver = milp.Programme(problem.seed)
+        self.solver = milp.Programme(problem.seed, clock)
         self.units = units.form(problem)
         self.seats = collections.defaultdict(list)
         for unit in self.units:
@@ -78,9 +78,9 @@ class Seating:
             less = counts[seat] - 1
             is_as_many = self.solver.add_whole(1)
             more = is_as_many * (seat.place.most - less)
-            self.solver.addConstr(seat.column <= more + less)
+            self.solver.add_row(seat.column <= more + less)
             as_many.append(is_as_many)
-        self.solver.addConstr(highs.qsum(as_many) <= len(crowd) - 1)
+        self.solver.add_row(highs.qsum(as_many) <= len(crowd) - 1)
 
     def _add_room(self):
         for host, seats in self._by_host.items():
@@ -101,7 +101,7 @@ class Seating:
                 for seat, ask in asks.items()
                 if ask // step / scale > milp.TINY
             ]
-            self.solver.addConstr(highs.qsum(used) <= free // step / scale)
+            self.solver.add_row(highs.qsum(used) <= free // step / scale)
 
     def _add_members(self):
         by_unit = group(self, lambda seat: seat.unit)
@@ -110,14 +110,14 @@ class Seating:
             placed = total(by_unit[unit])
             if unit.optional:
                 by_stem[unit.optional] += by_unit[unit]
-                self.solver.addConstr(placed <= len(unit.members))
+                self.solver.add_row(placed <= len(unit.members))
             else:
-                self.solver.addConstr(placed == len(unit.members))
+                self.solver.add_row(placed == len(unit.members))
         for stem in self.problem.topology.stems:
             if stem.path in by_stem:
                 pins = sum(m.path in self.problem.pinned for m in stem.members)
                 placed = total(by_stem[stem.path])
-                self.solver.addConstr(placed >= stem.min_count - pins)
+                self.solver.add_row(placed >= stem.min_count - pins)
 
 
 def total(seats):

@@ -66,3 +66,10 @@ class TestClock(base.BaseTestCase):
         self.now += 2
         self.assertEqual((1, 8), (part.left(), clock.left()))
         self.assertEqual(2, part.spent())
+
+    def test_checked_when_it_is_over_it_raises(self):
+        clock = clocks.Clock(10)
+        clock.check()
+        self.now += 10
+        self.assertRaises(clocks.OutOfTime, clock.check)
+        self.assertTrue(clock.has_struck)

@@ -6,12 +6,13 @@ from highspy import ObjSense
 from highspy import highs
 from oslotest import base
 
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner.exact import milp
 
 
 def knapsack(size, seed=0):
     """A programme that takes a while, and its objective."""
-    solver = milp.Programme(seed)
+    solver = milp.Programme(seed, clocks.Clock(60))
     columns = [solver.add_whole(3) for _ in range(size)]
     for turn in range(3):
         weights = [(7 + turn * 11 + 13 * n * n) % 101 + 9 for n in range(size)]
@@ -19,7 +20,7 @@ def knapsack(size, seed=0):
             column * weight
             for column, weight in zip(columns, weights, strict=True)
         )
-        solver.addConstr(load <= sum(weights))
+        solver.add_row(load <= sum(weights))
     values = [(31 + 17 * n * n) % 89 + 7 for n in range(size)]
     worth = highs.qsum(
         column * value for column, value in zip(columns, values, strict=True)
@@ -35,7 +36,7 @@ class TestRun(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.MockPatchObject(milp, '_LARGE', self.LARGE))
-        self.solver = milp.Programme(0)
+        self.solver = milp.Programme(0, clocks.Clock(60))
 
     def run_(self, objective=None, sense=ObjSense.kMinimize, seconds=60):
         objective = highs.qsum([]) if objective is None else objective
@@ -43,7 +44,7 @@ class TestRun(base.BaseTestCase):
 
     def test_the_best_whole_numbers(self):
         first, second = self.solver.add_whole(9), self.solver.add_whole(9)
-        self.solver.addConstr(first * 2 + second * 3 <= 8)
+        self.solver.add_row(first * 2 + second * 3 <= 8)
         outcome = self.run_(first * 3 + second * 5, ObjSense.kMaximize)
         self.assertIs(milp.Status.OPTIMAL, outcome.status)
         self.assertEqual(
@@ -54,15 +55,15 @@ class TestRun(base.BaseTestCase):
 
     def test_any_solution(self):
         column = self.solver.add_whole(9)
-        self.solver.addConstr(column >= 4)
+        self.solver.add_row(column >= 4)
         outcome = self.run_()
         self.assertIs(milp.Status.OPTIMAL, outcome.status)
         self.assertGreaterEqual(outcome.values[column.index], 4 - 1e-6)
 
     def test_a_proof_that_there_is_none(self):
         column = self.solver.add_whole(9)
-        self.solver.addConstr(column * 2 >= 5)
-        self.solver.addConstr(column * 2 <= 5)
+        self.solver.add_row(column * 2 >= 5)
+        self.solver.add_row(column * 2 <= 5)
         outcome = self.run_(column)
         self.assertIs(milp.Status.INFEASIBLE, outcome.status)
         self.assertEqual([], outcome.values)
@@ -74,9 +75,9 @@ class TestRun(base.BaseTestCase):
 
     def test_one_objective_after_the_other(self):
         first, second = self.solver.add_whole(5), self.solver.add_whole(5)
-        self.solver.addConstr(first + second <= 6)
+        self.solver.add_row(first + second <= 6)
         self.run_(first, ObjSense.kMaximize)
-        self.solver.addConstr(first >= 5)
+        self.solver.add_row(first >= 5)
         outcome = self.run_(second, ObjSense.kMaximize)
         self.assertAlmostEqual(1, outcome.values[second.index])
 
@@ -84,7 +85,7 @@ class TestRun(base.BaseTestCase):
         first = self.solver.add_whole(9)
         self.run_(first, ObjSense.kMaximize)
         second = self.solver.add_whole(9)
-        self.solver.addConstr(second * 2 <= 5)
+        self.solver.add_row(second * 2 <= 5)
         outcome = self.run_(second, ObjSense.kMaximize)
         self.assertAlmostEqual(2, outcome.values[second.index])
         self.assertAlmostEqual(2, outcome.bound)
@@ -125,3 +126,17 @@ class TestSeed(base.BaseTestCase):
             outcome = milp.run(solver, worth, ObjSense.kMaximize, 60)
             bounds.add(round(outcome.bound, 6))
         self.assertEqual(1, len(bounds))
+
+
+class TestWriting(base.BaseTestCase):
+    def write(self, seconds):
+        solver = milp.Programme(0, clocks.Clock(seconds))
+        for _ in range(1000):
+            solver.add_row(solver.add_whole(1) >= 1)
+        return solver
+
+    def test_stops_when_time_is_over(self):
+        self.assertRaises(clocks.OutOfTime, self.write, 0)
+
+    def test_goes_on_while_there_is_time(self):
+        self.assertEqual(1000, self.write(60).numConstrs)

@@ -105,8 +105,9 @@ class TestBound(ExactCase):
 
     def test_stays_below_where_time_ran_out(self):
         problem = builders.slow_problem()
-        exact = objectives.Exact(problem, clocks.Clock(0))
+        exact = objectives.Exact(problem, clocks.Clock(60))
         exact.start_from(greedy.Greedy(problem).attempt())
+        exact.go_on(clocks.Clock(0.1))
         exact.place_members()
         exact.cut_cost()
         self.assertFalse(exact.is_proved)

@@ -91,8 +91,9 @@ class TestSettle(base.BaseTestCase):
 
     def test_without_time_it_is_not_settled(self):
         problem = builders.slow_problem()
-        exact = objectives.Exact(problem, clocks.Clock(0))
+        exact = objectives.Exact(problem, clocks.Clock(60))
         exact.start_from(self.some_plan(problem))
+        exact.go_on(clocks.Clock(0))
         known = exact.plan
         ties.settle(exact)
         self.assertFalse(exact.is_proved)
