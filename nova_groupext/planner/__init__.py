@@ -8,7 +8,7 @@ How a problem becomes an answer::
     child       worker, within limits of time and memory   <- process
     search      better and better answers; the last one counts
       proofs      quick proofs that there is no plan  <- bounds/, parts, sketch
-      feasible    any plan: greedy/, then repair, then ask
+      feasible    any plan: greedy/, then repair/, then ask
       improve     better plans: greedy/, neighbours, exact/
       explain/    the reasons of a refusal, and what would help
     greedy/     attempts, each member where the least is lost

@@ -11,9 +11,9 @@ import dataclasses
 import itertools
 
 from nova_groupext.planner import ask
-from nova_groupext.planner import repair
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import greedy
+from nova_groupext.planner.repair import repairs
 
 # Attempts at first, and in each round.
 _ATTEMPTS = 4
@@ -60,7 +60,7 @@ class Search:
         self.attempts = None
         if problem.hosts and len(problem.pinned) < len(problem.class_of):
             self.attempts = greedy.Greedy(problem)
-            self._repairs = repair.Repairs(self.attempts)
+            self._repairs = repairs.Repairs(self.attempts)
         self._width = _WIDTH
 
     def try_once(self):

@@ -15,13 +15,13 @@ from nova_groupext.planner import best as bests
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import neighbours
 from nova_groupext.planner import problem as parsing
-from nova_groupext.planner import repair
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner import units
 from nova_groupext.planner.bounds import pins
 from nova_groupext.planner.exact import objectives
 from nova_groupext.planner.greedy import greedy
+from nova_groupext.planner.repair import repairs
 from tests.property import checker
 from tests.property import oracle
 from tests.property import problems
@@ -188,7 +188,7 @@ class RepairTest(unittest.TestCase):
             attempts = greedy.Greedy(problem)
             left = self._leave_out(problem, plan, rng)
             attempts.most = left
-            found = repair.Repairs(attempts).run(clocks.Clock(60))
+            found = repairs.Repairs(attempts).run(clocks.Clock(60))
             if found is not None:
                 repaired += bool(left[1])
                 self.assertEqual([], rules.faults(problem, found), told)

@@ -23,9 +23,9 @@ from nova_groupext.planner import feasible
 from nova_groupext.planner import improve
 from nova_groupext.planner import neighbours
 from nova_groupext.planner import problem as parsing
-from nova_groupext.planner import repair
 from nova_groupext.planner import rules
 from nova_groupext.planner.bounds import pins
+from nova_groupext.planner.repair import repairs
 from tests.property import checker
 from tests.property import oracle
 from tests.property import planner
@@ -233,7 +233,7 @@ class CutShortTest(unittest.TestCase):
         slices = {
             '_SLICE': (neighbours, 0.0),
             '_LARGE': (improve, -1),
-            '_MOST_SEATS': (repair, 1),
+            '_MOST_SEATS': (repairs, 1),
         }
         for told, problem in some(share=8):
             with treated_as_large(**slices):

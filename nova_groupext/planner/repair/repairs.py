@@ -1,12 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Room for those that an attempt left out.
-
-One after the other they are put back, where the exact programme finds room
-for them together with those who sit on the same hosts, while all others stay
-where they are. Where it finds none they are seated all the same, and who has
-lost a seat by that is put back in turn: bundles of members by allotting their
-domains anew, others where the fewest have to go.
-"""
+"""Who is put back after an attempt, until nobody waits any more."""
 
 import collections
 import contextlib
@@ -15,11 +8,11 @@ import numpy as np
 
 from nova_groupext.planner import ask
 from nova_groupext.planner import clock as clocks
-from nova_groupext.planner import eject
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import scout
 from nova_groupext.planner.greedy import seated
+from nova_groupext.planner.repair import eject
 
 # Seconds for one programme.
 _SLICE = 0.5
@@ -70,7 +63,8 @@ class Repairs:
 
     def _allot(self, clock):
         """The allotment, None if there is no time to write it down."""
-        from nova_groupext.planner import allot
+        # The solver is slow to import.
+        from nova_groupext.planner.repair import allot
 
         if self._allotment is None:
             with contextlib.suppress(clocks.OutOfTime):

@@ -5,9 +5,9 @@ import fixtures
 from oslotest import base
 
 from nova_groupext.planner import clock as clocks
-from nova_groupext.planner import repair
 from nova_groupext.planner import rules
 from nova_groupext.planner.greedy import greedy
+from nova_groupext.planner.repair import repairs
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
 from tests.unit.planner.builders import policy
@@ -26,7 +26,7 @@ class TestRepair(base.BaseTestCase):
 
     def repair(self, *args, seconds=60, **others):
         attempts = self.attempts(*args, **others)
-        plan = repair.Repairs(attempts).run(clocks.Clock(seconds))
+        plan = repairs.Repairs(attempts).run(clocks.Clock(seconds))
         if plan is not None:
             self.assertEqual([], rules.faults(attempts.problem, plan))
         return plan
@@ -34,7 +34,7 @@ class TestRepair(base.BaseTestCase):
     def test_nothing_to_repair_before_an_attempt_failed(self):
         attempts = self.attempts(racks(a=(4,)), group(w=1), {}, ())
         attempts.most = None
-        self.assertIsNone(repair.Repairs(attempts).run(clocks.Clock(60)))
+        self.assertIsNone(repairs.Repairs(attempts).run(clocks.Clock(60)))
 
     def test_who_sits_makes_room(self):
         plan = self.repair(
@@ -126,7 +126,7 @@ class TestRepair(base.BaseTestCase):
         )
 
     def test_where_programmes_take_too_long_members_are_sent_away(self):
-        self.useFixture(fixtures.MockPatchObject(repair, '_MOST_SEATS', 1))
+        self.useFixture(fixtures.MockPatchObject(repairs, '_MOST_SEATS', 1))
         plan = self.repair(
             racks(a=(4, 3)),
             group(w=1, x={'class': 'c4'}),
@@ -146,7 +146,7 @@ class TestRepair(base.BaseTestCase):
         attempts = greedy.Greedy(problem)
         plan = rules.Plan({'g/w-0': 'a1', 'g/w-1': 'a1'}, {})
         attempts.most = plan, [['x']]
-        self.assertIsNone(repair.Repairs(attempts).run(clocks.Clock(60)))
+        self.assertIsNone(repairs.Repairs(attempts).run(clocks.Clock(60)))
 
     def test_several_move_for_several(self):
         plan = self.repair(
