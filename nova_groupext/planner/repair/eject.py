@@ -80,16 +80,15 @@ class Ejection:
                 break
         return best
 
-    def settle(self, plan, homes, moved, absent):
+    def settle(self, plan, homes, moved, coming):
         """Move bundles to other domains, whoever has to go for them.
 
         :param homes: guards.Together of the finder -> number of its domain
         :param moved: those of them that move, or come in
-        :param absent: paths of members that stay without a seat
+        :param coming: paths of their members, not pinned
         :returns: Change
         """
         board = self._setting.board
-        coming = set().union(*(guard.paths for guard in moved))
         targets = {
             board.hosts[host]
             for guard in moved
@@ -97,7 +96,6 @@ class Ejection:
             for host in guard.domains[homes[guard]]
         }
         self._setting.homes = {self._same[g]: d for g, d in homes.items()}
-        coming -= absent | self._problem.pinned.keys()
         found = self._change(plan, coming, targets)
         self._setting.homes = {}
         return found

@@ -153,9 +153,12 @@ class _Repair:
             return None
         waiting = [coming, *self.waiting]
         later = [some for some in waiting if inside.isdisjoint(some)]
+        arriving = [some for some in waiting if not inside.isdisjoint(some)]
         self.waiting = collections.deque(later)
-        absent = {path for some in later for path in some}
-        return self._ejection.settle(self.plan, homes, moved, absent)
+        # Who may be left out, and is, does not come.
+        coming = inside & self.plan.placement.keys()
+        coming = coming.union(*arriving) - self.problem.pinned.keys()
+        return self._ejection.settle(self.plan, homes, moved, coming)
 
     def _change_to(self, plan):
         self.plan = plan
