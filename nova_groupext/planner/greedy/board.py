@@ -101,6 +101,10 @@ class Board:
         ways = self._needs[self._ways_of[self.class_of[unit]]]
         return ways.min(axis=(0, 1))
 
+    def places(self, need):
+        """How often some amounts fit into what is free, by host."""
+        return _fit(self.free, need)
+
     def _change(self, host, amounts):
         self.free[host] += amounts
         state = self._kind_of[host], self.free[host].tobytes()

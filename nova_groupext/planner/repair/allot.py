@@ -65,6 +65,7 @@ class Allotment:
             for domain in domains
         }
         self._shared = []
+        self._places = {}
         self._known = set()
         self._tried = collections.Counter()
         for guard in self._domains:
@@ -199,23 +200,43 @@ class Allotment:
 
     def _limit_amounts(self, domain, hosts, units):
         """No more of a resource than is free."""
-        free = self._board.free[hosts].sum(axis=0)
-        needs = {unit: self._board.need_of(unit) for unit in units}
+        # In floats and Python's integers, which large amounts fit into.
+        free = self._board.free[hosts].sum(axis=0, dtype=float)
+        needs = {unit: self._board.need_of(unit).tolist() for unit in units}
         for number, most in enumerate(free):
             asked = {u: needs[u][number] * self._wanted[u] for u in units}
             self._limit(domain, units, asked, most)
 
     def _limit_places(self, domain, hosts, units):
         """No more members as large as some than there are places for these."""
-        needs = {unit: self._board.need_of(unit) for unit in units}
-        for number, least in {
-            self._board.class_of[unit]: needs[unit] for unit in units
-        }.items():
+        board = self._board
+        for number in {board.class_of[unit] for unit in units}:
+            larger, most = self._places_of(number)
             asked = {
-                u: self._wanted[u] for u in units if (needs[u] >= least).all()
+                u: self._wanted[u]
+                for u in units
+                if board.class_of[u] in larger
             }
-            most = self._board.room[number, hosts].sum()
-            self._limit(domain, units, asked, most)
+            self._limit(domain, units, asked, most[hosts].sum())
+
+    def _places_of(self, number):
+        """How many members as large as those of a class each host may take.
+
+        :returns: the classes with such members that go to no other hosts,
+            and the number by host
+        """
+        if number not in self._places:
+            unit_of = {self._board.class_of[u]: u for u in self._wanted}
+            least = self._board.need_of(unit_of[number])
+            may = self._board.may(unit_of[number])
+            larger = {
+                other
+                for other, unit in unit_of.items()
+                if (self._board.need_of(unit) >= least).all()
+                and not (self._board.may(unit) & ~may).any()
+            }
+            self._places[number] = larger, self._board.places(least) * may
+        return self._places[number]
 
     def _limit(self, domain, units, asked, most):
         """Demand that what units ask of a domain is at most so much."""

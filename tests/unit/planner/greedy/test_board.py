@@ -223,6 +223,13 @@ class TestWays(base.BaseTestCase):
             dict(zip(board.resources, need, strict=True)),
         )
 
+    def test_places_are_counted_by_an_amount_on_every_host(self):
+        board = self.make(gpu=3, other=9)
+        need = [{'VCPU': 3, 'GPU0': 1}.get(r, 0) for r in board.resources]
+        self.assertEqual([1, 1, 1], board.places(np.array(need)).tolist())
+        board.put(unit(board, 'other'), 1)
+        self.assertEqual([1, 0, 1], board.places(np.array(need)).tolist())
+
     @staticmethod
     def free(board, host=0):
         row = board.free[host].tolist()
@@ -259,6 +266,102 @@ class TestRemember(base.BaseTestCase):
         self.assertNotEqual(first, board.put(unit(board, 'gpu'), 0))
         board.restore(0, known)
         self.assertEqual(first, board.put(unit(board, 'gpu'), 0))
+
+
+class TestStates(base.BaseTestCase):
+    """What is known of a host is known of all that are like it."""
+
+    def check(self, board, fresh, seats):
+        """A board is as if only some had ever come."""
+        for name, *seat in seats:
+            fresh.put(unit(fresh, name), *seat)
+        self.assertEqual(state(fresh), state(board))
+
+    def fill(self, board, name, *hosts):
+        return [(name, h, board.put(unit(board, name), h)) for h in hosts]
+
+    def test_hosts_of_different_classes_are_not_alike(self):
+        classes = asking(one=1, two=2)
+        classes['two']['hosts'] = ['a2', 'a3']
+        members = {'one': 9, 'two': 9}
+        board = make(racks(a=(6, 6, 6)), classes, **members)
+        # All are as full; the first one may not take two.
+        seats = self.fill(board, 'one', 1, 0, 2, 2, 0, 1)
+        self.assertEqual(
+            {'a1': 0, 'a2': 2, 'a3': 2}, of(board, board.room, 'two')
+        )
+        self.check(board, make(racks(a=(6, 6, 6)), classes, **members), seats)
+
+    def test_nor_are_those_with_ways_of_their_own(self):
+        ways = {'a1': [{'VCPU': 3}, {'GPU': 1}], 'a2': [{'VCPU': 2}]}
+        classes = asking(one=1, gpu=1)
+        classes['gpu']['alternatives'] = ways
+        hosts = racks(a=(6, 6, 6))
+        for host in hosts:
+            host['free']['GPU'] = 1
+        members = {'one': 9, 'gpu': 9}
+        board = make(hosts, classes, **members)
+        seats = self.fill(board, 'one', 0, 1, 2)
+        self.assertEqual(
+            {'a1': 1, 'a2': 2, 'a3': 5}, of(board, board.room, 'gpu')
+        )
+        seats += self.fill(board, 'gpu', 2, 0, 1, 0)
+        self.check(board, make(hosts, classes, **members), seats)
+
+    def test_they_are_forgotten_when_there_are_too_many(self):
+        classes, members = asking(one=1, two=2), {'one': 40, 'two': 40}
+        self.useFixture(fixtures.MockPatchObject(boards, '_STATES', 3))
+        board = make(racks(a=(40, 30, 20)), classes, **members)
+        seats = []
+        for _ in range(6):
+            seats += self.fill(board, 'one', 0, 1, 2)
+            seats += self.fill(board, 'two', 2, 1, 0)
+            self.assertLessEqual(len(board._states), 3)
+        for name, *seat in seats[::2]:
+            board.take(unit(board, name), *seat)
+        fresh = make(racks(a=(40, 30, 20)), classes, **members)
+        self.check(board, fresh, seats[1::2])
+
+    def test_who_changes_what_was_found_changes_no_other_host(self):
+        board = make(racks(a=(4, 4)), asking(one=1, two=2), one=9, two=9)
+        seats = self.fill(board, 'one', 0, 1)
+        known = board.remember(0)
+        self.fill(board, 'two', 0)
+        board.restore(0, known)
+        fresh = make(racks(a=(4, 4)), asking(one=1, two=2), one=9, two=9)
+        self.check(board, fresh, seats)
+
+
+class TestScarcity(base.BaseTestCase):
+    def of(self, board):
+        numbers = {u.members[0][:3]: board.class_of[u] for u in board.units}
+        return {name: board.scarcity[n] for name, n in numbers.items()}
+
+    def test_what_is_asked_for_more_is_scarcer(self):
+        few = make(racks(a=(8, 8)), asking(one=1), one=2)
+        many = make(racks(a=(8, 8)), asking(one=1), one=9)
+        self.assertLess(self.of(few)['one'], self.of(many)['one'])
+
+    def test_so_is_what_others_ask_for_too(self):
+        alone = make(racks(a=(8, 8)), asking(one=1, two=2), one=2)
+        others = make(racks(a=(8, 8)), asking(one=1, two=2), one=2, two=6)
+        self.assertLess(self.of(alone)['one'], self.of(others)['one'])
+
+    def test_only_of_what_a_class_asks_for(self):
+        classes = asking(one=1)
+        classes['gpu'] = {'request': {'GPU': 1}}
+        hosts = racks(a=(8, 8))
+        for host in hosts:
+            host['free']['GPU'] = 2
+        alone = make(hosts, classes, one=2)
+        others = make(hosts, classes, one=2, gpu=4)
+        self.assertEqual(self.of(alone)['one'], self.of(others)['one'])
+
+    def test_it_has_an_end_where_all_is_asked_for_or_more(self):
+        for cpu in (0, 1, 2, LARGEST):
+            board = make(racks(a=(cpu,)), asking(one=1, all=LARGEST), one=3)
+            self.assertTrue(np.isfinite(board.scarcity).all())
+            self.assertTrue((board.scarcity >= 0).all())
 
 
 class TestLevels(base.BaseTestCase):
