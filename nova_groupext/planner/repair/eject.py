@@ -115,11 +115,14 @@ class Ejection:
 
     def _change(self, plan, coming, targets):
         """Seat members; who sits on the targets has to look for a seat."""
+        units = self._units_of(coming)
+        alike = {path for unit in units for path in unit.members}
         here = {p for p, host in plan.placement.items() if host in targets}
+        # Nothing is won where one of those that are alike goes for another.
+        here -= alike - coming
         moving = here.union(*(self._bundle_of.get(path, ()) for path in here))
         moving &= plan.placement.keys() - self._problem.pinned.keys()
         moving |= coming
-        units = self._units_of(coming)
         with self._lifted(moving) as attempt:
             others = [unit for unit in attempt.wanted if unit not in units]
             units.sort(key=self._hardness, reverse=True)
