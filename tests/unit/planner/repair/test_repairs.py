@@ -7,6 +7,7 @@ from oslotest import base
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import rules
 from nova_groupext.planner.greedy import greedy
+from nova_groupext.planner.repair import allot
 from nova_groupext.planner.repair import repairs
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
@@ -159,3 +160,22 @@ class TestRepair(base.BaseTestCase):
             ['x-0', 'x-1', 'x-2'],
         )
         self.assertEqual(8, len(plan.placement))
+
+    def test_nobody_is_forgotten_where_only_some_are_allotted_a_domain(self):
+        # All together fit nowhere: only those of g are among the bundles.
+        below = group([policy('affinity', 'rack')], w=2)
+        attempts = self.attempts(
+            racks(a=(2,), b=(1,)),
+            group([policy('affinity', 'rack')], groups={'g': below}, v=1),
+            {},
+            ['g/w-0', 'g/w-1', 'v-0'],
+        )
+        found = repairs._Repair(
+            attempts, lambda clock: allot.Allotment(attempts, clock)
+        )
+        coming = set(found.waiting.popleft())
+        found.make_room(coming, clocks.Clock(60))
+        waiting = [path for some in found.waiting for path in some]
+        self.assertEqual(
+            sorted(coming), sorted([*waiting, *found.plan.placement])
+        )
