@@ -21,6 +21,9 @@ from nova_groupext.planner.greedy import guards
 # Places that are looked at for the same members.
 _TRIES = 16
 
+# Orders in which bundles are tried in their new domains.
+_ORDERS = 4
+
 # By which factor seats may seem to cost more than they do.
 _NOISE = 0.5
 
@@ -96,7 +99,8 @@ class Ejection:
             for host in guard.domains[homes[guard]]
         }
         self._setting.homes = {self._same[g]: d for g, d in homes.items()}
-        found = self._change(plan, coming, targets)
+        tries = (self._change(plan, coming, targets) for _ in range(_ORDERS))
+        found = min(tries, key=lambda change: change.price)
         self._setting.homes = {}
         return found
 
@@ -183,7 +187,8 @@ class Ejection:
         ]
 
     def _hardness(self, unit):
-        return self._failures[unit], self._setting.volume[unit]
+        stray = 1 + _NOISE * self._random.random()
+        return self._failures[unit], self._setting.volume[unit] * stray
 
     def _find_bundles(self):
         """Member path -> all that have to share its smallest domain."""
