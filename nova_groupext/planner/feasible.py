@@ -73,7 +73,7 @@ class Search:
         """Look until there is a verdict or the time is over."""
         if self.attempts is None:
             return ask.ask(self.problem, self.clock)
-        verdict = self._attempt(_ATTEMPTS)
+        verdict = self._attempt()
         if verdict.plan is None and self.attempts.seats > SMALL:
             verdict = self._go_round()
         if verdict.plan is not None or verdict.is_impossible:
@@ -101,16 +101,16 @@ class Search:
     def _steps(self, number, clock):
         yield self._repair(clock)
         yield self._ask(number, clock)
-        yield self._attempt(_ATTEMPTS)
+        yield self._attempt()
 
-    def _attempt(self, most):
+    def _attempt(self):
         """The first plan of some attempts; every other heeds soft policies.
 
         Where that takes longer the first ones are those that do not, and
         where it takes long all are.
         """
         seats = self.attempts.seats
-        for number in range(most):
+        for number in range(_ATTEMPTS):
             heeds_soft = seats <= _LARGE and number % 2 == (seats > _QUICK)
             plan = self.attempts.attempt(heeds_soft=heeds_soft)
             if plan is not None or not self.clock.left():

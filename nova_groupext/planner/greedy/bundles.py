@@ -55,6 +55,4 @@ class Bundles:
 
 def is_narrow(guard):
     """Whether the domains of a guard are small."""
-    return isinstance(guard, guards.Together) and (
-        len(guard.domains) > _FEW_DOMAINS
-    )
+    return len(guard.domains) > _FEW_DOMAINS

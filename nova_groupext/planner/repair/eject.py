@@ -14,6 +14,7 @@ import dataclasses
 import numpy as np
 
 from nova_groupext.planner import rules
+from nova_groupext.planner import units as unit_lists
 from nova_groupext.planner.greedy import attempt as attempts
 from nova_groupext.planner.greedy import bundles as bundling
 from nova_groupext.planner.greedy import guards
@@ -135,13 +136,12 @@ class Ejection:
             seats = attempt.seats()
             attempt.undo()
         away = {unit for some in left for unit in some}
-        members = {
-            unit: list(part.members)
-            for unit, part in self._seated.parts(moving).items()
-        }
-        lost = [[p for unit in some for p in members[unit]] for some in left]
+        parts = self._seated.parts(moving)
+        lost = [[p for u in some for p in parts[u].members] for some in left]
+        names = self._setting.board.hosts
+        seats = [(parts[u], names[host], way) for u, host, way in seats]
         return Change(
-            plan=self._move(plan, moving, members, seats),
+            plan=self._move(plan, moving, seats),
             lost=lost,
             price=sum(
                 (1 + max(self._failures[unit] for unit in some)) * len(paths)
@@ -164,20 +164,16 @@ class Ejection:
             guard, [unit for unit in attempt.wanted if unit in guard.units]
         )
 
-    def _move(self, plan, moving, members, seats):
+    def _move(self, plan, moving, seats):
         """A plan with the moving members in their new seats, if any."""
+        new = unit_lists.plan(self._problem, seats)
         placement, alternative = (
-            {path: each for path, each in by.items() if path not in moving}
-            for by in (plan.placement, plan.alternative)
+            {path: each for path, each in old.items() if path not in moving}
+            for old in (plan.placement, plan.alternative)
         )
-        names = self._setting.board.hosts
-        waiting = {unit: iter(paths) for unit, paths in members.items()}
-        for unit, host, way in seats:
-            path = next(waiting[unit])
-            placement[path] = names[host]
-            if names[host] in unit.member_class.alternatives:
-                alternative[path] = way
-        return rules.Plan(placement, alternative)
+        return rules.Plan(
+            {**placement, **new.placement}, {**alternative, **new.alternative}
+        )
 
     def _units_of(self, paths):
         return [

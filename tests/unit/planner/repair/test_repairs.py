@@ -32,18 +32,22 @@ class TestRepair(base.BaseTestCase):
             self.assertEqual([], rules.faults(attempts.problem, plan))
         return plan
 
+    def make_room_for_one(self, **others):
+        return self.repair(
+            racks(a=(4, 3)),
+            group(w=1, x={'class': 'c4'}),
+            {'w-0': 'a1'},
+            ['x'],
+            **others,
+        )
+
     def test_nothing_to_repair_before_an_attempt_failed(self):
         attempts = self.attempts(racks(a=(4,)), group(w=1), {}, ())
         attempts.most = None
         self.assertIsNone(repairs.Repairs(attempts).run(clocks.Clock(60)))
 
     def test_who_sits_makes_room(self):
-        plan = self.repair(
-            racks(a=(4, 3)),
-            group(w=1, x={'class': 'c4'}),
-            {'w-0': 'a1'},
-            ['x'],
-        )
+        plan = self.make_room_for_one()
         self.assertEqual({'w-0': 'a2', 'x': 'a1'}, plan.placement)
 
     def test_one_after_the_other(self):
@@ -116,24 +120,11 @@ class TestRepair(base.BaseTestCase):
         )
 
     def test_no_time_is_no_plan(self):
-        self.assertIsNone(
-            self.repair(
-                racks(a=(4, 3)),
-                group(w=1, x={'class': 'c4'}),
-                {'w-0': 'a1'},
-                ['x'],
-                seconds=0,
-            )
-        )
+        self.assertIsNone(self.make_room_for_one(seconds=0))
 
     def test_where_programmes_take_too_long_members_are_sent_away(self):
         self.useFixture(fixtures.MockPatchObject(repairs, '_MOST_SEATS', 1))
-        plan = self.repair(
-            racks(a=(4, 3)),
-            group(w=1, x={'class': 'c4'}),
-            {'w-0': 'a1'},
-            ['x'],
-        )
+        plan = self.make_room_for_one()
         self.assertEqual({'w-0': 'a2', 'x': 'a1'}, plan.placement)
 
     def test_what_was_broken_elsewhere_is_no_plan(self):
