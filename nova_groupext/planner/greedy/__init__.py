@@ -5,7 +5,6 @@
 
     greedy    attempts, each raising what failed before
     attempt   one attempt: hardest first, least lost
-    bundles   members that have to share a domain, and the domains that may do
     setting   who guards which unit
     guards    policies as the hosts that they allow
     board     the cloud as arrays

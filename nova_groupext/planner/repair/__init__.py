@@ -8,5 +8,9 @@ lost a seat by that is put back in turn::
 
     repairs   who is put back, until nobody waits any more
     allot     domains anew for all bundles of members, by an integer programme
+    limits    no more is asked of a domain than there is, captives included
+    bundles   members that share a domain, and who gets on in which
+    captives  who needs nearly all the places there are
+    crowds    seats for all bundles of some domains, by the exact programme
     eject     a seat for others where those go who are easier to seat
 """

@@ -19,21 +19,23 @@ import numpy as np
 
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner.exact import milp
-from nova_groupext.planner.greedy import bundles as bundling
+from nova_groupext.planner.repair import bundles as bundling
+from nova_groupext.planner.repair import limits
 
 # How often the programme is asked, and for how many seconds in all.
-_ROUNDS = 12
-_SECONDS = 2.0
+_ROUNDS = 40
+_SECONDS = 10.0
 
 # How far from the best an allotment may be.
 _GAP = 0.1
 
 # What it costs if a bundle is to move; if it has moved there before; if
-# others would have to make room there; if bundles share a domain or are known
-# not to get on; and by how much each of these may stray.
+# others would have to make room there; if no attempt has seated it there; if
+# bundles share a domain; and by how much each of these may stray.
 _MOVED = 1.0
 _TRIED = 0.3
 _TIGHT = 0.5
+_UNSURE = 0.5
 _SHARED = 1.5
 _NOISE = 0.2
 
@@ -41,7 +43,7 @@ _NOISE = 0.2
 class Allotment:
     """The programme, to which rows are added as more is learnt.
 
-    :ivar bundles: guards.Together that are allotted domains
+    :ivar found: bundles.Bundles, which are allotted domains
     """
 
     def __init__(self, finder, clock):
@@ -51,34 +53,30 @@ class Allotment:
         :param clock: clock.Clock
         :raises clock.OutOfTime: that takes longer than there is time
         """
-        self._board = finder.setting.board
-        self._wanted = finder.wanted
+        self._number = finder.setting.board.number
         self._levels = finder.problem.levels
         self._random = np.random.default_rng(finder.problem.seed)
-        self._found = bundling.Bundles(finder, clock)
+        self.found = bundling.Bundles(finder, clock)
         self._solver = milp.Programme(finder.problem.seed, clock)
         self._solver.setOptionValue('mip_rel_gap', _GAP)
-        self._domains = self._found.domains
+        self._domains = self.found.domains
         self._homes = {
             (guard, domain): self._solver.add_whole(1)
             for guard, domains in self._domains.items()
             for domain in domains
         }
         self._shared = []
-        self._places = {}
-        self._known = set()
+        self._clashes = {}
         self._tried = collections.Counter()
         for guard in self._domains:
             self._row(highs.qsum(self._columns(guard)) == 1)
         for one, other in itertools.permutations(self._domains, 2):
             if one.units & other.units:
                 self._tie(one, other)
+        rows = limits.Limits(self.found, self._solver, finder)
         for scope in dict.fromkeys(g.policy.scope for g in self._domains):
-            self._add_room(scope)
-
-    @property
-    def bundles(self):
-        return self._domains.keys()
+            self._keep_apart(scope)
+            rows.add(scope, self._homes)
 
     def near(self, plan, roomy, clock):
         """An allotment that moves few bundles of a plan.
@@ -104,12 +102,11 @@ class Allotment:
 
     def homes_of(self, plan):
         """Bundle -> number of the domain where a plan has members of it."""
-        number = self._board.number
         homes = {}
         for guard in self._domains:
             seated = guard.paths & plan.placement.keys()
             if seated:
-                host = number[plan.placement[min(seated)]]
+                host = self._number[plan.placement[min(seated)]]
                 homes[guard] = int(guard.domain_of[host])
         return homes
 
@@ -122,6 +119,7 @@ class Allotment:
                     _MOVED * (now.get(guard) != domain)
                     + _TRIED * self._tried[guard, domain]
                     + _TIGHT * (domain not in roomy[guard])
+                    + _UNSURE * (domain not in self.found.fitting[guard])
                 )
             )
             for (guard, domain), stray in zip(self._homes, strays, strict=True)
@@ -144,25 +142,43 @@ class Allotment:
 
     def _learn(self, homes):
         """Keep apart who does not get on; gives whether there was any."""
-        together = collections.defaultdict(list)
+        together = collections.defaultdict(dict)
         for guard, domain in homes.items():
             if bundling.is_narrow(guard):
-                together[guard.policy.scope, domain].append(guard)
-        clashes = [
-            (some, domain)
-            for (_, domain), some in together.items()
-            if len(some) > 1 and self._is_new_clash(some, domain)
-        ]
-        for some, domain in clashes:
-            both = highs.qsum([self._homes[guard, domain] for guard in some])
-            self._row(both <= len(some) - 1 + self._add_shared())
+                together[guard.policy.scope, domain][guard] = domain
+        clashes = self._find_clashes(together.values())
+        if not clashes:
+            # Captives that leave one of these domains come to another.
+            traps = {g: h for g, h in homes.items() if self._is_trap(g, h)}
+            clashes = self._find_clashes([traps])
+        for crowd in clashes:
+            columns = [self._homes[home] for home in crowd]
+            self._row(highs.qsum(columns) <= len(crowd) - 1)
         return bool(clashes)
 
-    def _is_new_clash(self, some, domain):
-        crowd = frozenset(some), domain
-        is_new = crowd not in self._known
-        self._known.add(crowd)
-        return is_new and not self._found.fit_together(some, domain)
+    def _find_clashes(self, crowds):
+        return [self._narrow(c) for c in crowds if self._is_clash(c)]
+
+    def _narrow(self, crowd):
+        """Those of some bundles that do not get on by themselves."""
+        for guard in list(crowd):
+            rest = {g: home for g, home in crowd.items() if g is not guard}
+            if rest and self._is_clash(rest):
+                crowd = rest
+        return crowd.items()
+
+    def _is_clash(self, crowd):
+        key = frozenset(crowd.items())
+        if key not in self._clashes:
+            clock = self._solver.clock
+            fits = self.found.fit(crowd, clock)
+            if not fits:
+                clock.check()
+            self._clashes[key] = not fits
+        return self._clashes[key]
+
+    def _is_trap(self, guard, domain):
+        return bundling.is_narrow(guard) and self.found.is_trap(guard, domain)
 
     # -- rows --------------------------------------------------------------
 
@@ -178,79 +194,15 @@ class Allotment:
             ]
             self._row(self._homes[narrow, domain] <= highs.qsum(around))
 
-    def _add_room(self, scope):
-        """What is asked of a domain is no more than there is of it."""
-        guards = [g for g in self._domains if g.policy.scope == scope]
-        guards.sort(key=lambda guard: len(guard.units))
-        # Who is in several bundles counts once.
-        guard_of = {u: g for g in guards[::-1] for u in g.units}
+    def _keep_apart(self, scope):
+        """Let bundles have small domains for themselves where they can."""
         inside = collections.defaultdict(list)
-        for guard in guards:
-            for domain in self._domains[guard]:
-                inside[domain].append(guard)
-        for domain, some in inside.items():
-            if len(some) > 1:
-                units = {u: g for u, g in guard_of.items() if g in some}
-                if bundling.is_narrow(some[0]):
-                    both = [self._homes[guard, domain] for guard in some]
-                    self._row(highs.qsum(both) <= 1 + self._add_shared())
-                hosts = some[0].domains[domain]
-                self._limit_amounts(domain, hosts, units)
-                self._limit_places(domain, hosts, units)
-
-    def _limit_amounts(self, domain, hosts, units):
-        """No more of a resource than is free."""
-        # In floats and Python's integers, which large amounts fit into.
-        free = self._board.free[hosts].sum(axis=0, dtype=float)
-        needs = {unit: self._board.need_of(unit).tolist() for unit in units}
-        for number, most in enumerate(free):
-            asked = {u: needs[u][number] * self._wanted[u] for u in units}
-            self._limit(domain, units, asked, most)
-
-    def _limit_places(self, domain, hosts, units):
-        """No more members as large as some than there are places for these."""
-        board = self._board
-        for number in {board.class_of[unit] for unit in units}:
-            larger, most = self._places_of(number)
-            asked = {
-                u: self._wanted[u]
-                for u in units
-                if board.class_of[u] in larger
-            }
-            self._limit(domain, units, asked, most[hosts].sum())
-
-    def _places_of(self, number):
-        """How many members as large as those of a class each host may take.
-
-        :returns: the classes with such members that go to no other hosts,
-            and the number by host
-        """
-        if number not in self._places:
-            unit_of = {self._board.class_of[u]: u for u in self._wanted}
-            least = self._board.need_of(unit_of[number])
-            may = self._board.may(unit_of[number])
-            larger = {
-                other
-                for other, unit in unit_of.items()
-                if (self._board.need_of(unit) >= least).all()
-                and not (self._board.may(unit) & ~may).any()
-            }
-            self._places[number] = larger, self._board.places(least) * may
-        return self._places[number]
-
-    def _limit(self, domain, units, asked, most):
-        """Demand that what units ask of a domain is at most so much."""
-        by_guard = collections.Counter()
-        for unit, amount in asked.items():
-            by_guard[units[unit]] += int(amount)
-        if sum(by_guard.values()) > most:
-            largest = max(by_guard.values())
-            used = [
-                self._homes[guard, domain] * (amount / largest)
-                for guard, amount in by_guard.items()
-                if amount
-            ]
-            self._row(highs.qsum(used) <= float(most / largest))
+        for (guard, domain), column in self._homes.items():
+            if guard.policy.scope == scope and bundling.is_narrow(guard):
+                inside[domain].append(column)
+        for columns in inside.values():
+            if len(columns) > 1:
+                self._row(highs.qsum(columns) <= 1 + self._add_shared())
 
     def _add_shared(self):
         """A column of what is allowed but not liked."""

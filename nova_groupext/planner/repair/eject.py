@@ -16,8 +16,9 @@ import numpy as np
 from nova_groupext.planner import rules
 from nova_groupext.planner import units as unit_lists
 from nova_groupext.planner.greedy import attempt as attempts
-from nova_groupext.planner.greedy import bundles as bundling
 from nova_groupext.planner.greedy import guards
+from nova_groupext.planner.repair import bundles as bundling
+from nova_groupext.planner.repair import crowds
 
 # Places that are looked at for the same members.
 _TRIES = 16
@@ -63,6 +64,7 @@ class Ejection:
         )
         self._random = np.random.default_rng(finder.problem.seed)
         self._bundle_of = self._find_bundles()
+        self._crowds = crowds.Crowds(self._problem, seated)
         self._failures = collections.Counter()
 
     def seat(self, plan, coming, clock):
@@ -84,22 +86,32 @@ class Ejection:
                 break
         return best
 
-    def settle(self, plan, homes, moved, coming):
+    def settle(self, plan, homes, moved, coming, bundles, clock):
         """Move bundles to other domains, whoever has to go for them.
 
         :param homes: guards.Together of the finder -> number of its domain
         :param moved: those of them that move, or come in
         :param coming: paths of their members, not pinned
+        :param bundles: bundles.Bundles
+        :param clock: clock.Clock
         :returns: Change
         """
-        board = self._setting.board
+        homes = {self._same[guard]: home for guard, home in homes.items()}
+        moved = [
+            self._same[guard] for guard in moved if bundling.is_narrow(guard)
+        ]
+        found = self._crowds.seat(plan, homes, moved, coming, bundles, clock)
         targets = {
-            board.hosts[host]
+            self._setting.board.hosts[host]
             for guard in moved
-            if bundling.is_narrow(guard)
             for host in guard.domains[homes[guard]]
         }
-        self._setting.homes = {self._same[g]: d for g, d in homes.items()}
+        if found is not None:
+            # Who had to go looks for a seat without asking others to.
+            plan, coming = found
+            self._seated.change_to(plan)
+            targets = set()
+        self._setting.homes = homes
         tries = (self._change(plan, coming, targets) for _ in range(_ORDERS))
         found = min(tries, key=lambda change: change.price)
         self._setting.homes = {}

@@ -144,7 +144,7 @@ class _Repair:
         allotment = self._allot(clock)
         if allotment is None:
             return None
-        roomy = self._ejection.find_roomy(allotment.bundles)
+        roomy = self._ejection.find_roomy(allotment.found.domains)
         homes = allotment.near(self.plan, roomy, clock)
         now = allotment.homes_of(self.plan)
         moved = [guard for guard in homes if now.get(guard) != homes[guard]]
@@ -158,7 +158,9 @@ class _Repair:
         # Who may be left out, and is, does not come.
         coming = inside & self.plan.placement.keys()
         coming = coming.union(*arriving) - self.problem.pinned.keys()
-        return self._ejection.settle(self.plan, homes, moved, coming)
+        return self._ejection.settle(
+            self.plan, homes, moved, coming, allotment.found, clock
+        )
 
     def _change_to(self, plan):
         self.plan = plan

@@ -6,9 +6,9 @@ from oslotest import base
 
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import rules
-from nova_groupext.planner.greedy import bundles as bundling
 from nova_groupext.planner.greedy import greedy
 from nova_groupext.planner.repair import allot
+from nova_groupext.planner.repair import bundles as bundling
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
 from tests.unit.planner.builders import policy
@@ -31,7 +31,7 @@ class TestAllotment(base.BaseTestCase):
 
     def near(self, allotment, plan=NOTHING, seconds=60):
         """Path of the group and scope -> a host of its domain."""
-        roomy = {guard: set(range(99)) for guard in allotment.bundles}
+        roomy = {guard: set(range(99)) for guard in allotment.found.domains}
         homes = allotment.near(plan, roomy, clocks.Clock(seconds))
         hosts = self.finder.setting.board.hosts
         return {
@@ -111,9 +111,9 @@ class TestAllotment(base.BaseTestCase):
             },
             classes,
         )
-        both = dict.fromkeys(allotment.bundles, 0)
+        both = dict.fromkeys(allotment.found.domains, 0)
+        allotment._solver.clock = clocks.Clock(60)
         self.assertTrue(allotment._learn(both))
-        self.assertFalse(allotment._learn(both))
         self.assertEqual(2, len(set(self.near(allotment).values())))
 
     def test_where_all_have_to_share_they_do(self):

@@ -30,7 +30,8 @@ class TestLimits(base.BaseTestCase):
         clock = clocks.Clock(60)
         allotment = allot.Allotment(finder, clock)
         anywhere = {
-            guard: range(len(guard.domains)) for guard in allotment.bundles
+            guard: range(len(guard.domains))
+            for guard in allotment.found.domains
         }
         homes = allotment.near(rules.Plan({}, {}), anywhere, clock)
         names = finder.setting.board.hosts

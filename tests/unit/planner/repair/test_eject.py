@@ -9,10 +9,10 @@ from oslotest import base
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
-from nova_groupext.planner.greedy import bundles as bundling
 from nova_groupext.planner.greedy import greedy
 from nova_groupext.planner.greedy import guards
 from nova_groupext.planner.greedy import seated
+from nova_groupext.planner.repair import bundles as bundling
 from nova_groupext.planner.repair import eject
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
@@ -142,11 +142,23 @@ class TestSettle(EjectionCase):
             for guard in self.finder.setting.guards
         }
         coming = set(self.problem.class_of)
-        change = self.ejection.settle(self.plan, homes, list(homes), coming)
-        self.check(change, coming)
-        self.assertEqual([], change.lost)
-        self.assertEqual('b1', change.plan.placement['g/w-0'])
-        self.assertEqual('a1', change.plan.placement['h/w-0'])
+        for domains in (1, 9):
+            self.useFixture(
+                fixtures.MockPatchObject(bundling, '_FEW_DOMAINS', domains)
+            )
+            clock = clocks.Clock(60)
+            change = self.ejection.settle(
+                self.plan,
+                homes,
+                list(homes),
+                coming,
+                bundling.Bundles(self.finder, clock),
+                clock,
+            )
+            self.check(change, coming)
+            self.assertEqual([], change.lost)
+            self.assertEqual('b1', change.plan.placement['g/w-0'])
+            self.assertEqual('a1', change.plan.placement['h/w-0'])
 
 
 class TestRoomy(EjectionCase):

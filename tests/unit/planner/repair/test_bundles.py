@@ -5,8 +5,8 @@ import fixtures
 from oslotest import base
 
 from nova_groupext.planner import clock as clocks
-from nova_groupext.planner.greedy import bundles as bundling
 from nova_groupext.planner.greedy import greedy
+from nova_groupext.planner.repair import bundles as bundling
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
 from tests.unit.planner.builders import policy
@@ -85,19 +85,37 @@ class TestDomains(BundlesCase):
         self.assertEqual({}, bundles.domains)
 
 
-class TestFitTogether(BundlesCase):
-    def fit(self, hosts, *counts):
-        groups = {f'g{n}': together(w=count) for n, count in enumerate(counts)}
-        bundles = self.find(hosts, group(groups=groups))
-        some = list(bundles.domains)
+class TestFit(BundlesCase):
+    def fit(self, hosts, groups, domain=0, classes=None):
+        bundles = self.find(hosts, group(groups=groups), classes=classes)
         before = self.finder.setting.board.free.tolist()
-        fit = bundles.fit_together(some, 0)
+        homes = dict.fromkeys(bundles.domains, domain)
+        fit = bundles.fit(homes, clocks.Clock(60))
         self.assertEqual(before, self.finder.setting.board.free.tolist())
         self.assertEqual({}, self.finder.setting.homes)
         return fit
 
     def test_they_do_where_there_is_room_for_all(self):
-        self.assertTrue(self.fit(racks(a=(2, 2), b=(9,)), 2, 2))
+        pairs = {'g': together(w=2), 'h': together(w=2)}
+        self.assertTrue(self.fit(racks(a=(2, 2), b=(9,)), pairs))
 
     def test_they_do_not_where_there_is_room_for_one(self):
-        self.assertFalse(self.fit(racks(a=(2, 1), b=(9,)), 2, 2))
+        pairs = {'g': together(w=2), 'h': together(w=2)}
+        self.assertFalse(self.fit(racks(a=(2, 1), b=(9,)), pairs))
+
+    def test_what_attempts_do_not_find_is_found_all_the_same(self):
+        nobody = fixtures.MockPatchObject(
+            bundling.Bundles, '_seat', return_value=False
+        )
+        self.useFixture(nobody)
+        pairs = {'g': together(w=2), 'h': together(w=2)}
+        self.assertTrue(self.fit(racks(a=(2, 2), b=(9,)), pairs))
+        self.assertFalse(self.fit(racks(a=(2, 1), b=(9,)), pairs))
+
+    def test_captives_have_to_find_room_as_well(self):
+        hosts = racks(a=(2,), b=(2,))
+        hosts[0]['free']['GPU'] = 1
+        classes = {'gpu': {'request': {'VCPU': 1, 'GPU': 1}}}
+        groups = {'g': together(w=2), 'c': group(v={'class': 'gpu'})}
+        self.assertFalse(self.fit(hosts, groups, 0, classes))
+        self.assertTrue(self.fit(hosts, groups, 1, classes))
