@@ -195,8 +195,10 @@ class Attempt:
     def _liked(self, guard, unit, domains):
         """Domains with those first that soft policies like best."""
         firsts = np.array([guard.domains[d][0] for d in domains], int)
-        liked = np.isin(firsts, self.setting.liked(unit, firsts, guard))
-        return domains[np.argsort(~liked, kind='stable')]
+        is_last = np.ones(len(guard.domains), bool)
+        liked = self.setting.liked(unit, firsts, guard)
+        is_last[guard.domain_of[liked]] = False
+        return domains[np.argsort(is_last[domains], kind='stable')]
 
     def _seat(self, unit):
         return all(self._seat_one(unit) for _ in range(self.wanted[unit]))

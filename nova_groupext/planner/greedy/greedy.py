@@ -2,6 +2,7 @@
 """Attempts to seat a group, each raising what failed before."""
 
 import collections
+import functools
 
 import numpy as np
 
@@ -28,8 +29,6 @@ class Greedy:
     def __init__(self, problem):
         self.problem = problem
         self.setting = settings.Setting(problem)
-        self._random = np.random.default_rng(problem.seed)
-        self._scout = scout.Scout(self.setting, self._random)
         self.most = None
         self._turn = 0
         self._raised = collections.Counter()
@@ -47,8 +46,8 @@ class Greedy:
         attempt = attempts.Attempt(
             self.setting, wanted, self._noise(), self._turn, heeds_soft
         )
-        self._turn += 1
         left = attempt.seat_most(self.order(self._units))
+        self._turn += 1
         if left:
             plan = self._note(attempt, left)
         else:
@@ -128,6 +127,15 @@ class Greedy:
         }
         picked = self.pick_hosts(width, wanted)
         return {host for hosts in picked.values() for host in hosts}
+
+    @functools.cached_property
+    def _random(self):
+        # Slow to import, and the first attempt makes do without it.
+        return np.random.default_rng(self.problem.seed)
+
+    @functools.cached_property
+    def _scout(self):
+        return scout.Scout(self.setting, self._random)
 
     @property
     def _units(self):

@@ -59,11 +59,11 @@ def _fitting(setting, guard, units):
     """By domain: whether all that is known to fit somewhere fits there."""
     fitting = np.ones(len(guard.domains), bool)
     for other, domains in setting.fitting.items():
-        if other is guard:
-            fitting &= np.isin(np.arange(len(fitting)), domains)
-        elif other.units <= units:
-            inside = [guard.domain_of[other.domains[d]] for d in domains]
-            fitting &= np.isin(np.arange(len(fitting)), np.concatenate(inside))
+        if other is guard or other.units <= units:
+            some = np.zeros(len(fitting) + 1, bool)
+            for domain in domains:
+                some[guard.domain_of[other.domains[domain]]] = True
+            fitting &= some[:-1]
     return fitting
 
 
