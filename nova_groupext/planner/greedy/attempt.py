@@ -194,9 +194,8 @@ class Attempt:
 
     def _liked(self, guard, unit, domains):
         """Domains with those first that soft policies like best."""
-        firsts = np.array([guard.domains[d][0] for d in domains], int)
         is_last = np.ones(len(guard.domains), bool)
-        liked = self.setting.liked(unit, firsts, guard)
+        liked = self.setting.liked(unit, guard.firsts[domains], guard)
         is_last[guard.domain_of[liked]] = False
         return domains[np.argsort(is_last[domains], kind='stable')]
 

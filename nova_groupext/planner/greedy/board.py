@@ -5,6 +5,8 @@ Hosts, classes, ways and the domains of a level are numbers here, in the order
 of their names.
 """
 
+import itertools
+
 import numpy as np
 
 from nova_groupext.planner import units as unit_lists
@@ -18,8 +20,9 @@ _WITNESSES = 24
 # States of hosts that are remembered: attempts come back to them.
 _STATES = 100_000
 
-# Numbers in one array while losses are found for many hosts at once.
-_BATCH = 1 << 20
+# Numbers in one array while losses are found for many hosts at once: as many
+# as a processor's cache holds.
+_BATCH = 1 << 16
 
 
 class Board:
@@ -50,7 +53,7 @@ class Board:
         self._kind_of = self._find_kinds()
         self._states = {}
         for hosts in self._batches():
-            self.room[:, hosts] = self._rooms(self.free[hosts], hosts)
+            self.room[:, hosts] = self._rooms(hosts)
         self.scarcity = self._find_scarcity()
         self._choose_witnesses()
         for hosts in self._batches():
@@ -63,6 +66,10 @@ class Board:
     def domains(self, name):
         """The hosts of every domain of a level, in order."""
         return self._level(name)[1]
+
+    def firsts(self, name):
+        """The first host of every domain of a level."""
+        return self._level(name)[2]
 
     def put(self, unit, host, way=None):
         """Seat a member of a unit.
@@ -98,12 +105,12 @@ class Board:
 
     def need_of(self, unit):
         """Amounts that a member asks for, by resource, at least."""
-        ways = self._needs[self._ways_of[self.class_of[unit]]]
-        return ways.min(axis=(0, 1))
+        ways = self._needs[:, self._ways_of[self.class_of[unit]]]
+        return ways.min(axis=(1, 2))
 
     def places(self, need):
         """How often some amounts fit into what is free, by host."""
-        return _fit(self.free, need)
+        return _fit(self.free.T, need[:, None])
 
     def _change(self, host, amounts):
         self.free[host] += amounts
@@ -117,8 +124,8 @@ class Board:
 
     def _find_columns(self, host):
         """What is known of a host, as far as it depends on what is free."""
-        hosts = np.array([host])
-        self.room[:, hosts] = self._rooms(self.free[hosts], hosts)
+        hosts = slice(host, host + 1)
+        self.room[:, hosts] = self._rooms(hosts)
         self._find_losses(hosts)
         return tuple(c[:, host].copy() for c in self._columns)
 
@@ -127,7 +134,7 @@ class Board:
             column[:, host] = new
 
     def _need(self, way, host):
-        return self._needs[way, host if self._needs.shape[1] > 1 else 0]
+        return self._needs[:, way, host if self._needs.shape[2] > 1 else 0]
 
     def _read_classes(self):
         classes = {}
@@ -168,15 +175,17 @@ class Board:
             masks += [mask for _, mask in ways]
         self._starts = np.array([ways.start for ways in self._ways_of])
         width = max((need.shape[0] for need in rows), default=1)
-        self._needs = np.zeros((len(rows), width, len(names)), np.int64)
+        # By resource first: what is least of all resources is found fast.
+        self._needs = np.zeros((len(names), len(rows), width), np.int64)
         for way, need in enumerate(rows):
-            self._needs[way] = need
+            self._needs[:, way] = need.T
         self._may = np.array(masks, bool).reshape(len(rows), len(self.hosts))
 
     def _ways(self, each, names):
         """Amounts by host, and where they are on offer, for every way."""
-        may = np.zeros(len(self.hosts), bool)
-        may[[self.number[host] for host in each.hosts]] = True
+        may = np.full(len(self.hosts), len(each.hosts) == len(self.hosts))
+        if not may.all():
+            may[[self.number[host] for host in each.hosts]] = True
         base = np.array([[each.request.get(name, 0) for name in names]])
         if not each.alternatives:
             return [(base, may)]
@@ -193,11 +202,10 @@ class Board:
         return list(zip(needs, masks, strict=True))
 
     def _find_kinds(self):
-        """By host: a number that it shares with those that are like it."""
-        if self._needs.shape[1] > 1:
-            return list(range(len(self.hosts)))
-        _, kinds = np.unique(self._may, axis=1, return_inverse=True)
-        return kinds.tolist()
+        """By host: something that those that are like it share."""
+        if self._needs.shape[2] > 1:
+            return range(len(self.hosts))
+        return [may.tobytes() for may in self._may.T]
 
     def _find_scarcity(self):
         """Share of the room for each class that is asked for, or more.
@@ -207,7 +215,7 @@ class Board:
         """
         scarcity = self._demand / np.maximum(1, self.room.sum(axis=1))
         needs = np.array(
-            [self._needs[ways].min(axis=(0, 1)) for ways in self._ways_of]
+            [self._needs[:, ways].min(axis=(1, 2)) for ways in self._ways_of]
         )
         asked = (needs * self._demand[:, None]).sum(axis=0)
         used = np.minimum(1, asked / np.maximum(1, self.free.sum(axis=0)))
@@ -220,40 +228,43 @@ class Board:
         ways = [self._ways_of[number] for number in self._witnesses]
         sizes = [way.stop - way.start for way in ways]
         self._witness_starts = np.cumsum([0, *sizes[:-1]])
-        self._witness_ways = np.concatenate(
+        numbers = np.concatenate(
             [np.arange(way.start, way.stop) for way in ways]
         )
+        self._witness_may = self._may[numbers]
+        self._witness_needs = self._needs[:, numbers]
 
     def _batches(self):
-        ways, _, resources = self._needs.shape
+        resources, ways, _ = self._needs.shape
         size = max(1, _BATCH // max(1, ways * ways * resources))
         for start in range(0, len(self.hosts), size):
-            yield np.arange(start, min(start + size, len(self.hosts)))
+            yield slice(start, start + size)
 
-    def _needs_on(self, hosts):
-        return self._needs[:, hosts if self._needs.shape[1] > 1 else [0]]
+    def _free_on(self, hosts):
+        """What is free by resource, way (all are alike) and host."""
+        return self.free[hosts].T.copy()[:, None]
 
-    def _rooms(self, free, hosts):
-        """How many of each class fit into some free amounts, by class."""
-        rooms = _fit(free[None], self._needs_on(hosts))
+    def _rooms(self, hosts):
+        """How many of each class fit on some hosts, by class and host."""
+        rooms = _fit(self._free_on(hosts), _on(hosts, self._needs))
         rooms *= self._may[:, hosts]
         most = np.maximum.reduceat(rooms, self._starts, axis=0)
         return np.minimum(most, self._demand[:, None])
 
     def _find_losses(self, hosts):
         """Find what each way would cost the witnesses, and the best ways."""
-        needs = self._needs_on(hosts)
-        left = self.free[hosts] - needs
-        rooms = _fit(left[:, None], needs[self._witness_ways])
-        rooms *= self._may[self._witness_ways][:, hosts]
+        left = self._free_on(hosts) - _on(hosts, self._needs)
+        needs = _on(hosts, self._witness_needs)
+        rooms = _fit(left[:, :, None], needs[:, None])
+        rooms *= self._witness_may[:, hosts]
         rooms = np.maximum.reduceat(rooms, self._witness_starts, axis=1)
         rooms = np.minimum(rooms, self._demand[self._witnesses, None])
-        rooms = self.room[self._witnesses][:, hosts] - rooms
+        rooms = self.room[self._witnesses, hosts] - rooms
         weighted = rooms * self.scarcity[self._witnesses, None]
         # Summed up in order, to be the same for one host as for many.
         lost = weighted.cumsum(axis=1)[:, -1]
-        lost[(left < 0).any(axis=2) | ~self._may[:, hosts]] = np.inf
-        if len(needs) == len(self._starts):
+        lost[(left < 0).any(axis=0) | ~self._may[:, hosts]] = np.inf
+        if len(lost) == len(self._starts):
             self.loss[:, hosts] = lost
             return
         for number, ways in enumerate(self._ways_of):
@@ -271,16 +282,21 @@ class Board:
                         domain, len(numbers)
                     )
             order = np.argsort(domain_of, kind='stable')
-            cuts = np.searchsorted(domain_of[order], range(len(numbers)))
-            inside = np.split(order, cuts)[1:]
-            self._levels[name] = domain_of, inside
+            counts = np.arange(len(numbers) + 1)
+            cuts = np.searchsorted(domain_of[order], counts)
+            inside = [
+                order[start:end] for start, end in itertools.pairwise(cuts)
+            ]
+            self._levels[name] = domain_of, inside, order[cuts[:-1]]
         return self._levels[name]
 
 
+def _on(hosts, needs):
+    """What is needed on some hosts, which may be the same on all."""
+    return needs[..., hosts] if needs.shape[-1] > 1 else needs
+
+
 def _fit(free, needs):
-    """How often a need fits into what is free, over the last axis."""
-    if not needs.shape[-1]:
-        shape = np.broadcast_shapes(free.shape, needs.shape)[:-1]
-        return np.full(shape, _PLENTY)
+    """How often a need fits into what is free, over the first axis."""
     times = np.where(needs > 0, free // np.maximum(needs, 1), _PLENTY)
-    return np.clip(times.min(axis=-1), 0, _PLENTY)
+    return np.clip(times.min(axis=0, initial=_PLENTY), 0, None)

@@ -13,6 +13,9 @@ class Guard:
     """What one policy allows.
 
     :ivar policy: topology.Policy
+    :ivar domain_of: by host: the number of its domain, -1 for none
+    :ivar domains: the hosts of every domain
+    :ivar firsts: the first of them, by domain
     :ivar units: the units it watches, in their order
     :ivar size: how many members it is going to count
     """
@@ -25,6 +28,7 @@ class Guard:
         self.policy = policy
         self.domain_of = board.level(policy.scope)
         self.domains = board.domains(policy.scope)
+        self.firsts = board.firsts(policy.scope)
         paths = frozenset().union(*policy.sides)
         self.paths = paths
         units = [u for u in board.units if u.members[0] in paths]

@@ -27,10 +27,9 @@ def rank(setting, guard, hosts, wanted, noise):
         enough &= room >= wanted[unit]
         needed += board.need_of(unit) * wanted[unit]
     load = _load(guard, board, np.flatnonzero(fits), needed)
-    stray = np.array([noise[domain[0]] for domain in guard.domains])
     enough &= load <= 1
     enough &= _fitting(setting, guard, hosts.keys())
-    order = np.argsort(-load * stray, kind='stable')
+    order = np.argsort(-load * noise[guard.firsts], kind='stable')
     return order[enough[order]]
 
 
