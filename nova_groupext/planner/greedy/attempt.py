@@ -3,7 +3,8 @@
 
 Where members have to share a domain, the domain is decided before any of
 them sits down. Domains that are too small are not looked at, and one that
-turns out too small is left for the next.
+turns out too small is left for the next. What has failed in a domain is not
+tried there again while the same is free.
 """
 
 import numpy as np
@@ -41,6 +42,7 @@ class Attempt:
         self._heeds_soft = heeds_soft
         self._steps = []
         self._tries = 0
+        self._failed = set()
         for guard in setting.guards:
             here = int(guard.counts.sum())
             guard.size = here + sum(wanted[u] for u in guard.units)
@@ -166,6 +168,9 @@ class Attempt:
         """Find a domain that takes all of some units."""
         mark = len(self._steps)
         for domain in self.rank(guard, units)[:_TRIES]:
+            state = self._state(guard, domain, units)
+            if state in self._failed:
+                continue
             self._tries += 1
             if self._tries > _ALL_TRIES:
                 break
@@ -174,11 +179,21 @@ class Attempt:
             if self._seat_all(units):
                 return True
             self.undo(mark)
+            if self._tries <= _ALL_TRIES:
+                self._failed.add(state)
         if guard.policy.strict:
             return False
         self._steps.append(guard)
         guard.settle(None)
         return self._seat_all(units)
+
+    def _state(self, guard, domain, units):
+        """What decides whether some units find a place in a domain.
+
+        By and large: policies may count members in other domains too.
+        """
+        free = self.setting.board.free[guard.domains[domain]]
+        return guard, domain, free.tobytes(), *units
 
     def rank(self, guard, units):
         """Domains that may take some units, the best liked first."""

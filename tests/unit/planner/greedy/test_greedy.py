@@ -233,6 +233,34 @@ class TestSoft(GreedyCase):
             self.assertEqual(expected, len(found))
 
 
+class TestFailing(GreedyCase):
+    def test_what_failed_is_not_tried_again_in_the_same_room(self):
+        # There is room for any of the three, and for all of them none.
+        below = group(
+            [policy('affinity', 'rack')], a=some('c3', 2), b=some('c2', 1)
+        )
+        hosts = racks(a=(4, 4), b=(5,))
+        for host in hosts:
+            host['domains']['zone'] = 'z'
+        attempts = self.make(
+            hosts,
+            # Without those three the others are seated in the zone.
+            group([policy('affinity', 'zone')], groups={'g': below}, o=5),
+            sizes(2, 3),
+        )
+        narrow = next(
+            guard
+            for guard in attempts.setting.guards
+            if guard.policy.scope == 'rack'
+        )
+        tried = []
+        settle = narrow.settle
+        narrow.settle = lambda home: (tried.append(home), settle(home))
+        self.assertIsNone(attempts.attempt())
+        self.assertEqual(sorted(set(tried)), sorted(tried))
+        self.assertNotEqual([], tried)
+
+
 class TestMost(GreedyCase):
     """What an attempt that failed has come to."""
 
