@@ -158,31 +158,37 @@ def _exclusive(problem, policy, placement):
 
 
 def _network_proximity(problem, policy, placement):
+    levels = policy.scope, *problem.levels
+    # Each host by its domains, with how many members stand there.
     sides = [
-        collections.Counter(placement[p] for p in side if p in placement)
+        [
+            ([problem.domain(host_id, level) for level in levels], n)
+            for host_id, n in collections.Counter(
+                placement[path] for path in side if path in placement
+            ).items()
+        ]
         for side in policy.sides
     ]
     if len(sides) == 2:
-        pairs = itertools.product(sides[0].items(), sides[1].items())
+        pairs = itertools.product(*sides)
     else:
         # A host's own pairs share it and cost nothing.
-        pairs = itertools.combinations(sides[0].items(), 2)
-    return sum(
-        n * m * _distance(problem, policy.scope, a, b)
-        for (a, n), (b, m) in pairs
-    )
+        pairs = itertools.combinations(sides[0], 2)
+    return sum(n * m * _distance(a, b) for (a, n), (b, m) in pairs)
 
 
-def _distance(problem, scope, a, b):
+def _distance(a, b):
     """0 within a domain of the scope, else the lowest level two hosts share.
 
     Hosts without a domain at a level share nothing there.
+
+    :param a: names of a host's domains, or None: of the scope, then by level
+    :param b: those of the other
     """
-    for number, level in enumerate((scope, *problem.levels)):
-        domain = problem.domain(a, level)
-        if domain is not None and domain == problem.domain(b, level):
+    for number, (one, other) in enumerate(zip(a, b, strict=True)):
+        if one is not None and one == other:
             return max(0, number - 1)
-    return len(problem.levels)
+    return len(a) - 1
 
 
 _BREACHES = {

@@ -273,14 +273,10 @@ class Board:
 
     def _level(self, name):
         if name not in self._levels:
-            numbers = {}
-            domain_of = np.full(len(self.hosts), -1, np.int64)
-            for number, host in enumerate(self.hosts):
-                domain = self.problem.domain(host, name)
-                if domain is not None:
-                    domain_of[number] = numbers.setdefault(
-                        domain, len(numbers)
-                    )
+            names = [self.problem.domain(host, name) for host in self.hosts]
+            known = dict.fromkeys(each for each in names if each is not None)
+            numbers = {each: number for number, each in enumerate(known)}
+            domain_of = np.array([numbers.get(n, -1) for n in names], np.int64)
             order = np.argsort(domain_of, kind='stable')
             counts = np.arange(len(numbers) + 1)
             cuts = np.searchsorted(domain_of[order], counts)
@@ -299,4 +295,4 @@ def _on(hosts, needs):
 def _fit(free, needs):
     """How often a need fits into what is free, over the first axis."""
     times = np.where(needs > 0, free // np.maximum(needs, 1), _PLENTY)
-    return np.clip(times.min(axis=0, initial=_PLENTY), 0, None)
+    return np.maximum(times.min(axis=0, initial=_PLENTY), 0)
