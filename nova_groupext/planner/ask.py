@@ -18,11 +18,14 @@ class Verdict:
     :ivar is_impossible: proved that there is no plan
     :ivar stage: what came to it: 'greedy', 'repair', 'restricted' or
         'full'
+    :ivar closest: without a plan: one that leaves out members that have to
+        come, lawful as far as it goes, or None
     """
 
     plan: rules.Plan | None = None
     is_impossible: bool = False
     stage: str = 'full'
+    closest: rules.Plan | None = None
 
 
 def has_time_for(seats, clock):

@@ -7,6 +7,7 @@ hosts for each unit, other ones each time. Only the programme with all hosts
 proves that there is no plan.
 """
 
+import collections
 import dataclasses
 import itertools
 
@@ -51,6 +52,29 @@ def find(problem, clock):
     return Search(problem, clock).find()
 
 
+def complete(problem, plan, clock, share):
+    """Look for a plan that is made from another, not for a proof.
+
+    :param problem: problem.Problem
+    :param plan: rules.Plan of some of its members, lawful as far as it goes
+    :param clock: clock.Clock
+    :param share: what may be used up of the time that is left when all is
+        ready
+    :returns: rules.Plan or None; a small problem is left to find()
+    """
+    if not problem.hosts or not problem.class_of.keys() - plan.placement:
+        return None
+    finder = greedy.Greedy(problem)
+    if finder.seats <= SMALL:
+        return None
+    missing = collections.defaultdict(list)
+    for member in problem.topology.members:
+        if member.path not in plan.placement:
+            missing[member.stem].append(member.path)
+    finder.most = plan, list(missing.values())
+    return repairs.Repairs(finder).run(clock.slice(clock.left() * share))
+
+
 class Search:
     """Looks for a plan, in turn in all ways."""
 
@@ -76,9 +100,9 @@ class Search:
         verdict = self._attempt()
         if verdict.plan is None and self.attempts.seats > SMALL:
             verdict = self._go_round()
-        if verdict.plan is not None or verdict.is_impossible:
-            return verdict
-        return self._ask_all(self.clock)
+        if verdict.plan is None and not verdict.is_impossible:
+            verdict = self._ask_all(self.clock)
+        return dataclasses.replace(verdict, closest=self._repairs.closest)
 
     def _ask_all(self, clock):
         if ask.has_time_for(self.attempts.seats, clock):

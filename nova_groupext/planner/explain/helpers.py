@@ -1,82 +1,101 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the whole problem have a plan with a change?
 
-A plan that was found with one change can mostly be turned into a plan with
+A plan without all that the conflict is about is looked for first: it tells
+whether any change of the conflict alone is worth the while. Such a plan, and
+any that was found with one change, can mostly be turned into a plan with
 another: all stay where they are but those that the conflict is about, and if
-need be those that are in their way. Only if that is in vain all are placed
-anew. While no plan is known, one without all that the conflict is about tells
-whether it is worth the while.
+need be those that are in their way. Where that is in vain it takes patience:
+others are moved one after the other, and only at last all are placed anew.
 """
 
 import itertools
 
+from nova_groupext.planner import ask
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner import tags as tag
 
-# What looking for a plan without the conflict may use up of the time.
+#: How much is done for one change, the least first.
+PATIENCE = MOVE, REPAIR, ANEW = range(3)
+
+# What looking for a plan without the conflict may use up of the time, and
+# each way to turn a plan into another one.
 _SHARE_WITHOUT = 1 / 2
+_SHARE_TURN = 1 / 10
 
 # Members that are moved out of the way.
 _MOST_OTHERS = 100
+
+# Whoever shares a domain can only leave it together.
+_BONDS = ('affinity', 'network-proximity')
 
 
 class Helpers:
     """Plans of changed problems, found with the help of the one before.
 
-    :ivar is_hopeless: in all the time there was no plan was found, not even
-        without the conflict, and it is not known that there is none
+    :ivar patience: one of PATIENCE
+    :ivar is_in_vain: no plan was found even without the conflict
+    :ivar is_hopeless: and it is not known that there is none
+    :ivar closest: if it is in vain: a plan that leaves out more members,
+        lawful as far as it goes, or None
     """
 
     def __init__(self, questions, tags):
-        """Nothing is looked for yet.
+        """Look for a plan without the conflict.
 
         :param questions: questions.Questions about the problem
         :param tags: those of a conflict
         """
+        self.patience = MOVE
         self._questions = questions
         self._problem = questions.problem
         self._tags = frozenset(tags)
         self._moving = self._find_moving()
-        self._plan = None
-        # No plan was found even without the conflict.
-        self._is_in_vain = False
-        self.is_hopeless = False
+        self._known = {}
+        rest = frozenset(tag.of(self._problem)) - self._tags
+        problem = tag.keep(self._problem, rest)
+        verdict = questions.find(problem, _SHARE_WITHOUT)
+        self._plan = verdict.plan
+        self.is_in_vain = verdict.plan is None
+        self.is_hopeless = self.is_in_vain and not verdict.is_impossible
+        self.closest = verdict.closest
 
     def helps(self, change):
         """Whether the changed problem is known to have a plan."""
-        problem = change.apply(self._problem)
-        needed = tag.keep(problem, frozenset(tag.of(problem)))
-        plan = self._complete(needed) or self._questions.find(needed).plan
-        if plan is None:
-            return False
+        key = change.rules, change.least
+        if key not in self._known:
+            problem = change.apply(self._problem)
+            verdict = self._find(tag.keep(problem, frozenset(tag.of(problem))))
+            if verdict.plan is not None:
+                self._check(problem, verdict.plan)
+                self._plan = verdict.plan
+            elif not verdict.is_impossible:
+                return False
+            self._known[key] = verdict.plan is not None
+        return self._known[key]
+
+    def use(self, plan):
+        """Make others from this plan from now on, unless it is None."""
+        self._plan = plan or self._plan
+
+    def _find(self, problem):
+        """ask.Verdict of a changed problem."""
+        plan = self._complete(problem)
+        if plan is not None:
+            return ask.Verdict(plan)
+        if self.patience == ANEW or self._plan is None:
+            return self._questions.find(problem)
+        return ask.Verdict()
+
+    def _check(self, problem, plan):
         faults = rules.faults(problem, plan)
         if faults:
             raise RuntimeError(f'no plan of the changed problem: {faults}')
-        self._plan = plan
-        return True
-
-    def helps_alone(self, change):
-        """The same for a change of what the conflict is about, no more."""
-        if self._is_in_vain:
-            return False
-        helps = self.helps(change)
-        if self._plan is None:
-            self._find_without()
-        return helps
-
-    def _find_without(self):
-        """Look for a plan without the conflict."""
-        rest = frozenset(tag.of(self._problem)) - self._tags
-        problem = tag.keep(self._problem, rest)
-        verdict = self._questions.find(problem, _SHARE_WITHOUT)
-        self._plan = verdict.plan
-        self._is_in_vain = verdict.plan is None
-        self.is_hopeless = self._is_in_vain and not verdict.is_impossible
 
     def _complete(self, problem):
         """The known plan with others in place of those that may move."""
-        if self._plan is None:
+        if self._plan is None or not self._questions.clock.left():
             return None
         paths = problem.class_of.keys()
         known = rules.Plan(
@@ -85,32 +104,52 @@ class Helpers:
                 for by in (self._plan.placement, self._plan.alternative)
             )
         )
+        if not rules.faults(problem, known):
+            return known
         moving = self._moving.union(paths - known.placement.keys())
-        plan = self._move(problem, known, moving)
-        if plan is None:
-            others = self._find_others(problem, known, moving)
-            plan = others and self._move(problem, known, moving | others)
-        return plan
+        return (
+            self._move(problem, known, moving)
+            or self._move(
+                problem, known, self._with_others(problem, known, moving)
+            )
+            or self._repair(problem, known)
+        )
 
     def _move(self, problem, known, moving):
         """A known plan with some members in other places."""
+        if not moving:
+            return None
         part = subproblem.around(problem, known, moving)
-        plan = self._questions.find(part).plan
+        plan = self._questions.glance(part, _SHARE_TURN).plan
         if plan is None:
             return None
         plan = subproblem.back(known, plan)
         # Others may stand where they can only while a policy is soft.
         return None if rules.faults(problem, plan) else plan
 
-    def _find_others(self, problem, known, moving):
-        """Paths of few members that are where some others could be."""
+    def _repair(self, problem, known):
+        """A known plan with the missing ones brought in one by one."""
+        if self.patience < REPAIR:
+            return None
+        plan = self._questions.complete(problem, known, _SHARE_TURN)
+        return None if plan is None or rules.faults(problem, plan) else plan
+
+    def _with_others(self, problem, known, moving):
+        """Some members and the few that are where they could be.
+
+        :returns: set of paths, empty if those are none or too many
+        """
         hosts = self._questions.hosts_for(problem, moving)
         others = {
-            path
-            for path, host in known.placement.items()
-            if host in hosts and path not in problem.pinned
+            path for path, host in known.placement.items() if host in hosts
         }
-        return others - moving if len(others) <= _MOST_OTHERS else set()
+        for policy in problem.topology.policies:
+            if policy.strict and policy.type in _BONDS:
+                bound = set(itertools.chain(*policy.sides))
+                if not bound.isdisjoint(others):
+                    others |= bound & known.placement.keys()
+        others -= moving | problem.pinned.keys()
+        return moving | others if 0 < len(others) <= _MOST_OTHERS else set()
 
     def _find_moving(self):
         """Paths of the members that the conflict is about."""

@@ -23,12 +23,14 @@ class Questions:
 
     :ivar cloud: the hosts, for bounds
     :ivar is_cut_short: a question was left without an answer
+    :ivar plan: the last that was found for some tags, or None
     """
 
     def __init__(self, problem, clock):
         self.problem = problem
         self.clock = clock
         self.is_cut_short = False
+        self.plan = None
         self.cloud = bounds.Cloud(problem)
         self._possible = []
         self._impossible = []
@@ -83,12 +85,36 @@ class Questions:
         :param share: what it may use up of the time that is left
         :returns: ask.Verdict
         """
+        if self.is_late():
+            return ask.Verdict()
         proof, _, narrowed = bounds.look(problem, self.cloud)
         if proof is not None:
             return ask.Verdict(is_impossible=True)
         if proofs.is_contradiction(problem, self.clock):
             return ask.Verdict(is_impossible=True)
         return self._solve(narrowed, share)
+
+    def glance(self, problem, share):
+        """The same where nobody relies on an answer: is_cut_short stays."""
+        was_cut_short = self.is_cut_short
+        verdict = self.find(problem, share)
+        self.is_cut_short = was_cut_short
+        return verdict
+
+    def complete(self, problem, plan, share):
+        """Try to make a plan of another one; that it fails says nothing.
+
+        :param plan: rules.Plan of some of the members
+        :param share: what it may use up of the time that is left
+        :returns: rules.Plan or None
+        """
+        return feasible.complete(problem, plan, self.clock, share)
+
+    def is_late(self):
+        """Whether there is no time for another question."""
+        if not self.clock.left():
+            self.is_cut_short = True
+        return not self.clock.left()
 
     def confirm(self, problem):
         """The same by the exact programme alone, whatever else is known."""
@@ -122,6 +148,7 @@ class Questions:
         verdict = self.find(tag.keep(self.problem, tags))
         if verdict.plan is not None:
             self._possible.append(tags)
+            self.plan = verdict.plan
             return True
         if verdict.is_impossible:
             self._impossible.append(tags)

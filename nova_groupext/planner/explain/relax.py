@@ -7,6 +7,7 @@ problem has several conflicts, and one change of each is made.
 """
 
 import collections
+import dataclasses
 import itertools
 import math
 
@@ -32,7 +33,11 @@ def menu(questions, core):
     :returns: list of the answer's relaxations
     """
     relax = _Relax(questions, core.tags)
-    found = relax.by_one_change(core.tags) or relax.by_several_changes()
+    found = (
+        relax.by_one_change()
+        or relax.by_several_changes()
+        or relax.by_leaving_out_more()
+    )
     return [
         {
             'change': change.to_dict(questions.problem),
@@ -46,30 +51,90 @@ class _Relax:
     def __init__(self, questions, tags):
         self._questions = questions
         self._problem = questions.problem
+        self._tags = tags
         self._stems = {s.path: s for s in self._problem.topology.stems}
         self._helpers = helpers.Helpers(questions, tags)
-        self._helps = self._helpers.helps_alone
+        self._helps = self._helpers.helps
+        self._found = {}
+        self._blamed = frozenset(tags)
 
-    def by_one_change(self, tags):
+    def by_one_change(self):
         """Policies made soft one by one, then members left out."""
-        softer = [changes.Change(rules=(rule,)) for rule in _rules(tags)]
-        softer.sort(key=self._covered)
-        softer = list(filter(self._helps, softer))
-        fewer = [self._largest((p,)) for p in _paths(tags)[:_MOST_SETS]]
-        fewer = [change for change in fewer if change]
-        least = min((c.lost(self._problem) for c in fewer), default=math.inf)
-        for paths in self._by_class(tags):
-            change = self._largest(paths, changes.OfClass)
-            if change and change.lost(self._problem) < least:
-                fewer.append(change)
-        return softer + sorted(fewer, key=self._loss)
+        if self._helpers.is_in_vain:
+            return []
+        return self._by_and_by(self._find_single)
 
     def by_several_changes(self):
         """Changes of several conflicts, made together."""
         if self._helpers.is_hopeless:
             return []
-        self._helps = self._helpers.helps
-        return self._by_softening() + self._by_leaving_out() or self._by_both()
+        return self._by_and_by(self._find_several)
+
+    def _by_and_by(self, find):
+        """Ask everything in haste, then what is open with more patience.
+
+        So a question that takes long is no reason to leave out those that
+        do not.
+
+        :param find: gives what helps, a list of changes
+        """
+        found = []
+        for patience in helpers.PATIENCE:
+            self._helpers.patience = patience
+            found = find() or found
+        return found
+
+    def _find_single(self):
+        tags = self._tags
+        softer = [changes.Change(rules=(rule,)) for rule in _rules(tags)]
+        softer.sort(key=self._covered)
+        fewer = self._find_fewer(tags)
+        return list(filter(self._helps, softer)) + fewer
+
+    def _find_fewer(self, tags):
+        """Changes that leave out members of a conflict, the fewest first."""
+        paths = _paths(tags)
+        single = [((path,), changes.Change) for path in paths[:_MOST_SETS]]
+        wide = [(some, changes.OfClass) for some in self._by_class(tags)]
+        if len(paths) > 1 and all(len(some) < len(paths) for some, _ in wide):
+            wide.append((tuple(paths), changes.Change))
+        # If one set is not enough, what leaves out of all is to get further.
+        known = {some for (some, _), change in self._found.items() if change}
+        is_enough = not known or any(some in known for some, _ in single)
+        for some, kind in single + wide if is_enough else wide + single:
+            self._largest(some, kind)
+        found = [self._found[some, ()] for some, _ in single]
+        found = [change for change in found if change]
+        least = min((c.lost(self._problem) for c in found), default=math.inf)
+        for some, _ in wide:
+            change = self._found[some, ()]
+            if change and change.lost(self._problem) < least:
+                found.append(change)
+        return sorted(found, key=self._loss)
+
+    def _find_several(self):
+        return (
+            self._by_softening() + self._by_leaving_out() or self._by_both()
+        )
+
+    def by_leaving_out_more(self):
+        """Whom the search for a plan left out, as few of them as can be."""
+        plan = self._helpers.closest
+        if plan is None:
+            return []
+        here = collections.Counter(
+            member.stem
+            for member in self._problem.topology.members
+            if member.path in plan.placement
+        )
+        least = tuple(
+            (path, here[path])
+            for path, stem in self._stems.items()
+            if here[path] < stem.min_count
+        )
+        self._helpers.use(plan)
+        change = changes.Change(least=least)
+        return [self._grow(change)] if self._helps(change) else []
 
     def _by_softening(self):
         """Policies of several conflicts made soft together."""
@@ -95,7 +160,8 @@ class _Relax:
 
     def _fewer(self, sets):
         tags = list(itertools.chain(*sets))
-        found = tags and self._largest(_paths(tags), rules=tuple(_rules(tags)))
+        paths, rules = tuple(_paths(tags)), tuple(_rules(tags))
+        found = tags and self._largest(paths, rules=rules)
         return [found] if found else []
 
     def _conflicts(self, pick):
@@ -108,8 +174,11 @@ class _Relax:
         found = []
         while len(found) < _MOST_CONFLICTS:
             if not self._questions.is_impossible(rest):
+                self._helpers.use(self._questions.plan)
                 return found
-            picked = pick(cores.narrow(self._questions, rest))
+            tags = cores.narrow(self._questions, rest)
+            self._blamed = self._blamed.union(tags)
+            picked = pick(tags)
             if not picked:
                 break
             found.append(picked)
@@ -133,18 +202,29 @@ class _Relax:
             return kind(rules, least)
 
         best = self._bisect(shrunk, total)
-        if best is None or len(paths) == 1:
-            return best
-        for place, (path, number) in enumerate(most):
-            before, after = best.least[:place], best.least[place + 1 :]
-            _, low = best.least[place]
+        is_hasty = self._helpers.patience == helpers.MOVE
+        if best is not None and len(paths) > 1 and not is_hasty:
+            best = self._grow(best)
+        # What was asked with patience was not asked in the same order.
+        key = paths, rules
+        known = [c for c in (self._found.get(key), best) if c is not None]
+        self._found[key] = min(known, key=self._loss, default=None)
+        return self._found[key]
 
-            def grown(more, rest=(path, low, before, after)):
+    def _grow(self, change):
+        """Of one set of members after the other, as many more as help."""
+        for place, (path, low) in enumerate(change.least):
+            before = change.least[:place]
+            after = change.least[place + 1 :]
+
+            def grown(more, rest=(path, low, before, after), known=change):
                 path, low, before, after = rest
-                return kind(rules, (*before, (path, low + more), *after))
+                least = (*before, (path, low + more), *after)
+                return dataclasses.replace(known, least=least)
 
-            best = self._bisect(grown, number - low + 1, best)
-        return best
+            number = self._stems[path].min_count
+            change = self._bisect(grown, number - low + 1, change)
+        return change
 
     def _bisect(self, change, end, known=None):
         """The change by the largest number below ``end`` that helps.
@@ -157,6 +237,8 @@ class _Relax:
             if not self._helps(change(0)):
                 return None
             known = change(0)
+        if self._questions.is_late():
+            return known
         low, high = 0, self._limit(change, end)
         # What bounds do not exclude often fits at once.
         number = high - 1
@@ -169,11 +251,15 @@ class _Relax:
         return known
 
     def _limit(self, change, end):
-        """A number from which on bounds exclude the changes."""
+        """A number from which on bounds exclude the changes.
+
+        Only those that conflicts are about are looked at: all take long.
+        """
         low, high = 0, end
         while high - low > 1:
             middle = (low + high) // 2
             problem = change(middle).apply(self._problem)
+            problem = tag.keep(problem, self._blamed)
             if bounds.impossible(problem, self._questions.cloud) is None:
                 low = middle
             else:

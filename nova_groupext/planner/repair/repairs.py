@@ -32,13 +32,18 @@ _WIDTH = 2.0
 
 
 class Repairs:
-    """Completes what attempts have begun."""
+    """Completes what attempts have begun.
+
+    :ivar closest: of all that was in vain, the plan with most members, lawful
+        as far as it goes; None if nothing was
+    """
 
     def __init__(self, finder):
         """Nothing is known yet.
 
         :param finder: greedy.Greedy
         """
+        self.closest = None
         self._finder = finder
         self._allotment = None
 
@@ -51,15 +56,22 @@ class Repairs:
         if self._finder.most is None:
             return None
         repair = _Repair(self._finder, self._allot)
+        self._note(repair.plan)
         failures = 0
         while repair.waiting and failures < _MOST_FAILURES and clock.left():
             coming = set(repair.waiting.popleft())
             if not repair.bring_in(coming, clock):
                 repair.make_room(coming, clock)
                 failures += 1
+            self._note(repair.plan)
         if repair.waiting or rules.faults(self._finder.problem, repair.plan):
             return None
         return repair.plan
+
+    def _note(self, plan):
+        most = self.closest and len(self.closest.placement)
+        if most is None or len(plan.placement) > most:
+            self.closest = plan
 
     def _allot(self, clock):
         """The allotment, None if there is no time to write it down."""
