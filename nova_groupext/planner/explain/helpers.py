@@ -12,12 +12,13 @@ others are moved one after the other, and only at last all are placed anew.
 import itertools
 
 from nova_groupext.planner import ask
+from nova_groupext.planner import feasible
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner import tags as tag
 
 #: How much is done for one change, the least first.
-PATIENCE = MOVE, REPAIR, ANEW = range(3)
+MOVE, REPAIR, ANEW = range(3)
 
 # What looking for a plan without the conflict may use up of the time, and
 # each way to turn a plan into another one.
@@ -34,7 +35,9 @@ _BONDS = ('affinity', 'network-proximity')
 class Helpers:
     """Plans of changed problems, found with the help of the one before.
 
-    :ivar patience: one of PATIENCE
+    :ivar patience: MOVE, REPAIR or ANEW
+    :ivar levels: what the patience may be in turn; a small problem is placed
+        anew as soon as it is changed
     :ivar is_in_vain: no plan was found even without the conflict
     :ivar is_hopeless: and it is not known that there is none
     :ivar closest: if it is in vain: a plan that leaves out more members,
@@ -47,7 +50,10 @@ class Helpers:
         :param questions: questions.Questions about the problem
         :param tags: those of a conflict
         """
-        self.patience = MOVE
+        seats = len(questions.problem.class_of) * len(questions.problem.hosts)
+        is_small = seats <= feasible.SMALL
+        self.levels = (ANEW,) if is_small else (MOVE, REPAIR, ANEW)
+        self.patience = self.levels[0]
         self._questions = questions
         self._problem = questions.problem
         self._tags = frozenset(tags)
@@ -95,7 +101,7 @@ class Helpers:
 
     def _complete(self, problem):
         """The known plan with others in place of those that may move."""
-        if self._plan is None or not self._questions.clock.left():
+        if self._plan is None:
             return None
         paths = problem.class_of.keys()
         known = rules.Plan(
@@ -106,6 +112,8 @@ class Helpers:
         )
         if not rules.faults(problem, known):
             return known
+        if not self._questions.clock.left():
+            return None
         moving = self._moving.union(paths - known.placement.keys())
         return (
             self._move(problem, known, moving)
@@ -135,11 +143,22 @@ class Helpers:
         return None if plan is None or rules.faults(problem, plan) else plan
 
     def _with_others(self, problem, known, moving):
-        """Some members and the few that are where they could be.
+        """Some members and the few that are in their way.
 
         :returns: set of paths, empty if those are none or too many
         """
         hosts = self._questions.hosts_for(problem, moving)
+        others = self._find_others(problem, known, hosts) - moving
+        if len(others) > _MOST_OTHERS:
+            # Those only that are where they would be if they were alone.
+            part = tag.keep(problem, self._tags)
+            plan = self._questions.glance(part, _SHARE_TURN).plan
+            hosts = set(plan.placement.values()) if plan else set()
+            others = self._find_others(problem, known, hosts) - moving
+        return moving | others if 0 < len(others) <= _MOST_OTHERS else set()
+
+    def _find_others(self, problem, known, hosts):
+        """Paths of the members on some hosts, and of those bound to them."""
         others = {
             path for path, host in known.placement.items() if host in hosts
         }
@@ -148,8 +167,7 @@ class Helpers:
                 bound = set(itertools.chain(*policy.sides))
                 if not bound.isdisjoint(others):
                     others |= bound & known.placement.keys()
-        others -= moving | problem.pinned.keys()
-        return moving | others if 0 < len(others) <= _MOST_OTHERS else set()
+        return others - problem.pinned.keys()
 
     def _find_moving(self):
         """Paths of the members that the conflict is about."""

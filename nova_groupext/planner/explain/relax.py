@@ -79,7 +79,7 @@ class _Relax:
         :param find: gives what helps, a list of changes
         """
         found = []
-        for patience in helpers.PATIENCE:
+        for patience in self._helpers.levels:
             self._helpers.patience = patience
             found = find() or found
         return found
@@ -113,9 +113,7 @@ class _Relax:
         return sorted(found, key=self._loss)
 
     def _find_several(self):
-        return (
-            self._by_softening() + self._by_leaving_out() or self._by_both()
-        )
+        return self._by_softening() + self._by_leaving_out() or self._by_both()
 
     def by_leaving_out_more(self):
         """Whom the search for a plan left out, as few of them as can be."""
