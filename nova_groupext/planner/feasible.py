@@ -55,6 +55,8 @@ def find(problem, clock):
 def complete(problem, plan, clock, share):
     """Look for a plan that is made from another, not for a proof.
 
+    Some attempts come first: they take less time than moving many.
+
     :param problem: problem.Problem
     :param plan: rules.Plan of some of its members, lawful as far as it goes
     :param clock: clock.Clock
@@ -67,6 +69,10 @@ def complete(problem, plan, clock, share):
     finder = greedy.Greedy(problem)
     if finder.seats <= SMALL:
         return None
+    for _ in range(_ATTEMPTS):
+        found = finder.attempt(heeds_soft=False)
+        if found is not None or not clock.left():
+            return found
     missing = collections.defaultdict(list)
     for member in problem.topology.members:
         if member.path not in plan.placement:

@@ -16,6 +16,7 @@ from nova_groupext.planner import feasible
 from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner import tags as tag
+from nova_groupext.planner.explain import answers
 
 #: How much is done for one change, the least first.
 MOVE, REPAIR, ANEW = range(3)
@@ -58,7 +59,8 @@ class Helpers:
         self._problem = questions.problem
         self._tags = frozenset(tags)
         self._moving = self._find_moving()
-        self._known = {}
+        self._answers = answers.Answers(questions.problem)
+        self._tried = {}
         rest = frozenset(tag.of(self._problem)) - self._tags
         problem = tag.keep(self._problem, rest)
         verdict = questions.find(problem, _SHARE_WITHOUT)
@@ -69,17 +71,24 @@ class Helpers:
 
     def helps(self, change):
         """Whether the changed problem is known to have a plan."""
-        key = change.rules, change.least
-        if key not in self._known:
+        known = self._answers.recall(change)
+        if known is None and self._is_worth_a_try(change):
             problem = change.apply(self._problem)
             verdict = self._find(tag.keep(problem, frozenset(tag.of(problem))))
             if verdict.plan is not None:
                 self._check(problem, verdict.plan)
                 self._plan = verdict.plan
-            elif not verdict.is_impossible:
-                return False
-            self._known[key] = verdict.plan is not None
-        return self._known[key]
+            if verdict.plan is not None or verdict.is_impossible:
+                known = verdict.plan is not None
+                self._answers.note(change, known)
+        return bool(known)
+
+    def _is_worth_a_try(self, change):
+        """Whether not all the same has been tried in vain."""
+        key = self._answers.key(change), self.patience
+        is_new = key not in self._tried or self._tried[key] is not self._plan
+        self._tried[key] = self._plan
+        return is_new
 
     def use(self, plan):
         """Make others from this plan from now on, unless it is None."""
@@ -87,11 +96,14 @@ class Helpers:
 
     def _find(self, problem):
         """ask.Verdict of a changed problem."""
-        plan = self._complete(problem)
+        known = self._known(problem)
+        plan = self._complete(problem, known)
         if plan is not None:
             return ask.Verdict(plan)
-        if self.patience == ANEW or self._plan is None:
+        if self.patience == ANEW or known is None:
             return self._questions.find(problem)
+        if self.patience == REPAIR:
+            return self._repair(problem, known)
         return ask.Verdict()
 
     def _check(self, problem, plan):
@@ -99,28 +111,30 @@ class Helpers:
         if faults:
             raise RuntimeError(f'no plan of the changed problem: {faults}')
 
-    def _complete(self, problem):
-        """The known plan with others in place of those that may move."""
+    def _known(self, problem):
+        """The known plan, as far as it is about members of a problem."""
         if self._plan is None:
             return None
         paths = problem.class_of.keys()
-        known = rules.Plan(
+        return rules.Plan(
             *(
                 {path: by[path] for path in paths & by.keys()}
                 for by in (self._plan.placement, self._plan.alternative)
             )
         )
+
+    def _complete(self, problem, known):
+        """A known plan with others in place of those that may move."""
+        if known is None:
+            return None
         if not rules.faults(problem, known):
             return known
         if not self._questions.clock.left():
             return None
-        moving = self._moving.union(paths - known.placement.keys())
-        return (
-            self._move(problem, known, moving)
-            or self._move(
-                problem, known, self._with_others(problem, known, moving)
-            )
-            or self._repair(problem, known)
+        missing = problem.class_of.keys() - known.placement.keys()
+        moving = self._moving.union(missing)
+        return self._move(problem, known, moving) or self._move(
+            problem, known, self._with_others(problem, known, moving)
         )
 
     def _move(self, problem, known, moving):
@@ -136,11 +150,18 @@ class Helpers:
         return None if rules.faults(problem, plan) else plan
 
     def _repair(self, problem, known):
-        """A known plan with the missing ones brought in one by one."""
-        if self.patience < REPAIR:
-            return None
+        """A known plan with the missing ones brought in one by one.
+
+        :returns: ask.Verdict
+        """
+        if self._questions.is_late():
+            return ask.Verdict()
+        if self._questions.is_ruled_out(problem):
+            return ask.Verdict(is_impossible=True)
         plan = self._questions.complete(problem, known, _SHARE_TURN)
-        return None if plan is None or rules.faults(problem, plan) else plan
+        if plan is None or rules.faults(problem, plan):
+            return ask.Verdict()
+        return ask.Verdict(plan, stage='repair')
 
     def _with_others(self, problem, known, moving):
         """Some members and the few that are in their way.

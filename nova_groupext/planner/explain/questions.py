@@ -110,6 +110,10 @@ class Questions:
         """
         return feasible.complete(problem, plan, self.clock, share)
 
+    def is_ruled_out(self, problem):
+        """Whether bounds tell that any problem has no plan."""
+        return bounds.impossible(problem, self.cloud) is not None
+
     def is_late(self):
         """Whether there is no time for another question."""
         if not self.clock.left():

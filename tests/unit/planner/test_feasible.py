@@ -162,3 +162,45 @@ class TestAsk(base.BaseTestCase):
         verdict = ask.ask(builders.hard_problem(), clocks.Clock(0))
         self.assertIsNone(verdict.plan)
         self.assertFalse(verdict.is_impossible)
+
+
+class TestComplete(base.BaseTestCase):
+    """A plan is made from another one."""
+
+    def complete(self, small=0, **placement):
+        self.useFixture(fixtures.MockPatchObject(feasible, 'SMALL', small))
+        problem = builders.problem(
+            racks(a=(2, 3)),
+            group(v=2, w={'class': 'two', 'count': 1}),
+            {'two': {'request': {'VCPU': 3}}},
+        )
+        plan = rules.Plan(placement, {})
+        clock = clocks.Clock(60)
+        return feasible.complete(problem, plan, clock, 0.5)
+
+    def no_attempts(self):
+        self.useFixture(
+            fixtures.MockPatchObject(
+                greedy.Greedy, 'attempt', lambda *_, **__: None
+            )
+        )
+
+    def test_an_attempt_is_often_enough(self):
+        plan = self.complete(**{'v-0': 'a2'})
+        self.assertEqual(
+            {'v-0': 'a1', 'v-1': 'a1', 'w-0': 'a2'}, plan.placement
+        )
+
+    def test_who_is_there_makes_room(self):
+        self.no_attempts()
+        plan = self.complete(**{'v-0': 'a2', 'v-1': 'a2'})
+        self.assertEqual(
+            {'v-0': 'a1', 'v-1': 'a1', 'w-0': 'a2'}, plan.placement
+        )
+
+    def test_a_small_problem_is_left_to_others(self):
+        self.assertIsNone(self.complete(small=100))
+
+    def test_nobody_is_missing(self):
+        placement = {'v-0': 'a1', 'v-1': 'a1', 'w-0': 'a2'}
+        self.assertIsNone(self.complete(**placement))

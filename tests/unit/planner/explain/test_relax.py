@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes that are offered, and how."""
 
+import fixtures
 from oslotest import base
 
+from nova_groupext.planner import ask
+from nova_groupext.planner import clock as clocks
+from nova_groupext.planner import feasible
 from nova_groupext.planner import problem as problems
+from nova_groupext.planner import rules
 from nova_groupext.planner import search
+from nova_groupext.planner import tags
+from nova_groupext.planner.explain import core as cores
+from nova_groupext.planner.explain import questions
+from nova_groupext.planner.explain import relax
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
 from tests.unit.planner.builders import policy
@@ -20,6 +29,14 @@ def menu(*args, **kwargs):
 
 
 class TestRelaxations(base.BaseTestCase):
+    SMALL = feasible.SMALL
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(
+            fixtures.MockPatchObject(feasible, 'SMALL', self.SMALL)
+        )
+
     def assertOffered(self, expected, *args, **kwargs):
         offered = menu(*args, **kwargs)
         self.assertEqual(expected, offered)
@@ -155,3 +172,71 @@ class TestRelaxations(base.BaseTestCase):
         self.assertEqual('placed', search.solve(problems.parse(raw)).status)
         raw['topology']['members']['w']['min_count'] = 7
         self.assertEqual('refused', search.solve(problems.parse(raw)).status)
+
+
+class TestRelaxationsOfLarge(TestRelaxations):
+    """The same changes where all is not placed anew at once."""
+
+    SMALL = 0
+
+
+class Hard(questions.Questions):
+    """Questions about a problem that takes too long as a whole."""
+
+    def __init__(self, problem, without):
+        """Nothing but the first question has an answer.
+
+        :param without: ask.Verdict on a plan without the conflict
+        """
+        super().__init__(problem, clocks.Clock(60))
+        self._without = [without]
+
+    def find(self, problem, share=0.1):
+        if self._without:
+            verdict = self._without.pop()
+            self.is_cut_short = verdict.plan is None
+            return verdict
+        if not problem.pinned:
+            self.is_cut_short = True
+            return ask.Verdict()
+        return super().find(problem, share)
+
+
+class TestHardProblems(base.BaseTestCase):
+    """What is offered if no whole problem is solved in time."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.MockPatchObject(feasible, 'SMALL', 0))
+        self.useFixture(
+            fixtures.MockPatchObject(feasible, 'complete', lambda *_: None)
+        )
+        self.problem = builders.problem(
+            racks(a=(2, 3), b=(3,)),
+            group(u=1, v=1, groups={'g': group([AFFINITY], w=5)}),
+        )
+        rule = tags.Rule('g', 'affinity', 'rack')
+        self.core = cores.Core((rule, tags.Members('g/w')), True)
+
+    def menu(self, **without):
+        asked = Hard(self.problem, ask.Verdict(**without))
+        found = relax.menu(asked, self.core)
+        return [entry['text'] for entry in found], asked.is_cut_short
+
+    def test_a_plan_without_the_conflict_is_built_upon(self):
+        texts, _ = self.menu(plan=rules.Plan({'u-0': 'a1', 'v-0': 'a1'}, {}))
+        self.assertEqual(
+            [
+                'fits if the rack affinity of g is soft',
+                'fits with 3 of 5 w in g',
+            ],
+            texts,
+        )
+
+    def test_whoever_was_left_out_may_be_left_out(self):
+        texts, is_cut_short = self.menu(closest=rules.Plan({'u-0': 'a1'}, {}))
+        self.assertEqual(['fits with 4 of 5 w in g'], texts)
+        self.assertTrue(is_cut_short)
+
+    def test_nothing_if_nothing_was_found(self):
+        self.assertEqual([], self.menu()[0])

@@ -50,6 +50,19 @@ class TestRepair(base.BaseTestCase):
         plan = self.make_room_for_one()
         self.assertEqual({'w-0': 'a2', 'x': 'a1'}, plan.placement)
 
+    def test_the_plan_with_most_members_is_kept(self):
+        attempts = self.attempts(
+            racks(a=(4,)),
+            group(w=2, x={'class': 'c4'}),
+            {},
+            ['w-0', 'w-1'],
+            ['x'],
+        )
+        found = repairs.Repairs(attempts)
+        self.assertIsNone(found.closest)
+        self.assertIsNone(found.run(clocks.Clock(60)))
+        self.assertEqual({'w-0', 'w-1'}, set(found.closest.placement))
+
     def test_one_after_the_other(self):
         plan = self.repair(
             racks(a=(4, 4, 3)),
