@@ -104,11 +104,16 @@ class Search:
         if self.attempts is None:
             return ask.ask(self.problem, self.clock)
         verdict = self._attempt()
-        if verdict.plan is None and self.attempts.seats > SMALL:
+        if verdict.plan is None and not self._is_asked_at_once():
             verdict = self._go_round()
         if verdict.plan is None and not verdict.is_impossible:
             verdict = self._ask_all(self.clock)
         return dataclasses.replace(verdict, closest=self._repairs.closest)
+
+    def _is_asked_at_once(self):
+        """Whether the programme with all hosts takes little time."""
+        seats = self.attempts.seats
+        return seats <= SMALL and ask.has_time_for(seats, self.clock)
 
     def _ask_all(self, clock):
         if ask.has_time_for(self.attempts.seats, clock):

@@ -24,6 +24,8 @@ class Questions:
     :ivar cloud: the hosts, for bounds
     :ivar is_cut_short: a question was left without an answer
     :ivar plan: the last that was found for some tags, or None
+    :ivar closest: when some tags were last asked about and nothing was known:
+        a plan that leaves out more members, lawful as far as it goes, or None
     """
 
     def __init__(self, problem, clock):
@@ -31,6 +33,7 @@ class Questions:
         self.clock = clock
         self.is_cut_short = False
         self.plan = None
+        self.closest = None
         self.cloud = bounds.Cloud(problem)
         self._possible = []
         self._impossible = []
@@ -157,4 +160,5 @@ class Questions:
         if verdict.is_impossible:
             self._impossible.append(tags)
             return False
+        self.closest = verdict.closest
         return None

@@ -55,6 +55,7 @@ class _Relax:
         self._stems = {s.path: s for s in self._problem.topology.stems}
         self._helpers = helpers.Helpers(questions, tags)
         self._helps = self._helpers.helps
+        self._closest = self._helpers.closest
         self._found = {}
         self._blamed = frozenset(tags)
 
@@ -117,7 +118,7 @@ class _Relax:
 
     def by_leaving_out_more(self):
         """Whom the search for a plan left out, as few of them as can be."""
-        plan = self._helpers.closest
+        plan = self._closest
         if plan is None:
             return []
         here = collections.Counter(
@@ -173,6 +174,7 @@ class _Relax:
         while len(found) < _MOST_CONFLICTS:
             if not self._questions.is_impossible(rest):
                 self._helpers.use(self._questions.plan)
+                self._closest = self._closest or self._questions.closest
                 return found
             tags = cores.narrow(self._questions, rest)
             self._blamed = self._blamed.union(tags)

@@ -41,6 +41,18 @@ class TestFind(FeasibleCase):
         self.assertEqual('greedy', verdict.stage)
         self.assertEqual(4, len(verdict.plan.placement))
 
+    def test_some_hosts_where_there_is_no_time_for_all(self):
+        self.useFixture(
+            fixtures.MockPatchObject(ask, 'has_time_for', lambda *_: False)
+        )
+        self.useFixture(
+            fixtures.MockPatchObject(
+                greedy.Greedy, 'attempt', lambda *_, **__: None
+            )
+        )
+        verdict = self.find(racks(a=(2, 2)), group(w=4))
+        self.assertEqual('restricted', verdict.stage)
+
     def test_only_all_hosts_prove_that_there_is_none(self):
         verdict = self.find(
             racks(a=(3, 3)),

@@ -183,18 +183,19 @@ class TestRelaxationsOfLarge(TestRelaxations):
 class Hard(questions.Questions):
     """Questions about a problem that takes too long as a whole."""
 
-    def __init__(self, problem, without):
-        """Nothing but the first question has an answer.
+    def __init__(self, problem, verdicts):
+        """Nothing but the first questions has an answer.
 
-        :param without: ask.Verdict on a plan without the conflict
+        :param verdicts: ask.Verdict objects on a plan without the conflict,
+            and on what is asked then
         """
         super().__init__(problem, clocks.Clock(60))
-        self._without = [without]
+        self._verdicts = list(verdicts)
 
     def find(self, problem, share=0.1):
-        if self._without:
-            verdict = self._without.pop()
-            self.is_cut_short = verdict.plan is None
+        if self._verdicts:
+            verdict = self._verdicts.pop(0)
+            self.is_cut_short = verdict == ask.Verdict(closest=verdict.closest)
             return verdict
         if not problem.pinned:
             self.is_cut_short = True
@@ -218,13 +219,15 @@ class TestHardProblems(base.BaseTestCase):
         rule = tags.Rule('g', 'affinity', 'rack')
         self.core = cores.Core((rule, tags.Members('g/w')), True)
 
-    def menu(self, **without):
-        asked = Hard(self.problem, ask.Verdict(**without))
+    def menu(self, *verdicts):
+        asked = Hard(self.problem, verdicts)
         found = relax.menu(asked, self.core)
         return [entry['text'] for entry in found], asked.is_cut_short
 
     def test_a_plan_without_the_conflict_is_built_upon(self):
-        texts, _ = self.menu(plan=rules.Plan({'u-0': 'a1', 'v-0': 'a1'}, {}))
+        texts, _ = self.menu(
+            ask.Verdict(rules.Plan({'u-0': 'a1', 'v-0': 'a1'}, {}))
+        )
         self.assertEqual(
             [
                 'fits if the rack affinity of g is soft',
@@ -234,7 +237,17 @@ class TestHardProblems(base.BaseTestCase):
         )
 
     def test_whoever_was_left_out_may_be_left_out(self):
-        texts, is_cut_short = self.menu(closest=rules.Plan({'u-0': 'a1'}, {}))
+        texts, is_cut_short = self.menu(
+            ask.Verdict(closest=rules.Plan({'u-0': 'a1'}, {}))
+        )
+        self.assertEqual(['fits with 4 of 5 w in g'], texts)
+        self.assertTrue(is_cut_short)
+
+    def test_the_same_without_several_conflicts(self):
+        texts, is_cut_short = self.menu(
+            ask.Verdict(is_impossible=True),
+            ask.Verdict(closest=rules.Plan({'u-0': 'a1'}, {})),
+        )
         self.assertEqual(['fits with 4 of 5 w in g'], texts)
         self.assertTrue(is_cut_short)
 
