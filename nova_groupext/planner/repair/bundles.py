@@ -94,6 +94,7 @@ class Bundles:
         bound = {path for unit in units for path in unit.members}
         free = {path for unit in captives for path in unit.members}
         others = self._problem.class_of.keys() - bound - free
+        others -= self._problem.pinned.keys()
         alone = subproblem.without(self._problem, others)
         policies = tuple(
             policy

@@ -86,8 +86,8 @@ class TestDomains(BundlesCase):
 
 
 class TestFit(BundlesCase):
-    def fit(self, hosts, groups, domain=0, classes=None):
-        bundles = self.find(hosts, group(groups=groups), classes=classes)
+    def fit(self, hosts, groups, domain=0, **others):
+        bundles = self.find(hosts, group(groups=groups), **others)
         before = self.finder.setting.board.free.tolist()
         homes = dict.fromkeys(bundles.domains, domain)
         fit = bundles.fit(homes, clocks.Clock(60))
@@ -112,10 +112,20 @@ class TestFit(BundlesCase):
         self.assertTrue(self.fit(racks(a=(2, 2), b=(9,)), pairs))
         self.assertFalse(self.fit(racks(a=(2, 1), b=(9,)), pairs))
 
+    def test_pinned_members_stay_where_they_are(self):
+        nobody = fixtures.MockPatchObject(
+            bundling.Bundles, '_seat', return_value=False
+        )
+        self.useFixture(nobody)
+        groups = {'g': together(w=2), 'p': group(x=1)}
+        pinned = {'p/x-0': 'b1'}
+        hosts = racks(a=(2,), b=(9,))
+        self.assertTrue(self.fit(hosts, groups, pinned=pinned))
+
     def test_captives_have_to_find_room_as_well(self):
         hosts = racks(a=(2,), b=(2,))
         hosts[0]['free']['GPU'] = 1
         classes = {'gpu': {'request': {'VCPU': 1, 'GPU': 1}}}
         groups = {'g': together(w=2), 'c': group(v={'class': 'gpu'})}
-        self.assertFalse(self.fit(hosts, groups, 0, classes))
-        self.assertTrue(self.fit(hosts, groups, 1, classes))
+        self.assertFalse(self.fit(hosts, groups, 0, classes=classes))
+        self.assertTrue(self.fit(hosts, groups, 1, classes=classes))
