@@ -147,7 +147,7 @@ class _Walk:
             inside = [p for p in unit.members if placement.get(p) in evicted]
             if out or inside:
                 paths.update(out, inside)
-        return paths - self.problem.pinned.keys()
+        return paths & self.problem.movable
 
     def _some(self, paths):
         """Not too many of some members, neighbours first."""

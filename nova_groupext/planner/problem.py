@@ -166,6 +166,11 @@ class Problem:
             for member in self.topology.members
         }
 
+    @functools.cached_property
+    def movable(self):
+        """Paths of the members that are not pinned."""
+        return frozenset(self.class_of.keys() - self.pinned.keys())
+
     def domain(self, host_id, level):
         """The host's domain at a level, None if it has none."""
         if level == self.levels[0]:

@@ -27,6 +27,19 @@ class Plan:
     placement: dict
     alternative: dict
 
+    def only(self, paths):
+        """The same for some of the members."""
+        return Plan(
+            *(
+                {path: each for path, each in by.items() if path in paths}
+                for by in (self.placement, self.alternative)
+            )
+        )
+
+    def without(self, paths):
+        """The same for all but some members."""
+        return self.only(self.placement.keys() - paths)
+
 
 @dataclasses.dataclass(frozen=True)
 class Fault:

@@ -113,15 +113,7 @@ class Helpers:
 
     def _known(self, problem):
         """The known plan, as far as it is about members of a problem."""
-        if self._plan is None:
-            return None
-        paths = problem.class_of.keys()
-        return rules.Plan(
-            *(
-                {path: by[path] for path in paths & by.keys()}
-                for by in (self._plan.placement, self._plan.alternative)
-            )
-        )
+        return self._plan and self._plan.only(problem.class_of)
 
     def _complete(self, problem, known):
         """A known plan with others in place of those that may move."""
@@ -188,7 +180,7 @@ class Helpers:
                 bound = set(itertools.chain(*policy.sides))
                 if not bound.isdisjoint(others):
                     others |= bound & known.placement.keys()
-        return others - problem.pinned.keys()
+        return others & problem.movable
 
     def _find_moving(self):
         """Paths of the members that the conflict is about."""

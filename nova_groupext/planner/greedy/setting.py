@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every attempt works with: a board and who guards which unit."""
 
+import contextlib
+
 import numpy as np
 
 from nova_groupext.planner import rules
@@ -47,6 +49,27 @@ class Setting:
         """Take over what another setting of the same problem has found."""
         same = dict(zip(other.guards, self.guards, strict=True))
         self.fitting = {same[g]: found for g, found in other.fitting.items()}
+
+    @contextlib.contextmanager
+    def settled(self, homes):
+        """While guards settle for given domains.
+
+        :param homes: guard -> number of its domain
+        """
+        self.homes = homes
+        try:
+            yield
+        finally:
+            self.homes = {}
+
+    @contextlib.contextmanager
+    def forgetful(self):
+        """While it is not known where members fit."""
+        fitting, self.fitting = self.fitting, {}
+        try:
+            yield
+        finally:
+            self.fitting = fitting
 
     def covering(self, unit):
         """All guards that watch a unit, strict ones first."""

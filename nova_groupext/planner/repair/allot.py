@@ -149,7 +149,9 @@ class Allotment:
         clashes = self._find_clashes(together.values())
         if not clashes:
             # Captives that leave one of these domains come to another.
-            traps = {g: h for g, h in homes.items() if self._is_trap(g, h)}
+            traps = {
+                g: h for g, h in homes.items() if self.found.is_trap(g, h)
+            }
             clashes = self._find_clashes([traps])
         for crowd in clashes:
             columns = [self._homes[home] for home in crowd]
@@ -176,9 +178,6 @@ class Allotment:
                 clock.check()
             self._clashes[key] = not fits
         return self._clashes[key]
-
-    def _is_trap(self, guard, domain):
-        return bundling.is_narrow(guard) and self.found.is_trap(guard, domain)
 
     # -- rows --------------------------------------------------------------
 

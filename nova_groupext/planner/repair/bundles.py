@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members that have to share a domain, and the domains that may do."""
 
-import contextlib
 import dataclasses
 import itertools
 
@@ -58,8 +57,8 @@ class Bundles:
                     self.fitting[guard] = self._find_fitting(guard)
 
     def is_trap(self, guard, domain):
-        """Whether a domain has hosts that captives need."""
-        return self.traps[guard.domains[domain]].any()
+        """Whether a domain is small and has hosts that captives need."""
+        return is_narrow(guard) and self.traps[guard.domains[domain]].any()
 
     def fit(self, homes, clock):
         """Whether bundles are found seats in their domains.
@@ -93,8 +92,7 @@ class Bundles:
             hosts[unit] = {names[host] for host in min(inside, key=len)}
         bound = {path for unit in units for path in unit.members}
         free = {path for unit in captives for path in unit.members}
-        others = self._problem.class_of.keys() - bound - free
-        others -= self._problem.pinned.keys()
+        others = self._problem.movable - bound - free
         alone = subproblem.without(self._problem, others)
         policies = tuple(
             policy
@@ -107,19 +105,18 @@ class Bundles:
 
     def _seat(self, homes, units):
         """Whether an attempt seats all of some bundles."""
-        self._setting.homes = homes
-        for _ in range(_TRIES):
-            attempt = self._finder.prepare()
-            left = attempt.seat_most(self._finder.order(units))
-            attempt.undo()
-            if not left:
-                break
-        self._setting.homes = {}
-        return not left
+        with self._setting.settled(homes):
+            for _ in range(_TRIES):
+                attempt = self._finder.prepare()
+                left = attempt.seat_most(self._finder.order(units))
+                attempt.undo()
+                if not left:
+                    return True
+        return False
 
     def _rank(self, guard):
         # Where attempts found no place there may be one all the same.
-        with self._forgotten():
+        with self._setting.forgetful():
             order = self._finder.order(guard.units)
             return self._finder.prepare().rank(guard, order)
 
@@ -127,14 +124,6 @@ class Bundles:
         if is_narrow(guard):
             return set(self._finder.find_fitting(guard) or ())
         return set(self.domains[guard])
-
-    @contextlib.contextmanager
-    def _forgotten(self):
-        """While it is not known where members fit."""
-        setting = self._setting
-        fitting, setting.fitting = setting.fitting, {}
-        yield
-        setting.fitting = fitting
 
     def _find_captives(self):
         found = captives.find(self._setting, self._finder.wanted)

@@ -19,6 +19,20 @@ _SLICE = 3.0
 _MOST_SEATS = 10_000
 
 
+@dataclasses.dataclass(frozen=True)
+class Move:
+    """Bundles that are to be in other domains.
+
+    :ivar homes: guards.Together -> number of its domain, for all bundles
+    :ivar moved: those of them that move, or come in
+    :ivar coming: paths of members that move or come in, not pinned
+    """
+
+    homes: dict
+    moved: list
+    coming: set
+
+
 class Crowds:
     """Bundles, and who is captive in the domains where they are to be."""
 
@@ -32,19 +46,18 @@ class Crowds:
         self._seated = seated
         self._setting = seated.setting
 
-    def seat(self, plan, homes, moved, coming, bundles, clock):
+    def seat(self, plan, move, bundles, clock):
         """Seat bundles in their domains, and the captives around them.
 
         :param plan: rules.Plan of those that are seated
-        :param homes: guards.Together of the setting -> number of its domain
-        :param moved: those of them that move, or come in
-        :param coming: paths of members that move or come in
+        :param move: Move of guards of the setting
         :param bundles: bundles.Bundles
         :param clock: clock.Clock
         :returns: (rules.Plan, paths of the members that have a seat neither
             there nor where they were); None if there was no such plan
         """
-        crowd = self._find_crowd(homes, moved, bundles)
+        homes, coming = move.homes, move.coming
+        crowd = self._find_crowd(move, bundles)
         if not crowd:
             return None
         traps = self._names(np.flatnonzero(bundles.traps))
@@ -52,21 +65,22 @@ class Crowds:
             *(self._names(guard.domains[homes[guard]]) for guard in crowd)
         )
         here = {p for p, host in plan.placement.items() if host in inside}
-        free = self._problem.class_of.keys() - self._problem.pinned.keys()
         asked = {path for guard in crowd for path in guard.paths}
         asked |= {p for unit in bundles.captives for p in unit.members}
-        asked &= free & (coming | plan.placement.keys())
-        lifted = ((here | coming) & free) - asked
-        base = _without(plan, lifted)
+        movable = self._problem.movable
+        asked &= movable & (coming | plan.placement.keys())
+        lifted = ((here | coming) & movable) - asked
+        base = plan.without(lifted)
         found = self._ask(base, asked, crowd, homes, traps, clock)
         return None if found is None else (found, lifted)
 
-    def _find_crowd(self, homes, moved, bundles):
+    def _find_crowd(self, move, bundles):
         """All bundles that share a small domain with one that moves.
 
         Wherever captives are, they might have to make room for it.
         """
-        crowded = {(guard.policy.scope, homes[guard]) for guard in moved}
+        homes = move.homes
+        crowded = {(guard.policy.scope, homes[guard]) for guard in move.moved}
         return [
             guard
             for guard, home in homes.items()
@@ -79,8 +93,7 @@ class Crowds:
 
     def _ask(self, base, asked, crowd, homes, traps, clock):
         """The plan of those that stay, with seats for some more."""
-        free = self._problem.class_of.keys() - self._problem.pinned.keys()
-        absent = free - asked - base.placement.keys()
+        absent = self._problem.movable - asked - base.placement.keys()
         smaller = subproblem.without(self._problem, absent)
         around = subproblem.around(smaller, base, asked)
         hosts = self._hosts(asked, crowd, homes, traps)
@@ -106,13 +119,3 @@ class Crowds:
     def _names(self, hosts):
         names = self._setting.board.hosts
         return {names[host] for host in hosts}
-
-
-def _without(plan, paths):
-    placement, alternative = (
-        {path: each for path, each in old.items() if path not in paths}
-        for old in (plan.placement, plan.alternative)
-    )
-    return dataclasses.replace(
-        plan, placement=placement, alternative=alternative
-    )

@@ -86,36 +86,41 @@ class Ejection:
                 break
         return best
 
-    def settle(self, plan, homes, moved, coming, bundles, clock):
+    def settle(self, plan, move, bundles, clock):
         """Move bundles to other domains, whoever has to go for them.
 
-        :param homes: guards.Together of the finder -> number of its domain
-        :param moved: those of them that move, or come in
-        :param coming: paths of their members, not pinned
+        :param plan: the plan of those that are seated
+        :param move: crowds.Move of guards of the finder
         :param bundles: bundles.Bundles
         :param clock: clock.Clock
         :returns: Change
         """
-        homes = {self._same[guard]: home for guard, home in homes.items()}
-        moved = [
-            self._same[guard] for guard in moved if bundling.is_narrow(guard)
-        ]
-        found = self._crowds.seat(plan, homes, moved, coming, bundles, clock)
+        move = self._own(move)
+        found = self._crowds.seat(plan, move, bundles, clock)
+        coming = move.coming
         targets = {
             self._setting.board.hosts[host]
-            for guard in moved
-            for host in guard.domains[homes[guard]]
+            for guard in move.moved
+            for host in guard.domains[move.homes[guard]]
         }
         if found is not None:
             # Who had to go looks for a seat without asking others to.
             plan, coming = found
             self._seated.change_to(plan)
             targets = set()
-        self._setting.homes = homes
-        tries = (self._change(plan, coming, targets) for _ in range(_ORDERS))
-        found = min(tries, key=lambda change: change.price)
-        self._setting.homes = {}
-        return found
+        with self._setting.settled(move.homes):
+            return min(
+                (self._change(plan, coming, targets) for _ in range(_ORDERS)),
+                key=lambda change: change.price,
+            )
+
+    def _own(self, move):
+        """A move of guards of the setting, as far as domains are small."""
+        return crowds.Move(
+            {self._same[guard]: home for guard, home in move.homes.items()},
+            [self._same[g] for g in move.moved if bundling.is_narrow(g)],
+            move.coming,
+        )
 
     def find_roomy(self, bundles):
         """Domains with room for bundles while no other bundle is there.
@@ -124,7 +129,7 @@ class Ejection:
         :returns: the same -> set of numbers of domains
         """
         paths = set().union(*(guard.paths for guard in bundles))
-        with self._lifted(paths - self._problem.pinned.keys()) as attempt:
+        with self._lifted(paths & self._problem.movable) as attempt:
             return {
                 bundle: set(self._rank(attempt, self._same[bundle]))
                 for bundle in bundles
@@ -138,7 +143,7 @@ class Ejection:
         # Nothing is won where one of those that are alike goes for another.
         here -= alike - coming
         moving = here.union(*(self._bundle_of.get(path, ()) for path in here))
-        moving &= plan.placement.keys() - self._problem.pinned.keys()
+        moving &= plan.placement.keys() & self._problem.movable
         moving |= coming
         with self._lifted(moving) as attempt:
             others = [unit for unit in attempt.wanted if unit not in units]
@@ -179,12 +184,10 @@ class Ejection:
     def _move(self, plan, moving, seats):
         """A plan with the moving members in their new seats, if any."""
         new = unit_lists.plan(self._problem, seats)
-        placement, alternative = (
-            {path: each for path, each in old.items() if path not in moving}
-            for old in (plan.placement, plan.alternative)
-        )
+        stay = plan.without(moving)
         return rules.Plan(
-            {**placement, **new.placement}, {**alternative, **new.alternative}
+            {**stay.placement, **new.placement},
+            {**stay.alternative, **new.alternative},
         )
 
     def _units_of(self, paths):

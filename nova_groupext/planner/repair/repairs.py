@@ -12,6 +12,7 @@ from nova_groupext.planner import rules
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import scout
 from nova_groupext.planner.greedy import seated
+from nova_groupext.planner.repair import crowds
 from nova_groupext.planner.repair import eject
 
 # Seconds for one programme.
@@ -132,7 +133,7 @@ class _Repair:
             coming = _related(self._ties, coming) - absent
         # Those that share a domain can only leave it together.
         bonds = self._bonds if turn % 3 else []
-        moving = coming - self.problem.pinned.keys()
+        moving = coming & self.problem.movable
         found = self._try(smaller, moving, bonds, clock.slice(_SLICE))
         if found.plan is not None:
             self._change_to(found.plan)
@@ -169,10 +170,9 @@ class _Repair:
         self.waiting = collections.deque(later)
         # Who may be left out, and is, does not come.
         coming = inside & self.plan.placement.keys()
-        coming = coming.union(*arriving) - self.problem.pinned.keys()
-        return self._ejection.settle(
-            self.plan, homes, moved, coming, allotment.found, clock
-        )
+        coming = coming.union(*arriving) & self.problem.movable
+        move = crowds.Move(homes, moved, coming)
+        return self._ejection.settle(self.plan, move, allotment.found, clock)
 
     def _change_to(self, plan):
         self.plan = plan
@@ -186,7 +186,7 @@ class _Repair:
             path for path, host in plan.placement.items() if host in targets
         }
         evicted = _related(bonds, evicted) & plan.placement.keys()
-        moving = (coming | evicted) - self.problem.pinned.keys()
+        moving = (coming | evicted) & self.problem.movable
         around = subproblem.around(smaller, plan, moving)
         hosts = self._hosts(moving, targets)
         if sum(map(len, hosts.values())) > _MOST_SEATS:

@@ -103,20 +103,20 @@ class TestFit(BundlesCase):
         pairs = {'g': together(w=2), 'h': together(w=2)}
         self.assertFalse(self.fit(racks(a=(2, 1), b=(9,)), pairs))
 
-    def test_what_attempts_do_not_find_is_found_all_the_same(self):
+    def let_attempts_fail(self):
         nobody = fixtures.MockPatchObject(
             bundling.Bundles, '_seat', return_value=False
         )
         self.useFixture(nobody)
+
+    def test_what_attempts_do_not_find_is_found_all_the_same(self):
+        self.let_attempts_fail()
         pairs = {'g': together(w=2), 'h': together(w=2)}
         self.assertTrue(self.fit(racks(a=(2, 2), b=(9,)), pairs))
         self.assertFalse(self.fit(racks(a=(2, 1), b=(9,)), pairs))
 
     def test_pinned_members_stay_where_they_are(self):
-        nobody = fixtures.MockPatchObject(
-            bundling.Bundles, '_seat', return_value=False
-        )
-        self.useFixture(nobody)
+        self.let_attempts_fail()
         groups = {'g': together(w=2), 'p': group(x=1)}
         pinned = {'p/x-0': 'b1'}
         hosts = racks(a=(2,), b=(9,))

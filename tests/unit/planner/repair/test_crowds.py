@@ -54,9 +54,7 @@ class TestCrowds(base.BaseTestCase):
         )
         return crowds.Crowds(self.problem, places).seat(
             plan,
-            {guard: rack},
-            [guard],
-            {'g/w', *absent},
+            crowds.Move({guard: rack}, [guard], {'g/w', *absent}),
             bundles,
             clocks.Clock(seconds),
         )

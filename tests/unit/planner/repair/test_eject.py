@@ -13,6 +13,7 @@ from nova_groupext.planner.greedy import greedy
 from nova_groupext.planner.greedy import guards
 from nova_groupext.planner.greedy import seated
 from nova_groupext.planner.repair import bundles as bundling
+from nova_groupext.planner.repair import crowds
 from nova_groupext.planner.repair import eject
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
@@ -149,9 +150,7 @@ class TestSettle(EjectionCase):
             clock = clocks.Clock(60)
             change = self.ejection.settle(
                 self.plan,
-                homes,
-                list(homes),
-                coming,
+                crowds.Move(homes, list(homes), coming),
                 bundling.Bundles(self.finder, clock),
                 clock,
             )
@@ -175,6 +174,7 @@ class TestRoomy(EjectionCase):
 
 
 class TestAny(EjectionCase):
+    @hypothesis.settings(deadline=None)
     @hypothesis.given(strategies.data())
     def test_nobody_is_forgotten(self, data):
         draw = data.draw
