@@ -82,13 +82,16 @@ def complete(problem, plan, clock, share):
 
 
 class Search:
-    """Looks for a plan, in turn in all ways."""
+    """Looks for a plan, in turn in all ways.
+
+    :ivar attempts: greedy.Greedy, None if there is nobody or nowhere to seat
+    """
 
     def __init__(self, problem, clock):
         self.problem = problem
         self.clock = clock
         self.attempts = None
-        if problem.hosts and len(problem.pinned) < len(problem.class_of):
+        if problem.hosts and problem.movable:
             self.attempts = greedy.Greedy(problem)
             self._repairs = repairs.Repairs(self.attempts)
         self._width = _WIDTH

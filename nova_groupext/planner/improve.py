@@ -13,7 +13,6 @@ from nova_groupext.planner import ask
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import feasible
 from nova_groupext.planner import neighbours
-from nova_groupext.planner.greedy import greedy
 
 _ATTEMPTS = 40
 
@@ -31,17 +30,15 @@ _SHARE = 0.6
 _LARGE = 100_000
 
 
-def stages(best, clock):
+def stages(best, attempts, clock):
     """Improve a plan, step by step.
 
     :param best: best.Best, which is changed
+    :param attempts: greedy.Greedy, None if all members are pinned
     :param clock: clock.Clock
     :returns: generator of the stats that change, one for each step
     """
-    seats = 0
-    if len(best.problem.pinned) < len(best.problem.class_of):
-        attempts = greedy.Greedy(best.problem)
-        seats = attempts.seats
+    seats = attempts.seats if attempts else 0
     if seats <= feasible.SMALL:
         is_proved = yield from _prove(best, clock, _FIRST_SHARE)
         if is_proved or not seats or not clock.left():

@@ -39,7 +39,7 @@ def search(problem):
         best = bests.Best(problem, verdict.plan)
         stats['first_seconds'] = round(clock.spent(), 4)
         yield best.answer(stats)
-        for stage in improve.stages(best, clock):
+        for stage in improve.stages(best, finder.attempts, clock):
             yield best.answer({**stats, **stage})
     elif verdict.is_impossible:
         yield from _refuse(problem, clock, stats)

@@ -12,6 +12,7 @@ from nova_groupext.planner import neighbours
 from nova_groupext.planner import rules
 from nova_groupext.planner import search
 from nova_groupext.planner.exact import ties
+from nova_groupext.planner.greedy import greedy
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
 from tests.unit.planner.builders import policy
@@ -48,9 +49,11 @@ class LargeCase(base.BaseTestCase):
 
     def stages(self, best, seconds=60):
         """(stats, rank) of every step."""
+        clock = clocks.Clock(seconds)
+        attempts = best.problem.movable and greedy.Greedy(best.problem)
         return [
             (stats, best.rank)
-            for stats in improve.stages(best, clocks.Clock(seconds))
+            for stats in improve.stages(best, attempts, clock)
         ]
 
 
@@ -210,7 +213,8 @@ class TestSlices(LargeCase):
             if is_short:
                 clock.strike()
             best = self.start(problem, {'w-0': 'a1'})
-            (stats,) = improve.stages(best, clock)
+            attempts = greedy.Greedy(problem)
+            (stats,) = improve.stages(best, attempts, clock)
             self.assertEqual({'cut_short': is_short}, stats)
 
 
