@@ -24,8 +24,10 @@ _ATTEMPTS = 4
 _QUICK = 20_000
 _LARGE = 100_000
 
-# Seats up to which the programme with all hosts is asked at once.
+# Seats up to which the programme with all hosts is asked at once, and for how
+# many seconds.
 SMALL = 3_000
+_AT_ONCE = 0.5
 
 # Share of the time for rounds of repair, programme and attempts, if there is
 # time to ask the programme with all hosts after them.
@@ -107,25 +109,24 @@ class Search:
         if self.attempts is None:
             return ask.ask(self.problem, self.clock)
         verdict = self._attempt()
-        if verdict.plan is None and not self._is_asked_at_once():
-            verdict = self._go_round()
-        if verdict.plan is None and not verdict.is_impossible:
-            verdict = self._ask_all(self.clock)
+        for step in (self._ask_at_once, self._go_round, self._ask_all):
+            if verdict.plan is None and not verdict.is_impossible:
+                verdict = step(self.clock)
         return dataclasses.replace(verdict, closest=self._repairs.closest)
 
-    def _is_asked_at_once(self):
-        """Whether the programme with all hosts takes little time."""
-        seats = self.attempts.seats
-        return seats <= SMALL and ask.has_time_for(seats, self.clock)
+    def _ask_at_once(self, clock):
+        """Ask with all hosts where that mostly takes little time."""
+        if self.attempts.seats > SMALL:
+            return ask.Verdict()
+        return self._ask_all(clock.slice(_AT_ONCE))
 
     def _ask_all(self, clock):
         if ask.has_time_for(self.attempts.seats, clock):
             return ask.ask(self.problem, clock)
         return ask.Verdict()
 
-    def _go_round(self):
+    def _go_round(self, clock):
         """Repair, ask and attempt, for a share of the time."""
-        clock = self.clock
         rest = clock.slice(clock.left() * (1 - _SHARE))
         if ask.has_time_for(self.attempts.seats, rest):
             clock = clock.slice(clock.left() * _SHARE)

@@ -21,6 +21,9 @@ _SLICE = 0.5
 # Seats up to which a programme is worth it: a larger one takes too long.
 _MOST_SEATS = 4_000
 
+# The same for a programme with all hosts for those who come in.
+_FEW_SEATS = 1_000
+
 # How often that may be in vain.
 _MOST_FAILURES = 60
 
@@ -134,10 +137,10 @@ class _Repair:
         # Those that share a domain can only leave it together.
         bonds = self._bonds if turn % 3 else []
         moving = coming & self.problem.movable
-        found = self._try(smaller, moving, bonds, clock.slice(_SLICE))
-        if found.plan is not None:
-            self._change_to(found.plan)
-        return found.plan is not None
+        plan = self._try(smaller, moving, bonds, clock.slice(_SLICE))
+        if plan is not None:
+            self._change_to(plan)
+        return plan is not None
 
     def make_room(self, coming, clock):
         """Seat some members whoever has to go; those wait instead."""
@@ -179,23 +182,46 @@ class _Repair:
         self._seated.change_to(plan)
 
     def _try(self, smaller, coming, bonds, clock):
-        """Look for a plan with some more members."""
-        plan = self.plan
+        """Look for a plan with some more members; gives it or None.
+
+        Mostly there is one for which nobody else has to move, but it may
+        need hosts that nobody would pick.
+        """
+        moving = coming & self.problem.movable
+        hosts = self._open_hosts(moving)
+        plan = None
+        if sum(map(len, hosts.values())) <= _FEW_SEATS:
+            plan = self._ask(smaller, moving, hosts, clock)
+        if plan is not None:
+            return plan
         targets = self._finder.pick_hosts_for(coming, _WIDTH)
-        evicted = {
-            path for path, host in plan.placement.items() if host in targets
-        }
-        evicted = _related(bonds, evicted) & plan.placement.keys()
+        placement = self.plan.placement
+        evicted = {path for path, host in placement.items() if host in targets}
+        evicted = _related(bonds, evicted) & placement.keys()
         moving = (coming | evicted) & self.problem.movable
-        around = subproblem.around(smaller, plan, moving)
         hosts = self._hosts(moving, targets)
+        return self._ask(smaller, moving, hosts, clock)
+
+    def _ask(self, smaller, moving, hosts, clock):
+        """Ask for new seats for some members; gives a plan or None.
+
+        :param hosts: units.Unit of them -> ids of the hosts it may use
+        """
         if sum(map(len, hosts.values())) > _MOST_SEATS:
-            return ask.Verdict()
-        part = subproblem.on_hosts(around, hosts)
-        verdict = ask.ask(part, clock)
-        if verdict.plan is None:
-            return verdict
-        return ask.Verdict(subproblem.back(plan, verdict.plan))
+            return None
+        around = subproblem.around(smaller, self.plan, moving)
+        plan = ask.ask(subproblem.on_hosts(around, hosts), clock).plan
+        return plan and subproblem.back(self.plan, plan)
+
+    def _open_hosts(self, moving):
+        """All hosts with room for a moving member, by unit."""
+        setting = self._seated.setting
+        names = setting.board.hosts
+        with self._seated.lifted(moving):
+            return {
+                part: {names[host] for host in setting.hosts(unit)}
+                for unit, part in self._seated.parts(moving).items()
+            }
 
     def _hosts(self, moving, targets):
         """Where the moving members may go, by unit."""

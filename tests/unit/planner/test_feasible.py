@@ -41,16 +41,21 @@ class TestFind(FeasibleCase):
         self.assertEqual('greedy', verdict.stage)
         self.assertEqual(4, len(verdict.plan.placement))
 
+    def find_without_attempts(self, module, **constants):
+        attempts = {'attempt': lambda *_, **__: None}
+        for where, what in ((module, constants), (greedy.Greedy, attempts)):
+            for name, value in what.items():
+                self.useFixture(fixtures.MockPatchObject(where, name, value))
+        return self.find(racks(a=(2, 2)), group(w=4))
+
     def test_some_hosts_where_there_is_no_time_for_all(self):
-        self.useFixture(
-            fixtures.MockPatchObject(ask, 'has_time_for', lambda *_: False)
+        verdict = self.find_without_attempts(
+            ask, has_time_for=lambda *_: False
         )
-        self.useFixture(
-            fixtures.MockPatchObject(
-                greedy.Greedy, 'attempt', lambda *_, **__: None
-            )
-        )
-        verdict = self.find(racks(a=(2, 2)), group(w=4))
+        self.assertEqual('restricted', verdict.stage)
+
+    def test_some_hosts_where_all_take_long_although_they_are_few(self):
+        verdict = self.find_without_attempts(feasible, _AT_ONCE=0)
         self.assertEqual('restricted', verdict.stage)
 
     def test_only_all_hosts_prove_that_there_is_none(self):

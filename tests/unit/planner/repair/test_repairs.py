@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is room made for those who found none, where it can be?"""
 
+import collections
+
 import fixtures
 from oslotest import base
 
 from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import rules
 from nova_groupext.planner.greedy import greedy
+from nova_groupext.planner.greedy import scout
 from nova_groupext.planner.repair import allot
 from nova_groupext.planner.repair import repairs
 from tests.unit.planner import builders
@@ -62,6 +65,19 @@ class TestRepair(base.BaseTestCase):
         self.assertIsNone(found.closest)
         self.assertIsNone(found.run(clocks.Clock(60)))
         self.assertEqual({'w-0', 'w-1'}, set(found.closest.placement))
+
+    def test_all_hosts_are_asked_where_they_are_few(self):
+        for picker, name, picked in (
+            (greedy.Greedy, 'pick_hosts_for', set()),
+            (scout.Scout, 'pick', collections.defaultdict(set)),
+            # Whoever is not brought in is lost.
+            (repairs._Repair, 'make_room', None),
+        ):
+            self.useFixture(
+                fixtures.MockPatchObject(picker, name, return_value=picked)
+            )
+        plan = self.repair(racks(a=(2, 3)), group(w=2), {'w-0': 'a1'}, ['w-1'])
+        self.assertEqual(2, len(plan.placement))
 
     def test_one_after_the_other(self):
         plan = self.repair(
