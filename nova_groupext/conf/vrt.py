@@ -214,6 +214,17 @@ Seconds between two rounds of a planner's reaper, which releases expired
 groups and finishes what other processes began and did not end.
 """,
     ),
+    cfg.BoolOpt(
+        'hold_again',
+        default=False,
+        help="""
+Hold a member's place again when its server could not be built or was deleted,
+as long as its group has not expired.
+
+Without it the capacity goes back to everybody, and the member is FAILED or
+RELEASED.
+""",
+    ),
 ]
 
 ALL_OPTS = TOPOLOGY_OPTS + LIMIT_OPTS + PLANNING_OPTS + HOLD_OPTS + REAPER_OPTS

@@ -23,6 +23,16 @@ def create(context, row):
         return row
 
 
+def create_all(context, rows):
+    """Store new rows in one transaction, and return them."""
+    with engine.writer(context) as session:
+        session.add_all(rows)
+        session.flush()
+        for row in rows:
+            session.refresh(row)
+        return rows
+
+
 def find(context, model, *conditions, load=(), order=None, limit=None):
     """Return the rows that meet the conditions, oldest first.
 
@@ -81,7 +91,8 @@ def compare_and_set(context, model, *conditions, **values):
 def compare_and_set_all(context, *changes):
     """Make several updates in one transaction, or none of them.
 
-    :param changes: (model, conditions, values, how many rows are expected)
+    :param changes: (model, conditions, values, how many rows are expected or
+        None where any number will do)
     :returns: whether every update met as many rows as expected
     """
     try:
@@ -89,7 +100,7 @@ def compare_and_set_all(context, *changes):
             for model, conditions, values, expected in changes:
                 statement = sa.update(model).where(*conditions)
                 done = session.execute(statement.values(**values))
-                if done.rowcount != expected:
+                if expected not in (None, done.rowcount):
                     raise _Mismatch
     except _Mismatch:
         return False

@@ -21,7 +21,13 @@ NAMING = {
     'fk': 'fk_%(table_name)s_%(column_0_name)s',
     'pk': 'pk_%(table_name)s',
 }
-MYSQL = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4'}
+# An id is never used again: what is remembered of a row that is gone must not
+# be taken for another one.
+OPTIONS = {
+    'mysql_engine': 'InnoDB',
+    'mysql_charset': 'utf8mb4',
+    'sqlite_autoincrement': True,
+}
 
 # Paths tell upper and lower case apart, on MySQL and MariaDB as well.
 PATH = sa.String(512).with_variant(
@@ -50,7 +56,7 @@ class Group(Base):
         sa.UniqueConstraint('uuid'),
         sa.UniqueConstraint('project_id', 'client_token'),
         sa.Index('ix_vrt_groups_project_id_name', 'project_id', 'name'),
-        MYSQL,
+        OPTIONS,
     )
 
     id = sa.Column(sa.Integer, primary_key=True)
@@ -91,7 +97,7 @@ class Group(Base):
 
 class Subgroup(Base):
     __tablename__ = 'vrt_subgroups'
-    __table_args__ = (MYSQL,)
+    __table_args__ = (OPTIONS,)
 
     id = sa.Column(sa.Integer, primary_key=True)
     group_id = _group_key()
@@ -105,7 +111,7 @@ class Member(Base):
     __table_args__ = (
         sa.UniqueConstraint('group_id', 'path'),
         sa.Index('ix_vrt_members_server_uuid', 'server_uuid'),
-        MYSQL,
+        OPTIONS,
     )
 
     id = sa.Column(sa.Integer, primary_key=True)
@@ -124,7 +130,7 @@ class Member(Base):
 
 class Policy(Base):
     __tablename__ = 'vrt_policies'
-    __table_args__ = (MYSQL,)
+    __table_args__ = (OPTIONS,)
 
     id = sa.Column(sa.Integer, primary_key=True)
     group_id = _group_key()
@@ -142,7 +148,7 @@ class Policy(Base):
 
 class Relationship(Base):
     __tablename__ = 'vrt_relationships'
-    __table_args__ = (MYSQL,)
+    __table_args__ = (OPTIONS,)
 
     id = sa.Column(sa.Integer, primary_key=True)
     group_id = _group_key()
@@ -157,7 +163,7 @@ class Plan(Base):
     """One answer of the planner; the newest of a group is the valid one."""
 
     __tablename__ = 'vrt_plans'
-    __table_args__ = (sa.UniqueConstraint('uuid'), MYSQL)
+    __table_args__ = (sa.UniqueConstraint('uuid'), OPTIONS)
 
     id = sa.Column(sa.Integer, primary_key=True)
     uuid = sa.Column(sa.String(36), nullable=False)
@@ -179,7 +185,7 @@ class Hold(Base):
     """
 
     __tablename__ = 'vrt_holds'
-    __table_args__ = (sa.UniqueConstraint('uuid'), MYSQL)
+    __table_args__ = (sa.UniqueConstraint('uuid'), OPTIONS)
 
     id = sa.Column(sa.Integer, primary_key=True)
     uuid = sa.Column(sa.String(36), nullable=False)
@@ -196,8 +202,8 @@ class Hold(Base):
     # {provider: {"resources": {class: amount}}}, as Placement takes it
     allocations = sa.Column(sa.JSON, nullable=False)
     mappings = sa.Column(sa.JSON, nullable=False)
-    # The consumer's generation in Placement; none before it was written.
-    consumer_generation = sa.Column(sa.Integer)
+    # Whether no request that fills it can be on its way to Placement.
+    is_answered = sa.Column(sa.Boolean, nullable=False, default=False)
 
 
 class Intent(Base):
@@ -207,7 +213,7 @@ class Intent(Base):
     __table_args__ = (
         sa.UniqueConstraint('uuid'),
         sa.UniqueConstraint('group_id'),
-        MYSQL,
+        OPTIONS,
     )
 
     id = sa.Column(sa.Integer, primary_key=True)

@@ -11,6 +11,7 @@ from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
+from nova_groupext.objects import hold as hold_obj
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import policy as policy_obj
 from nova_groupext.objects import states
@@ -189,28 +190,9 @@ class VRTGroup(base.VRTObject):
 
     @classmethod
     def list_releasing(cls, context):
-        """Return groups that have to give something back.
-
-        They were deleted, or hold something for released members, or hold
-        something although they are not held at all.
-        """
-        held_for_released = sa.exists().where(
-            models.Hold.group_id == models.Group.id,
-            models.Hold.member_id == models.Member.id,
-            models.Member.status.in_(states.OVER),
-            models.Hold.status != states.Hold.REDEEMED,
-        )
-        held_by_mistake = sa.and_(
-            models.Group.status.in_(states.HOLDS_NOTHING),
-            sa.exists().where(models.Hold.group_id == models.Group.id),
-        )
+        """Return groups that were deleted and are not forgotten yet."""
         return cls._find(
-            context,
-            sa.or_(
-                models.Group.status == states.Group.RELEASING,
-                held_for_released,
-                held_by_mistake,
-            ),
+            context, models.Group.status == states.Group.RELEASING
         )
 
     @classmethod
@@ -242,6 +224,19 @@ class VRTGroup(base.VRTObject):
         return sa.exists().where(
             models.Member.group_id == models.Group.id,
             models.Member.status.in_(statuses),
+        )
+
+    @staticmethod
+    def is_current(context, group_id):
+        """Tell whether a group holds something and may go on doing so."""
+        return bool(
+            db.count(
+                context,
+                models.Group,
+                models.Group.id == group_id,
+                models.Group.status.in_(states.HOLDS),
+                models.Group.expires_at > timeutils.utcnow(),
+            )
         )
 
     @staticmethod
@@ -277,15 +272,15 @@ class VRTGroup(base.VRTObject):
         for name, value in values.items():
             setattr(self, name, value)
 
-    def hold_members(self, context, paths, expires_at):
-        """Become HELD together with the members at these paths.
+    def hold_members(self, context, holds, expires_at):
+        """Become HELD together with members and the holds written for them.
 
         One transaction: nobody ever sees a held member of a group that is
-        not held, or the other way round.
+        not held, or without its hold, or the other way round.
 
+        :param holds: VRTHold rows in state WRITING
         :raises: GenerationConflict
         """
-        held = [each for each in self.members if each.path in set(paths)]
         done = db.compare_and_set_all(
             context,
             (
@@ -305,11 +300,20 @@ class VRTGroup(base.VRTObject):
             (
                 models.Member,
                 (
-                    models.Member.id.in_([each.id for each in held]),
+                    models.Member.id.in_([each.member_id for each in holds]),
                     models.Member.status == states.Member.TENTATIVE,
                 ),
                 {'status': states.Member.HELD},
-                len(held),
+                len(holds),
+            ),
+            (
+                models.Hold,
+                (
+                    models.Hold.id.in_([each.id for each in holds]),
+                    models.Hold.status == states.Hold.WRITING,
+                ),
+                hold_obj.PROMISED,
+                len(holds),
             ),
         )
         if not done:
@@ -351,15 +355,26 @@ class VRTGroup(base.VRTObject):
         """
         wanted = self.members if members is None else members
         ids = [each.id for each in wanted if each.status in states.GIVES_UP]
-        conditions = (
-            models.Member.id.in_(ids),
-            models.Member.status.in_(states.GIVES_UP),
-        )
-        released = {'status': states.Member.RELEASED}
-        if members is None:
-            db.compare_and_set(context, models.Member, *conditions, **released)
-        elif not db.compare_and_set_all(
-            context, (models.Member, conditions, released, len(ids))
+        if not db.compare_and_set_all(
+            context,
+            (
+                models.Member,
+                (
+                    models.Member.id.in_(ids),
+                    models.Member.status.in_(states.GIVES_UP),
+                ),
+                {'status': states.Member.RELEASED},
+                None if members is None else len(ids),
+            ),
+            (
+                models.Hold,
+                (
+                    models.Hold.status == states.Hold.HELD,
+                    models.Hold.member_id.in_(self._released(ids)),
+                ),
+                {'status': states.Hold.LEAVING},
+                None,
+            ),
         ):
             raise exception.MemberStateConflict(
                 member=', '.join(each.path for each in members),
@@ -371,6 +386,13 @@ class VRTGroup(base.VRTObject):
         for member in wanted:
             member.status = statuses.get(member.id, member.status)
         self.settle(context, self.id)
+
+    @staticmethod
+    def _released(ids):
+        return sa.select(models.Member.id).where(
+            models.Member.id.in_(ids),
+            models.Member.status == states.Member.RELEASED,
+        )
 
     def destroy(self, context):
         """Forget the group; its holds must be gone from the ledger."""

@@ -68,6 +68,20 @@ class VRTIntent(base.VRTObject):
         )
         return cls.from_row(context, db.create(context, row))
 
+    def renew(self, context, lease):
+        """Own the group for another ``lease`` seconds from now on.
+
+        :raises: GroupBusy when it was taken over, as the lease had run out
+        """
+        ends_at = timeutils.utcnow() + datetime.timedelta(seconds=lease)
+        if not db.compare_and_set(
+            context,
+            models.Intent,
+            models.Intent.uuid == self.uuid,
+            lease_ends_at=ends_at,
+        ):
+            raise exception.GroupBusy(group=self.group_id)
+
     def fulfil(self, context):
         """The operation is done, or undone: the group is free again."""
-        db.delete(context, models.Intent, models.Intent.id == self.id)
+        db.delete(context, models.Intent, models.Intent.uuid == self.uuid)

@@ -56,6 +56,11 @@ class VRTMember(base.VRTObject):
         return cls.from_row(context, row)
 
     @classmethod
+    def list_by_ids(cls, context, ids):
+        rows = db.find(context, models.Member, models.Member.id.in_(ids))
+        return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
     def list_stuck(cls, context, before):
         """Return members that have been redeeming since before a time."""
         rows = db.find(
@@ -90,21 +95,28 @@ class VRTMember(base.VRTObject):
 
         :raises: MemberStateConflict
         """
-        allowed = states.sources(states.MEMBER_CHANGES, status)
-        moved = self.status in allowed and db.compare_and_set(
-            context,
-            models.Member,
-            models.Member.id == self.id,
-            models.Member.status == self.status,
-            status=status,
-            **values,
-        )
-        if not moved:
-            raise exception.MemberStateConflict(
-                member=self.path,
-                status=self.status,
-                reason=f'it cannot become {status}, or was changed meanwhile',
-            )
+        if not db.compare_and_set_all(context, self.changed(status, **values)):
+            raise self._conflict(status)
         self.status = status
         for name, value in values.items():
             setattr(self, name, value)
+
+    def changed(self, status, **values):
+        """Return the change to a status, to be made together with others.
+
+        :raises: MemberStateConflict when there is no such change
+        """
+        if self.status not in states.sources(states.MEMBER_CHANGES, status):
+            raise self._conflict(status)
+        own = (
+            models.Member.id == self.id,
+            models.Member.status == self.status,
+        )
+        return models.Member, own, {'status': status, **values}, 1
+
+    def _conflict(self, status):
+        return exception.MemberStateConflict(
+            member=self.path,
+            status=self.status,
+            reason=f'it cannot become {status}, or was changed meanwhile',
+        )

@@ -32,13 +32,15 @@ class Member(enum.StrEnum):
 
 
 class Hold(enum.StrEnum):
-    # The row is written, Placement was perhaps asked.
+    # The row is written, Placement was perhaps asked; promised to nobody.
     WRITING = 'WRITING'
     HELD = 'HELD'
     # Somebody finds out whether it was redeemed.
     MOVING = 'MOVING'
     # The allocation belongs to the server now.
     REDEEMED = 'REDEEMED'
+    # Nobody's any more; what there is of it in Placement is to be emptied.
+    LEAVING = 'LEAVING'
 
 
 # What is held of a group, as far as its status tells.
@@ -53,8 +55,8 @@ HOLDS_NOTHING = (
 # Members that are a server, or are becoming one.
 IN_USE = (Member.REDEEMING, Member.ACTIVE)
 
-# Members that need no hold, as they are.
-OVER = (Member.RELEASED, Member.FAILED, Member.ACTIVE)
+# Holds that are a member's; it has one of them at most.
+PROMISED = (Hold.HELD, Hold.MOVING, Hold.REDEEMED)
 
 _AFTER_PLANNING = {
     Group.PLANNED,
@@ -80,9 +82,9 @@ GROUP_CHANGES = {
 
 MEMBER_CHANGES = {
     Member.TENTATIVE: {Member.HELD, Member.RELEASED},
-    Member.HELD: {Member.REDEEMING, Member.TENTATIVE, Member.RELEASED},
+    Member.HELD: {Member.REDEEMING, Member.FAILED, Member.RELEASED},
     Member.REDEEMING: {Member.ACTIVE, Member.HELD, Member.FAILED},
-    Member.ACTIVE: {Member.FAILED, Member.RELEASED},
+    Member.ACTIVE: {Member.HELD, Member.FAILED, Member.RELEASED},
     Member.FAILED: {Member.TENTATIVE, Member.RELEASED},
     Member.RELEASED: {Member.TENTATIVE},
 }

@@ -1,84 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step 4, hold: a whole plan goes into Placement, or nothing of it."""
+"""Step 4, hold: a whole plan goes into Placement, or nothing of it.
 
-import collections
+The rows are written down first: whatever happens to this process, they say
+what may be found in Placement. They count for nothing until the group, its
+members and they become HELD in one transaction (VRTGroup.hold_members); the
+reaper gives back what never came so far.
+"""
+
 import itertools
 
-from oslo_utils import uuidutils
-
 from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
-from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler import verification
 
 
-def hold(context, group, plan, ledger):
-    """Hold every member that the plan places.
-
-    The rows are written first: whatever happens to this process, they say
-    what may be found in Placement.
-
-    :param ledger: ledger.Ledger
-    :raises: HoldFailed, PlacementUnavailable; what was held is given back, if
-        need be by the reaper
-    """
+def write_down(context, group, plan):
+    """Return new VRTHold rows, in state WRITING, of all that a plan places."""
     members = {member.path: member for member in group.members}
-    rows = [
-        _row(context, members[path], seat)
-        for path, seat in plan.placement.items()
-    ]
+    with faultpoints.around('hold.write_down'):
+        return VRTHold.create_all(
+            context,
+            [
+                VRTHold.of(members[path], seat)
+                for path, seat in plan.placement.items()
+            ],
+        )
+
+
+def hold(context, rows, ledger, renew):
+    """Write holds into Placement, a few at a time.
+
+    :param rows: VRTHold rows in state WRITING
+    :param ledger: ledger.Ledger
+    :param renew: called before each request; raises when another planner has
+        taken the group over
+    :raises: HoldFailed, PlacementUnavailable, or what ``renew`` raises; what
+        was held is given back then, if need be by the reaper
+    """
+    unanswered = []
     try:
         for chunk in _chunks(rows, CONF.vrt.hold_chunk_size):
+            renew()
+            unanswered = chunk
             ledger.hold(context, chunk)
-        _verify(context, rows, ledger)
-    except exception.VRTException as exc:
-        if isinstance(exc, exception.HoldFailed):
-            _forget_unwritten(context, rows)
-        roll_back(context, group, ledger)
-        raise
-
-
-def roll_back(context, group, ledger):
-    """Give back whatever is held of a group that is not held."""
-    for row in VRTHold.list_by_group(context, group.id):
-        ledger.empty(context, row)
-
-
-def _forget_unwritten(context, rows):
-    """Placement said no: what was not written by now never will be."""
-    for row in rows:
-        if row.status == states.Hold.WRITING:
-            row.destroy(context)
-
-
-def _row(context, member, seat):
-    row = VRTHold(
-        uuid=uuidutils.generate_uuid(),
-        group_id=member.group_id,
-        member_id=member.id,
-        status=states.Hold.WRITING,
-        host=seat['host'],
-        node=seat['node'],
-        provider_uuid=seat['provider'],
-        allocations=seat['allocations'],
-        mappings=seat['mappings'],
-        consumer_generation=None,
-    )
-    row.create(context)
-    return row
-
-
-def _verify(context, rows, ledger):
-    """Placement can overcommit a provider when two write at once."""
-    classes = collections.defaultdict(set)
-    for row in rows:
-        for provider, allocation in row.allocations.items():
-            classes[provider].update(allocation['resources'])
-    for provider, names in sorted(classes.items()):
-        if ledger.is_overcommitted(context, provider, names):
+            unanswered = []
+        if verification.losers(context, ledger, rows):
             raise exception.HoldFailed(
                 reason='another allocation was written at the same time'
             )
+    except exception.VRTException as exc:
+        if isinstance(exc, exception.HoldFailed):
+            unanswered = []
+        undo(context, [r for r in rows if r not in unanswered], ledger)
+        raise
+
+
+def undo(context, rows, ledger):
+    """Give back rows about which Placement has answered."""
+    VRTHold.retire(context, rows, is_answered=True)
+    for row in VRTHold.list_by_uuids(context, [row.uuid for row in rows]):
+        releasing.leave(context, row, ledger)
 
 
 def _chunks(rows, size):

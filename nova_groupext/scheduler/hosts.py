@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """All hosts of the cloud, read afresh, with the domains they are in."""
 
+from nova import context as nova_context
+from nova import exception as nova_exc
+from nova import objects
 from nova.scheduler import host_manager
+from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext.conf import CONF
@@ -50,6 +54,29 @@ def domains(host_state):
         level: _domain(host_state, level, key) for level, key in keys.items()
     }
     return {level: domain for level, domain in named.items() if domain}
+
+
+def is_out_of_service(context, host, node_uuid):
+    """Tell whether the operator takes a host away, or has taken it.
+
+    One that is down, or whose cell does not answer, may come back: it is not.
+
+    :param node_uuid: of the compute node that was there
+    """
+    try:
+        mapping = objects.HostMapping.get_by_host(context, host)
+    except nova_exc.HostMappingNotFound:
+        return True
+    try:
+        with nova_context.target_cell(context, mapping.cell_mapping) as cctxt:
+            service = objects.Service.get_by_compute_host(cctxt, host)
+            objects.ComputeNode.get_by_uuid(cctxt, node_uuid)
+    except nova_exc.ComputeHostNotFound:
+        return True
+    except db_exc.DBError:
+        LOG.exception('It is not known whether host %s is in service.', host)
+        return False
+    return service.disabled
 
 
 def _domain(host_state, level, key):

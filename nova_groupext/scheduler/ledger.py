@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every write to Placement: hold, swap, fence, empty.
+"""Every request to Placement: hold, swap, move, empty, and what is there.
 
 One consumer each: a hold's own uuid while the member has no server, the
 server's uuid afterwards. Every emptying names the consumer's generation, so
 that a late request of a slow process changes nothing (DESIGN, "Holds").
 """
 
+import collections
 import itertools
 import random
 import time
 
 from keystoneauth1 import exceptions as ks_exc
 from oslo_log import log as logging
-from oslo_utils import timeutils
-from oslo_utils import uuidutils
 
 from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
-from nova_groupext.objects import states
-from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import candidate
 
 LOG = logging.getLogger(__name__)
@@ -26,22 +24,10 @@ LOG = logging.getLogger(__name__)
 HOLD_TYPE = 'VRT_MEMBER'
 SERVER_TYPE = 'INSTANCE'
 
-# What of a hold stays when it moves to another consumer.
-SEAT = (
-    'group_id',
-    'member_id',
-    'host',
-    'node',
-    'provider_uuid',
-    'allocations',
-    'mappings',
-)
-
-# Seconds after which no request can still be on its way to Placement.
-REQUEST_LIFETIME = 120
-
-# How often a request that only lost a race inside Placement is repeated.
+# How often a request that only lost a race inside Placement is repeated, and
+# how many seconds pass at most before it is.
 ATTEMPTS = 8
+LONGEST_PAUSE = 1.0
 
 
 class Ledger:
@@ -56,19 +42,18 @@ class Ledger:
     # -- the four writes ---------------------------------------------------
 
     def hold(self, context, holds):
-        """Write some holds, all or none, and remember their generations.
+        """Write some holds, all or none.
 
         :param holds: VRTHold rows in state WRITING
         :raises: HoldFailed when Placement refuses: nothing was written
         :raises: PlacementUnavailable when it is unknown whether it was
         """
-        response = self._post(
-            context, {hold.uuid: _filled(hold) for hold in holds}
-        )
+        with faultpoints.around('hold.post'):
+            response = self._post(
+                context, {hold.uuid: _filled(hold) for hold in holds}
+            )
         if response.status_code != 204:
             raise exception.HoldFailed(reason=_detail(response))
-        for hold in holds:
-            self._written(context, hold)
 
     def swap(self, context, hold, server_uuid, project_id, user_id):
         """Turn a hold into the server's allocation, in one request.
@@ -84,76 +69,42 @@ class Ledger:
             'user_id': user_id,
             'consumer_type': SERVER_TYPE,
         }
-        response = self._post(
-            context, {hold.uuid: _emptied(hold), server_uuid: server}
-        )
-        if response.status_code == 204:
-            return True
-        LOG.info(
-            'Placement did not swap hold %(hold)s for server %(server)s: '
-            '%(why)s',
-            {
-                'hold': hold.uuid,
-                'server': server_uuid,
-                'why': _detail(response),
-            },
-        )
-        return self.has_swapped(context, hold, server_uuid)
+        with faultpoints.around('redeem.swap'):
+            return self._pass_on(
+                context, hold, {server_uuid: server}
+            ) or self.has_swapped(context, hold, server_uuid)
 
-    def fence(self, context, hold):
+    def move(self, context, hold, new):
         """Move a hold to a new uuid, so that no swap under way can succeed.
 
-        :returns: the new VRTHold; None when the old one holds nothing any
+        :param new: VRTHold in state WRITING
+        :returns: whether it has moved; if not, the old one holds nothing any
             more, because a swap or an emptying was faster
         :raises: PlacementUnavailable when the outcome is unknown, or the
             hold could not be moved at this moment
         """
-        fenced = VRTHold(
-            **{
-                name: getattr(hold, name)
-                for name in VRTHold.fields
-                if name in SEAT
-            },
-            uuid=uuidutils.generate_uuid(),
-            status=states.Hold.WRITING,
-            consumer_generation=None,
-        )
-        fenced.create(context)
-        response = self._post(
-            context,
-            {hold.uuid: _emptied(hold), fenced.uuid: _filled(fenced)},
-        )
-        if response.status_code != 204:
-            fenced.destroy(context)
-            if self.allocations(context, hold.uuid):
-                raise exception.PlacementUnavailable(reason=_detail(response))
-            return None
-        self._written(context, fenced)
-        hold.destroy(context)
-        return fenced
+        with faultpoints.around('move.post'):
+            if self._pass_on(context, hold, {new.uuid: _filled(new)}):
+                return True
+        if self.allocations(context, new.uuid):
+            return True
+        if self.allocations(context, hold.uuid):
+            raise exception.PlacementUnavailable(
+                reason=f'hold {hold.uuid} cannot be moved now'
+            )
+        return False
 
     def empty(self, context, hold):
-        """Give a hold's capacity back and forget the hold.
+        """Give a hold's capacity back, if there is any.
 
-        One that may still be written, by a request that was not answered,
-        is not forgotten yet.
-
-        :raises: PlacementUnavailable or HoldFailed; the row stays, for later
+        :raises: PlacementUnavailable when it is still held, or unknown
         """
-        generation = self._generation(context, hold.uuid)
-        if generation is not None:
-            hold.consumer_generation = generation
-            response = self._post(context, {hold.uuid: _emptied(hold)})
-            if response.status_code != 204 and self.allocations(
-                context, hold.uuid
-            ):
-                raise exception.HoldFailed(reason=_detail(response))
-        elif (
-            hold.status == states.Hold.WRITING
-            and not timeutils.is_older_than(hold.created_at, REQUEST_LIFETIME)
-        ):
-            return
-        hold.destroy(context)
+        with faultpoints.around('release.post'):
+            is_empty = self._pass_on(context, hold, {})
+        if not is_empty and self.allocations(context, hold.uuid):
+            raise exception.PlacementUnavailable(
+                reason=f'hold {hold.uuid} cannot be emptied now'
+            )
 
     # -- reading -----------------------------------------------------------
 
@@ -163,40 +114,80 @@ class Ledger:
 
     def allocations(self, context, consumer):
         """Return {provider: {"resources": {class: amount}}} of a consumer."""
+        return self._consumer(context, consumer)[0]
+
+    def used(self, context, provider):
+        """Return what every consumer uses of a provider.
+
+        :returns: {consumer: {class: amount}}; None if there is no such
+            provider
+        """
+        url = f'/resource_providers/{provider}/allocations'
+        body = self._get(context, url, may_be_missing=True)
+        return body and {
+            consumer: each['resources']
+            for consumer, each in body['allocations'].items()
+        }
+
+    def excess(self, context, provider, used):
+        """Return by how much more of a provider is used than there is.
+
+        :param used: what used() has returned
+        :returns: {class: amount} of those classes where it is more
+        """
+        url = f'/resource_providers/{provider}/inventories'
+        inventories = self._get(context, url)['inventories']
+        total = collections.Counter()
+        for amounts in used.values():
+            total.update(amounts)
+        room = {
+            name: (each['total'] - each['reserved']) * each['allocation_ratio']
+            for name, each in inventories.items()
+        }
+        over = {n: amount - room.get(n, 0) for n, amount in total.items()}
+        return {name: amount for name, amount in over.items() if amount > 0}
+
+    def _consumer(self, context, consumer):
+        """Return a consumer's allocations and its generation."""
         body = self._get(context, f'/allocations/{consumer}')
-        return {
+        allocations = {
             provider: {'resources': allocation['resources']}
             for provider, allocation in body['allocations'].items()
         }
-
-    def is_overcommitted(self, context, provider, classes):
-        """Tell whether more of a provider is allocated than there is.
-
-        :param classes: the resource classes to look at
-        """
-        base = f'/resource_providers/{provider}'
-        usages = self._get(context, f'{base}/usages')['usages']
-        inventories = self._get(context, f'{base}/inventories')['inventories']
-        return any(
-            usages.get(name, 0)
-            > (each['total'] - each['reserved']) * each['allocation_ratio']
-            for name, each in inventories.items()
-            if name in classes
-        )
-
-    def _generation(self, context, consumer):
-        """Return a consumer's generation, None when it holds nothing."""
-        body = self._get(context, f'/allocations/{consumer}')
-        return body['consumer_generation'] if body['allocations'] else None
-
-    def _written(self, context, hold):
-        hold.consumer_generation = self._generation(context, hold.uuid)
-        hold.status = states.Hold.HELD
-        hold.save(context)
+        return allocations, body.get('consumer_generation')
 
     # -- HTTP --------------------------------------------------------------
 
-    def _get(self, context, url):
+    def _pass_on(self, context, hold, heirs):
+        """Empty a hold and fill others, in one request.
+
+        :param heirs: {consumer uuid: what it is to own}
+        :returns: False when the hold has held nothing, or was changed by
+            somebody else meanwhile
+        """
+        allocations, generation = self._consumer(context, hold.uuid)
+        if not allocations:
+            return False
+        emptied = {
+            **_filled(hold),
+            'allocations': {},
+            'consumer_generation': generation,
+        }
+        del emptied['mappings']
+        response = self._post(context, {hold.uuid: emptied, **heirs})
+        if response.status_code != 204:
+            LOG.info(
+                'Placement did not pass hold %(hold)s on to %(heirs)s: '
+                '%(why)s',
+                {
+                    'hold': hold.uuid,
+                    'heirs': [*heirs],
+                    'why': _detail(response),
+                },
+            )
+        return response.status_code == 204
+
+    def _get(self, context, url, may_be_missing=False):
         try:
             response = self._client.get(
                 url,
@@ -205,6 +196,8 @@ class Ledger:
             )
         except ks_exc.ClientException as exc:
             raise exception.PlacementUnavailable(reason=exc) from exc
+        if may_be_missing and response.status_code == 404:
+            return None
         if response.status_code != 200:
             raise exception.PlacementUnavailable(reason=_detail(response))
         return response.json()
@@ -225,7 +218,8 @@ class Ledger:
                 raise exception.PlacementUnavailable(reason=_detail(response))
             if not _lost_a_race(response) or attempt == ATTEMPTS:
                 return response
-            time.sleep(random.uniform(0, 0.05 * attempt))  # noqa: S311
+            pause = min(LONGEST_PAUSE, 0.02 * 2**attempt)
+            time.sleep(random.uniform(0, pause))  # noqa: S311
 
 
 def _filled(hold):
@@ -238,17 +232,6 @@ def _filled(hold):
         'consumer_generation': None,
         'consumer_type': HOLD_TYPE,
     }
-
-
-def _emptied(hold):
-    """The hold's consumer owning nothing, if it is still as we know it."""
-    emptied = {
-        **_filled(hold),
-        'allocations': {},
-        'consumer_generation': hold.consumer_generation,
-    }
-    del emptied['mappings']
-    return emptied
 
 
 def _errors(response):

@@ -114,7 +114,7 @@ class HolisticSchedulerManager(manager.SchedulerManager):
             return [self._selection(context, spec_obj, hold)]
         try:
             selected = self._select_held(context, spec_obj, server_uuid, hold)
-            redeem.close(context, member, hold)
+            redeem.close(context, door.ledger, member, hold)
         except nova_exc.NoValidHost:
             door.turn_back(context, member, hold, redeem.HOST_REFUSED)
             selected = [self._selection(context, spec_obj, hold)]

@@ -12,14 +12,18 @@
 
 import datetime
 import functools
+import random
+import time
 
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.planner import child
 from nova_groupext.planner import decide
@@ -29,8 +33,12 @@ from nova_groupext.scheduler import holding
 from nova_groupext.scheduler import hosts
 from nova_groupext.scheduler import look
 from nova_groupext.scheduler import rehearsal
+from nova_groupext.scheduler import releasing
 
 LOG = logging.getLogger(__name__)
+
+# Seconds by which the longest pause before another attempt grows.
+PAUSE = 0.5
 
 NO_SUCCESS = (
     "Nova's filters, a part of the cloud that did not answer, or other "
@@ -43,11 +51,13 @@ class Planning:
 
     :param client: Nova's SchedulerReportClient
     :param ledger: ledger.Ledger
+    :param intent: VRTIntent, by which nobody else works on the group
     """
 
-    def __init__(self, context, group, client, ledger):
+    def __init__(self, context, group, client, ledger, intent):
         self._context = context
         self._group = group
+        self._intent = intent
         self._client = client
         self._ledger = ledger
         # (class name, host id) pairs that Nova's filters refused.
@@ -55,15 +65,24 @@ class Planning:
 
     def clear(self):
         """Give back what a planner that died had held of the group."""
-        holding.roll_back(self._context, self._group, self._ledger)
+        rows = VRTHold.list_by_group(
+            self._context, self._group.id, states.Hold.WRITING
+        )
+        VRTHold.retire(self._context, rows, is_answered=False)
+        releasing.give_back(self._context, self._group, self._ledger)
 
     def run(self):
         """Plan the group, hold it if it wants that, and say how it went.
 
-        :raises: GenerationConflict when the group was changed meanwhile;
-            nothing is held then
+        :raises: GenerationConflict when the group was changed meanwhile, or
+            GroupBusy when another planner has taken it over; nothing is held
+            then
         """
-        for _attempt in range(CONF.vrt.planning_attempts):
+        for attempt in range(CONF.vrt.planning_attempts):
+            if attempt:
+                # Whoever was faster is perhaps in the same trouble.
+                time.sleep(random.uniform(0, PAUSE * attempt))  # noqa: S311
+            self._renew()
             seen = self._look()
             answer = self._decide(seen)
             if answer['status'] != VRTPlan.PLACED:
@@ -174,8 +193,9 @@ class Planning:
             if member.path in plan.placement
         ]
         quota.check(self._context, self._group.project_id, placed)
+        rows = holding.write_down(self._context, self._group, plan)
         try:
-            holding.hold(self._context, self._group, plan, self._ledger)
+            holding.hold(self._context, rows, self._ledger, self._renew)
         except exception.HoldFailed as exc:
             LOG.info(
                 'VRT group %(group)s: %(why)s',
@@ -186,8 +206,12 @@ class Planning:
             seconds=self._group.expires_in
         )
         try:
-            self._group.hold_members(self._context, plan.placement, expires_at)
+            with faultpoints.around('hold.commit'):
+                self._group.hold_members(self._context, rows, expires_at)
         except exception.GenerationConflict:
-            self.clear()
+            holding.undo(self._context, rows, self._ledger)
             raise
         return True
+
+    def _renew(self):
+        self._intent.renew(self._context, CONF.vrt.lease)

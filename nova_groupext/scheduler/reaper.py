@@ -1,15 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nobody else finishes: expired, deleted and abandoned groups."""
+"""What nobody else finishes, step by step.
+
+Every step may be taken by several planners at once and as often as one likes:
+what one has done, another finds done. What is unknown is not touched.
+
+1. Groups that expired give up what nobody has redeemed.
+2. Creates that nobody hears of any more are concluded.
+3. Servers are followed: who failed or was deleted frees its member.
+4. Holds are compared with Placement, and with the hosts there are.
+5. What was written down and came to nothing is marked as leaving.
+6. What leaves is emptied in Placement and forgotten.
+7. Groups that were deleted are forgotten when nothing of them is left.
+8. Groups that no planner works on are planned.
+"""
 
 import datetime
 
 from oslo_utils import timeutils
 
 from nova_groupext.conf import CONF
+from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import follow
 from nova_groupext.scheduler import redeem
+from nova_groupext.scheduler import releasing
 
 
 def expire(context):
@@ -31,8 +47,27 @@ def conclude(context, ledger, member):
         redeem.conclude(context, ledger, member, hold, before)
 
 
+def to_follow():
+    """Return what is looked at: servers, holds, hosts."""
+    return (follow.follow_servers, follow.follow_holds, follow.follow_hosts)
+
+
+def abandon(context):
+    """Let those holds leave that never became their members'."""
+    lifetime = datetime.timedelta(seconds=releasing.REQUEST_LIFETIME)
+    before = timeutils.utcnow() - lifetime
+    holds = VRTHold.list_unfinished(context, before)
+    VRTHold.retire(context, holds, is_answered=True)
+
+
+def empty(context, ledger):
+    """Give back what leaves."""
+    for hold in VRTHold.list_by_status(context, states.Hold.LEAVING):
+        releasing.leave(context, hold, ledger)
+
+
 def to_release(context):
-    """Return the groups with something to give back."""
+    """Return the groups that were deleted and are still there."""
     return VRTGroup.list_releasing(context)
 
 

@@ -12,29 +12,41 @@ from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext.objects import states
-from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import ownership
 from nova_groupext.scheduler import requests
+from nova_groupext.scheduler import verification
 
 LOG = logging.getLogger(__name__)
 
+
+LEAVING = states.Hold.LEAVING
 
 HOST_REFUSED = "its planned host does not pass Nova's filters now"
 NO_ANSWER = 'Placement did not answer; it is held again'
 HOLD_IS_GONE = 'its hold is gone from Placement'
 
+# What becomes of a member whose create is concluded.
+ACTIVE = {'status': states.Member.ACTIVE}
+TOO_MUCH = {
+    'status': states.Member.FAILED,
+    'fault': verification.IS_TOO_MUCH,
+}
+GONE = {'status': states.Member.FAILED, 'fault': HOLD_IS_GONE}
+
 
 class RedeemDoor:
     """Redeems one member for one server.
 
-    :param ledger: ledger.Ledger
+    :ivar ledger: ledger.Ledger
     :param host_manager: Nova's HostManager
     """
 
     def __init__(self, ledger, host_manager):
-        self._ledger = ledger
+        self.ledger = ledger
         self._host_manager = host_manager
 
     def enter(self, context, pointed, spec, server_uuid):
@@ -50,6 +62,7 @@ class RedeemDoor:
         self._check_description(context, member, spec)
         is_again = member.server_uuid == server_uuid
         if not (is_again and member.status in states.IN_USE):
+            self._verify(context, member)
             self._reserve(context, member, server_uuid)
         hold = VRTHold.get_by_member(context, member.id)
         if hold is None:
@@ -65,7 +78,7 @@ class RedeemDoor:
         :raises: nova.exception.NoValidHost, unless another delivery of the
             same request has got it
         """
-        if not conclude(context, self._ledger, member, hold):
+        if not conclude(context, self.ledger, member, hold):
             is_gone = member.status == states.Member.FAILED
             raise refusal(member, HOLD_IS_GONE if is_gone else why)
 
@@ -99,14 +112,26 @@ class RedeemDoor:
                 member, 'the server asks for other resources than described'
             )
 
+    def _verify(self, context, member):
+        """Refuse what was held beyond what there is, and give it back."""
+        hold = VRTHold.get_by_member(context, member.id)
+        if hold is None or member.status != states.Member.HELD:
+            return
+        if verification.losers(context, self.ledger, [hold]):
+            ownership.change(
+                context, self.ledger, hold, LEAVING, member, TOO_MUCH
+            )
+            raise refusal(member, TOO_MUCH['fault'])
+
     @staticmethod
     def _reserve(context, member, server_uuid):
         if member.status != states.Member.HELD:
             raise refusal(member, f'it is {member.status}')
         try:
-            member.change(
-                context, states.Member.REDEEMING, server_uuid=server_uuid
-            )
+            with faultpoints.around('redeem.reserve'):
+                member.change(
+                    context, states.Member.REDEEMING, server_uuid=server_uuid
+                )
         except exception.MemberStateConflict as exc:
             fresh = VRTMember.get_by_id(context, member.id)
             if fresh.server_uuid != server_uuid:
@@ -115,11 +140,12 @@ class RedeemDoor:
             member.server_uuid = server_uuid
 
 
-def close(context, member, hold):
+def close(context, ledger, member, hold):
     """The capacity is the server's: remember it."""
-    hold.status = states.Hold.REDEEMED
-    hold.save(context)
-    _change(context, member, states.Member.ACTIVE)
+    with faultpoints.around('redeem.close'):
+        ownership.change(
+            context, ledger, hold, states.Hold.REDEEMED, member, ACTIVE
+        )
 
 
 def conclude(context, ledger, member, hold, before=None):
@@ -136,24 +162,42 @@ def conclude(context, ledger, member, hold, before=None):
     """
     if not hold.claim(context, before):
         return ledger.has_swapped(context, hold, member.server_uuid)
-    if ledger.fence(context, hold) is not None:
-        _change(context, member, states.Member.HELD, server_uuid=None)
+    heir = _move(context, ledger, hold)
+    if heir is not None:
+        with faultpoints.around('move.commit'):
+            ownership.change(
+                context,
+                ledger,
+                hold,
+                LEAVING,
+                member,
+                ownership.HELD_AGAIN,
+                heir,
+            )
         return False
     if ledger.has_swapped(context, hold, member.server_uuid):
-        close(context, member, hold)
+        close(context, ledger, member, hold)
         return True
-    _change(context, member, states.Member.FAILED, fault=HOLD_IS_GONE)
+    ownership.change(context, ledger, hold, LEAVING, member, GONE)
     return False
 
 
-def _change(context, member, status, **values):
-    """Change a member, unless another delivery has done it already."""
-    try:
-        member.change(context, status, **values)
-    except exception.MemberStateConflict:
-        LOG.debug('Member %s was changed meanwhile.', member.path)
-        return
-    VRTGroup.settle(context, member.group_id)
+def _move(context, ledger, hold):
+    """Move a claimed hold to a new uuid.
+
+    :returns: the new VRTHold, or None when the old one holds nothing
+    """
+    for heir in VRTHold.list_heirs(context, hold.member_id):
+        # Of one who did the same, and died.
+        if ledger.allocations(context, heir.uuid):
+            return heir
+    heir = hold.again()
+    with faultpoints.around('move.write_down'):
+        heir.create(context)
+    if ledger.move(context, hold, heir):
+        return heir
+    VRTHold.retire(context, [heir], is_answered=True)
+    return None
 
 
 def refusal(member, reason):

@@ -1,46 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
 """Step 7, release: what was given up goes back to everybody.
 
-What to give back is read from the members' states, which the API or an
-expiry has changed before; doing it twice, or later, does the same.
+Whoever gives something up marks its holds as LEAVING, in the transaction that
+changes the members. Emptying them in Placement is left to this module; doing
+it twice, or later, does the same.
 """
 
 from oslo_log import log as logging
+from oslo_utils import timeutils
 
 from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 
 LOG = logging.getLogger(__name__)
 
+# Seconds after which no request can still be on its way to Placement.
+REQUEST_LIFETIME = 120
+
 
 def release(context, group, ledger):
-    """Empty the holds of released members; forget a group that was deleted.
+    """Empty the holds that leave a group; forget one that was deleted.
 
     What cannot be done now is done by the reaper.
     """
-    if group.status in states.HOLDS_NOTHING:
-        for hold in VRTHold.list_by_group(context, group.id):
-            empty(context, hold, ledger)
-        return
     if group.status == states.Group.RELEASING:
-        group.give_up(context)
-    over = {
-        member.id for member in group.members if member.status in states.OVER
-    }
-    for hold in VRTHold.list_by_group(context, group.id):
-        if hold.member_id in over and hold.status != states.Hold.REDEEMED:
-            empty(context, hold, ledger)
+        with faultpoints.around('release.mark'):
+            group.give_up(context)
+    give_back(context, group, ledger)
     if group.status == states.Group.RELEASING:
         _forget(context, group)
 
 
-def empty(context, hold, ledger):
-    """Empty one hold; what cannot be done now does not stop the others."""
+def give_back(context, group, ledger):
+    """Empty the holds that leave a group."""
+    for hold in VRTHold.list_by_group(context, group.id, states.Hold.LEAVING):
+        leave(context, hold, ledger)
+
+
+def leave(context, hold, ledger):
+    """Empty one hold; what cannot be done now does not stop the others.
+
+    It is forgotten when no request can come that fills it again.
+
+    :param hold: VRTHold in state LEAVING
+    """
+    if hold.status != states.Hold.LEAVING:
+        return
     try:
         ledger.empty(context, hold)
-    except (exception.HoldFailed, exception.PlacementUnavailable):
+    except exception.PlacementUnavailable:
         LOG.exception('Hold %s could not be emptied yet.', hold.uuid)
+        return
+    if hold.is_answered or timeutils.is_older_than(
+        hold.created_at, REQUEST_LIFETIME
+    ):
+        with faultpoints.around('release.forget'):
+            hold.destroy(context)
 
 
 def _forget(context, group):

@@ -91,24 +91,35 @@ class Planner:
         context = context.elevated()
         with (
             self._deciding,
-            self._owning(context, group_uuid, VRTIntent.PLAN) as group,
+            self._owning(context, group_uuid, VRTIntent.PLAN) as (
+                group,
+                intent,
+            ),
         ):
             if group is not None and group.status == states.Group.PLANNING:
-                self._plan(context, group)
+                self._plan(context, group, intent)
         self._release_if_deleted(context, group_uuid)
 
     def release_group(self, context, group_uuid):
         """Give back what released members hold."""
         context = context.elevated()
-        with self._owning(context, group_uuid, VRTIntent.RELEASE) as group:
+        with self._owning(context, group_uuid, VRTIntent.RELEASE) as (
+            group,
+            _intent,
+        ):
             if group is not None:
                 releasing.release(context, group, self._ledger())
 
     def reap(self, context):
         """Finish what others began; what fails does not stop the rest."""
+        placement = self._ledger()
         _guarded(reaper.expire, context)
         for member in reaper.to_conclude(context):
-            _guarded(reaper.conclude, context, self._ledger(), member)
+            _guarded(reaper.conclude, context, placement, member)
+        for follow in reaper.to_follow():
+            _guarded(follow, context, placement)
+        _guarded(reaper.abandon, context)
+        _guarded(reaper.empty, context, placement)
         for group in reaper.to_release(context):
             _guarded(self.release_group, context, group.uuid)
         for group in reaper.to_plan(context):
@@ -116,7 +127,9 @@ class Planner:
 
     @contextlib.contextmanager
     def _owning(self, context, group_uuid, operation):
-        """Yield the group while nobody else works on it; else None.
+        """Yield the group and the intent while nobody else works on it.
+
+        Else, or if there is no such group any more, the group is None.
 
         What could not be done because another was at work for long, the
         reaper does later.
@@ -128,23 +141,23 @@ class Planner:
             )
         except (exception.GroupNotFound, exception.GroupBusy) as exc:
             LOG.info('Not now: %s', exc)
-            yield None
+            yield None, None
             return
         try:
             # As it is now that nobody else works on it, if it is at all.
-            yield VRTGroup.find(context, group_uuid)
+            yield VRTGroup.find(context, group_uuid), intent
         finally:
             intent.fulfil(context)
 
-    def _plan(self, context, group):
+    def _plan(self, context, group, intent):
         planner = planning.Planning(
-            context, group, self._placement(), self._ledger()
+            context, group, self._placement(), self._ledger(), intent
         )
         try:
             planner.clear()
             planner.run()
-        except exception.GenerationConflict:
-            LOG.info('VRT group %s was changed while planned.', group.uuid)
+        except (exception.GenerationConflict, exception.GroupBusy) as exc:
+            LOG.info('Planning was in vain: %s', exc)
         except exception.LimitExceeded as exc:
             self._fail(context, group, exc.format_message())
         except exception.PlacementUnavailable:

@@ -10,9 +10,12 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
+from nova_groupext.db import api as db
 from nova_groupext.objects import states
 from nova_groupext.scheduler import holding
 from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler import verification
 from tests.functional import base
 
 
@@ -35,11 +38,10 @@ class TestLedger(base.GroupTestCase):
         self.plan = objects.VRTPlan.newest(self.context, self.vrt_group.id)
 
     def hold(self):
-        holding.hold(self.context, self.vrt_group, self.plan, self.ledger)
-        self.addCleanup(
-            holding.roll_back, self.context, self.vrt_group, self.ledger
-        )
-        return self.rows()
+        rows = holding.write_down(self.context, self.vrt_group, self.plan)
+        self.addCleanup(holding.undo, self.context, rows, self.ledger)
+        holding.hold(self.context, rows, self.ledger, renew=lambda: None)
+        return rows
 
     def rows(self):
         return objects.VRTHold.list_by_group(self.context, self.vrt_group.id)
@@ -101,21 +103,36 @@ class TestLedger(base.GroupTestCase):
         self.assertFalse(self.swap(row, uuidutils.generate_uuid()))
         self.assertEqual(4, self.total())
 
-    def test_a_fenced_hold_cannot_be_swapped_any_more(self):
-        row, _other = self.hold()
+    def heir(self, row):
+        heir = row.again()
+        heir.create(self.context)
+        self.addCleanup(holding.undo, self.context, [heir], self.ledger)
+        return heir
 
-        fenced = self.ledger.fence(self.context, row)
+    def test_a_hold_that_has_moved_cannot_be_swapped_any_more(self):
+        row, _other = self.hold()
+        heir = self.heir(row)
+
+        self.assertTrue(self.ledger.move(self.context, row, heir))
 
         self.assertFalse(self.swap(row, uuidutils.generate_uuid()))
-        self.assertTrue(self.swap(fenced, uuidutils.generate_uuid()))
+        self.assertTrue(self.swap(heir, uuidutils.generate_uuid()))
         self.assertEqual(4, self.total())
 
-    def test_a_swapped_hold_cannot_be_fenced(self):
+    def test_a_move_that_landed_is_answered_again(self):
+        row, _other = self.hold()
+        heir = self.heir(row)
+
+        for _try in range(2):
+            self.assertTrue(self.ledger.move(self.context, row, heir))
+        self.assertEqual(4, self.total())
+
+    def test_a_swapped_hold_cannot_be_moved(self):
         row, _other = self.hold()
         self.swap(row, uuidutils.generate_uuid())
 
-        self.assertIsNone(self.ledger.fence(self.context, row))
-        self.assertEqual(2, len(self.rows()))
+        self.assertFalse(self.ledger.move(self.context, row, self.heir(row)))
+        self.assertEqual(4, self.total())
 
     def test_emptying_twice_frees_once(self):
         row, _other = self.hold()
@@ -135,43 +152,63 @@ class TestLedger(base.GroupTestCase):
         self.assertEqual(4, self.total())
         self.assertTrue(self.ledger.allocations(self.context, server))
 
-    def test_a_hold_that_was_never_written_is_forgotten(self):
+    def test_what_may_still_be_written_is_not_forgotten(self):
         row, _other = self.hold()
-        unwritten = objects.VRTHold(
-            **{
-                name: getattr(row, name)
-                for name in row.fields
-                if name in ledger.SEAT
-            },
-            uuid=uuidutils.generate_uuid(),
-            status=states.Hold.WRITING,
-        )
-        unwritten.consumer_generation = None
-        unwritten.create(self.context)
+        heir = self.heir(row)
+        objects.VRTHold.retire(self.context, [heir], is_answered=False)
+        heir.status = states.Hold.LEAVING
 
-        self.ledger.empty(self.context, unwritten)
+        releasing.leave(self.context, heir, self.ledger)
         self.assertEqual(3, len(self.rows()), 'a request may still come')
-        unwritten.created_at -= datetime.timedelta(minutes=5)
-        self.ledger.empty(self.context, unwritten)
+        heir.created_at -= datetime.timedelta(minutes=5)
+        releasing.leave(self.context, heir, self.ledger)
 
         self.assertEqual(2, len(self.rows()))
         self.assertEqual(4, self.total())
 
-    def test_overcommitted_is_what_has_more_used_than_there_is(self):
+    def test_too_much_is_what_has_more_used_than_there_is(self):
         provider = self.cloud.provider('cmp-1')
-        self.assertFalse(self.is_overcommitted(provider))
+        self.assertEqual({}, self.excess(provider))
         self.fill('cmp-1', VCPU=4)
+        self.shrink(provider, reserved=1)
+
+        self.assertEqual({'VCPU': 1}, self.excess(provider))
+
+    def hold_too_much(self):
+        """Two holds on a provider that has room for one, by their uuids."""
+        row, other = self.hold()
+        holding.undo(self.context, [other], self.ledger)
+        heir = self.heir(row)
+        self.ledger.hold(self.context, [heir])
+        self.shrink(row.provider_uuid, reserved=1)
+        return sorted((row, heir), key=lambda each: each.uuid)
+
+    def losers(self, *rows):
+        return verification.losers(self.context, self.ledger, rows)
+
+    def test_the_higher_uuid_gives_back_and_the_lower_one_stays(self):
+        lower, higher = self.hold_too_much()
+
+        self.assertEqual([higher], self.losers(lower, higher))
+
+    def test_who_was_promised_a_hold_keeps_it_before_all_others(self):
+        lower, higher = self.hold_too_much()
+        model, own, values, _count = higher.promised()
+        db.compare_and_set(self.context, model, *own, **values)
+        self.addCleanup(higher.end, self.context, states.Hold.LEAVING)
+        higher.status = states.Hold.HELD
+
+        self.assertEqual([lower], self.losers(lower, higher))
+
+    def excess(self, provider):
+        used = self.ledger.used(self.context, provider)
+        return self.ledger.excess(self.context, provider, used)
+
+    def shrink(self, provider, **changes):
         path = f'/resource_providers/{provider}/inventories/VCPU'
         inventory = self.cloud.placement.get(path).json()
         self.addCleanup(self.restore, path, inventory)
-
-        self.cloud.placement.put(path, json={**inventory, 'reserved': 1})
-
-        self.assertTrue(self.is_overcommitted(provider))
-        self.assertFalse(self.is_overcommitted(provider, ['DISK_GB']))
-
-    def is_overcommitted(self, provider, names=('VCPU',)):
-        return self.ledger.is_overcommitted(self.context, provider, names)
+        self.cloud.placement.put(path, json={**inventory, **changes})
 
     def restore(self, path, inventory):
         now = self.cloud.placement.get(path).json()

@@ -129,6 +129,13 @@ class TestReaper(base.GroupTestCase):
         plan = objects.VRTPlan.newest(self.context, group.id)
         self.change(uuid, status=states.Group.PLANNING)
         placement = ledger.Ledger(report.SchedulerReportClient())
-        holding.hold(self.context, group, plan, placement)
+        rows = holding.write_down(self.context, group, plan)
+        holding.hold(self.context, rows, placement, renew=lambda: None)
         self.assertEqual({'cmp-1': 6}, self.free())
+        db.compare_and_set(
+            self.context,
+            models.Hold,
+            models.Hold.group_id == group.id,
+            created_at=self.long_ago(),
+        )
         return {hold.uuid for hold in self.holds_of(uuid)}

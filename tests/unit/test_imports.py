@@ -13,6 +13,7 @@ PACKAGE = 'nova_groupext'
 # module named here stands for itself alone.
 ALLOWED = {
     'exception': (),
+    'faultpoints': (),
     'pointer': (),
     'conf': (),
     'policies': (),
@@ -24,6 +25,7 @@ ALLOWED = {
         'conf',
         'db',
         'exception',
+        'faultpoints',
         'objects',
         'planner',
         'pointer',

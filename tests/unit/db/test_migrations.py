@@ -53,6 +53,12 @@ class TestMigrations(base.BaseTestCase):
             sorted(tables),
         )
 
+    def _check_8a4c2e7f9b10(self):
+        columns = sa.inspect(engine.get_engine()).get_columns('vrt_holds')
+        names = {column['name'] for column in columns}
+        self.assertIn('is_answered', names)
+        self.assertNotIn('consumer_generation', names)
+
     def test_the_models_are_what_the_migrations_make(self):
         migration.sync()
 

@@ -29,6 +29,7 @@ def _create(name, *parts):
         sa.PrimaryKeyConstraint('id', name=f'pk_{name}'),
         mysql_engine='InnoDB',
         mysql_charset='utf8mb4',
+        sqlite_autoincrement=True,
     )
 
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names for the instants at which a process may die.
+
+Before and after every write to Placement, and every write to the database
+that decides who owns capacity, there is a point. Nothing happens there, but
+for a test that has set a trap: it kills the process.
+"""
+
+import contextlib
+
+#: What is written at the points, in the order of a member's life.
+WRITES = (
+    'hold.write_down',
+    'hold.post',
+    'hold.commit',
+    'redeem.reserve',
+    'redeem.swap',
+    'redeem.close',
+    'move.write_down',
+    'move.post',
+    'move.commit',
+    'release.mark',
+    'release.post',
+    'release.forget',
+)
+
+#: Called with 'before ...' or 'after ...' a write; set by tests only.
+trap = None
+
+
+@contextlib.contextmanager
+def around(write):
+    """Pass the points before and after a write that succeeds."""
+    _reach(f'before {write}')
+    yield
+    _reach(f'after {write}')
+
+
+def _reach(point):
+    if trap is not None:
+        trap(point)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Step 6, follow: what became of servers, holds and hosts meanwhile.
+
+Nothing is concluded from silence: of a cell, a host or a Placement that does
+not answer nothing is known, and nothing is touched.
+"""
+
+import collections
+
+from oslo_log import log as logging
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import holding
+from nova_groupext.scheduler import hosts
+from nova_groupext.scheduler import ownership
+from nova_groupext.scheduler import servers
+from nova_groupext.scheduler import verification
+
+LOG = logging.getLogger(__name__)
+
+Fate = servers.Fate
+LEAVING = states.Hold.LEAVING
+
+# What a member becomes whose server came to such an end, once the server owns
+# nothing in Placement any more.
+ENDS = {
+    Fate.UNKNOWN_TO_NOVA: {
+        'status': states.Member.FAILED,
+        'fault': 'its server was deleted before it was scheduled',
+    },
+    Fate.UNSCHEDULED: {
+        'status': states.Member.FAILED,
+        'fault': 'its server was not scheduled',
+    },
+    Fate.BROKEN: {
+        'status': states.Member.FAILED,
+        'fault': 'its server could not be built',
+    },
+    Fate.DELETED: {
+        'status': states.Member.RELEASED,
+        'fault': 'its server was deleted',
+    },
+}
+
+HOLD_IS_LOST = 'its hold was removed, and there is no room for it any more'
+HOST_IS_GONE = 'its host was taken out of service'
+
+
+def follow_servers(context, ledger):
+    """Conclude from what became of the members' servers."""
+    redeemed = VRTHold.list_by_status(context, states.Hold.REDEEMED)
+    hold_of = {hold.member_id: hold for hold in redeemed}
+    members = [
+        member
+        for member in VRTMember.list_by_ids(context, [*hold_of])
+        if member.status == states.Member.ACTIVE
+    ]
+    fates = servers.fates(context, [each.server_uuid for each in members])
+    for member in members:
+        end = ENDS.get(fates.get(member.server_uuid))
+        if end and not ledger.allocations(context, member.server_uuid):
+            _end(context, ledger, member, hold_of[member.id], end)
+
+
+def follow_holds(context, ledger):
+    """Compare what is held with what Placement knows of it."""
+    by_provider = collections.defaultdict(list)
+    for hold in VRTHold.list_by_status(context, states.Hold.HELD):
+        for provider in hold.allocations:
+            by_provider[provider].append(hold)
+    for provider, holds in sorted(by_provider.items()):
+        used = ledger.used(context, provider)
+        if used is None:
+            _lose(context, ledger, holds, HOST_IS_GONE)
+            continue
+        missing = [hold for hold in holds if hold.uuid not in used]
+        _restore(context, ledger, missing)
+        lost = verification.losers_on(context, ledger, provider, used)
+        too_much = [hold for hold in holds if hold.uuid in lost]
+        _lose(context, ledger, too_much, verification.IS_TOO_MUCH)
+
+
+def follow_hosts(context, ledger):
+    """Give back what is held on hosts that the operator takes away."""
+    by_host = collections.defaultdict(list)
+    for hold in VRTHold.list_by_status(context, states.Hold.HELD):
+        by_host[hold.host, hold.provider_uuid].append(hold)
+    for (host, node_uuid), holds in by_host.items():
+        if hosts.is_out_of_service(context, host, node_uuid):
+            _lose(context, ledger, holds, HOST_IS_GONE)
+
+
+def _restore(context, ledger, holds):
+    """Hold under new uuids what somebody has removed from Placement."""
+    for hold in holds:
+        if ledger.allocations(context, hold.uuid):
+            continue
+        if not _hold_again(context, ledger, hold):
+            _lose(context, ledger, [hold], HOLD_IS_LOST)
+
+
+def _end(context, ledger, member, hold, values):
+    """A member's server is gone: hold for another, or let the member go."""
+    LOG.info(
+        'Server %(server)s of member %(member)s: %(why)s',
+        {
+            'server': member.server_uuid,
+            'member': member.path,
+            'why': values['fault'],
+        },
+    )
+    if not (
+        CONF.vrt.hold_again
+        and VRTGroup.is_current(context, member.group_id)
+        and _hold_again(context, ledger, hold, member)
+    ):
+        ownership.change(context, ledger, hold, LEAVING, member, values)
+
+
+def _hold_again(context, ledger, hold, member=None):
+    """Hold a seat under a new uuid.
+
+    :param member: VRTMember that becomes HELD again, unless it is
+    :returns: False when there is no room for it
+    """
+    heir = hold.again()
+    heir.create(context)
+    try:
+        ledger.hold(context, [heir])
+        fits = not verification.losers(context, ledger, [heir])
+    except exception.HoldFailed:
+        fits = False
+    values = ownership.HELD_AGAIN if member else None
+    if not fits or not ownership.change(
+        context, ledger, hold, LEAVING, member, values, heir
+    ):
+        holding.undo(context, [heir], ledger)
+    return fits
+
+
+def _lose(context, ledger, holds, fault):
+    """Give back holds that their members cannot keep."""
+    members = VRTMember.list_by_ids(context, [h.member_id for h in holds])
+    by_id = {member.id: member for member in members}
+    values = {'status': states.Member.FAILED, 'fault': fault}
+    for hold in holds:
+        member = by_id[hold.member_id]
+        ownership.change(context, ledger, hold, LEAVING, member, values)

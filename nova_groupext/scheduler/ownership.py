@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose a member's capacity is, and the one way to change that.
+
+A hold, its member and what takes the hold's place change in one transaction,
+or not at all: nobody ever finds a member with two owners, or one that is held
+without a hold.
+"""
+
+from nova_groupext import exception
+from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.scheduler import releasing
+
+# What becomes of a member whose server did not, or will never, use its hold.
+HELD_AGAIN = {
+    'status': states.Member.HELD,
+    'server_uuid': None,
+    'fault': None,
+}
+
+
+def change(context, ledger, hold, status, member=None, values=None, heir=None):
+    """Let a hold end, unless somebody else has ended it.
+
+    :param ledger: ledger.Ledger
+    :param hold: VRTHold; one that leaves is emptied, or else by the reaper
+    :param status: the hold's: REDEEMED or LEAVING
+    :param member: VRTMember whose hold it is, if it changes
+    :param values: what of the member changes, with its status
+    :param heir: VRTHold in state WRITING that takes the hold's place
+    :returns: whether it was changed
+    """
+    try:
+        changes = [member.changed(**values)] if member else []
+    except exception.MemberStateConflict:
+        return False
+    if heir is not None:
+        changes.append(heir.promised())
+    if not hold.end(context, status, *changes):
+        return False
+    for name, value in (values or {}).items():
+        setattr(member, name, value)
+    VRTGroup.settle(context, hold.group_id)
+    if status == states.Hold.LEAVING:
+        releasing.leave(context, hold, ledger)
+    return True

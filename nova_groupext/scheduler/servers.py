@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What became of servers, as far as Nova's databases tell."""
+
+import enum
+
+from nova import context as nova_context
+from nova import exception as nova_exc
+from nova import objects
+from nova.compute import vm_states
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
+
+# Servers that are asked about in one query.
+_AT_ONCE = 200
+
+
+class Fate(enum.Enum):
+    # Waits for its scheduler or conductor.
+    COMING = 'coming'
+    # Was deleted before it was scheduled, or long ago.
+    UNKNOWN_TO_NOVA = 'unknown to Nova'
+    # Is in cell0: no scheduler found a place for it.
+    UNSCHEDULED = 'unscheduled'
+    LIVE = 'live'
+    # Is in a cell, and in ERROR.
+    BROKEN = 'broken'
+    DELETED = 'deleted'
+
+
+def fates(context, uuids):
+    """Return {uuid: Fate} of those servers that can be asked about now.
+
+    Of servers in a cell that does not answer nothing is known: they are
+    left out.
+    """
+    found = {}
+    for start in range(0, len(uuids), _AT_ONCE):
+        found |= _fates(context, uuids[start : start + _AT_ONCE])
+    return found
+
+
+def _fates(context, uuids):
+    mappings = {
+        mapping.instance_uuid: mapping.cell_mapping
+        for mapping in objects.InstanceMappingList.get_by_instance_uuids(
+            context, uuids
+        )
+    }
+    found = {
+        uuid: _before_its_cell(context, uuid)
+        for uuid in uuids
+        if mappings.get(uuid) is None
+    }
+    cells = {cell.uuid: cell for cell in mappings.values() if cell}
+    for cell in cells.values():
+        inside = [u for u, c in mappings.items() if c and c.uuid == cell.uuid]
+        found |= _in_cell(context, cell, inside)
+    return found
+
+
+def _before_its_cell(context, uuid):
+    try:
+        objects.BuildRequest.get_by_instance_uuid(context, uuid)
+    except nova_exc.BuildRequestNotFound:
+        return Fate.UNKNOWN_TO_NOVA
+    return Fate.COMING
+
+
+def _in_cell(context, cell, uuids):
+    """What a cell knows of its servers; nothing if it does not answer."""
+    results = nova_context.scatter_gather_single_cell(
+        context.elevated(read_deleted='yes'),
+        cell,
+        objects.InstanceList.get_by_filters,
+        {'uuid': uuids},
+        expected_attrs=[],
+    )
+    instances = results[cell.uuid]
+    if nova_context.is_cell_failure_sentinel(instances):
+        LOG.warning(
+            'Cell %s does not answer; nothing is concluded of its servers.',
+            cell.identity,
+        )
+        return {}
+    found = {instance.uuid: _fate(cell, instance) for instance in instances}
+    # A mapping without a record: it was deleted and purged.
+    return {uuid: found.get(uuid, Fate.DELETED) for uuid in uuids}
+
+
+def _fate(cell, instance):
+    if instance.deleted:
+        return Fate.DELETED
+    if cell.is_cell0():
+        return Fate.UNSCHEDULED
+    if instance.vm_state == vm_states.ERROR:
+        return Fate.BROKEN
+    return Fate.LIVE

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is there as much as is held?
+
+Placement can overcommit a provider when two write at once, unless the
+operator has configured it not to (see the admin guide). So what was written
+is compared with what there is, and whoever was too much gives back.
+"""
+
+from nova_groupext.objects import states
+from nova_groupext.objects.hold import VRTHold
+
+IS_TOO_MUCH = 'there is less capacity than was held'
+
+
+def losers(context, ledger, holds):
+    """Return those of some holds that have to be given back.
+
+    :param ledger: ledger.Ledger
+    :param holds: VRTHold rows
+    :raises: PlacementUnavailable
+    """
+    providers = {provider for hold in holds for provider in hold.allocations}
+    lost = set()
+    for provider in sorted(providers):
+        used = ledger.used(context, provider) or {}
+        lost |= losers_on(context, ledger, provider, used)
+    return [hold for hold in holds if hold.uuid in lost]
+
+
+def losers_on(context, ledger, provider, used):
+    """Return the uuids of the holds that are too much for a provider.
+
+    Everybody who looks comes to the same: what nobody was promised yet goes
+    first, then the highest uuid, until the rest fits. Servers stay.
+
+    :param used: what Ledger.used() has returned
+    """
+    excess = ledger.excess(context, provider, used)
+    lost = set()
+    if excess:
+        ours = VRTHold.list_by_uuids(context, used)
+        for hold in sorted(ours, key=_rank, reverse=True):
+            amounts = used[hold.uuid]
+            if any(amounts.get(name) for name in excess):
+                lost.add(hold.uuid)
+                excess = {
+                    name: over - amounts.get(name, 0)
+                    for name, over in excess.items()
+                    if over > amounts.get(name, 0)
+                }
+    return lost
+
+
+def _rank(hold):
+    return hold.status == states.Hold.WRITING, hold.uuid
