@@ -60,15 +60,7 @@ class RedeemDoor:
         """
         member = self._member(context, pointed, spec)
         self._check_description(context, member, spec)
-        is_again = member.server_uuid == server_uuid
-        if not (is_again and member.status in states.IN_USE):
-            self._verify(context, member)
-            self._reserve(context, member, server_uuid)
-        hold = VRTHold.get_by_member(context, member.id)
-        if hold is None:
-            raise refusal(member, HOLD_IS_GONE)
-        if hold.status == states.Hold.MOVING:
-            raise refusal(member, 'an earlier create is being cleared up')
+        hold = reserve(context, self.ledger, member, server_uuid)
         return member, hold
 
     def turn_back(self, context, member, hold, why):
@@ -112,32 +104,50 @@ class RedeemDoor:
                 member, 'the server asks for other resources than described'
             )
 
-    def _verify(self, context, member):
-        """Refuse what was held beyond what there is, and give it back."""
-        hold = VRTHold.get_by_member(context, member.id)
-        if hold is None or member.status != states.Member.HELD:
-            return
-        if verification.losers(context, self.ledger, [hold]):
-            ownership.change(
-                context, self.ledger, hold, LEAVING, member, TOO_MUCH
-            )
-            raise refusal(member, TOO_MUCH['fault'])
 
-    @staticmethod
-    def _reserve(context, member, server_uuid):
-        if member.status != states.Member.HELD:
-            raise refusal(member, f'it is {member.status}')
-        try:
-            with faultpoints.around('redeem.reserve'):
-                member.change(
-                    context, states.Member.REDEEMING, server_uuid=server_uuid
-                )
-        except exception.MemberStateConflict as exc:
-            fresh = VRTMember.get_by_id(context, member.id)
-            if fresh.server_uuid != server_uuid:
-                raise refusal(member, 'another server was faster') from exc
-            member.status = fresh.status
-            member.server_uuid = server_uuid
+def reserve(context, ledger, member, server_uuid):
+    """Write a server's uuid to its member, and return the member's hold.
+
+    The same server may come again.
+
+    :raises: nova.exception.NoValidHost
+    """
+    is_again = member.server_uuid == server_uuid
+    if not (is_again and member.status in states.IN_USE):
+        _verify(context, ledger, member)
+        _reserve(context, member, server_uuid)
+    hold = VRTHold.get_by_member(context, member.id)
+    if hold is None:
+        raise refusal(member, HOLD_IS_GONE)
+    if hold.status == states.Hold.MOVING:
+        raise refusal(member, 'an earlier create is being cleared up')
+    return hold
+
+
+def _verify(context, ledger, member):
+    """Refuse what was held beyond what there is, and give it back."""
+    hold = VRTHold.get_by_member(context, member.id)
+    if hold is None or member.status != states.Member.HELD:
+        return
+    if verification.losers(context, ledger, [hold]):
+        ownership.change(context, ledger, hold, LEAVING, member, TOO_MUCH)
+        raise refusal(member, TOO_MUCH['fault'])
+
+
+def _reserve(context, member, server_uuid):
+    if member.status != states.Member.HELD:
+        raise refusal(member, f'it is {member.status}')
+    try:
+        with faultpoints.around('redeem.reserve'):
+            member.change(
+                context, states.Member.REDEEMING, server_uuid=server_uuid
+            )
+    except exception.MemberStateConflict as exc:
+        fresh = VRTMember.get_by_id(context, member.id)
+        if fresh.server_uuid != server_uuid:
+            raise refusal(member, 'another server was faster') from exc
+        member.status = fresh.status
+        member.server_uuid = server_uuid
 
 
 def close(context, ledger, member, hold):
