@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of several parts need."""
 
+from alembic import autogenerate
+from alembic.runtime import migration as runtime
 import fixtures
 from nova import policy
 import sqlalchemy as sa
@@ -13,26 +15,44 @@ from nova_groupext.db import models
 
 
 class Database(fixtures.Fixture):
-    """A SQLite file of the test's own, with our tables.
+    """The test's own database, with our tables.
 
+    :param url: an empty database; a new SQLite file by default
     :param sync: whether to make the tables, by our migrations
     """
 
-    def __init__(self, sync=True):
+    def __init__(self, url=None, sync=True):
         super().__init__()
+        self._url = url
         self._sync = sync
 
     def _setUp(self):
-        folder = self.useFixture(fixtures.TempDir()).path
-        CONF.set_override(
-            'connection', f'sqlite:///{folder}/vrt.sqlite', 'vrt_database'
-        )
+        url = self._url
+        if url is None:
+            folder = self.useFixture(fixtures.TempDir()).path
+            url = f'sqlite:///{folder}/vrt.sqlite'
+        CONF.set_override('connection', url, 'vrt_database')
         self.addCleanup(CONF.clear_override, 'connection', 'vrt_database')
         engine.reset()
         self.addCleanup(engine.reset)
         engine.configure()
         if self._sync:
             migration.sync()
+
+
+def differences():
+    """Return how the tables differ from the models, as alembic tells it."""
+    with engine.get_engine().connect() as connection:
+        return autogenerate.compare_metadata(
+            runtime.MigrationContext.configure(
+                connection,
+                opts={
+                    'version_table': migration.VERSION_TABLE,
+                    'compare_type': True,
+                },
+            ),
+            models.Base.metadata,
+        )
 
 
 def rows():

@@ -2,13 +2,24 @@
 """The few database operations that all objects are made of.
 
 Every function is one transaction. Rows are returned detached, with what the
-caller asked to be loaded.
+caller asked to be loaded. A writer that the database breaks off for the sake
+of another one has done nothing, and is run again.
 """
 
+from oslo_db import api as oslo_db_api
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.db import engine
+
+# Deadlocks, and what MariaDB calls a record that has changed since it was
+# read. The pauses are seconds at most, and random from the second one on.
+_until_it_is_through = oslo_db_api.wrap_db_retry(
+    max_retries=10,
+    retry_interval=0.05,
+    max_retry_interval=1,
+    retry_on_deadlock=True,
+)
 
 
 def create(context, row):
@@ -16,20 +27,20 @@ def create(context, row):
 
     :raises: oslo_db.exception.DBDuplicateEntry
     """
-    with engine.writer(context) as session:
-        session.add(row)
-        session.flush()
-        session.refresh(row)
-        return row
+    [created] = create_all(context, [row])
+    return created
 
 
+@_until_it_is_through
 def create_all(context, rows):
-    """Store new rows in one transaction, and return them."""
+    """Store new rows in one transaction, and return them.
+
+    They are not read again: that would forget what hangs on them, which is
+    needed if the transaction has to be run again.
+    """
     with engine.writer(context) as session:
         session.add_all(rows)
         session.flush()
-        for row in rows:
-            session.refresh(row)
         return rows
 
 
@@ -78,6 +89,7 @@ def tally(context, model, alike, *conditions):
         return [tuple(row) for row in session.execute(query)]
 
 
+@_until_it_is_through
 def compare_and_set(context, model, *conditions, **values):
     """Update the rows that still meet the conditions.
 
@@ -88,6 +100,7 @@ def compare_and_set(context, model, *conditions, **values):
         return session.execute(statement).rowcount
 
 
+@_until_it_is_through
 def compare_and_set_all(context, *changes):
     """Make several updates in one transaction, or none of them.
 
@@ -111,10 +124,15 @@ class _Mismatch(Exception):
     """Rolls a transaction back."""
 
 
+@_until_it_is_through
 def delete(context, model, *conditions):
-    """Delete rows together with what hangs on them; return how many."""
+    """Delete rows together with what hangs on them; return how many.
+
+    They are locked first, so that they still meet the conditions at the end.
+    """
+    query = sa.select(model).where(*conditions).with_for_update()
     with engine.writer(context) as session:
-        rows = list(session.scalars(sa.select(model).where(*conditions)))
+        rows = list(session.scalars(query))
         for row in rows:
             session.delete(row)
         return len(rows)

@@ -11,27 +11,10 @@ from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
 from tests import fixtures
+from tests import groups
 
 Member = states.Member
 Group = states.Group
-
-TOPOLOGY = {
-    'members': {'master': {'flavor': 'm1'}},
-    'groups': {
-        'workers': {
-            'members': {'worker': {'flavor': 'm2', 'count': 2}},
-            'policies': [{'type': 'spread', 'scope': 'rack'}],
-        }
-    },
-    'policies': [{'type': 'affinity', 'scope': 'zone'}],
-    'relationships': [
-        {
-            'name': 'shuffle',
-            'between': ['master', 'workers'],
-            'policies': [{'type': 'network-proximity', 'scope': 'rack'}],
-        }
-    ],
-}
 
 
 class GroupCase(base.BaseTestCase):
@@ -41,40 +24,7 @@ class GroupCase(base.BaseTestCase):
         self.context = context.get_admin_context()
 
     def create(self, **values):
-        group = objects.VRTGroup(
-            **{
-                'project_id': 'project',
-                'user_id': 'user',
-                'name': 'analytics',
-                'description': None,
-                'fault': None,
-                'hold': True,
-                'client_token': None,
-                'expires_in': 60,
-                'expires_at': None,
-                'subgroups': ['workers'],
-                'members': [
-                    _member('master', 'master', {'flavor': 'm1'}),
-                    *(
-                        _member(
-                            f'workers/worker-{number}',
-                            'workers/worker',
-                            {'flavor': 'm2', 'count': 2},
-                        )
-                        for number in range(2)
-                    ),
-                ],
-                'policies': [
-                    _policy('', TOPOLOGY['policies'][0]),
-                    _policy(
-                        'workers',
-                        TOPOLOGY['groups']['workers']['policies'][0],
-                    ),
-                ],
-                'relationships': [_relationship()],
-                **values,
-            }
-        )
+        group = groups.described(**values)
         group.create(self.context)
         return group
 
@@ -88,37 +38,12 @@ class GroupCase(base.BaseTestCase):
                 member.change(self.context, status)
 
 
-def _member(path, stem, description):
-    return objects.VRTMember(
-        path=path,
-        stem=stem,
-        status=Member.TENTATIVE,
-        description=description,
-        request={},
-    )
-
-
-def _policy(at, definition):
-    return objects.VRTPolicy(
-        at=at, type=definition['type'], definition=definition
-    )
-
-
-def _relationship():
-    [described] = TOPOLOGY['relationships']
-    return objects.VRTRelationship(
-        at='',
-        definition={key: described[key] for key in ('name', 'between')},
-        policies=[_policy('', described['policies'][0])],
-    )
-
-
 class TestGroup(GroupCase):
     def test_the_topology_comes_back_as_it_was_described(self):
         group = self.get(self.create())
 
         self.assertEqual(
-            TOPOLOGY,
+            groups.TOPOLOGY,
             topology.compose(group, lambda member: member.description),
         )
 
@@ -163,8 +88,8 @@ class TestGroup(GroupCase):
     def test_paths_tell_upper_and_lower_case_apart(self):
         group = self.create(
             members=[
-                _member('db', 'db', {}),
-                _member('DB', 'DB', {}),
+                groups.member('db', 'db', {}),
+                groups.member('DB', 'DB', {}),
             ],
             relationships=[],
         )
@@ -297,3 +222,14 @@ class TestIntent(GroupCase):
         timeutils.advance_time_seconds(61)
 
         self.acquire()
+
+    def test_who_is_late_does_not_end_the_work_of_the_next(self):
+        timeutils.set_time_override()
+        self.addCleanup(timeutils.clear_time_override)
+        late = self.acquire()
+        timeutils.advance_time_seconds(61)
+        self.acquire()
+
+        late.fulfil(self.context)
+
+        self.assertEqual(1, fixtures.rows()['vrt_intents'])

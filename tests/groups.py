@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups as tests of the database store them."""
+
+from nova_groupext import objects
+from nova_groupext.objects import states
+
+TOPOLOGY = {
+    'members': {'master': {'flavor': 'm1'}},
+    'groups': {
+        'workers': {
+            'members': {'worker': {'flavor': 'm2', 'count': 2}},
+            'policies': [{'type': 'spread', 'scope': 'rack'}],
+        }
+    },
+    'policies': [{'type': 'affinity', 'scope': 'zone'}],
+    'relationships': [
+        {
+            'name': 'shuffle',
+            'between': ['master', 'workers'],
+            'policies': [{'type': 'network-proximity', 'scope': 'rack'}],
+        }
+    ],
+}
+
+
+def described(**values):
+    """A group of three members with every kind of part, not stored yet."""
+    return objects.VRTGroup(
+        **{
+            'project_id': 'project',
+            'user_id': 'user',
+            'name': 'analytics',
+            'description': None,
+            'fault': None,
+            'hold': True,
+            'client_token': None,
+            'expires_in': 60,
+            'expires_at': None,
+            'subgroups': ['workers'],
+            'members': [
+                member('master', 'master', {'flavor': 'm1'}),
+                *(
+                    member(
+                        f'workers/worker-{number}',
+                        'workers/worker',
+                        {'flavor': 'm2', 'count': 2},
+                    )
+                    for number in range(2)
+                ),
+            ],
+            'policies': [
+                _policy('', TOPOLOGY['policies'][0]),
+                _policy(
+                    'workers',
+                    TOPOLOGY['groups']['workers']['policies'][0],
+                ),
+            ],
+            'relationships': [_relationship()],
+            **values,
+        }
+    )
+
+
+def member(path, stem, description):
+    return objects.VRTMember(
+        path=path,
+        stem=stem,
+        status=states.Member.TENTATIVE,
+        description=description,
+        request={},
+    )
+
+
+def _policy(at, definition):
+    return objects.VRTPolicy(
+        at=at, type=definition['type'], definition=definition
+    )
+
+
+def _relationship():
+    [described] = TOPOLOGY['relationships']
+    return objects.VRTRelationship(
+        at='',
+        definition={key: described[key] for key in ('name', 'between')},
+        policies=[_policy('', described['policies'][0])],
+    )

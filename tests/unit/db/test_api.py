@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what the database breaks off written again, as a whole and once?"""
+
+import fixtures as mock
+from nova import context
+from oslo_db import exception as db_exc
+from oslotest import base
+import sqlalchemy as sa
+
+from nova_groupext.db import engine
+from nova_groupext.objects import states
+from tests import fixtures
+from tests import groups
+
+
+class TestBrokenOff(base.BaseTestCase):
+    """The database breaks transactions off when they are to be committed."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.Database())
+        self.context = context.get_admin_context()
+        self.useFixture(mock.MockPatch('time.sleep'))
+
+    def break_off(self, times):
+        breaks = iter(range(times))
+
+        def on_commit(_connection):
+            if next(breaks, None) is not None:
+                raise db_exc.DBDeadlock
+
+        sa.event.listen(engine.get_engine(), 'commit', on_commit)
+
+    def create(self):
+        group = groups.described()
+        group.create(self.context)
+        return group
+
+    def test_a_group_is_created_once_with_all_its_parts(self):
+        self.break_off(2)
+
+        self.create()
+
+        self.assertEqual(
+            {
+                'vrt_groups': 1,
+                'vrt_subgroups': 1,
+                'vrt_members': 3,
+                'vrt_policies': 3,
+                'vrt_relationships': 1,
+            },
+            fixtures.rows(),
+        )
+
+    def test_a_group_is_deleted_with_all_its_parts(self):
+        group = self.create()
+        self.break_off(2)
+
+        group.destroy(self.context)
+
+        self.assertEqual({}, fixtures.rows())
+
+    def test_a_change_is_made_once(self):
+        group = self.create()
+        self.break_off(2)
+
+        group.change(self.context, states.Group.PLANNED)
+
+        self.assertEqual(2, group.get(self.context, group.uuid).generation)
+
+    def test_several_changes_are_made_once(self):
+        group = self.create()
+        self.break_off(2)
+
+        group.hold_members(self.context, ['master'], None)
+
+        stored = group.get(self.context, group.uuid)
+        self.assertEqual(
+            (2, states.Member.HELD),
+            (stored.generation, stored.members[0].status),
+        )
+
+    def test_what_is_broken_off_again_and_again_is_an_error(self):
+        group = self.create()
+        self.break_off(1000)
+
+        self.assertRaises(
+            db_exc.DBDeadlock,
+            group.change,
+            self.context,
+            states.Group.PLANNED,
+        )
+        self.assertEqual(1, group.get(self.context, group.uuid).generation)
