@@ -24,10 +24,26 @@ def configure(conf=CONF):
     settings['connection'] = (
         settings['connection'] or conf.api_database.connection
     )
+    settings['connection_parameters'] = _parameters(**settings)
     if settings['connection'] != _configured_for:
         reset()
         context_manager.configure(**settings)
         _configured_for = settings['connection']
+
+
+def _parameters(connection, connection_parameters, **_others):
+    """Complete what is appended to the URL.
+
+    Unless told otherwise, oslo.db talks to MySQL and MariaDB in characters of
+    at most three bytes. Our tables have room for all of them.
+    """
+    if (
+        connection is None
+        or not connection.startswith('mysql')
+        or 'charset=' in f'{connection}&{connection_parameters}'
+    ):
+        return connection_parameters
+    return '&'.join(filter(None, (connection_parameters, 'charset=utf8mb4')))
 
 
 def reset():
