@@ -10,14 +10,11 @@ from nova.compute import rpcapi as compute_rpcapi
 import nova.conf
 from nova.objects import host_mapping
 from nova.virt import node
-from oslo_config import cfg
 from oslo_utils import importutils
 from paste import deploy
-from placement import conf as placement_conf
-from placement import db_api as placement_db
-from placement import deploy as placement_deploy
 
 from nova_groupext.cloud import driver
+from nova_groupext.cloud import placement as ledger
 from nova_groupext.cloud import tokens
 
 CONF = nova.conf.CONF
@@ -25,11 +22,8 @@ CONF = nova.conf.CONF
 
 def placement(state):
     """Placement as a WSGI application, behind the doorkeeper."""
-    config = cfg.ConfigOpts()
-    placement_conf.register_opts(config)
-    config([], default_config_files=[str(state / 'placement.conf')])
-    placement_db.configure(config)
-    return tokens.PlacementToken(placement_deploy.loadapp(config))
+    application = ledger.application(state / 'placement.conf')
+    return tokens.PlacementToken(application)
 
 
 def nova_api(state):
