@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The servers that these tests talk to, all on the loopback.
+
+A test whose server is missing is skipped and says why. Where everything has
+to be there (``VRT_REQUIRE_SERVICES=1``) it fails instead.
+"""
+
+import dataclasses
+import os
+
+import kombu
+import sqlalchemy as sa
+
+
+@dataclasses.dataclass(frozen=True)
+class Server:
+    """A server, and an account there that may do what tests need."""
+
+    name: str
+    url: str
+
+    def require(self, test):
+        """Skip the test, or fail it, unless the server answers."""
+        try:
+            self.ask()
+        except Exception as exc:
+            reason = f'{self.name} does not answer: {exc}'
+            if os.environ.get('VRT_REQUIRE_SERVICES') == '1':
+                test.fail(reason)
+            test.skipTest(reason)
+
+    def ask(self):
+        """Ask for anything; raises whatever goes wrong."""
+        raise NotImplementedError
+
+
+class MessageBus(Server):
+    def ask(self):
+        with kombu.Connection(self.url, connect_timeout=5) as connection:
+            connection.connect()
+
+
+@dataclasses.dataclass(frozen=True)
+class DatabaseServer(Server):
+    """Where databases can be made and dropped."""
+
+    create: str = ''
+    drop: str = ''
+
+    def ask(self):
+        self.execute('SELECT 1')
+
+    def execute(self, statement):
+        """Run one statement that is a transaction of its own."""
+        engine = sa.create_engine(
+            self.url,
+            isolation_level='AUTOCOMMIT',
+            poolclass=sa.pool.NullPool,
+        )
+        with engine.connect() as connection:
+            connection.exec_driver_sql(statement)
+
+
+RABBITMQ = MessageBus('RabbitMQ', 'amqp://guest:guest@127.0.0.1:5672//')
+SQLITE = DatabaseServer('SQLite', 'sqlite://')
+MARIADB = DatabaseServer(
+    'MariaDB',
+    'mysql+pymysql://root@127.0.0.1:3306/',
+    # Databases of many an old Nova have this, so ours may not rely on better.
+    create='CREATE DATABASE {} CHARACTER SET utf8mb3',
+    drop='DROP DATABASE {}',
+)
+# As it is by default from MariaDB 11.7 on, and as the admin's guide has it.
+SNAPSHOTS = dataclasses.replace(
+    MARIADB,
+    name='MariaDB with snapshot isolation',
+    url=f'{MARIADB.url}?init_command='
+    'SET SESSION innodb_snapshot_isolation = ON',
+)
+POSTGRESQL = DatabaseServer(
+    'PostgreSQL',
+    'postgresql+psycopg2://postgres@127.0.0.1:5432/postgres',
+    create='CREATE DATABASE {}',
+    drop='DROP DATABASE {} WITH (FORCE)',
+)

@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does one of many parallel writers win, and does what is stored come back?"""
+
+import contextlib
+import datetime
+import itertools
+
+from nova import context
+from oslo_db import exception as db_exc
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
+
+from nova_groupext import exception
+from nova_groupext import objects
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from nova_groupext.objects import topology
+from tests import fixtures
+from tests import groups
+from tests.services import at_once
+from tests.services import databases
+from tests.services import servers
+
+WRITERS = 6
+ROUNDS = 5
+MINUTE = datetime.timedelta(minutes=1)
+
+
+class Objects:
+    """Writers have connections of their own, as in their own processes."""
+
+    def create(self, requester=None, **values):
+        group = groups.described(**values)
+        group.create(requester or context.get_admin_context())
+        return group
+
+    def get(self, group):
+        return objects.VRTGroup.get(context.get_admin_context(), group.uuid)
+
+    def hold(self, group, member, **values):
+        """Store a hold of a member, as a planner does before it asks."""
+        provider = uuidutils.generate_uuid()
+        row = models.Hold(
+            **{
+                'uuid': uuidutils.generate_uuid(),
+                'group_id': group.id,
+                'member_id': member.id,
+                'status': states.Hold.HELD,
+                'host': 'cmp-1',
+                'node': 'cmp-1',
+                'provider_uuid': provider,
+                'allocations': {provider: {'resources': {'VCPU': 1}}},
+                'mappings': {'': [provider]},
+                **values,
+            }
+        )
+        requester = context.get_admin_context()
+        return objects.VRTHold.from_row(requester, db.create(requester, row))
+
+    def one_wins(self, writers, *losses):
+        """Let writers write at once: one succeeds, the others are told so.
+
+        :param losses: the exceptions that the others may raise
+        :returns: what the winner's write returned
+        """
+        outcomes = at_once.at_once(writers)
+        lost = [each for each in outcomes if isinstance(each, losses)]
+        won = [each for each in outcomes if each not in lost]
+        self.assertEqual(1, len(won), outcomes)
+        self.assertNotIsInstance(won[0], Exception)
+        return won[0]
+
+    def only_raise(self, writers, *errors):
+        """Let writers write at once; they may raise these, nothing else."""
+        for outcome in at_once.at_once(writers):
+            if isinstance(outcome, Exception):
+                self.assertIsInstance(outcome, errors)
+
+
+def call(function, *args, **kwargs):
+    """A call with a context of its own, to be made later."""
+    return lambda: function(context.get_admin_context(), *args, **kwargs)
+
+
+class Writers(Objects):
+    def test_one_changes_a_group(self):
+        for _round in range(ROUNDS):
+            group = self.create()
+            readers = [self.get(group) for _writer in range(WRITERS)]
+
+            self.one_wins(
+                [
+                    call(reader.change, states.Group.PLANNED, fault=f'{own}')
+                    for own, reader in enumerate(readers)
+                ],
+                exception.GenerationConflict,
+            )
+
+            stored = self.get(group)
+            [winner] = [each for each in readers if each.generation == 2]
+            self.assertEqual(
+                (states.Group.PLANNED, 2, winner.fault),
+                (stored.status, stored.generation, stored.fault),
+            )
+
+    def test_one_server_gets_a_member(self):
+        for _round in range(ROUNDS):
+            group = self.create()
+            self.hold_all(group)
+            readers = [self.get(group).members[0] for _ in range(WRITERS)]
+
+            self.one_wins(
+                [
+                    call(
+                        reader.change,
+                        states.Member.REDEEMING,
+                        server_uuid=uuidutils.generate_uuid(),
+                    )
+                    for reader in readers
+                ],
+                exception.MemberStateConflict,
+            )
+
+            [winner] = [
+                each
+                for each in readers
+                if each.status == states.Member.REDEEMING
+            ]
+            self.assertEqual(
+                winner.server_uuid, self.get(group).members[0].server_uuid
+            )
+
+    def hold_all(self, group):
+        group.hold_members(
+            context.get_admin_context(),
+            [member.path for member in group.members],
+            timeutils.utcnow() + MINUTE,
+        )
+
+    def test_one_claims_a_hold(self):
+        for _round in range(ROUNDS):
+            group = self.create()
+            hold = self.hold(group, group.members[0])
+
+            outcomes = at_once.at_once([call(hold.claim)] * WRITERS)
+
+            self.assertEqual(
+                [False] * (WRITERS - 1) + [True], sorted(outcomes)
+            )
+
+    def test_one_takes_a_hold_over(self):
+        for _round in range(ROUNDS):
+            group = self.create()
+            now = timeutils.utcnow()
+            hold = self.hold(
+                group,
+                group.members[0],
+                status=states.Hold.MOVING,
+                updated_at=now - 2 * MINUTE,
+            )
+
+            outcomes = at_once.at_once(
+                [call(hold.claim, before=now - MINUTE)] * WRITERS
+            )
+
+            self.assertEqual(
+                [False] * (WRITERS - 1) + [True], sorted(outcomes)
+            )
+
+    def test_one_planner_works_on_a_group(self):
+        for _round in range(ROUNDS):
+            group = self.create()
+
+            self.one_wins(self.planners(group), exception.GroupBusy)
+
+            self.assertEqual(1, fixtures.rows()['vrt_intents'])
+            group.destroy(context.get_admin_context())
+
+    def test_one_planner_takes_over_from_one_that_died(self):
+        for _round in range(ROUNDS):
+            group = self.create()
+            [planner, *_] = self.planners(group, lease=-60)
+            planner()
+
+            intent = self.one_wins(self.planners(group), exception.GroupBusy)
+
+            requester = context.get_admin_context()
+            kept = db.find_one(requester, models.Intent)
+            self.assertEqual(intent.uuid, kept.uuid)
+            group.destroy(requester)
+
+    def planners(self, group, lease=60):
+        self.patch(objects.intent, 'PATIENCE', 1)
+        return [
+            call(
+                objects.VRTIntent.acquire,
+                group,
+                objects.VRTIntent.PLAN,
+                f'planner-{own}',
+                lease,
+            )
+            for own in range(WRITERS)
+        ]
+
+    def test_one_holds_the_members(self):
+        for _round in range(ROUNDS):
+            group = self.create()
+            paths = [member.path for member in group.members]
+            later = timeutils.utcnow().replace(microsecond=0) + MINUTE
+
+            self.one_wins(
+                [
+                    call(self.get(group).hold_members, paths, later)
+                    for _writer in range(WRITERS)
+                ],
+                exception.GenerationConflict,
+            )
+
+            stored = self.get(group)
+            self.assertEqual(
+                (states.Group.HELD, 2, later),
+                (stored.status, stored.generation, stored.expires_at),
+            )
+            self.assertEqual(
+                {states.Member.HELD}, {each.status for each in stored.members}
+            )
+
+    def test_one_uses_a_client_token(self):
+        for own_round in range(ROUNDS):
+            token = f'token-{own_round}'
+
+            self.one_wins(
+                [call(self.create, client_token=token)] * WRITERS,
+                db_exc.DBDuplicateEntry,
+            )
+
+        self.assertEqual(
+            (ROUNDS, 3 * ROUNDS),
+            (fixtures.rows()['vrt_groups'], fixtures.rows()['vrt_members']),
+        )
+
+    def test_holding_and_giving_up_exclude_one_another(self):
+        for _round in range(ROUNDS):
+            group = self.create()
+            paths = [member.path for member in group.members]
+
+            self.only_raise(
+                [
+                    call(
+                        self.get(group).hold_members, paths, timeutils.utcnow()
+                    ),
+                    *[call(self.get(group).give_up)] * 2,
+                    *[call(objects.VRTGroup.settle, group.id)] * 2,
+                ],
+                exception.GenerationConflict,
+            )
+
+            stored = self.get(group)
+            self.assertIn(
+                (stored.status, {each.status for each in stored.members}),
+                (
+                    (states.Group.PLANNING, {states.Member.RELEASED}),
+                    (states.Group.RELEASED, {states.Member.RELEASED}),
+                ),
+            )
+
+    def test_whatever_happens_at_once_no_database_error_comes_out(self):
+        """One group is given up, settled, held and forgotten by many."""
+        for _round in range(ROUNDS):
+            group = self.create()
+            self.hold_all(group)
+            members = [self.get(group).members for _writer in range(2)]
+
+            self.only_raise(
+                [
+                    *[call(objects.VRTGroup.settle, group.id)] * 2,
+                    *[call(self.get(group).give_up)] * 2,
+                    *(
+                        call(member.change, states.Member.RELEASED)
+                        for member in itertools.chain(*members)
+                    ),
+                    *[call(self.get(group).destroy)] * 2,
+                ],
+                exception.MemberStateConflict,
+            )
+
+            with contextlib.suppress(exception.GroupNotFound):
+                self.get(group).destroy(context.get_admin_context())
+            self.assertEqual({}, fixtures.rows())
+
+
+class Contents(Objects):
+    def test_a_description_comes_back_as_it_was(self):
+        group = self.get(self.create())
+
+        self.assertEqual(
+            groups.TOPOLOGY,
+            topology.compose(group, lambda member: member.description),
+        )
+
+    def test_json_comes_back_as_it_was(self):
+        requester = context.get_admin_context()
+        group = self.create()
+        answer = {
+            'text': 'Größe 東京 🐘 \' " \\ %s',
+            'deep': [{'empty': [{}, [], '', None]}],
+            'numbers': [0, -1, 2**53, 0.1, 1e-300],
+            'truth': [True, False],
+        }
+        objects.VRTPlan(
+            group_id=group.id,
+            status=objects.VRTPlan.PLACED,
+            placement=dict.fromkeys(('a', 'ä/東京'), answer),
+            answer=answer,
+        ).create(requester)
+
+        plan = objects.VRTPlan.newest(requester, group.id)
+
+        self.assertEqual(answer, plan.answer)
+        self.assertEqual({'a': answer, 'ä/東京': answer}, plan.placement)
+
+    def test_texts_come_back_as_they_were(self):
+        text = 'Größe 東京 🐘'
+        group = self.create(name=text, description=text, subgroups=[text])
+
+        stored = self.get(group)
+
+        self.assertEqual(
+            (text, text, [text]),
+            (stored.name, stored.description, stored.subgroups),
+        )
+
+    def test_the_longest_path_is_stored(self):
+        path = '🐘' * 512
+        group = self.create(members=[groups.member(path, path, {})])
+
+        self.assertEqual(path, self.member(group, path).path)
+
+    def test_paths_that_look_alike_are_different(self):
+        paths = ['db', 'DB', 'Db', 'dß', 'dss', 'dä', 'da', '東京', '🐘', '🐢']
+        group = self.create(
+            members=[groups.member(path, path, {}) for path in paths]
+        )
+
+        self.assertEqual(paths, [each.path for each in group.members])
+        for path in paths:
+            self.assertEqual(path, self.member(group, path).path)
+        self.assertRaises(exception.MemberNotFound, self.member, group, 'dB')
+
+    def member(self, group, path):
+        return objects.VRTMember.get_by_path(
+            context.get_admin_context(),
+            group.uuid,
+            path,
+            project_id=group.project_id,
+        )
+
+    def test_expired_is_what_ended_before_now(self):
+        requester = context.get_admin_context()
+        now = timeutils.utcnow()
+        group = self.create()
+        group.hold_members(requester, ['master'], now - MINUTE)
+
+        def expired(moment):
+            found = objects.VRTGroup.list_expired(requester, moment)
+            return [each.uuid for each in found]
+
+        self.assertEqual([group.uuid], expired(now))
+        self.assertEqual([], expired(now - 2 * MINUTE))
+
+
+class TestWritersOnSQLite(Writers, databases.DatabaseTestCase):
+    SERVER = servers.SQLITE
+
+
+class TestWritersOnMariaDB(Writers, databases.DatabaseTestCase):
+    SERVER = servers.MARIADB
+
+
+class TestWritersOnMariaDBWithSnapshots(Writers, databases.DatabaseTestCase):
+    SERVER = servers.SNAPSHOTS
+
+
+class TestWritersOnPostgreSQL(Writers, databases.DatabaseTestCase):
+    SERVER = servers.POSTGRESQL
+
+
+class TestContentsOnSQLite(Contents, databases.DatabaseTestCase):
+    SERVER = servers.SQLITE
+
+
+class TestContentsOnMariaDB(Contents, databases.DatabaseTestCase):
+    SERVER = servers.MARIADB
+
+
+class TestContentsOnPostgreSQL(Contents, databases.DatabaseTestCase):
+    SERVER = servers.POSTGRESQL
