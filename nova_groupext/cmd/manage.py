@@ -20,8 +20,9 @@ MISTAKES = (
     util.CommandError,
     db_exc.CantStartEngineError,
     db_exc.DBError,
+    # The URL is none, or names a kind of database that there is not.
+    sa_exc.ArgumentError,
     # The database's driver, which the operator chooses, is not installed.
-    sa_exc.NoSuchModuleError,
     ModuleNotFoundError,
 )
 

@@ -11,6 +11,7 @@ from oslotest import base
 
 from nova_groupext import policies
 from nova_groupext.cmd import plan
+from nova_groupext.cmd import status
 from nova_groupext.conf import vrt
 from nova_groupext.objects import states
 from nova_groupext.planner import schemas
@@ -31,6 +32,12 @@ class TestDocs(base.BaseTestCase):
                 for rule in policies.list_rules()
             ),
         )
+
+    def test_operators_find_every_check(self):
+        text = (SOURCE / 'admin' / 'placement.rst').read_text()
+
+        for name, _check in status.Checks._upgrade_checks:
+            self.assertIn(f'* - {name}\n', text)
 
     def test_users_find_every_policy_type_and_parameter(self):
         types = schemas.GROUP_POLICIES

@@ -66,6 +66,11 @@ class TestManage(base.BaseTestCase):
             ),
         )
 
+    def test_a_url_that_is_none(self):
+        self.assertIn(
+            'URL', self.mistake('db', 'sync', database='connection = nonsense')
+        )
+
     def test_a_configuration_that_is_not_there(self):
         self.assertIn(
             'nope.conf', self.mistake('--config-file=nope.conf', 'db', 'sync')

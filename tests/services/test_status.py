@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does nova-groupext-status say of real databases?"""
+
+import dataclasses
+
+import sqlalchemy as sa
+
+from nova_groupext.db import migration
+from tests.services import databases
+from tests.services import servers
+from tests.unit.cmd import test_status
+from tests.unit.cmd.test_status import FAILURE
+from tests.unit.cmd.test_status import SUCCESS
+from tests.unit.cmd.test_status import WARNING
+
+
+def with_session(*settings):
+    """MariaDB with settings for each connection of a test, none global."""
+    return dataclasses.replace(
+        servers.MARIADB,
+        url=f'{servers.MARIADB.url}?init_command='
+        f'SET {", ".join(f"SESSION {each}" for each in settings)}',
+    )
+
+
+class StatusCase(test_status.StatusCase, databases.DatabaseTestCase):
+    SYNC = False
+
+    def section(self, name, url=None):
+        return f'[{name}]\nconnection = {url or self.url}'
+
+
+class Tables:
+    def test_they_have_to_be_at_the_newest_revision(self):
+        ours = self.section('vrt_database')
+
+        self.assertEqual(FAILURE, self.tables(ours)[0])
+        migration.sync()
+        self.assertEqual(SUCCESS, self.tables(ours)[0])
+
+    def test_a_database_that_is_not_there(self):
+        other = self.section('vrt_database', f'{self.SERVER.url}_nowhere')
+
+        result, details = self.tables(other)
+
+        self.assertEqual(FAILURE, result)
+        self.assertIn('does not answer', details)
+
+
+class TestTablesOnMariaDB(Tables, StatusCase):
+    SERVER = servers.MARIADB
+
+
+class TestTablesOnPostgreSQL(Tables, StatusCase):
+    SERVER = servers.POSTGRESQL
+
+
+class Placement:
+    """What is said of a server that Placement's tables are on."""
+
+    RESULT = WARNING
+    TOLD = ''
+
+    def test_placements_server_is_judged(self):
+        self.judge(
+            'placement_database', 'of [placement_database]connection was'
+        )
+
+    def test_our_own_server_is_judged_if_that_is_not_known(self):
+        self.judge('vrt_database', '[placement_database]connection is not set')
+
+    def judge(self, section, looked_at):
+        result, details = self.placement(self.section(section))
+
+        self.assertEqual(self.RESULT, result, details)
+        self.assertIn(looked_at, details)
+        self.assertIn(self.TOLD, details)
+
+    def test_one_attempt_is_enough_on_any(self):
+        result, _details = self.placement(
+            self.section('placement_database'),
+            '[placement]\nallocation_conflict_retry_count = 1',
+        )
+
+        self.assertEqual(SUCCESS, result)
+
+
+class TestMariaDB(Placement, StatusCase):
+    SERVER = with_session('innodb_snapshot_isolation = OFF')
+    TOLD = 'innodb_snapshot_isolation is OFF'
+
+
+class TestMariaDBWithSnapshots(Placement, StatusCase):
+    SERVER = with_session('innodb_snapshot_isolation = ON')
+    RESULT = SUCCESS
+
+    def test_the_setting_may_be_for_placements_connections_alone(self):
+        server = sa.make_url(self.url).set(query={})
+
+        result, details = self.placement(
+            self.section('placement_database', server),
+            'connection_parameters = '
+            'init_command=SET SESSION innodb_snapshot_isolation = ON',
+        )
+
+        self.assertEqual(SUCCESS, result, details)
+
+
+class TestMariaDBThatReadsWhatIsCommitted(Placement, StatusCase):
+    SERVER = with_session(
+        'innodb_snapshot_isolation = ON', "tx_isolation = 'READ-COMMITTED'"
+    )
+    TOLD = 'READ-COMMITTED'
+
+
+class TestPostgreSQL(Placement, StatusCase):
+    SERVER = servers.POSTGRESQL
+    TOLD = 'postgresql'

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nova-groupext-status, as an operator types it."""
+
+import contextlib
+import io
+import json
+
+import fixtures
+from oslotest import base
+
+from nova_groupext.cmd import status
+from nova_groupext.conf import CONF
+from nova_groupext.db import engine
+from nova_groupext.db import migration
+
+SUCCESS, WARNING, FAILURE = range(3)
+
+RETRIES = 'allocation_conflict_retry_count'
+
+
+class StatusCase(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = self.useFixture(fixtures.TempDir()).path
+        self.addCleanup(engine.reset)
+
+    def check(self, *sections):
+        """Return (exit status, {check: (result, details)})."""
+        engine.reset()
+        name = f'{self.folder}/nova.conf'
+        with open(name, 'w') as file:
+            file.write('\n'.join(sections))
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code = status.main(
+                ['--config-file', name, 'upgrade', 'check', '--json']
+            )
+        return code, {
+            each['check']: (each['result'], each['details'])
+            for each in json.loads(out.getvalue())['checks']
+        }
+
+    def tables(self, *sections):
+        _code, results = self.check(*sections)
+        return results['Tables of VRT groups']
+
+    def placement(self, *sections):
+        _code, results = self.check(*sections)
+        return results['Placement and parallel writers']
+
+
+class TestStatus(StatusCase):
+    def database(self, section='vrt_database', name='vrt'):
+        return f'[{section}]\nconnection=sqlite:///{self.folder}/{name}.sqlite'
+
+    def sync(self):
+        url = f'sqlite:///{self.folder}/vrt.sqlite'
+        CONF.set_override('connection', url, 'vrt_database')
+        self.addCleanup(CONF.clear_override, 'connection', 'vrt_database')
+        engine.configure()
+        migration.sync()
+
+    def test_all_is_well(self):
+        self.sync()
+
+        code, results = self.check(self.database())
+
+        self.assertEqual(0, code)
+        self.assertEqual(
+            (SUCCESS, f'The tables are at revision {migration.head()}.'),
+            results['Tables of VRT groups'],
+        )
+
+    def test_the_tables_are_in_novas_api_database_by_default(self):
+        self.sync()
+
+        result, _details = self.tables(self.database('api_database'))
+
+        self.assertEqual(SUCCESS, result)
+
+    def test_the_worst_result_is_the_exit_status(self):
+        self.assertEqual(FAILURE, self.check(self.database())[0])
+
+    def test_tables_that_were_never_made(self):
+        result, details = self.tables(self.database())
+
+        self.assertEqual(FAILURE, result)
+        self.assertIn('none', details)
+        self.assertIn('nova-groupext-manage db sync', details)
+
+    def test_tables_that_cannot_be_reached(self):
+        result, details = self.tables(self.database(name='nowhere/vrt'))
+
+        self.assertEqual(FAILURE, result)
+        self.assertIn('does not answer', details)
+
+    def test_no_database_is_configured(self):
+        self.assertEqual(FAILURE, self.tables()[0])
+        self.assertEqual(WARNING, self.placement()[0])
+
+    def test_a_url_that_is_none(self):
+        nonsense = '[vrt_database]\nconnection=nonsense'
+
+        self.assertEqual(FAILURE, self.tables(nonsense)[0])
+        self.assertEqual(WARNING, self.placement(nonsense)[0])
+
+    def test_one_attempt_of_placement_is_enough(self):
+        result, details = self.placement(f'[placement]\n{RETRIES}=1')
+
+        self.assertEqual(SUCCESS, result)
+        self.assertIn(RETRIES, details)
+
+    def test_more_attempts_are_too_many(self):
+        result, details = self.placement(
+            f'[placement]\n{RETRIES}=2',
+            '[placement_database]\nconnection=postgresql://nobody/nowhere',
+        )
+
+        self.assertEqual(WARNING, result)
+        self.assertIn(f'{RETRIES} = 1', details)
+
+    def test_sqlite_has_one_writer(self):
+        for section in ('vrt_database', 'placement_database'):
+            result, details = self.placement(self.database(section))
+
+            self.assertEqual(SUCCESS, result)
+            self.assertIn('[placement_database]connection', details)
+
+    def test_a_driver_that_is_not_there(self):
+        result, _details = self.placement(
+            '[placement_database]\nconnection=mysql+nosuchdriver://x/y'
+        )
+
+        self.assertEqual(WARNING, result)
+
+    def test_a_configuration_that_is_not_there(self):
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            code = status.main(['--config-file=nope', 'upgrade', 'check'])
+
+        self.assertEqual(255, code)
+        self.assertIn('nope', err.getvalue())
