@@ -61,6 +61,24 @@ def described(**values):
     )
 
 
+def alike(size, **values):
+    """A group of so many members and nothing else, not stored yet."""
+    members = [member(f'm-{number}', 'm', {}) for number in range(size)]
+    nothing = {'subgroups': [], 'policies': [], 'relationships': []}
+    return described(members=members, **nothing, **values)
+
+
+def seat(provider, vcpus):
+    """What a plan says of a member on a host of one provider."""
+    return {
+        'host': provider,
+        'node': provider,
+        'provider': provider,
+        'allocations': {provider: {'resources': {'VCPU': vcpus}}},
+        'mappings': {'': [provider]},
+    }
+
+
 def member(path, stem, description):
     return objects.VRTMember(
         path=path,
