@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups as tests of the database store them."""
 
+from oslo_utils import uuidutils
+
 from nova_groupext import objects
 from nova_groupext.objects import states
 
@@ -87,6 +89,25 @@ def member(path, stem, description):
         description=description,
         request={},
     )
+
+
+def holds(context, group):
+    """Store a hold for each member, as a planner does before it asks."""
+    return objects.VRTHold.create_all(
+        context,
+        [objects.VRTHold.of(each, _seat()) for each in group.members],
+    )
+
+
+def _seat():
+    provider = uuidutils.generate_uuid()
+    return {
+        'host': 'cmp-1',
+        'node': 'cmp-1',
+        'provider': provider,
+        'allocations': {provider: {'resources': {'VCPU': 1}}},
+        'mappings': {'': [provider]},
+    }
 
 
 def _policy(at, definition):

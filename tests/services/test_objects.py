@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does one of many parallel writers win, and does what is stored come back?"""
 
-import contextlib
 import datetime
-import itertools
 
 from nova import context
 from oslo_db import exception as db_exc
@@ -38,25 +36,18 @@ class Objects:
     def get(self, group):
         return objects.VRTGroup.get(context.get_admin_context(), group.uuid)
 
-    def hold(self, group, member, **values):
-        """Store a hold of a member, as a planner does before it asks."""
-        provider = uuidutils.generate_uuid()
-        row = models.Hold(
-            **{
-                'uuid': uuidutils.generate_uuid(),
-                'group_id': group.id,
-                'member_id': member.id,
-                'status': states.Hold.HELD,
-                'host': 'cmp-1',
-                'node': 'cmp-1',
-                'provider_uuid': provider,
-                'allocations': {provider: {'resources': {'VCPU': 1}}},
-                'mappings': {'': [provider]},
-                **values,
-            }
-        )
+    def held(self):
+        """Create a group of which every member is held."""
+        group = self.create()
         requester = context.get_admin_context()
-        return objects.VRTHold.from_row(requester, db.create(requester, row))
+        holds = groups.holds(requester, group)
+        group.hold_members(requester, holds, timeutils.utcnow() + MINUTE)
+        return self.get(group)
+
+    def holds(self, group):
+        return objects.VRTHold.list_by_group(
+            context.get_admin_context(), group.id
+        )
 
     def one_wins(self, writers, *losses):
         """Let writers write at once: one succeeds, the others are told so.
@@ -106,8 +97,7 @@ class Writers(Objects):
 
     def test_one_server_gets_a_member(self):
         for _round in range(ROUNDS):
-            group = self.create()
-            self.hold_all(group)
+            group = self.held()
             readers = [self.get(group).members[0] for _ in range(WRITERS)]
 
             self.one_wins(
@@ -131,42 +121,71 @@ class Writers(Objects):
                 winner.server_uuid, self.get(group).members[0].server_uuid
             )
 
-    def hold_all(self, group):
-        group.hold_members(
-            context.get_admin_context(),
-            [member.path for member in group.members],
-            timeutils.utcnow() + MINUTE,
-        )
+    def test_a_member_is_redeemed_or_released(self):
+        for _round in range(ROUNDS):
+            group = self.held()
+            readers = [self.get(group) for _writer in range(WRITERS)]
+
+            self.one_wins(
+                [
+                    *(
+                        call(
+                            reader.members[0].change,
+                            states.Member.REDEEMING,
+                            server_uuid=uuidutils.generate_uuid(),
+                        )
+                        for reader in readers[::2]
+                    ),
+                    *(
+                        call(reader.give_up, reader.members[:1])
+                        for reader in readers[1::2]
+                    ),
+                ],
+                exception.MemberStateConflict,
+            )
+
+            self.assertIn(
+                (
+                    self.get(group).members[0].status,
+                    self.holds(group)[0].status,
+                ),
+                (
+                    (states.Member.REDEEMING, states.Hold.HELD),
+                    (states.Member.RELEASED, states.Hold.LEAVING),
+                ),
+            )
 
     def test_one_claims_a_hold(self):
         for _round in range(ROUNDS):
-            group = self.create()
-            hold = self.hold(group, group.members[0])
+            group = self.held()
 
-            outcomes = at_once.at_once([call(hold.claim)] * WRITERS)
+            outcomes = at_once.at_once(self.claims(group))
 
-            self.assertEqual(
-                [False] * (WRITERS - 1) + [True], sorted(outcomes)
-            )
+            self.assertEqual(1, outcomes.count(True), outcomes)
+            self.assertEqual(WRITERS - 1, outcomes.count(False), outcomes)
 
     def test_one_takes_a_hold_over(self):
         for _round in range(ROUNDS):
-            group = self.create()
+            group = self.held()
             now = timeutils.utcnow()
-            hold = self.hold(
-                group,
-                group.members[0],
-                status=states.Hold.MOVING,
+            self.claims(group)[0]()
+            db.compare_and_set(
+                context.get_admin_context(),
+                models.Hold,
+                models.Hold.group_id == group.id,
                 updated_at=now - 2 * MINUTE,
             )
 
-            outcomes = at_once.at_once(
-                [call(hold.claim, before=now - MINUTE)] * WRITERS
-            )
+            outcomes = at_once.at_once(self.claims(group, before=now - MINUTE))
 
-            self.assertEqual(
-                [False] * (WRITERS - 1) + [True], sorted(outcomes)
-            )
+            self.assertEqual(1, outcomes.count(True), outcomes)
+            self.assertEqual(WRITERS - 1, outcomes.count(False), outcomes)
+
+    def claims(self, group, **options):
+        return [
+            call(self.holds(group)[0].claim, **options)
+            for _writer in range(WRITERS)
+        ]
 
     def test_one_planner_works_on_a_group(self):
         for _round in range(ROUNDS):
@@ -206,13 +225,16 @@ class Writers(Objects):
     def test_one_holds_the_members(self):
         for _round in range(ROUNDS):
             group = self.create()
-            paths = [member.path for member in group.members]
             later = timeutils.utcnow().replace(microsecond=0) + MINUTE
+            written = [
+                groups.holds(context.get_admin_context(), group)
+                for _writer in range(WRITERS)
+            ]
 
             self.one_wins(
                 [
-                    call(self.get(group).hold_members, paths, later)
-                    for _writer in range(WRITERS)
+                    call(self.get(group).hold_members, holds, later)
+                    for holds in written
                 ],
                 exception.GenerationConflict,
             )
@@ -224,6 +246,14 @@ class Writers(Objects):
             )
             self.assertEqual(
                 {states.Member.HELD}, {each.status for each in stored.members}
+            )
+            held = {
+                each.uuid
+                for each in self.holds(group)
+                if each.status == states.Hold.HELD
+            }
+            self.assertIn(
+                held, [{each.uuid for each in holds} for holds in written]
             )
 
     def test_one_uses_a_client_token(self):
@@ -243,12 +273,14 @@ class Writers(Objects):
     def test_holding_and_giving_up_exclude_one_another(self):
         for _round in range(ROUNDS):
             group = self.create()
-            paths = [member.path for member in group.members]
+            holds = groups.holds(context.get_admin_context(), group)
 
             self.only_raise(
                 [
                     call(
-                        self.get(group).hold_members, paths, timeutils.utcnow()
+                        self.get(group).hold_members,
+                        holds,
+                        timeutils.utcnow() + MINUTE,
                     ),
                     *[call(self.get(group).give_up)] * 2,
                     *[call(objects.VRTGroup.settle, group.id)] * 2,
@@ -258,35 +290,59 @@ class Writers(Objects):
 
             stored = self.get(group)
             self.assertIn(
-                (stored.status, {each.status for each in stored.members}),
                 (
-                    (states.Group.PLANNING, {states.Member.RELEASED}),
-                    (states.Group.RELEASED, {states.Member.RELEASED}),
+                    stored.status,
+                    {each.status for each in stored.members},
+                    {each.status for each in self.holds(group)},
+                ),
+                (
+                    (
+                        states.Group.PLANNING,
+                        {states.Member.RELEASED},
+                        {states.Hold.WRITING},
+                    ),
+                    (
+                        states.Group.RELEASED,
+                        {states.Member.RELEASED},
+                        {states.Hold.LEAVING},
+                    ),
                 ),
             )
 
-    def test_whatever_happens_at_once_no_database_error_comes_out(self):
-        """One group is given up, settled, held and forgotten by many."""
+    def test_whatever_is_done_at_once_no_database_error_comes_out(self):
         for _round in range(ROUNDS):
-            group = self.create()
-            self.hold_all(group)
-            members = [self.get(group).members for _writer in range(2)]
+            group = self.held()
+            readers = [self.get(group) for _writer in range(2)]
 
             self.only_raise(
                 [
+                    *self.claims(group)[:2],
                     *[call(objects.VRTGroup.settle, group.id)] * 2,
-                    *[call(self.get(group).give_up)] * 2,
+                    *(call(reader.give_up) for reader in readers),
                     *(
-                        call(member.change, states.Member.RELEASED)
-                        for member in itertools.chain(*members)
+                        call(
+                            member.change,
+                            status,
+                            server_uuid=uuidutils.generate_uuid(),
+                        )
+                        for member in self.get(group).members
+                        for status in (
+                            states.Member.REDEEMING,
+                            states.Member.RELEASED,
+                        )
                     ),
-                    *[call(self.get(group).destroy)] * 2,
                 ],
                 exception.MemberStateConflict,
             )
+            self.only_raise(
+                [call(hold.destroy) for hold in self.holds(group)] * 2
+                + [call(objects.VRTGroup.settle, group.id)] * 2
+            )
+            self.only_raise(
+                [call(reader.destroy) for reader in readers]
+                + [call(objects.VRTGroup.settle, group.id)] * 2
+            )
 
-            with contextlib.suppress(exception.GroupNotFound):
-                self.get(group).destroy(context.get_admin_context())
             self.assertEqual({}, fixtures.rows())
 
 
@@ -359,8 +415,8 @@ class Contents(Objects):
     def test_expired_is_what_ended_before_now(self):
         requester = context.get_admin_context()
         now = timeutils.utcnow()
-        group = self.create()
-        group.hold_members(requester, ['master'], now - MINUTE)
+        group = self.held()
+        db.compare_and_set(requester, models.Group, expires_at=now - MINUTE)
 
         def expired(moment):
             found = objects.VRTGroup.list_expired(requester, moment)

@@ -24,21 +24,28 @@ class Deadlocks:
     WAITING = ''
 
     def test_who_is_broken_off_by_a_deadlock_writes_again(self):
+        requester = context.get_admin_context()
         group = groups.described()
-        group.create(context.get_admin_context())
+        group.create(requester)
+        holds = groups.holds(requester, group)
         with (
             engine.get_engine().connect() as other,
             futures.ThreadPoolExecutor(1) as pool,
         ):
             # More rows than ours has written by then: ours gives way.
             other.execute(sa.update(models.Member).values(fault='other'))
-            held = pool.submit(self.hold, group)
+            held = pool.submit(
+                group.hold_members,
+                context.get_admin_context(),
+                holds,
+                timeutils.utcnow(),
+            )
             self.wait_for_lock()
             other.execute(sa.update(models.Group).values(fault='other'))
             other.commit()
             held.result()
 
-        stored = group.get(context.get_admin_context(), group.uuid)
+        stored = group.get(requester, group.uuid)
         self.assertEqual(
             (states.Group.HELD, 'other'), (stored.status, stored.fault)
         )
@@ -56,13 +63,6 @@ class Deadlocks:
     def count(self, error):
         if isinstance(error.chained_exception, db_exc.DBDeadlock):
             self.deadlocks.append(error.chained_exception)
-
-    def hold(self, group):
-        group.hold_members(
-            context.get_admin_context(),
-            [member.path for member in group.members],
-            timeutils.utcnow(),
-        )
 
     def wait_for_lock(self):
         with engine.get_engine().connect() as observer:

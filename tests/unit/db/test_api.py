@@ -7,6 +7,7 @@ from oslo_db import exception as db_exc
 from oslotest import base
 import sqlalchemy as sa
 
+from nova_groupext import objects
 from nova_groupext.db import engine
 from nova_groupext.objects import states
 from tests import fixtures
@@ -60,6 +61,18 @@ class TestBrokenOff(base.BaseTestCase):
 
         self.assertEqual({}, fixtures.rows())
 
+    def test_holds_are_created_once(self):
+        group = self.create()
+        self.break_off(2)
+
+        holds = groups.holds(self.context, group)
+
+        stored = objects.VRTHold.list_by_group(self.context, group.id)
+        self.assertEqual(
+            [hold.obj_to_primitive() for hold in holds],
+            [hold.obj_to_primitive() for hold in stored],
+        )
+
     def test_a_change_is_made_once(self):
         group = self.create()
         self.break_off(2)
@@ -70,9 +83,10 @@ class TestBrokenOff(base.BaseTestCase):
 
     def test_several_changes_are_made_once(self):
         group = self.create()
+        holds = groups.holds(self.context, group)
         self.break_off(2)
 
-        group.hold_members(self.context, ['master'], None)
+        group.hold_members(self.context, holds, None)
 
         stored = group.get(self.context, group.uuid)
         self.assertEqual(
