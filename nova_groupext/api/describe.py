@@ -28,11 +28,7 @@ def read(body):
     invalid.check(body, schemas.CREATE, '$')
     wanted = body['vrt_group']
     _check_name(wanted['name'], f'{GROUP}.name')
-    if wanted.get('expires_in', 0) > CONF.vrt.max_expires_in:
-        raise invalid.InvalidInput(
-            f'{GROUP}.expires_in',
-            f'must be at most {CONF.vrt.max_expires_in}',
-        )
+    check_expires_in(wanted, GROUP)
     parsed = topology.parse(
         wanted['topology'],
         levels=vrt.levels(CONF),
@@ -45,6 +41,19 @@ def read(body):
     for path, where, _node in _nodes(wanted['topology']):
         _check_node(path, where)
     return wanted, parsed
+
+
+def check_expires_in(given, where):
+    """Refuse to hold something for longer than the operator wants.
+
+    :param given: the object that may say ``expires_in``
+    :raises: InvalidInput
+    """
+    most = CONF.vrt.max_expires_in
+    if given.get('expires_in', 0) > most:
+        raise invalid.InvalidInput(
+            f'{where}.expires_in', f'must be at most {most}'
+        )
 
 
 def limits():

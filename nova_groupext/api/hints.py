@@ -26,7 +26,6 @@ from nova_groupext import pointer
 from nova_groupext.api import resource
 from nova_groupext.conf import CONF
 from nova_groupext.db import engine
-from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.planner import invalid
 
@@ -156,13 +155,10 @@ def _check_member(context, group, path, server):
     member = VRTMember.get_by_path(
         context, group, path, project_id=context.project_id
     )
-    if member.status in states.IN_USE:
+    obstacle = member.why_not_redeemable()
+    if obstacle is not None:
         raise exception.MemberStateConflict(
-            member=path, status=member.status, reason='it is a server already'
-        )
-    if member.status != states.Member.HELD:
-        raise exception.MemberStateConflict(
-            member=path, status=member.status, reason='it is not held'
+            member=path, status=member.status, reason=obstacle
         )
     differences = _differences(server, member.request)
     if differences:

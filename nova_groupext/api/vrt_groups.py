@@ -117,7 +117,12 @@ class VRTGroupController(wsgi.Controller):
         if len(body) != 1:
             raise invalid.InvalidInput('$', 'must name one action')
         [(name, given)] = body.items()
-        {'hold': self._hold, 'release': self._release}[name](req, id, given)
+        actions = {
+            'extend': self._extend,
+            'hold': self._hold,
+            'release': self._release,
+        }
+        actions[name](req, id, given)
 
     def _hold(self, req, id, given):
         context = req.environ['nova.context']
@@ -151,6 +156,14 @@ class VRTGroupController(wsgi.Controller):
         members = None if paths is None else _to_release(group, paths)
         group.give_up(context, members)
         _tell(self._planner.release_group, context, group)
+
+    def _extend(self, req, id, given):
+        context = req.environ['nova.context']
+        group = _find(context, policies.EXTEND, id)
+        given = given or {}
+        describe.check_expires_in(given, '$.extend')
+        seconds = given.get('expires_in', group.expires_in)
+        group.extend(context, int(min(seconds, CONF.vrt.max_expires_in)))
 
     def _list(self, req, context, with_parts=True):
         given = resource.query(req, schemas.LIST)

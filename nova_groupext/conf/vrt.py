@@ -199,7 +199,8 @@ Related options:
         default=86400,
         min=60,
         help="""
-Largest ``expires_in`` that a tenant may ask for, in seconds.
+Largest ``expires_in`` that a tenant may ask for, in seconds, when a group is
+described and each time that it is extended.
 """,
     ),
 ]

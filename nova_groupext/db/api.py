@@ -47,18 +47,25 @@ def create_all(context, rows):
 def find(context, model, *conditions, load=(), order=None, limit=None):
     """Return the rows that meet the conditions, oldest first.
 
-    :param load: relationships to load along, as model attributes
+    :param load: relationships to load along, as model attributes; what there
+        is only one of costs no further query
     """
     query = (
         sa.select(model)
         .where(*conditions)
         .order_by(*(order or (model.id,)))
-        .options(*(orm.selectinload(each) for each in load))
+        .options(*map(_loading, load))
     )
     if limit is not None:
         query = query.limit(limit)
     with engine.reader(context) as session:
         return list(session.scalars(query).unique())
+
+
+def _loading(relationship):
+    if relationship.property.uselist:
+        return orm.selectinload(relationship)
+    return orm.joinedload(relationship)
 
 
 def find_one(context, model, *conditions, load=(), order=None):

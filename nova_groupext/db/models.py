@@ -79,7 +79,10 @@ class Group(Base):
         'Subgroup', order_by='Subgroup.id', cascade='all, delete-orphan'
     )
     members = orm.relationship(
-        'Member', order_by='Member.id', cascade='all, delete-orphan'
+        'Member',
+        order_by='Member.id',
+        cascade='all, delete-orphan',
+        back_populates='group',
     )
     policies = orm.relationship(
         'Policy', order_by='Policy.id', cascade='all, delete-orphan'
@@ -116,6 +119,7 @@ class Member(Base):
 
     id = sa.Column(sa.Integer, primary_key=True)
     group_id = _group_key()
+    group = orm.relationship('Group', back_populates='members')
     path = sa.Column(PATH, nullable=False)
     # The path without the index of a counted member.
     stem = sa.Column(PATH, nullable=False)

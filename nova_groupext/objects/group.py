@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A VRT group: the top of a topology and the owner of all its parts."""
 
+import datetime
+
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
@@ -127,7 +129,12 @@ class VRTGroup(base.VRTObject):
 
     @classmethod
     def find(cls, context, uuid):
-        """Return a group as get() does, or None."""
+        """Return a group as get() does, or None.
+
+        What is no uuid is not looked up: not every database can.
+        """
+        if not uuidutils.is_uuid_like(uuid):
+            return None
         row = db.find_one(
             context, models.Group, models.Group.uuid == uuid, load=PARTS
         )
@@ -184,7 +191,7 @@ class VRTGroup(base.VRTObject):
         return cls._find(
             context,
             models.Group.status.in_(states.HOLDS),
-            models.Group.expires_at < now,
+            models.Group.expires_at <= now,
             cls._has_member(states.Member.HELD),
         )
 
@@ -326,22 +333,8 @@ class VRTGroup(base.VRTObject):
         A group of which nothing is held or being redeemed any more is ACTIVE
         when at least one member is a server, else RELEASED.
         """
-        group = models.Group
-        pending = VRTGroup._has_member(
-            states.Member.HELD, states.Member.REDEEMING
-        )
-        servers = VRTGroup._has_member(states.Member.ACTIVE)
         db.compare_and_set(
-            context,
-            group,
-            group.id == group_id,
-            group.status.in_(states.HOLDS),
-            status=sa.case(
-                (pending, states.Group.HELD.value),
-                (servers, states.Group.ACTIVE.value),
-                else_=states.Group.RELEASED.value,
-            ),
-            generation=group.generation + 1,
+            context, models.Group, *_still(group_id), **_settled()
         )
 
     def give_up(self, context, members=None):
@@ -357,23 +350,8 @@ class VRTGroup(base.VRTObject):
         ids = [each.id for each in wanted if each.status in states.GIVES_UP]
         if not db.compare_and_set_all(
             context,
-            (
-                models.Member,
-                (
-                    models.Member.id.in_(ids),
-                    models.Member.status.in_(states.GIVES_UP),
-                ),
-                {'status': states.Member.RELEASED},
-                None if members is None else len(ids),
-            ),
-            (
-                models.Hold,
-                (
-                    models.Hold.status == states.Hold.HELD,
-                    models.Hold.member_id.in_(self._released(ids)),
-                ),
-                {'status': states.Hold.LEAVING},
-                None,
+            *_given_up(
+                ids, states.GIVES_UP, None if members is None else len(ids)
             ),
         ):
             raise exception.MemberStateConflict(
@@ -387,13 +365,113 @@ class VRTGroup(base.VRTObject):
             member.status = statuses.get(member.id, member.status)
         self.settle(context, self.id)
 
-    @staticmethod
-    def _released(ids):
-        return sa.select(models.Member.id).where(
-            models.Member.id.in_(ids),
-            models.Member.status == states.Member.RELEASED,
+    def expire(self, context):
+        """Release what is held when the group's time is over.
+
+        One transaction, and it changes the group's row first, which extend()
+        changes too: the group is extended as a whole or expires as a whole.
+
+        :returns: False when the group was extended in time
+        """
+        now = timeutils.utcnow()
+        expired = member_obj.expired(self.expires_at)
+        return db.compare_and_set_all(
+            context,
+            (
+                models.Group,
+                (*_still(self.id), models.Group.expires_at <= now),
+                {'generation': models.Group.generation + 1},
+                1,
+            ),
+            *_given_up(
+                [member.id for member in self.members],
+                [states.Member.HELD],
+                fault=f'its group {expired}',
+            ),
+            (models.Group, _still(self.id), _settled(), 1),
+        )
+
+    def extend(self, context, seconds):
+        """Keep what is held for so many seconds from now.
+
+        :raises: GroupStateConflict when there is nothing to keep
+        """
+        now = timeutils.utcnow()
+        if not db.compare_and_set(
+            context,
+            models.Group,
+            models.Group.id == self.id,
+            models.Group.status == states.Group.HELD,
+            models.Group.expires_at > now,
+            expires_at=now + datetime.timedelta(seconds=seconds),
+            generation=models.Group.generation + 1,
+        ):
+            raise self._not_extended(context)
+
+    def _not_extended(self, context):
+        fresh = self.get(context, self.uuid)
+        reason = 'nothing of it is held'
+        if fresh.status == states.Group.HELD:
+            reason = f'it {member_obj.expired(fresh.expires_at)}'
+        return exception.GroupStateConflict(
+            group=self.uuid, status=fresh.status, reason=reason
         )
 
     def destroy(self, context):
         """Forget the group; its holds must be gone from the ledger."""
         db.delete(context, models.Group, models.Group.id == self.id)
+
+
+def _still(group_id):
+    """The conditions on a group of which something may be held."""
+    return (
+        models.Group.id == group_id,
+        models.Group.status.in_(states.HOLDS),
+    )
+
+
+def _given_up(ids, statuses, expected=None, **values):
+    """Return the changes that release members and let their holds leave.
+
+    :param ids: of members, of which those change that are in these statuses
+    :param expected: how many these have to be; None for any number
+    :param values: what else of the members changes
+    """
+    released = sa.select(models.Member.id).where(
+        models.Member.id.in_(ids),
+        models.Member.status == states.Member.RELEASED,
+    )
+    return (
+        (
+            models.Member,
+            (
+                models.Member.id.in_(ids),
+                models.Member.status.in_(statuses),
+            ),
+            {'status': states.Member.RELEASED, **values},
+            expected,
+        ),
+        (
+            models.Hold,
+            (
+                models.Hold.status == states.Hold.HELD,
+                models.Hold.member_id.in_(released),
+            ),
+            {'status': states.Hold.LEAVING},
+            None,
+        ),
+    )
+
+
+def _settled():
+    """The values of a group whose members have changed."""
+    pending = VRTGroup._has_member(states.Member.HELD, states.Member.REDEEMING)
+    servers = VRTGroup._has_member(states.Member.ACTIVE)
+    return {
+        'status': sa.case(
+            (pending, states.Group.HELD.value),
+            (servers, states.Group.ACTIVE.value),
+            else_=states.Group.RELEASED.value,
+        ),
+        'generation': models.Group.generation + 1,
+    }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member: a server of the group that may not exist yet."""
 
+from oslo_utils import timeutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
@@ -25,6 +26,8 @@ class VRTMember(base.VRTObject):
         'server_uuid': fields.UUIDField(nullable=True),
         'description': base.JsonField(),
         'request': base.JsonField(),
+        # Of its group; looked up when it is asked for.
+        'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
 
     @classmethod
@@ -43,10 +46,11 @@ class VRTMember(base.VRTObject):
             models.Group.uuid == group_uuid,
             models.Group.project_id == project_id,
             models.Group.status != states.Group.RELEASING,
+            load=(models.Member.group,),
         )
         if row is None:
             raise exception.MemberNotFound(group=group_uuid, member=path)
-        return cls.from_row(context, row)
+        return cls.from_row(context, row, expires_at=row.group.expires_at)
 
     @classmethod
     def get_by_id(cls, context, member_id):
@@ -90,6 +94,29 @@ class VRTMember(base.VRTObject):
         )
         return [(cls.from_row(context, row), many) for row, many in tallies]
 
+    def obj_load_attr(self, attrname):
+        if attrname != 'expires_at':
+            return super().obj_load_attr(attrname)
+        group = db.find_one(
+            self._context, models.Group, models.Group.id == self.group_id
+        )
+        self.expires_at = group.expires_at
+        self.obj_reset_changes([attrname])
+
+    def why_not_redeemable(self):
+        """Return why no server can become this member, None if one can.
+
+        A hold that has expired is not redeemed, whether or not the reaper
+        has come by: the answer does not depend on when it does.
+        """
+        if self.status in states.IN_USE:
+            return 'it is a server already'
+        if self.status != states.Member.HELD:
+            return self.fault or 'it is not held'
+        if self.expires_at and self.expires_at <= timeutils.utcnow():
+            return f'its group {expired(self.expires_at)}'
+        return None
+
     def change(self, context, status, **values):
         """Move to a status, if nobody else has moved the member meanwhile.
 
@@ -120,3 +147,8 @@ class VRTMember(base.VRTObject):
             status=self.status,
             reason=f'it cannot become {status}, or was changed meanwhile',
         )
+
+
+def expired(at):
+    """Return what is said of a group that was held until then."""
+    return f'expired at {at:%Y-%m-%dT%H:%M:%SZ}'

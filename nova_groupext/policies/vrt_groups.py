@@ -18,6 +18,7 @@ EXCLUSIVE = ROOT % 'create:exclusive'
 DELETE = ROOT % 'delete'
 HOLD = ROOT % 'hold'
 RELEASE = ROOT % 'release'
+EXTEND = ROOT % 'extend'
 
 COLLECTION = '/os-vrt-groups'
 GROUP = '/os-vrt-groups/{group_id}'
@@ -111,6 +112,12 @@ RULES = [
         base.PROJECT_MEMBER_OR_ADMIN,
         'Give up members of a VRT group that are no servers yet',
         ('POST', f'{ACTION} (release)'),
+    ),
+    _rule(
+        EXTEND,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Keep what is held of a VRT group for longer',
+        ('POST', f'{ACTION} (extend)'),
     ),
 ]
 

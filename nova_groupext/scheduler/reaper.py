@@ -31,7 +31,7 @@ from nova_groupext.scheduler import releasing
 def expire(context):
     """Give up the members that nobody created in time."""
     for group in VRTGroup.list_expired(context, timeutils.utcnow()):
-        group.give_up(context)
+        group.expire(context)
 
 
 def to_conclude(context):

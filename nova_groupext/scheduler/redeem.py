@@ -135,8 +135,9 @@ def _verify(context, ledger, member):
 
 
 def _reserve(context, member, server_uuid):
-    if member.status != states.Member.HELD:
-        raise refusal(member, f'it is {member.status}')
+    obstacle = member.why_not_redeemable()
+    if obstacle is not None:
+        raise refusal(member, f'it is {member.status}: {obstacle}')
     try:
         with faultpoints.around('redeem.reserve'):
             member.change(

@@ -59,6 +59,31 @@ class TestReaper(base.GroupTestCase):
         )
         self.assertEqual('ACTIVE', server.manager.get(server).status)
 
+    def test_a_server_that_comes_too_late_is_told_when_its_group_expired(self):
+        uuid = self.held(
+            {'members': {'a': base.member(count=2)}}, expires_in=1
+        )['id']
+        self.eventually(self.free, lambda free: free == {'cmp-1': 8})
+
+        late = self.refusal(uuid, 'a-0')
+
+        group = self.group(uuid)
+        told = f'its group expired at {group["expires_at"]}'
+        self.assertIn(f'a-0 is RELEASED: {told}', late)
+        self.assertEqual(
+            [told] * 2, [member['fault'] for member in group['members']]
+        )
+
+    def test_what_is_extended_outlives_what_was_held_later(self):
+        described = {'topology': {'members': {'a': base.member()}}}
+        uuid = self.held(**described, expires_in=5)['id']
+        self.act(uuid, 'extend', {'expires_in': 3600})
+
+        self.held(**described, expires_in=5)
+        self.eventually(self.free, lambda free: free == {'cmp-1': 7})
+
+        self.assertEqual('HELD', self.group(uuid)['status'])
+
     def test_a_group_whose_planner_died_while_holding_is_planned_anew(self):
         uuid = self.describe(
             {'members': {'a': base.member(count=2)}}, hold=False

@@ -9,11 +9,15 @@ from nova import context as nova_context
 from nova import exception as nova_exc
 from nova import objects as nova_objects
 from nova.scheduler import rpcapi
+from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.scheduler import manager
+from nova_groupext.scheduler import reaper
 from nova_groupext.scheduler import requests
 from tests.functional import base
 
@@ -21,6 +25,7 @@ from tests.functional import base
 class TestRedeemDoor(base.GroupTestCase):
     """Speaks to the scheduler as nova-conductor does."""
 
+    PARTS = base.WITHOUT_REAPER
     HOSTS = (
         hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
         hosts.Host('cmp-2', 'r2', 'az1', vcpus=8),
@@ -132,6 +137,38 @@ class TestRedeemDoor(base.GroupTestCase):
         )
 
         self.assertIn('belong together', why)
+
+    def test_what_has_expired_is_refused_and_says_so(self):
+        """Before and after the reaper comes by."""
+        expired = timeutils.utcnow().replace(microsecond=0)
+        db.compare_and_set(
+            self.context,
+            models.Group,
+            models.Group.uuid == self.uuid,
+            expires_at=expired,
+        )
+        told = f'its group expired at {expired.isoformat()}Z'
+
+        self.assertIn(f'it is HELD: {told}', self.refusal(*self.request()))
+        reaper.expire(self.context)
+        why = self.refusal(*self.request())
+        self.assertIn(f'it is RELEASED: {told}', why)
+
+    def test_what_is_being_created_when_its_group_expires_is_created(self):
+        request = self.request()
+        self.member('a').change(
+            self.context, 'REDEEMING', server_uuid=request[1]
+        )
+        db.compare_and_set(
+            self.context,
+            models.Group,
+            models.Group.uuid == self.uuid,
+            expires_at=timeutils.utcnow(),
+        )
+
+        self.select(*request)
+
+        self.assertEqual('ACTIVE', self.member('a').status)
 
     def test_a_host_that_went_down_turns_the_server_back(self):
         planned = self.planned(self.uuid)['a']

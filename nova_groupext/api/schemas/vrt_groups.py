@@ -7,6 +7,8 @@ The topology has schemas of its own: see nova_groupext.planner.topology.
 from nova_groupext.objects import states
 
 _TEXT = {'type': 'string', 'minLength': 1, 'maxLength': 255}
+# The operator's maximum is looked at where the number is read.
+_SECONDS = {'type': 'integer', 'minimum': 1}
 
 CREATE = {
     'type': 'object',
@@ -20,7 +22,7 @@ CREATE = {
                     'maxLength': 1024,
                 },
                 'hold': {'type': 'boolean'},
-                'expires_in': {'type': 'integer', 'minimum': 1},
+                'expires_in': _SECONDS,
                 'client_token': _TEXT,
                 'topology': {'type': 'object'},
             },
@@ -48,6 +50,11 @@ MEMBER = {
 ACTION = {
     'type': 'object',
     'properties': {
+        'extend': {
+            'type': ['object', 'null'],
+            'properties': {'expires_in': _SECONDS},
+            'additionalProperties': False,
+        },
         'hold': {
             'type': ['object', 'null'],
             'properties': {},

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """hold, release and DELETE, in every state that a group may be in."""
 
+from oslo_utils import timeutils
+
 from nova_groupext.cloud import hosts
 from tests.functional import base
 
@@ -132,6 +134,42 @@ class TestActions(base.GroupTestCase):
                 404, 'has no member', group, 'release', {'members': [path]}
             )
 
+    def test_what_is_held_is_extended_from_now(self):
+        group = self.held(THREE, expires_in=60)['id']
+        for body, seconds in (
+            ({'expires_in': 3600}, 3600),
+            ({}, 60),
+            ({'expires_in': 86400.0}, 86400),
+            (None, 60),
+        ):
+            asked_at = timeutils.utcnow(with_timezone=True)
+
+            self.assertEqual((202, None), self.outcome(group, 'extend', body))
+
+            ends_at = timeutils.parse_isotime(self.group(group)['expires_at'])
+            left = (ends_at - asked_at).total_seconds()
+            self.assertTrue(seconds - 1 <= left < seconds + 30, left)
+
+    def test_an_extension_is_a_change(self):
+        group = self.held(THREE)
+
+        self.act(group['id'], 'extend')
+
+        self.assertEqual(
+            group['generation'] + 1, self.group(group['id'])['generation']
+        )
+
+    def test_what_holds_nothing_is_not_extended(self):
+        whatif = self.describe(THREE, hold=False)['id']
+        self.assertRefused(
+            409, 'is PLANNED: nothing of it is held', whatif, 'extend'
+        )
+        released = self.held(THREE)['id']
+        self.act(released, 'release')
+        self.assertRefused(
+            409, 'is RELEASED: nothing of it is held', released, 'extend'
+        )
+
     def test_bad_actions_are_refused(self):
         group = self.held(THREE)['id']
         path = f'{base.GROUPS}/{group}/action'
@@ -143,6 +181,16 @@ class TestActions(base.GroupTestCase):
             ({'hold': None, 'release': None}, '$: must name one action'),
             ({'fly': None}, '$.fly: is not known here'),
             ({'hold': 1}, '$.hold: must be'),
+            ({'extend': 60}, '$.extend: must be'),
+            (
+                {'extend': {'expires_in': 0}},
+                '$.extend.expires_in: must be at least 1',
+            ),
+            (
+                {'extend': {'expires_in': 86401}},
+                '$.extend.expires_in: must be at most 86400',
+            ),
+            ({'extend': {'expires_at': 1}}, '$.extend.expires_at: is not'),
             ({'hold': {'now': True}}, '$.hold.now: is not known here'),
             ({'release': []}, '$.release: must be'),
             ({'release': {'members': []}}, '$.release.members: must have'),

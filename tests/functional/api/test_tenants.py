@@ -38,6 +38,7 @@ class TestTenants(base.GroupTestCase):
             ('GET', f'{base.GROUPS}/capabilities', None),
             ('GET', path, None),
             ('POST', f'{path}/action', {'hold': None}),
+            ('POST', f'{path}/action', {'extend': None}),
             ('POST', f'{path}/action', {'release': {'members': ['a-0']}}),
             ('DELETE', path, None),
         ]

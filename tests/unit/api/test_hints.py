@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is refused before Nova takes a server in, and what is let through."""
 
+import datetime
 import json
 
 from nova.api.openstack import wsgi
+from oslo_utils import fixture as utils_fixture
+from oslo_utils import timeutils
 import sqlalchemy as sa
 import webob
 
@@ -63,12 +66,16 @@ class HintsCase(base.GroupCase):
             response.fault = fault['message']
         return response
 
-    def held(self, status=states.Member.HELD, **asked):
+    def held(
+        self, status=states.Member.HELD, fault=None, expires_at=None, **asked
+    ):
         """Store a group with one member and return its two hints."""
         group = self.described(
             {'members': {'a': base.SMALL}}, base.request(**asked)
         )
+        group.expires_at = expires_at
         group.members[0].status = status
+        group.members[0].fault = fault
         group.create(self.context)
         return {'vrt_group': group.uuid, 'vrt_member': 'a'}
 
@@ -181,6 +188,25 @@ class TestRefusals(HintsCase):
             self.assertRefused(
                 409, f'is {status}: it is not held', server(self.held(status))
             )
+
+    def test_what_is_known_of_a_member_is_told(self):
+        pointer = self.held(states.Member.FAILED, 'its host has burnt down')
+
+        self.assertRefused(
+            409, 'a is FAILED: its host has burnt down', server(pointer)
+        )
+
+    def test_what_has_expired_is_refused_before_it_is_released(self):
+        self.useFixture(
+            utils_fixture.TimeFixture(datetime.datetime(2026, 11, 1, 12))
+        )
+        pointer = self.held(expires_at=timeutils.utcnow())
+
+        self.assertRefused(
+            409,
+            'a is HELD: its group expired at 2026-11-01T12:00:00Z',
+            server(pointer),
+        )
 
     def test_the_server_has_to_be_the_one_described(self):
         pointer = self.held(availability_zone='az1')

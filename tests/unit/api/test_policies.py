@@ -34,6 +34,7 @@ ALLOWED = {
     rules.DELETE: MEMBERS,
     rules.HOLD: MEMBERS,
     rules.RELEASE: MEMBERS,
+    rules.EXTEND: MEMBERS,
 }
 
 
