@@ -29,6 +29,8 @@ def read(body):
     wanted = body['vrt_group']
     _check_name(wanted['name'], f'{GROUP}.name')
     check_expires_in(wanted, GROUP)
+    if 'client_token' in wanted:
+        _check_name(wanted['client_token'], f'{GROUP}.client_token')
     parsed = topology.parse(
         wanted['topology'],
         levels=vrt.levels(CONF),

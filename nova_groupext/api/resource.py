@@ -7,6 +7,8 @@ error of ours that has a code.
 """
 
 import functools
+import json
+import re
 
 from glanceclient import exc as glance_exc
 from keystoneauth1 import exceptions as ks_exc
@@ -15,11 +17,11 @@ from nova.api.openstack import wsgi
 from nova.i18n import _
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
-from oslo_serialization import jsonutils
 import webob.exc
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
+from nova_groupext.planner import files
 from nova_groupext.planner import invalid
 
 LOG = logging.getLogger(__name__)
@@ -31,6 +33,10 @@ NEIGHBOURS = {
     glance_exc.ClientException: _('The image service is not available.'),
     ks_exc.ClientException: _('A service that Nova asks is not available.'),
 }
+
+# Not the text of a backslash and "u0000", which has one more backslash.
+NUL_IN_JSON = re.compile(r'(?<!\\)(\\\\)*\\u0000')
+HAS_NUL = 'has a NUL character in it'
 
 
 class Resource(wsgi.Resource):
@@ -50,16 +56,19 @@ class Resource(wsgi.Resource):
 
     def deserialize(self, body):
         try:
-            contents = super().deserialize(body)
-            # Half a character is fine for JSON, but not for a database.
-            jsonutils.dumps(contents, ensure_ascii=False).encode()
-        except nova_exc.MalformedRequestBody as exc:
-            raise _unreadable('is not JSON') from exc
+            contents = files.load(body)
+            # What is fine for JSON, but not for every database.
+            text = json.dumps(contents, ensure_ascii=False)
+            text.encode()
+        except invalid.InvalidInput as exc:
+            raise wsgi.Fault(_bad_request(exc)) from exc
         except RecursionError as exc:
             raise _unreadable('is nested too deeply') from exc
         except UnicodeEncodeError as exc:
             raise _unreadable('has half a character in it') from exc
-        return contents
+        if NUL_IN_JSON.search(text):
+            raise _unreadable(HAS_NUL)
+        return {'body': contents}
 
 
 def _unreadable(reason):
@@ -105,10 +114,11 @@ def query(req, schema):
     except UnicodeDecodeError as exc:
         raise invalid.InvalidInput('query', 'is not UTF-8') from exc
     for name, values in given.items():
+        where = invalid.child('query', name)
         if len(values) > 1:
-            raise invalid.InvalidInput(
-                invalid.child('query', name), 'is given more than once'
-            )
+            raise invalid.InvalidInput(where, 'is given more than once')
+        if '\0' in values[0]:
+            raise invalid.InvalidInput(where, HAS_NUL)
     single = {name: values[0] for name, values in given.items()}
     invalid.check(single, schema, 'query')
     return single

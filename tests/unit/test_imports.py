@@ -36,6 +36,7 @@ ALLOWED = {
         'db',
         'exception',
         'objects',
+        'planner.files',
         'planner.invalid',
         'planner.schemas',
         'planner.topology',
