@@ -8,6 +8,7 @@ operator has chosen. Limits of single users are not looked at.
 
 import collections
 
+from nova import objects
 from nova import quota
 from nova.i18n import _
 from nova.limit import placement as nova_limits
@@ -15,20 +16,43 @@ from nova.limit import utils as limit_utils
 from oslo_limit import exception as limit_exc
 
 from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.objects.member import VRTMember
 
 # What Nova's unified limits call it: what everybody else does.
 RESOURCES = nova_limits.LEGACY_LIMITS
 
 
+def serialised(context, project_id, work):
+    """Do some work while nobody else counts or holds for a project.
+
+    What it checks and writes is one transaction: of two that want the last
+    slot the second finds it taken.
+
+    :param work: called without arguments, perhaps more than once
+    :returns: what the work returns
+    """
+    return db.locked(context, models.Project, work, project_id=project_id)
+
+
 def check(context, project_id, members):
     """Refuse to hold more than the project may have.
 
-    :param members: VRTMembers that are not held yet
+    Only within serialised() it is certain that the answer stays true.
+
+    :param members: VRTMembers that are to be held
     :raises: LimitExceeded, naming each resource and how much it is over
     """
+    known = [each.id for each in members if each.obj_attr_is_set('id')]
+    tallies = VRTMember.tally_held(context, project_id, besides=known)
+    _check_number(sum(count for _member, count in tallies), len(members))
     wanted = _sum((member, 1) for member in members)
-    held = _sum(VRTMember.tally_held(context, project_id))
+    # What is held is counted before what runs: a hold that becomes a server
+    # meanwhile may count twice, but never not at all.
+    held = _sum(tallies)
+    held.subtract(_counted_by_nova(context, project_id))
     quotas = quota.QUOTAS.get_project_quotas(context, project_id)
     over = []
     for unified, name in RESOURCES.items():
@@ -41,6 +65,43 @@ def check(context, project_id, members):
             )
     if over and _is_enforced(project_id, over):
         raise exception.LimitExceeded(reason=_explain(over))
+
+
+def _check_number(held, wanted):
+    limit = CONF.vrt.max_held_members_per_project
+    if 0 <= limit < held + wanted:
+        raise exception.LimitExceeded(
+            reason=f'{wanted} members are asked for and {held} are held: the '
+            f'VRT groups of a project may hold {limit} members in all.'
+        )
+
+
+def _counted_by_nova(context, project_id):
+    """Return {resource: amount} of held members that Nova counts as well.
+
+    While a member's server is being created there are both for a moment: a
+    server that has a cell is counted there, and where Nova counts mappings,
+    one that has none is an instance already.
+    """
+    members = VRTMember.list_redeeming(context, project_id)
+    if not members:
+        return {}
+    mappings = objects.InstanceMappingList.get_by_instance_uuids(
+        context, [member.server_uuid for member in members]
+    )
+    # What Nova could not place is in cell0 and has not become the member.
+    cells = {
+        each.instance_uuid: each.cell_mapping
+        for each in mappings
+        if not (each.cell_mapping and each.cell_mapping.is_cell0())
+    }
+    counted = _sum((m, 1) for m in members if cells.get(m.server_uuid))
+    if (
+        CONF.quota.count_usage_from_placement
+        or limit_utils.use_unified_limits()
+    ):
+        counted['instances'] = len(cells)
+    return counted
 
 
 def _sum(tallies):

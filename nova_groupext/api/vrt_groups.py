@@ -5,6 +5,7 @@ Every handler goes the same way: context, policy, schema, object, status.
 What it raises becomes one of Nova's faults in the decorator.
 """
 
+import functools
 import itertools
 
 from nova.api.openstack import common
@@ -93,9 +94,9 @@ class VRTGroupController(wsgi.Controller):
         wanted, parsed = describe.read(body)
         group = describe.group(context, wanted, parsed)
         _check_rights(context, group, parsed)
-        made = _made_before(context, group) or self._make(
-            context, group, parsed
-        )
+        made = _made_before(context, group)
+        if made is None:
+            made = self._make(context, group, parsed)
         detail = self._detail(req, made, VRTPlan.newest(context, made.id))
         answer = wsgi.ResponseObject({'vrt_group': detail})
         answer['Location'] = detail['links'][0]['href']
@@ -193,21 +194,22 @@ class VRTGroupController(wsgi.Controller):
 
     def _make(self, context, group, parsed):
         """Store a group that was not there before, and have it planned."""
-        limit = CONF.vrt.max_groups_per_project
-        if VRTGroup.count(context, group.project_id) >= limit:
-            raise exception.LimitExceeded(
-                reason=f'The project has {limit} VRT groups, which is all it '
-                'may have.'
-            )
         requests = resolve.requests(context, parsed)
         for member in group.members:
             member.request = requests[member.stem]
-        quota.check(context, group.project_id, group.members)
         try:
-            group.create(context)
-        except db_exc.DBDuplicateEntry:
-            # The same request, sent twice at once, was faster.
-            return _made_before(context, group)
+            quota.check(context, group.project_id, group.members)
+            quota.serialised(
+                context,
+                group.project_id,
+                functools.partial(_store, context, group),
+            )
+        except (db_exc.DBDuplicateEntry, exception.LimitExceeded):
+            # Perhaps the same request, sent twice at once, was faster.
+            made = _made_before(context, group)
+            if made is None:
+                raise
+            return made
         _tell(self._planner.plan_group, context, group)
         return group
 
@@ -276,6 +278,17 @@ def _made_before(context, group):
     ):
         raise exception.TokenUsed(token=group.client_token)
     return made
+
+
+def _store(context, group):
+    """Store a new group, unless its project has too many."""
+    limit = CONF.vrt.max_groups_per_project
+    if VRTGroup.count(context, group.project_id) >= limit:
+        raise exception.LimitExceeded(
+            reason=f'The project has {limit} VRT groups, which is all it '
+            'may have.'
+        )
+    group.create(context)
 
 
 def _to_release(group, paths):

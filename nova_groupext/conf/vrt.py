@@ -77,6 +77,29 @@ Largest description of a group, in bytes of its JSON.
         min=1,
         help="""
 Most groups that one project may keep at a time.
+
+Related options:
+
+* ``max_held_members_per_project``
+""",
+    ),
+    cfg.IntOpt(
+        'max_held_members_per_project',
+        default=2000,
+        min=-1,
+        help="""
+Most members that one project may hold at a time, in all of its groups
+together. A held member takes the place of a server that nobody uses yet; this
+limit bounds them also where the project's quota for servers does not.
+
+Possible values:
+
+* ``-1`` for no limit but the quota
+
+Related options:
+
+* ``max_groups_per_project``
+* ``max_members``
 """,
     ),
 ]

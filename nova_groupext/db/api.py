@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The few database operations that all objects are made of.
 
-Every function is one transaction. Rows are returned detached, with what the
-caller asked to be loaded. A writer that the database breaks off for the sake
-of another one has done nothing, and is run again.
+Every function is one transaction, or a part of the one that locked() makes.
+Rows are returned detached, with what the caller asked to be loaded. A writer
+that the database breaks off for the sake of another one has done nothing, and
+is run again.
 """
 
+import contextlib
+import contextvars
+import functools
+
 from oslo_db import api as oslo_db_api
+from oslo_db import exception as db_exc
+from oslo_utils import timeutils
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -20,6 +27,21 @@ _until_it_is_through = oslo_db_api.wrap_db_retry(
     max_retry_interval=1,
     retry_on_deadlock=True,
 )
+_is_inside = contextvars.ContextVar('_is_inside', default=False)
+
+
+def _writer(function):
+    """Run a function again when the database has broken it off.
+
+    Not inside locked(): all of that is broken off, and is run again.
+    """
+    again = _until_it_is_through(function)
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return (function if _is_inside.get() else again)(*args, **kwargs)
+
+    return wrapper
 
 
 def create(context, row):
@@ -31,7 +53,7 @@ def create(context, row):
     return created
 
 
-@_until_it_is_through
+@_writer
 def create_all(context, rows):
     """Store new rows in one transaction, and return them.
 
@@ -96,7 +118,7 @@ def tally(context, model, alike, *conditions):
         return [tuple(row) for row in session.execute(query)]
 
 
-@_until_it_is_through
+@_writer
 def compare_and_set(context, model, *conditions, **values):
     """Update the rows that still meet the conditions.
 
@@ -107,7 +129,7 @@ def compare_and_set(context, model, *conditions, **values):
         return session.execute(statement).rowcount
 
 
-@_until_it_is_through
+@_writer
 def compare_and_set_all(context, *changes):
     """Make several updates in one transaction, or none of them.
 
@@ -131,7 +153,36 @@ class _Mismatch(Exception):
     """Rolls a transaction back."""
 
 
-@_until_it_is_through
+@_writer
+def locked(context, model, work, **key):
+    """Do some work in one transaction that has a row to itself.
+
+    What the work reads and writes, with the same context, belongs to the
+    transaction. That changes the row before it reads anything: so the row is
+    locked in every database, and nothing is read from before the lock.
+
+    :param work: called without arguments; again if it was broken off
+    :param key: columns of the row that are unique together, with their
+        values; the row is made if it is missing
+    :returns: what the work returns
+    """
+    conditions = [getattr(model, name) == key[name] for name in key]
+    if find_one(context, model, *conditions) is None:
+        with contextlib.suppress(db_exc.DBDuplicateEntry):
+            create(context, model(**key))
+    with engine.writer(context) as session:
+        now = timeutils.utcnow()
+        session.execute(
+            sa.update(model).where(*conditions).values(updated_at=now)
+        )
+        inside = _is_inside.set(True)
+        try:
+            return work()
+        finally:
+            _is_inside.reset(inside)
+
+
+@_writer
 def delete(context, model, *conditions):
     """Delete rows together with what hangs on them; return how many.
 

@@ -5,9 +5,10 @@ A group's definition is stored once, in rows: subgroups, members, policies and
 relationships. What a tenant sees and what the planner solves are composed
 from these rows (see objects/topology.py).
 
-Two columns guard concurrent writers: ``vrt_groups.generation`` counts up with
-every change, and ``vrt_intents.group_id`` is unique, so that one planner at a
-time works on a group.
+Concurrent writers are guarded three ways: ``vrt_groups.generation`` counts up
+with every change; ``vrt_intents.group_id`` is unique, so that one planner at a
+time works on a group; a row of ``vrt_projects`` is changed by whoever counts
+and holds for the project.
 """
 
 from oslo_db.sqlalchemy import models
@@ -29,12 +30,17 @@ OPTIONS = {
     'sqlite_autoincrement': True,
 }
 
-# Paths tell upper and lower case apart, on MySQL and MariaDB as well.
-PATH = sa.String(512).with_variant(
-    mysql.VARCHAR(512, charset='utf8mb4', collation='utf8mb4_bin'),
-    'mysql',
-    'mariadb',
-)
+
+def _exact(length):
+    """A text that tells upper and lower case apart, on MySQL as well."""
+    return sa.String(length).with_variant(
+        mysql.VARCHAR(length, charset='utf8mb4', collation='utf8mb4_bin'),
+        'mysql',
+        'mariadb',
+    )
+
+
+PATH = _exact(512)
 
 
 class Base(models.ModelBase, models.TimestampMixin, orm.DeclarativeBase):
@@ -48,6 +54,16 @@ def _group_key():
         nullable=False,
         index=True,
     )
+
+
+class Project(Base):
+    """Nothing but a lock: see quota.serialised()."""
+
+    __tablename__ = 'vrt_projects'
+    __table_args__ = (sa.UniqueConstraint('project_id'), OPTIONS)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    project_id = sa.Column(sa.String(255), nullable=False)
 
 
 class Group(Base):
@@ -70,7 +86,7 @@ class Group(Base):
     generation = sa.Column(sa.Integer, nullable=False, default=1)
     # Whether the plan is to be held as soon as it is made.
     hold = sa.Column(sa.Boolean, nullable=False)
-    client_token = sa.Column(sa.String(255))
+    client_token = sa.Column(_exact(255))
     # Seconds that a hold lives, and when it ends once there is one.
     expires_in = sa.Column(sa.Integer, nullable=False)
     expires_at = sa.Column(sa.DateTime)

@@ -4,6 +4,7 @@
 from oslo_utils import timeutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
+import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
@@ -76,23 +77,33 @@ class VRTMember(base.VRTObject):
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def tally_held(cls, context, project_id):
+    def tally_held(cls, context, project_id, besides=()):
         """Return [(member, how many like it)] of what a project holds.
 
-        Members of one stem are alike. One whose server is being created
-        counts too: its capacity is still the hold's.
+        Members of one stem are alike. A member counts once while any hold of
+        it is being written, stands or moves, whatever its own state is.
+
+        :param besides: ids of members that do not count
         """
         tallies = db.tally(
             context,
             models.Member,
             (models.Member.group_id, models.Member.stem),
-            models.Member.status.in_(
-                (states.Member.HELD, states.Member.REDEEMING)
-            ),
-            models.Member.group_id == models.Group.id,
-            models.Group.project_id == project_id,
+            models.Member.id.not_in(besides),
+            *_held_by(project_id),
         )
         return [(cls.from_row(context, row), many) for row, many in tallies]
+
+    @classmethod
+    def list_redeeming(cls, context, project_id):
+        """Return the held members of a project whose servers are created."""
+        rows = db.find(
+            context,
+            models.Member,
+            models.Member.status == states.Member.REDEEMING,
+            *_held_by(project_id),
+        )
+        return [cls.from_row(context, row) for row in rows]
 
     def obj_load_attr(self, attrname):
         if attrname != 'expires_at':
@@ -152,3 +163,15 @@ class VRTMember(base.VRTObject):
 def expired(at):
     """Return what is said of a group that was held until then."""
     return f'expired at {at:%Y-%m-%dT%H:%M:%SZ}'
+
+
+def _held_by(project_id):
+    """The conditions on members that take capacity without a server."""
+    return (
+        models.Member.group_id == models.Group.id,
+        models.Group.project_id == project_id,
+        sa.exists().where(
+            models.Hold.member_id == models.Member.id,
+            models.Hold.status.in_(states.TAKES),
+        ),
+    )

@@ -58,6 +58,9 @@ IN_USE = (Member.REDEEMING, Member.ACTIVE)
 # Holds that are a member's; it has one of them at most.
 PROMISED = (Hold.HELD, Hold.MOVING, Hold.REDEEMED)
 
+# Holds that take quota; what leaves is given up, and a server's is Nova's.
+TAKES = (Hold.WRITING, Hold.HELD, Hold.MOVING)
+
 _AFTER_PLANNING = {
     Group.PLANNED,
     Group.HELD,

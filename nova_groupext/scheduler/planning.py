@@ -187,13 +187,11 @@ class Planning:
 
         :raises: LimitExceeded when the tenant has not so much quota left
         """
-        placed = [
-            member
-            for member in self._group.members
-            if member.path in plan.placement
-        ]
-        quota.check(self._context, self._group.project_id, placed)
-        rows = holding.write_down(self._context, self._group, plan)
+        rows = quota.serialised(
+            self._context,
+            self._group.project_id,
+            functools.partial(self._write_down, plan),
+        )
         try:
             holding.hold(self._context, rows, self._ledger, self._renew)
         except exception.HoldFailed as exc:
@@ -212,6 +210,16 @@ class Planning:
             holding.undo(self._context, rows, self._ledger)
             raise
         return True
+
+    def _write_down(self, plan):
+        """Return new holds of what the tenant has quota for."""
+        placed = [
+            member
+            for member in self._group.members
+            if member.path in plan.placement
+        ]
+        quota.check(self._context, self._group.project_id, placed)
+        return holding.write_down(self._context, self._group, plan)
 
     def _renew(self):
         self._intent.renew(self._context, CONF.vrt.lease)

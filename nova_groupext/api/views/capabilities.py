@@ -17,6 +17,7 @@ LIMITS = (
     'max_width',
     'max_body_size',
     'max_groups_per_project',
+    'max_held_members_per_project',
     'default_expires_in',
     'max_expires_in',
 )

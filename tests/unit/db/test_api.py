@@ -8,7 +8,9 @@ from oslotest import base
 import sqlalchemy as sa
 
 from nova_groupext import objects
+from nova_groupext.db import api as db
 from nova_groupext.db import engine
+from nova_groupext.db import models
 from nova_groupext.objects import states
 from tests import fixtures
 from tests import groups
@@ -93,6 +95,50 @@ class TestBrokenOff(base.BaseTestCase):
             (2, states.Member.HELD),
             (stored.generation, stored.members[0].status),
         )
+
+    def test_what_is_done_under_a_lock_is_done_again_as_a_whole(self):
+        self.break_off(2)
+        groups_made = []
+
+        def work():
+            groups_made.append(self.create())
+            if len(groups_made) == 1:
+                # The transaction is over: the rest of it has to wait.
+                raise db_exc.DBDeadlock
+            return objects.VRTGroup.count(self.context, 'project')
+
+        counted = db.locked(
+            self.context, models.Project, work, project_id='project'
+        )
+
+        self.assertEqual(1, counted)
+        self.assertEqual(1, fixtures.rows()['vrt_groups'])
+        self.assertEqual(1, fixtures.rows()['vrt_projects'])
+
+    def test_nothing_is_run_again_inside_a_lock(self):
+        calls = []
+
+        def statement(*_args):
+            calls.append(None)
+            raise db_exc.DBDeadlock
+
+        def work():
+            self.useFixture(
+                mock.MockPatchObject(db.engine, 'writer', statement)
+            )
+            group.change(self.context, states.Group.PLANNED)
+
+        group = self.create()
+
+        self.assertRaises(
+            db_exc.DBDeadlock,
+            db.locked.__wrapped__,
+            self.context,
+            models.Project,
+            work,
+            project_id='project',
+        )
+        self.assertEqual(1, len(calls))
 
     def test_what_is_broken_off_again_and_again_is_an_error(self):
         group = self.create()

@@ -56,6 +56,13 @@ class TestMigrations(base.BaseTestCase):
         self.assertIn('is_answered', names)
         self.assertNotIn('consumer_generation', names)
 
+    def _check_4f6b8d0e2a97(self):
+        columns = sa.inspect(engine.get_engine()).get_columns('vrt_projects')
+        self.assertEqual(
+            {'id', 'project_id', 'created_at', 'updated_at'},
+            {column['name'] for column in columns},
+        )
+
     def test_the_models_are_what_the_migrations_make(self):
         migration.sync()
 
