@@ -19,11 +19,12 @@ def id_of(kind, name):
 
 @dataclasses.dataclass(frozen=True)
 class Account:
-    """A user with its roles in its one project."""
+    """A user with its roles in its one project, or on the system."""
 
     name: str
     project: str
     roles: tuple[str, ...] = ('member', 'reader')
+    system: bool = False
 
     @property
     def user_id(self):

@@ -17,6 +17,17 @@ def _account(request):
     return account
 
 
+def _scope(account):
+    """A token is good for a project or for the system, never for both."""
+    if account.system:
+        return {'OpenStack-System-Scope': 'all'}
+    return {
+        'X-Project-Id': account.project_id,
+        'X-Project-Name': account.project,
+        'X-Project-Domain-Id': 'default',
+    }
+
+
 class IdentityHeaders:
     """Tell nova-api who is asking, in the headers Nova reads."""
 
@@ -32,10 +43,8 @@ class IdentityHeaders:
                 'X-User-Id': account.user_id,
                 'X-User-Name': account.name,
                 'X-User-Domain-Id': 'default',
-                'X-Project-Id': account.project_id,
-                'X-Project-Name': account.project,
-                'X-Project-Domain-Id': 'default',
                 'X-Roles': ','.join(account.roles),
+                **_scope(account),
             }
         )
         return self.application

@@ -68,9 +68,7 @@ class TestResource(base.GroupCase):
 
     def test_everything_else_is_read(self):
         for body in READABLE:
-            self.assertEqual(
-                {'sent': json.loads(body)}, self.send(body).json
-            )
+            self.assertEqual({'sent': json.loads(body)}, self.send(body).json)
         self.assertEqual({'sent': None}, self.send(b'').json)
 
     def test_the_operator_decides_how_much_is_read(self):

@@ -205,9 +205,7 @@ class TestExpiry(GroupCase):
         timeutils.advance_time_seconds(seconds)
 
     def expired(self):
-        found = objects.VRTGroup.list_expired(
-            self.context, timeutils.utcnow()
-        )
+        found = objects.VRTGroup.list_expired(self.context, timeutils.utcnow())
         return [group.uuid for group in found]
 
     def state(self):

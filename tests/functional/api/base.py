@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups that nobody plans: what the API writes is all that happens."""
+
+import dataclasses
+import datetime
+
+from oslo_utils import timeutils
+
+from nova_groupext import objects
+from nova_groupext.cloud import holistic
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from tests import fixtures
+from tests.functional import base
+
+ONE = {'members': {'a': base.member()}}
+
+
+class ApiTestCase(base.GroupTestCase):
+    PARTS = dataclasses.replace(holistic.HOLISTIC, services=())
+
+    def setUp(self):
+        super().setUp()
+        # Imported late: Nova's contexts want a configured Nova.
+        from nova import context
+
+        self.context = context.get_admin_context()
+        self.addCleanup(self.forget_groups)
+
+    def forget_groups(self):
+        db.delete(self.context, models.Group)
+
+    def delete_group(self, uuid, user='demo'):
+        """Leave it to forget_groups(): there is no planner to do it."""
+
+    def stored(self, status=states.Group.PLANNED, topology=ONE):
+        """Describe a group of demo's; returns its uuid."""
+        uuid = self.post(topology=topology).json()['vrt_group']['id']
+        self.set(uuid, status)
+        return uuid
+
+    def set(self, uuid, status):
+        """Bring a group to a status as the planners would."""
+        group = objects.VRTGroup.get(self.context, uuid)
+        db.compare_and_set(
+            self.context,
+            models.Group,
+            models.Group.id == group.id,
+            status=status,
+            expires_at=timeutils.utcnow() + datetime.timedelta(hours=1),
+        )
+        is_held = status in states.HOLDS
+        db.compare_and_set(
+            self.context,
+            models.Member,
+            models.Member.group_id == group.id,
+            status=states.Member.HELD if is_held else states.Member.TENTATIVE,
+        )
+
+    def written(self):
+        """Return all that the API has written, for comparison."""
+        groups = objects.VRTGroup.list(self.context)
+        return fixtures.rows(), [
+            (group.uuid, group.status, group.generation) for group in groups
+        ]

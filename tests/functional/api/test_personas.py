@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what: every call by every persona, with a token of its own."""
+
+import fixtures
+import requests
+
+from nova_groupext.cloud import accounts
+from nova_groupext.objects import states
+from tests.functional import base as functional
+from tests.functional.api import base
+
+# In Keystone roles imply others.
+READER = ('reader',)
+MEMBER = ('member', *READER)
+MANAGER = ('manager', *MEMBER)
+ADMIN = ('admin', *MANAGER)
+# The groups are those of the project "demo".
+PERSONAS = (
+    accounts.Account('own admin', 'demo', ADMIN),
+    accounts.Account('own manager', 'demo', MANAGER),
+    accounts.Account('own member', 'demo', MEMBER),
+    accounts.Account('own reader', 'demo', READER),
+    accounts.Account('own service', 'demo', ('service',)),
+    accounts.Account('own nobody', 'demo', ()),
+    accounts.Account('foreign admin', 'other', ADMIN),
+    accounts.Account('foreign manager', 'other', MANAGER),
+    accounts.Account('foreign member', 'other', MEMBER),
+    accounts.Account('foreign reader', 'other', READER),
+    accounts.Account('foreign service', 'service', ('service',)),
+    accounts.Account('foreign nobody', 'other', ()),
+    accounts.Account('system admin', '', ADMIN, system=True),
+    accounts.Account('system reader', '', READER, system=True),
+)
+
+ADMINS = {'own admin', 'foreign admin'}
+OWN_MEMBERS = {*ADMINS, 'own manager', 'own member'}
+OWN_READERS = {*OWN_MEMBERS, 'own reader'}
+# What is asked of the own project is asked by foreigners of theirs.
+MEMBERS = {*OWN_MEMBERS, 'foreign manager', 'foreign member'}
+READERS = {*MEMBERS, 'own reader', 'foreign reader'}
+
+ALONE = {**base.ONE, 'policies': [{'type': 'exclusive', 'scope': 'host'}]}
+
+
+def _create(topology=base.ONE, **values):
+    return {'vrt_group': {'name': 'mine', 'topology': topology, **values}}
+
+
+# Name, method, path, body and who is answered with a success.
+OF_A_PROJECT = (
+    ('list', 'GET', '', None, READERS),
+    ('detail', 'GET', '/detail', None, READERS),
+    ('capabilities', 'GET', '/capabilities', None, READERS),
+    ('list all', 'GET', '?all_projects=1', None, ADMINS),
+    ('detail all', 'GET', '/detail?all_projects=1', None, ADMINS),
+    ('create', 'POST', '', _create(), MEMBERS),
+    ('what-if', 'POST', '', _create(hold=False), MEMBERS),
+    ('exclusive', 'POST', '', _create(ALONE, hold=False), ADMINS),
+)
+# The same of a group, and the status that it needs.
+OF_A_GROUP = (
+    ('show', 'GET', '', None, OWN_READERS, states.Group.HELD),
+    ('hold', 'POST', '/action', {'hold': None}, OWN_MEMBERS, 'PLANNED'),
+    ('extend', 'POST', '/action', {'extend': None}, OWN_MEMBERS, 'HELD'),
+    ('release', 'POST', '/action', {'release': None}, OWN_MEMBERS, 'HELD'),
+    ('delete', 'DELETE', '', None, OWN_MEMBERS, states.Group.HELD),
+)
+
+
+class PersonaCase(base.ApiTestCase):
+    def setUp(self):
+        super().setUp()
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.cloud.accounts.ACCOUNTS',
+                (*accounts.ACCOUNTS, *PERSONAS),
+            )
+        )
+
+    def send(self, account, method, path, body=None):
+        return requests.request(
+            method,
+            f'{self.cloud.url}/compute/v2.1{functional.GROUPS}{path}',
+            json=body,
+            headers={'X-Auth-Token': account.token},
+            timeout=60,
+        )
+
+    def outcome(self, account, *request):
+        """Return the code of an answer; a refusal changes nothing."""
+        before = self.written()
+        code = self.send(account, *request).status_code
+        if code >= 400:
+            self.assertEqual(before, self.written(), request)
+        return code
+
+
+class TestPersonas(PersonaCase):
+    def test_what_is_asked_of_a_project(self):
+        for name, method, path, body, allowed in OF_A_PROJECT:
+            success = 202 if method == 'POST' else 200
+            expected = {
+                account.name: success if account.name in allowed else 403
+                for account in PERSONAS
+            }
+
+            told = {
+                account.name: self.outcome(account, method, path, body)
+                for account in PERSONAS
+            }
+
+            self.assertEqual(expected, told, name)
+
+    def test_what_is_asked_of_a_group(self):
+        for name, method, path, body, allowed, status in OF_A_GROUP:
+            group = self.stored()
+            success = 200 if method == 'GET' else 202
+            # Whose project it is not finds no such group.
+            expected = {
+                account.name: success
+                if account.name in allowed
+                else 403
+                if account.project == 'demo'
+                else 404
+                for account in PERSONAS
+            }
+
+            told = {}
+            for account in PERSONAS:
+                self.set(group, status)
+                told[account.name] = self.outcome(
+                    account, method, f'/{group}{path}', body
+                )
+
+            self.assertEqual(expected, told, name)
+
+    def test_who_sees_hosts(self):
+        group = self.stored()
+
+        seen = set()
+        for account in PERSONAS:
+            answer = self.send(account, 'GET', f'/{group}').json()
+            [member] = answer.get('vrt_group', {}).get('members', [{}])
+            if 'host' in member:
+                seen.add(account.name)
+
+        self.assertEqual(ADMINS, seen)
+
+    def test_every_action_and_route_is_asked_for(self):
+        from nova_groupext.api import vrt_groups
+        from nova_groupext.api.schemas import vrt_groups as schemas
+
+        asked = {
+            (method, f'{prefix}{path}'.partition('?')[0])
+            for prefix, calls in (('', OF_A_PROJECT), ('/{id}', OF_A_GROUP))
+            for _name, method, path, *_rest in calls
+        }
+        routes = {
+            (method, path.removeprefix(functional.GROUPS))
+            for path, methods in vrt_groups.ROUTES
+            for method in methods
+        }
+
+        self.assertEqual(routes, asked)
+        self.assertEqual(
+            set(schemas.ACTION['properties']),
+            {
+                name
+                for name, _method, path, *_rest in OF_A_GROUP
+                if path == '/action'
+            },
+        )
+
+
+class TestOverrides(PersonaCase):
+    """What an operator writes into Nova's policy file is what counts."""
+
+    RULES = """\
+"os_compute_api:os-vrt-groups:create:what_if": "rule:context_is_admin"
+"os_compute_api:os-vrt-groups:show:placement": "role:member"
+"os_compute_api:os-vrt-groups:extend": "role:reader and \
+project_id:%(project_id)s"
+"""
+
+    def test_rules_are_read_from_the_policy_file(self):
+        (self.cloud.state / 'policy.yaml').write_text(self.RULES)
+        by_name = {account.name: account for account in PERSONAS}
+        group = self.stored(states.Group.HELD)
+
+        for name, expected in (
+            ('own member', (202, 403, True, 202)),
+            ('own reader', (403, 403, False, 202)),
+            ('own admin', (202, 202, True, 202)),
+            ('foreign admin', (202, 202, True, 404)),
+        ):
+            account = by_name[name]
+            shown = self.send(account, 'GET', f'/{group}').json()
+            [member] = shown['vrt_group']['members']
+            told = (
+                self.outcome(account, 'POST', '', _create()),
+                self.outcome(account, 'POST', '', _create(hold=False)),
+                'host' in member,
+                self.outcome(
+                    account, 'POST', f'/{group}/action', {'extend': None}
+                ),
+            )
+            self.assertEqual(expected, told, name)
