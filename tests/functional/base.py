@@ -3,8 +3,10 @@
 
 import dataclasses
 
+import fixtures
 from keystoneauth1 import adapter
 
+from nova_groupext.cloud import accounts
 from nova_groupext.cloud import holistic
 from nova_groupext.cloud import image
 from tests.functional.cloud import base
@@ -119,6 +121,16 @@ class GroupTestCase(base.CloudTestCase):
             f'/allocations/{consumer}',
             raise_exc=False,
         )
+
+    def limit(self, **quotas):
+        """Set the demo project's quotas; they are without limit else."""
+        nova = self.cloud.nova('admin')
+        project = accounts.by_name('demo').project_id
+        nova.quotas.update(project, **quotas)
+        self.addCleanup(nova.quotas.delete, project)
+
+    def patch(self, where, name, value):
+        self.useFixture(fixtures.MockPatchObject(where, name, value))
 
     def host_of(self, server):
         found = self.cloud.nova('admin').servers.get(server)

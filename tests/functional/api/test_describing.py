@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """POST: what is taken, what is refused, and that a refusal leaves nothing."""
 
-from nova_groupext.cloud import accounts
+from concurrent import futures
+
+from nova_groupext import quota
 from nova_groupext.cloud import image
 from tests import fixtures
 from tests.functional import base
@@ -187,40 +189,43 @@ class TestDescribing(base.GroupTestCase):
             response = self.post(user, topology=topology, client_token='mine')
             self.assertEqual(202, response.status_code, response.text)
 
-    def test_what_is_held_and_asked_for_stays_within_the_quota(self):
-        self.limit(cores=3)
-        self.held({'members': {'a': base.member(count=2)}})
-        two_more = {'members': {'a': base.member('m1.medium')}}
+    def test_the_same_request_sent_at_once_is_taken_once(self):
+        wanted = {
+            'topology': {'members': {'a': base.member(count=3)}},
+            'client_token': 'at-once',
+        }
 
-        for hold in (True, False):
-            response = self.post(topology=two_more, hold=hold)
-            self.assertEqual(403, response.status_code, response.text)
-            self.assertIn(
-                'cores: 2 asked for, 2 of 3 used or held, 1 too many',
-                response.json()['forbidden']['message'],
-            )
+        with futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: self.post(**wanted), range(8)))
 
-    def test_what_runs_counts_once(self):
-        self.limit(cores=3, instances=3)
-        group = self.held({'members': {'a': base.member(count=2)}})
-        self.redeem(group['id'], 'a-0', 'm1.tiny')
-        one_more = {'members': {'a': base.member()}}
-
-        fits = self.post(topology=one_more, hold=False)
-        too_much = self.post(
-            topology={'members': {'a': base.member(count=2)}}, hold=False
+        self.assertEqual([202] * 8, [each.status_code for each in answers])
+        self.assertEqual(
+            1, len({each.json()['vrt_group']['id'] for each in answers})
         )
+        rows = fixtures.rows()
+        self.assertEqual((1, 3), (rows['vrt_groups'], rows['vrt_members']))
 
-        self.assertEqual(202, fits.status_code, fits.text)
-        self.assertEqual(403, too_much.status_code, too_much.text)
-        self.assertIn('instances: 2 asked for, 2 of 3', too_much.text)
+    def test_who_comes_second_with_a_token_needs_no_quota_of_its_own(self):
+        """The same request is taken, and held, while this one is checked."""
+        self.limit(cores=1)
+        wanted = {
+            'topology': {'members': {'a': base.member()}},
+            'client_token': 'second',
+        }
+        check, first = quota.check, []
 
-    def limit(self, **quotas):
-        """Set the demo project's quotas; they are without limit else."""
-        nova = self.cloud.nova('admin')
-        project = accounts.by_name('demo').project_id
-        nova.quotas.update(project, **quotas)
-        self.addCleanup(nova.quotas.delete, project)
+        def overtaken(*args):
+            if not first:
+                first.append(None)
+                first.append(self.held(**wanted))
+            check(*args)
+
+        self.patch(quota, 'check', overtaken)
+
+        second = self.post(**wanted)
+
+        self.assertEqual(202, second.status_code, second.text)
+        self.assertEqual(first[1]['id'], second.json()['vrt_group']['id'])
 
 
 def _described():
