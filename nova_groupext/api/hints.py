@@ -75,7 +75,8 @@ def _mentions_us(req):
     """Tell whether this is a create that may carry our hints."""
     if req.method != 'POST':
         return False
-    *project, last = req.path_info.strip('/').split('/')
+    # As it came: it need not be UTF-8.
+    *project, last = req.environ['PATH_INFO'].strip('/').split('/')
     return (
         last in CREATES
         and len(project) <= 1

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Right JSON values in which something is changed."""
 
+import copy
+
 from hypothesis import strategies
 
-ODD = strategies.sampled_from(
-    [
-        *(None, True, False, 0, 1, -1, 2, 3.0, 0.5, 1e308, -(10**30)),
-        *('', 'a', 'host', 'rack', 'h0', 'affinity', '\ud800', '/', 'é' * 300),
-        *([], {}, [[]], ['h0'], {'a': 1}, {'type': 'spread'}),
-        *(float('nan'), float('inf')),
-    ]
-)
+ODD = [
+    *(None, True, False, 0, 1, -1, 2, 3.0, 0.5, 1e308, -(10**30)),
+    *('', 'a', 'host', 'rack', 'h0', 'affinity', '\ud800', '/', 'é' * 300),
+    *([], {}, [[]], ['h0'], {'a': 1}, {'type': 'spread'}),
+    *(float('nan'), float('inf')),
+]
 
 
 def places(value, path=()):
@@ -25,7 +25,7 @@ def places(value, path=()):
         yield from places(each, (*path, key))
 
 
-def change(draw, raw):
+def change(draw, raw, odd=ODD):
     """Delete, repeat or replace a value of a JSON object, in place."""
     *parents, last = draw(strategies.sampled_from(list(places(raw))))
     parent = raw
@@ -39,4 +39,5 @@ def change(draw, raw):
     elif kind == 1:
         parent[draw(strategies.sampled_from(['x', 'b', 'm']))] = parent[last]
     else:
-        parent[last] = draw(ODD)
+        # A copy: it may be changed in its turn.
+        parent[last] = copy.deepcopy(draw(strategies.sampled_from(odd)))

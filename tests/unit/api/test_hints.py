@@ -350,6 +350,12 @@ class TestPassing(HintsCase):
 
     def test_other_requests_are_not_looked_at(self):
         body = server({'vrt_group': 'x'})
-        for path in ('/servers/1/action', '/a/b/servers', '/', '/flavors'):
+        for path in (
+            '/servers/1/action',
+            '/a/b/servers',
+            '/',
+            '/flavors',
+            '/servers/%80',
+        ):
             self.assertPasses(body, path=path)
         self.assertPasses(body, method='PUT')

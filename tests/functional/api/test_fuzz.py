@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever is sent, is it taken as a whole or refused with a reason?"""
+
+import copy
+import json
+import os
+import re
+import urllib.parse
+
+import hypothesis
+from hypothesis import strategies
+import requests
+import webob.exc
+
+from nova_groupext import objects
+from nova_groupext.cloud import accounts
+from nova_groupext.objects import states
+from tests.functional import base as functional
+from tests.functional.api import base
+from tests.property import mutants
+
+MEMBER = functional.member()
+THREE = {'members': {'a': {**MEMBER, 'count': 3}}}
+# Right bodies with something of everything.
+GROUPS = (
+    {
+        'name': 'shop',
+        'description': 'numbers',
+        'hold': True,
+        'expires_in': 60,
+        'client_token': 'once',
+        'topology': {
+            'members': {'db': {**MEMBER, 'availability_zone': 'az1'}},
+            'groups': {
+                'front': {
+                    'members': {'web': {**MEMBER, 'count': 3, 'min_count': 2}},
+                    'policies': [
+                        {'type': 'spread', 'scope': 'rack', 'max_skew': 1}
+                    ],
+                }
+            },
+            'policies': [
+                {'type': 'survive', 'scope': 'host', 'min_members': 1}
+            ],
+            'relationships': [
+                {
+                    'name': 'queries',
+                    'between': ['db', 'front'],
+                    'bandwidth': 10,
+                    'policies': [
+                        {
+                            'type': 'network-proximity',
+                            'scope': 'zone',
+                            'strict': False,
+                            'weight': 2,
+                        }
+                    ],
+                }
+            ],
+        },
+    },
+    {
+        'name': 'cache',
+        'hold': False,
+        'topology': {
+            'members': {
+                'a': {'flavor': 'm1.tiny', 'boot_from_volume': True},
+                'b': MEMBER,
+            },
+            'policies': [
+                {'type': 'anti-affinity', 'scope': 'host', 'max_per_domain': 1}
+            ],
+        },
+    },
+)
+ACTIONS = (
+    {'hold': None},
+    {'hold': {}},
+    {'extend': None},
+    {'extend': {'expires_in': 60}},
+    {'release': None},
+    {'release': {'members': ['a-0', 'a-1']}},
+    {'release': {'members': None}},
+)
+
+# Stands for what json.dumps() cannot write.
+DEEP = 'nested without end'
+ODD = [
+    *mutants.ODD,
+    *(DEEP, 'a\0', '\u202e', 'a ', 'a-0', 'x' * 256, 10**400, -1.5, 1e-300),
+    *('m1.tiny', 'az1:cmp-1', 'db', 'web', '../..', "'; --", 'PLANNED'),
+    *({'members': {}}, {'members': {'db': MEMBER}}, [MEMBER], ['a', 'a']),
+]
+JSON = 'application/json'
+TYPES = (*[JSON] * 12, '', 'text/plain', 'text/html', f'{JSON}; charset=utf-7')
+
+KEY = re.compile(rb'"(?:[^"\\]|\\.)*": ')
+REFUSALS = (400, 403, 404, 409, 415)
+# What is said of a TypeError: nobody has foreseen that.
+UNFORESEEN = webob.exc.HTTPBadRequest.explanation
+
+settings = hypothesis.settings(
+    max_examples=int(os.environ.get('VRT_FUZZ_CASES', '80')),
+    derandomize='VRT_FUZZ_CASES' not in os.environ,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=list(hypothesis.HealthCheck),
+)
+
+
+@strategies.composite
+def bodies(draw, seeds):
+    """A right body, or something near it: (bytes, content type)."""
+    raw = {'body': copy.deepcopy(draw(strategies.sampled_from(seeds)))}
+    for _change in range(draw(strategies.integers(0, 3))):
+        if raw:
+            mutants.change(draw, raw, ODD)
+    data = json.dumps(raw.get('body')).encode()
+    data = data.replace(f'"{DEEP}"'.encode(), b'[' * 50000 + b']' * 50000)
+    kind, keys = draw(strategies.integers(0, 9)), [*KEY.finditer(data)]
+    if kind == 0:
+        at = draw(strategies.integers(0, len(data)))
+        data = data[:at] + draw(strategies.binary(max_size=3)) + data[at:]
+    elif kind == 1 and keys:
+        key = draw(strategies.sampled_from(keys))
+        at = key.start()
+        data = data[:at] + key.group() + b'1, ' + data[at:]
+    return data, draw(strategies.sampled_from(TYPES))
+
+
+def queries():
+    """Query strings of lists, mostly with names that are known."""
+    names = ('limit', 'marker', 'name', 'status', 'all_projects', 'x', '')
+    values = strategies.one_of(
+        strategies.sampled_from(['1', '0', 'HELD', 'true', '\0', '9' * 5000]),
+        strategies.text(max_size=5),
+        strategies.uuids().map(str),
+        strategies.binary(max_size=3),
+    )
+    pairs = strategies.tuples(strategies.sampled_from(names), values)
+    return strategies.lists(pairs, max_size=3).map(urllib.parse.urlencode)
+
+
+def members_of(node):
+    """Count the members of a topology."""
+    own = (each.get('count', 1) for each in node.get('members', {}).values())
+    return sum(own) + sum(map(members_of, node.get('groups', {}).values()))
+
+
+def said(value):
+    """Return a topology without empty parts: they say nothing."""
+    if isinstance(value, dict):
+        filled = {k: v for k, v in value.items() if v not in ([], {})}
+        return {name: said(each) for name, each in filled.items()}
+    if isinstance(value, list):
+        return [said(each) for each in value]
+    return value
+
+
+class TestFuzz(base.ApiTestCase):
+    def send(self, method, path, data=None, content_type=JSON):
+        """Send anything; returns the answer, which has to be a right one."""
+        response = requests.request(
+            method,
+            f'{self.cloud.url}/compute/v2.1{functional.GROUPS}{path}',
+            data=data,
+            headers={
+                'X-Auth-Token': accounts.by_name('demo').token,
+                'Content-Type': content_type,
+            },
+            timeout=60,
+        )
+        hypothesis.event(f'{method} {response.status_code}')
+        if response.status_code >= 400:
+            self.assertIn(response.status_code, REFUSALS, response.text)
+            [fault] = response.json().values()
+            self.assertEqual(response.status_code, fault['code'])
+            self.assertTrue(fault['message'])
+            self.assertNotEqual(UNFORESEEN, fault['message'])
+        return response
+
+    @settings
+    @hypothesis.given(bodies([{'vrt_group': group} for group in GROUPS]))
+    def test_a_group_is_described_as_a_whole_or_not_at_all(self, sent):
+        before = self.written()
+
+        response = self.send('POST', '', *sent)
+
+        if response.status_code == 202:
+            made = response.json()['vrt_group']
+            given = json.loads(sent[0])['vrt_group']
+            self.assertEqual(said(given['topology']), said(made['topology']))
+            self.assertEqual(given['name'], made['name'])
+            self.assertEqual(
+                members_of(given['topology']), len(made['members'])
+            )
+            shown = self.send('GET', f'/{made["id"]}').json()['vrt_group']
+            self.assertEqual(made, shown)
+            self.forget_groups()
+        else:
+            self.assertEqual(before, self.written())
+
+    @settings
+    @hypothesis.given(
+        bodies(ACTIONS), strategies.sampled_from(sorted(states.Group))
+    )
+    def test_an_action_is_done_as_a_whole_or_not_at_all(self, sent, status):
+        group = self.there_is(status)
+        before = self.written()
+
+        response = self.send('POST', f'/{group}/action', *sent)
+
+        if response.status_code == 202:
+            [(action, given)] = json.loads(sent[0]).items()
+            now = objects.VRTGroup.get(self.context, group)
+            done = {member.path: member.status for member in now.members}
+            if action == 'release':
+                named = (given or {}).get('members') or done
+                self.assertEqual({'RELEASED'}, {done[path] for path in named})
+                others = [done[path] for path in done if path not in named]
+                self.assertNotIn('RELEASED', others)
+            else:
+                expected = {'hold': 'PLANNING', 'extend': 'HELD'}[action]
+                self.assertEqual(expected, now.status)
+                self.assertEqual(1, len(set(done.values())))
+        else:
+            self.assertEqual(before, self.written())
+
+    @settings
+    @hypothesis.given(
+        strategies.sampled_from(['', '/detail', '/capabilities']),
+        queries(),
+    )
+    def test_a_query_is_answered_or_refused(self, path, query):
+        self.there_is(states.Group.HELD)
+
+        response = self.send('GET', f'{path}?{query}')
+
+        if response.status_code == 200 and not path.endswith('s'):
+            self.assertIsInstance(response.json()['vrt_groups'], list)
+
+    @settings
+    @hypothesis.given(
+        strategies.sampled_from(['GET', 'DELETE', 'POST']),
+        strategies.one_of(
+            strategies.text(max_size=5),
+            strategies.binary(max_size=5),
+            strategies.uuids().map(str),
+        ),
+    )
+    def test_what_is_no_group_is_not_found(self, method, name):
+        name = urllib.parse.quote(name, safe='').replace('%2F', '')
+        path = f'/group-{name}'
+        if method == 'POST':
+            path = f'{path}/action'
+
+        response = self.send(method, path, b'{"hold": null}')
+
+        self.assertIn(response.status_code, (400, 404))
+
+    def there_is(self, status):
+        """Bring the one group that there is to a status; returns its uuid."""
+        groups = objects.VRTGroup._find(self.context)
+        uuid = groups[0].uuid if groups else self.stored(topology=THREE)
+        self.set(uuid, status)
+        return uuid
