@@ -13,18 +13,12 @@ from nova_groupext import objects
 from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from tests import groups
 from tests.unit.api import base
 
 Hold = states.Hold
 CELL0 = '00000000-0000-0000-0000-000000000000'
 CELL1 = '11111111-1111-1111-1111-111111111111'
-SEAT = {
-    'host': 'cmp-1',
-    'node': 'cmp-1',
-    'provider': '9d1b5c77-1f0e-4b6a-8a53-6c1f3a0e7d42',
-    'allocations': {},
-    'mappings': {},
-}
 SERVER = '3c1f0d52-7a38-4a4e-9d0e-2f6f0c8d9b11'
 BIG = {'members': {'big': {**base.SMALL, 'count': 2}}}
 
@@ -66,7 +60,7 @@ class TestQuota(base.GroupCase):
 
     def write(self, member, status):
         """Store a hold of a member."""
-        hold = objects.VRTHold.of(member, SEAT)
+        hold = objects.VRTHold.of(member, groups.seat(SERVER, 1))
         hold.status = status
         hold.create(self.context)
 

@@ -20,13 +20,6 @@ from tests import groups
 
 Member = states.Member
 Group = states.Group
-SEAT = {
-    'host': 'cmp-1',
-    'node': 'cmp-1',
-    'provider': '3c1f0d52-7a38-4a4e-9d0e-2f6f0c8d9b11',
-    'allocations': {},
-    'mappings': {},
-}
 NOON = datetime.datetime(2026, 11, 1, 12)
 
 
@@ -193,10 +186,7 @@ class TestExpiry(GroupCase):
         self.group = self.create()
         self.group.hold_members(
             self.context,
-            objects.VRTHold.create_all(
-                self.context,
-                [objects.VRTHold.of(m, SEAT) for m in self.group.members],
-            ),
+            groups.holds(self.context, self.group),
             NOON + datetime.timedelta(seconds=60),
         )
         self.group = self.get(self.group)
