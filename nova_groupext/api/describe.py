@@ -30,7 +30,8 @@ def read(body):
     _check_name(wanted['name'], f'{GROUP}.name')
     check_expires_in(wanted, GROUP)
     if 'client_token' in wanted:
-        _check_name(wanted['client_token'], f'{GROUP}.client_token')
+        token_at = f'{GROUP}.client_token'
+        _check_name(wanted['client_token'], token_at, what='token')
     parsed = topology.parse(
         wanted['topology'],
         levels=vrt.levels(CONF),
@@ -130,12 +131,13 @@ def _check_node(path, where):
         )
 
 
-def _check_name(name, where):
+def _check_name(name, where, what='name'):
     """Refuse names that a person or a database may take for others."""
     if name != name.strip() or not name.isprintable():
         raise invalid.InvalidInput(
             where,
-            'needs a name of printable characters without blanks at its ends',
+            f'needs a {what} of printable characters without blanks at its '
+            'ends',
         )
 
 

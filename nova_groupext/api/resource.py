@@ -29,6 +29,7 @@ LOG = logging.getLogger(__name__)
 # What a request needs and may not reach, and how to call it.
 NEIGHBOURS = {
     db_exc.DBError: _('The database of VRT groups is not available.'),
+    nova_exc.UsagesRetrievalFailed: _('Placement is not available.'),
     nova_exc.GlanceConnectionFailed: _('The image service is not available.'),
     glance_exc.ClientException: _('The image service is not available.'),
     ks_exc.ClientException: _('A service that Nova asks is not available.'),

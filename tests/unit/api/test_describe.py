@@ -31,6 +31,11 @@ BAD = [
         'must be at most 86400',
     ),
     (base.body(client_token=''), '$.vrt_group.client_token', 'must have at'),
+    (
+        base.body(client_token='a '),
+        '$.vrt_group.client_token',
+        'needs a token',
+    ),
     (base.body(None), '$.vrt_group.topology', 'must be a JSON object'),
     (base.body({}), '$.vrt_group.topology', 'describes no member'),
 ]
