@@ -404,6 +404,19 @@ class Contents(Objects):
             self.assertEqual(path, self.member(group, path).path)
         self.assertRaises(exception.MemberNotFound, self.member, group, 'dB')
 
+    def test_client_tokens_that_look_alike_are_different(self):
+        tokens = ['token', 'Token', 'tökén', 'tocken']
+        made = [self.create(client_token=each).uuid for each in tokens]
+
+        found = [
+            objects.VRTGroup.get_by_token(
+                context.get_admin_context(), 'project', each
+            ).uuid
+            for each in tokens
+        ]
+
+        self.assertEqual(made, found)
+
     def member(self, group, path):
         return objects.VRTMember.get_by_path(
             context.get_admin_context(),
