@@ -95,19 +95,11 @@ def holds(context, group):
     """Store a hold for each member, as a planner does before it asks."""
     return objects.VRTHold.create_all(
         context,
-        [objects.VRTHold.of(each, _seat()) for each in group.members],
+        [
+            objects.VRTHold.of(each, seat(uuidutils.generate_uuid(), 1))
+            for each in group.members
+        ],
     )
-
-
-def _seat():
-    provider = uuidutils.generate_uuid()
-    return {
-        'host': 'cmp-1',
-        'node': 'cmp-1',
-        'provider': provider,
-        'allocations': {provider: {'resources': {'VCPU': 1}}},
-        'mappings': {'': [provider]},
-    }
 
 
 def _policy(at, definition):

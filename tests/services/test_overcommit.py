@@ -75,11 +75,10 @@ class Race(base.BaseTestCase):
         used = usages['usages']['VCPU']
         self.assertEqual(used, answers.count(204))
         books = ledger.Ledger(report.SchedulerReportClient(admin))
+        requester = context.get_admin_context()
         self.assertEqual(
-            used > TOTAL,
-            books.is_overcommitted(
-                context.get_admin_context(), provider, ['VCPU']
-            ),
+            {'VCPU': used - TOTAL} if used > TOTAL else {},
+            books.excess(requester, provider, books.used(requester, provider)),
         )
         return used
 

@@ -2,7 +2,7 @@
 """Is a transaction that the database breaks off run again?"""
 
 from concurrent import futures
-import time
+import threading
 
 from nova import context
 from oslo_db import exception as db_exc
@@ -18,10 +18,15 @@ from tests.services import servers
 
 
 class Deadlocks:
-    """Ours waits for another transaction, which then waits for ours."""
+    """Ours waits for another transaction, and that one for ours."""
 
-    # Tells whether anybody in this database waits for a lock.
-    WAITING = ''
+    # Makes the other one wait, so that it is ours which gives way.
+    PATIENCE = 'SELECT 1'
+
+    def setUp(self):
+        super().setUp()
+        self.deadlocks = []
+        self.ours_waits = threading.Event()
 
     def test_who_is_broken_off_by_a_deadlock_writes_again(self):
         requester = context.get_admin_context()
@@ -32,15 +37,16 @@ class Deadlocks:
             engine.get_engine().connect() as other,
             futures.ThreadPoolExecutor(1) as pool,
         ):
-            # More rows than ours has written by then: ours gives way.
+            other.exec_driver_sql(self.PATIENCE)
             other.execute(sa.update(models.Member).values(fault='other'))
+            self.listen()
             held = pool.submit(
                 group.hold_members,
                 context.get_admin_context(),
                 holds,
                 timeutils.utcnow(),
             )
-            self.wait_for_lock()
+            self.ours_waits.wait(60)
             other.execute(sa.update(models.Group).values(fault='other'))
             other.commit()
             held.result()
@@ -55,34 +61,30 @@ class Deadlocks:
         )
         self.assertEqual(1, len(self.deadlocks), self.deadlocks)
 
-    def setUp(self):
-        super().setUp()
-        self.deadlocks = []
-        sa.event.listen(engine.get_engine(), 'handle_error', self.count)
+    def listen(self):
+        """Hear when ours comes to the members, and of deadlocks."""
 
-    def count(self, error):
-        if isinstance(error.chained_exception, db_exc.DBDeadlock):
-            self.deadlocks.append(error.chained_exception)
+        def before(_connection, _cursor, statement, *_others):
+            if statement.startswith('UPDATE vrt_members'):
+                self.ours_waits.set()
 
-    def wait_for_lock(self):
-        with engine.get_engine().connect() as observer:
-            while not observer.scalar(sa.text(self.WAITING)):
-                observer.rollback()
-                time.sleep(0.05)
+        def broken_off(error):
+            if isinstance(error.chained_exception, db_exc.DBDeadlock):
+                self.deadlocks.append(error.chained_exception)
+
+        ours = engine.get_engine()
+        sa.event.listen(ours, 'before_cursor_execute', before)
+        sa.event.listen(ours, 'handle_error', broken_off)
 
 
 class TestOnMariaDB(Deadlocks, databases.DatabaseTestCase):
+    """Who has written least gives way; ours has written one row by then."""
+
     SERVER = servers.MARIADB
-    WAITING = """
-        SELECT count(*) FROM information_schema.innodb_trx
-        JOIN information_schema.processlist ON id = trx_mysql_thread_id
-        WHERE db = DATABASE() AND trx_state = 'LOCK WAIT'
-    """
 
 
 class TestOnPostgreSQL(Deadlocks, databases.DatabaseTestCase):
+    """Who first looks whether there is a deadlock gives way."""
+
     SERVER = servers.POSTGRESQL
-    WAITING = """
-        SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'
-    """
+    PATIENCE = "SET LOCAL deadlock_timeout = '1min'"
