@@ -85,7 +85,13 @@ GROUP_CHANGES = {
 
 MEMBER_CHANGES = {
     Member.TENTATIVE: {Member.HELD, Member.RELEASED},
-    Member.HELD: {Member.REDEEMING, Member.FAILED, Member.RELEASED},
+    # HELD again: under another uuid.
+    Member.HELD: {
+        Member.HELD,
+        Member.REDEEMING,
+        Member.FAILED,
+        Member.RELEASED,
+    },
     Member.REDEEMING: {Member.ACTIVE, Member.HELD, Member.FAILED},
     Member.ACTIVE: {Member.HELD, Member.FAILED, Member.RELEASED},
     Member.FAILED: {Member.TENTATIVE, Member.RELEASED},

@@ -70,38 +70,59 @@ def follow_servers(context, ledger):
 def follow_holds(context, ledger):
     """Compare what is held with what Placement knows of it."""
     by_provider = collections.defaultdict(list)
-    for hold in VRTHold.list_by_status(context, states.Hold.HELD):
+    for hold, member in _held(context):
         for provider in hold.allocations:
-            by_provider[provider].append(hold)
-    for provider, holds in sorted(by_provider.items()):
+            by_provider[provider].append((hold, member))
+    for provider, held in sorted(by_provider.items()):
         used = ledger.used(context, provider)
         if used is None:
-            _lose(context, ledger, holds, HOST_IS_GONE)
+            _lose(context, ledger, held, HOST_IS_GONE)
             continue
-        missing = [hold for hold in holds if hold.uuid not in used]
+        missing = [each for each in held if each[0].uuid not in used]
         _restore(context, ledger, missing)
         lost = verification.losers_on(context, ledger, provider, used)
-        too_much = [hold for hold in holds if hold.uuid in lost]
+        too_much = [each for each in held if each[0].uuid in lost]
         _lose(context, ledger, too_much, verification.IS_TOO_MUCH)
 
 
 def follow_hosts(context, ledger):
     """Give back what is held on hosts that the operator takes away."""
     by_host = collections.defaultdict(list)
-    for hold in VRTHold.list_by_status(context, states.Hold.HELD):
-        by_host[hold.host, hold.provider_uuid].append(hold)
-    for (host, node_uuid), holds in by_host.items():
+    for hold, member in _held(context):
+        by_host[hold.host, hold.provider_uuid].append((hold, member))
+    for (host, node_uuid), held in by_host.items():
         if hosts.is_out_of_service(context, host, node_uuid):
-            _lose(context, ledger, holds, HOST_IS_GONE)
+            _lose(context, ledger, held, HOST_IS_GONE)
 
 
-def _restore(context, ledger, holds):
+def _held(context):
+    """Return [(hold, member)] of the members that are held.
+
+    A member that is being redeemed is left alone: its hold may have become
+    its server's, and whoever redeems it, or concludes that, finds out.
+    """
+    holds = VRTHold.list_by_status(context, states.Hold.HELD)
+    members = {
+        member.id: member
+        for member in VRTMember.list_by_ids(
+            context, [hold.member_id for hold in holds]
+        )
+        if member.status == states.Member.HELD
+    }
+    return [
+        (hold, members[hold.member_id])
+        for hold in holds
+        if hold.member_id in members
+    ]
+
+
+def _restore(context, ledger, missing):
     """Hold under new uuids what somebody has removed from Placement."""
-    for hold in holds:
+    for hold, member in missing:
         if ledger.allocations(context, hold.uuid):
             continue
-        if not _hold_again(context, ledger, hold):
-            _lose(context, ledger, [hold], HOLD_IS_LOST)
+        if not _hold_again(context, ledger, hold, member):
+            _lose(context, ledger, [(hold, member)], HOLD_IS_LOST)
 
 
 def _end(context, ledger, member, hold, values):
@@ -122,10 +143,9 @@ def _end(context, ledger, member, hold, values):
         ownership.change(context, ledger, hold, LEAVING, member, values)
 
 
-def _hold_again(context, ledger, hold, member=None):
-    """Hold a seat under a new uuid.
+def _hold_again(context, ledger, hold, member):
+    """Hold a member's seat under a new uuid.
 
-    :param member: VRTMember that becomes HELD again, unless it is
     :returns: False when there is no room for it
     """
     heir = hold.again()
@@ -135,19 +155,18 @@ def _hold_again(context, ledger, hold, member=None):
         fits = not verification.losers(context, ledger, [heir])
     except exception.HoldFailed:
         fits = False
-    values = ownership.HELD_AGAIN if member else None
     if not fits or not ownership.change(
-        context, ledger, hold, LEAVING, member, values, heir
+        context, ledger, hold, LEAVING, member, ownership.HELD_AGAIN, heir
     ):
         holding.undo(context, [heir], ledger)
     return fits
 
 
-def _lose(context, ledger, holds, fault):
-    """Give back holds that their members cannot keep."""
-    members = VRTMember.list_by_ids(context, [h.member_id for h in holds])
-    by_id = {member.id: member for member in members}
+def _lose(context, ledger, held, fault):
+    """Give back holds that their members cannot keep.
+
+    :param held: [(VRTHold, its VRTMember in state HELD)]
+    """
     values = {'status': states.Member.FAILED, 'fault': fault}
-    for hold in holds:
-        member = by_id[hold.member_id]
+    for hold, member in held:
         ownership.change(context, ledger, hold, LEAVING, member, values)

@@ -19,26 +19,26 @@ HELD_AGAIN = {
 }
 
 
-def change(context, ledger, hold, status, member=None, values=None, heir=None):
+def change(context, ledger, hold, status, member, values, heir=None):
     """Let a hold end, unless somebody else has ended it.
 
     :param ledger: ledger.Ledger
     :param hold: VRTHold; one that leaves is emptied, or else by the reaper
     :param status: the hold's: REDEEMED or LEAVING
-    :param member: VRTMember whose hold it is, if it changes
+    :param member: VRTMember whose hold it is
     :param values: what of the member changes, with its status
     :param heir: VRTHold in state WRITING that takes the hold's place
     :returns: whether it was changed
     """
     try:
-        changes = [member.changed(**values)] if member else []
+        changes = [member.changed(**values)]
     except exception.MemberStateConflict:
         return False
     if heir is not None:
         changes.append(heir.promised())
     if not hold.end(context, status, *changes):
         return False
-    for name, value in (values or {}).items():
+    for name, value in values.items():
         setattr(member, name, value)
     VRTGroup.settle(context, hold.group_id)
     if status == states.Hold.LEAVING:

@@ -30,7 +30,7 @@ def losers(context, ledger, holds):
 def losers_on(context, ledger, provider, used):
     """Return the uuids of the holds that are too much for a provider.
 
-    Everybody who looks comes to the same: what nobody was promised yet goes
+    Everybody who looks comes to the same: what is promised to nobody goes
     first, then the highest uuid, until the rest fits. Servers stay.
 
     :param used: what Ledger.used() has returned
@@ -52,4 +52,4 @@ def losers_on(context, ledger, provider, used):
 
 
 def _rank(hold):
-    return hold.status == states.Hold.WRITING, hold.uuid
+    return hold.status not in states.PROMISED, hold.uuid

@@ -115,6 +115,21 @@ class GroupTestCase(base.CloudTestCase):
         """Occupy resources of a host until the end of the test."""
         self.empty_later(self.cloud.fill(host, **resources))
 
+    def shrink(self, provider, resource='VCPU', **changes):
+        """Change an inventory of a provider until the end of the test."""
+        path = f'/resource_providers/{provider}/inventories/{resource}'
+        inventory = self.cloud.placement.get(path).json()
+        self.addCleanup(self._restore, path, inventory)
+        self.cloud.placement.put(path, json={**inventory, **changes})
+
+    def _restore(self, path, inventory):
+        now = self.cloud.placement.get(path).json()
+        generation = now['resource_provider_generation']
+        self.cloud.placement.put(
+            path,
+            json={**inventory, 'resource_provider_generation': generation},
+        )
+
     def empty_later(self, consumer):
         self.addCleanup(
             self.cloud.placement.delete,

@@ -203,17 +203,3 @@ class TestLedger(base.GroupTestCase):
     def excess(self, provider):
         used = self.ledger.used(self.context, provider)
         return self.ledger.excess(self.context, provider, used)
-
-    def shrink(self, provider, **changes):
-        path = f'/resource_providers/{provider}/inventories/VCPU'
-        inventory = self.cloud.placement.get(path).json()
-        self.addCleanup(self.restore, path, inventory)
-        self.cloud.placement.put(path, json={**inventory, **changes})
-
-    def restore(self, path, inventory):
-        now = self.cloud.placement.get(path).json()
-        generation = now['resource_provider_generation']
-        self.cloud.placement.put(
-            path,
-            json={**inventory, 'resource_provider_generation': generation},
-        )
