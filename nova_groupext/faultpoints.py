@@ -22,6 +22,7 @@ WRITES = (
     'release.mark',
     'release.post',
     'release.forget',
+    'group.settle',
 )
 
 #: Called with 'before ...' or 'after ...' a write; set by tests only.

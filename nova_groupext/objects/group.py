@@ -337,6 +337,18 @@ class VRTGroup(base.VRTObject):
             context, models.Group, *_still(group_id), **_settled()
         )
 
+    @staticmethod
+    def settle_all(context):
+        """Settle the groups that somebody changed who died before he did."""
+        settled = _settled()
+        db.compare_and_set(
+            context,
+            models.Group,
+            models.Group.status.in_(states.HOLDS),
+            models.Group.status != settled['status'],
+            **settled,
+        )
+
     def give_up(self, context, members=None):
         """Mark members as released: from now on a late create is refused.
 

@@ -148,10 +148,12 @@ def _hold_again(context, ledger, hold, member):
 
     :returns: False when there is no room for it
     """
-    heir = hold.again()
-    heir.create(context)
+    heir = ownership.left_behind(context, ledger, hold)
     try:
-        ledger.hold(context, [heir])
+        if heir is None:
+            heir = hold.again()
+            heir.create(context)
+            ledger.hold(context, [heir])
         fits = not verification.losers(context, ledger, [heir])
     except exception.HoldFailed:
         fits = False

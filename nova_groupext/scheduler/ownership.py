@@ -7,8 +7,10 @@ without a hold.
 """
 
 from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import releasing
 
 # What becomes of a member whose server did not, or will never, use its hold.
@@ -40,7 +42,20 @@ def change(context, ledger, hold, status, member, values, heir=None):
         return False
     for name, value in values.items():
         setattr(member, name, value)
-    VRTGroup.settle(context, hold.group_id)
+    with faultpoints.around('group.settle'):
+        VRTGroup.settle(context, hold.group_id)
     if status == states.Hold.LEAVING:
         releasing.leave(context, hold, ledger)
     return True
+
+
+def left_behind(context, ledger, hold):
+    """Return what one who died has held in a hold's place, or None.
+
+    Only for a hold of which nothing is in Placement any more: nobody may get
+    its capacity besides.
+    """
+    for heir in VRTHold.list_heirs(context, hold.member_id):
+        if ledger.allocations(context, heir.uuid):
+            return heir
+    return None

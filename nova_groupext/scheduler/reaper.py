@@ -10,8 +10,9 @@ what one has done, another finds done. What is unknown is not touched.
 4. Holds are compared with Placement, and with the hosts there are.
 5. What was written down and came to nothing is marked as leaving.
 6. What leaves is emptied in Placement and forgotten.
-7. Groups that were deleted are forgotten when nothing of them is left.
-8. Groups that no planner works on are planned.
+7. Groups take the status that their members give them.
+8. Groups that were deleted are forgotten when nothing of them is left.
+9. Groups that no planner works on are planned.
 """
 
 import datetime
@@ -64,6 +65,11 @@ def empty(context, ledger):
     """Give back what leaves."""
     for hold in VRTHold.list_by_status(context, states.Hold.LEAVING):
         releasing.leave(context, hold, ledger)
+
+
+def settle(context):
+    """Let groups follow their members, where who changed these has died."""
+    VRTGroup.settle_all(context)
 
 
 def to_release(context):

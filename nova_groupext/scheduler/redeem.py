@@ -174,22 +174,19 @@ def conclude(context, ledger, member, hold, before=None):
     if not hold.claim(context, before):
         return ledger.has_swapped(context, hold, member.server_uuid)
     heir = _move(context, ledger, hold)
-    if heir is not None:
-        with faultpoints.around('move.commit'):
-            ownership.change(
-                context,
-                ledger,
-                hold,
-                LEAVING,
-                member,
-                ownership.HELD_AGAIN,
-                heir,
-            )
+    if heir is None:
+        # Its server has it, or one who has moved it before and died.
+        if ledger.has_swapped(context, hold, member.server_uuid):
+            close(context, ledger, member, hold)
+            return True
+        heir = ownership.left_behind(context, ledger, hold)
+    if heir is None:
+        ownership.change(context, ledger, hold, LEAVING, member, GONE)
         return False
-    if ledger.has_swapped(context, hold, member.server_uuid):
-        close(context, ledger, member, hold)
-        return True
-    ownership.change(context, ledger, hold, LEAVING, member, GONE)
+    with faultpoints.around('move.commit'):
+        ownership.change(
+            context, ledger, hold, LEAVING, member, ownership.HELD_AGAIN, heir
+        )
     return False
 
 
@@ -198,10 +195,6 @@ def _move(context, ledger, hold):
 
     :returns: the new VRTHold, or None when the old one holds nothing
     """
-    for heir in VRTHold.list_heirs(context, hold.member_id):
-        # Of one who did the same, and died.
-        if ledger.allocations(context, heir.uuid):
-            return heir
     heir = hold.again()
     with faultpoints.around('move.write_down'):
         heir.create(context)

@@ -120,6 +120,7 @@ class Planner:
             _guarded(follow, context, placement)
         _guarded(reaper.abandon, context)
         _guarded(reaper.empty, context, placement)
+        _guarded(reaper.settle, context)
         for group in reaper.to_release(context):
             _guarded(self.release_group, context, group.uuid)
         for group in reaper.to_plan(context):

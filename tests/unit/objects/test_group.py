@@ -171,6 +171,17 @@ class TestSettle(GroupCase):
 
         self.assertEqual(Group.RELEASED, self.settle())
 
+    def test_what_nobody_settled_is_settled_later(self):
+        self.redeem(*self.group.members)
+        before = self.get(self.group).generation
+
+        for _round in range(2):
+            objects.VRTGroup.settle_all(self.context)
+
+        group = self.get(self.group)
+        self.assertEqual(Group.ACTIVE, group.status)
+        self.assertEqual(before + 1, group.generation)
+
     def redeem(self, *members):
         for member in members:
             member.change(self.context, Member.REDEEMING)
