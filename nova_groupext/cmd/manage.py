@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-manage: the operator's command for the database."""
+"""nova-groupext-manage: the operator's command for tables and holds."""
 
 import argparse
 import sys
 
 from alembic import util
+from keystoneauth1 import exceptions as ks_exc
 from nova import config
 import nova.conf
 from oslo_config import cfg
 from oslo_db import exception as db_exc
 from sqlalchemy import exc as sa_exc
 
+from nova_groupext import exception
+from nova_groupext.cmd import holds
 from nova_groupext.db import engine
 from nova_groupext.db import migration
 
-# What an operator can put right: files, options, revisions, the database.
+# What an operator can put right: files, options, revisions, the database,
+# and services that do not answer.
 MISTAKES = (
     cfg.Error,
     util.CommandError,
@@ -24,6 +28,8 @@ MISTAKES = (
     sa_exc.ArgumentError,
     # The database's driver, which the operator chooses, is not installed.
     ModuleNotFoundError,
+    exception.PlacementUnavailable,
+    ks_exc.ClientException,
 )
 
 
@@ -64,6 +70,7 @@ def _parser():
         'version', help='print the revision of the tables'
     )
     version.set_defaults(run=_version)
+    holds.add_verbs(nouns)
     return parser
 
 
@@ -85,8 +92,9 @@ def main(argv=None):
     try:
         config.parse_args(
             ['nova-groupext-manage', *_config_args(args)],
-            init_rpc=False,
-            configure_db=False,
+            # The tables of groups can be made before there is a Nova.
+            init_rpc=args.noun != 'db',
+            configure_db=args.noun != 'db',
         )
         engine.configure(nova.conf.CONF)
         return args.run(args)

@@ -96,10 +96,32 @@ def find_one(context, model, *conditions, load=(), order=None):
     return rows[0] if rows else None
 
 
+def find_pairs(context, model, other, joined_by, *conditions):
+    """Return [(row, row of another table or None)], in one statement.
+
+    :param joined_by: the condition by which two rows belong together
+    """
+    query = (
+        sa.select(model, other)
+        .outerjoin(other, joined_by)
+        .where(*conditions)
+        .order_by(model.id, other.id)
+    )
+    with engine.reader(context) as session:
+        return [tuple(row) for row in session.execute(query)]
+
+
 def count(context, model, *conditions):
     query = sa.select(sa.func.count()).select_from(model).where(*conditions)
     with engine.reader(context) as session:
         return session.scalar(query)
+
+
+def count_each(context, model, column):
+    """Return {value of a column: how many rows have it}."""
+    query = sa.select(column, sa.func.count(model.id)).group_by(column)
+    with engine.reader(context) as session:
+        return dict(session.execute(query).all())
 
 
 def tally(context, model, alike, *conditions):

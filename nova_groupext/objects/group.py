@@ -247,6 +247,11 @@ class VRTGroup(base.VRTObject):
         )
 
     @staticmethod
+    def uuids(context):
+        """Return {id: uuid} of all groups, in whatever state."""
+        return {row.id: row.uuid for row in db.find(context, models.Group)}
+
+    @staticmethod
     def count(context, project_id):
         """Return how many groups a project keeps."""
         return db.count(

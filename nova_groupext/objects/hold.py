@@ -49,6 +49,7 @@ class VRTHold(base.VRTObject):
         # Whether Placement has answered the request that wrote it.
         'is_answered': fields.BooleanField(default=False),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+        'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
 
     @classmethod

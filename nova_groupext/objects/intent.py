@@ -68,6 +68,16 @@ class VRTIntent(base.VRTObject):
         )
         return cls.from_row(context, db.create(context, row))
 
+    @staticmethod
+    def busy_groups(context):
+        """Return the ids of the groups that somebody works on."""
+        rows = db.find(
+            context,
+            models.Intent,
+            models.Intent.lease_ends_at >= timeutils.utcnow(),
+        )
+        return {row.group_id for row in rows}
+
     def renew(self, context, lease):
         """Own the group for another ``lease`` seconds from now on.
 

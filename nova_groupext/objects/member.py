@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member: a server of the group that may not exist yet."""
 
+import itertools
+
 from oslo_utils import timeutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
@@ -10,6 +12,7 @@ from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
+from nova_groupext.objects import hold as hold_obj
 from nova_groupext.objects import states
 
 
@@ -75,6 +78,37 @@ class VRTMember(base.VRTObject):
             models.Member.updated_at < before,
         )
         return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
+    def list_promises(cls, context):
+        """Return [(member, the holds that it was promised)], at one instant.
+
+        Of all members that should have one, or have one.
+        """
+        pairs = db.find_pairs(
+            context,
+            models.Member,
+            models.Hold,
+            sa.and_(
+                models.Hold.member_id == models.Member.id,
+                models.Hold.status.in_(states.PROMISED),
+            ),
+            models.Member.status.in_(
+                {status for status, _hold in states.PROMISES}
+            )
+            | models.Hold.id.is_not(None),
+        )
+        return [
+            (
+                cls.from_row(context, member),
+                [
+                    hold_obj.VRTHold.from_row(context, hold)
+                    for _member, hold in some
+                    if hold is not None
+                ],
+            )
+            for member, some in itertools.groupby(pairs, lambda pair: pair[0])
+        ]
 
     @classmethod
     def tally_held(cls, context, project_id, besides=()):

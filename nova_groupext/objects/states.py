@@ -61,6 +61,14 @@ PROMISED = (Hold.HELD, Hold.MOVING, Hold.REDEEMED)
 # Holds that take quota; what leaves is given up, and a server's is Nova's.
 TAKES = (Hold.WRITING, Hold.HELD, Hold.MOVING)
 
+# What a member and the hold that it was promised are at the same time.
+PROMISES = {
+    (Member.HELD, Hold.HELD),
+    (Member.REDEEMING, Hold.HELD),
+    (Member.REDEEMING, Hold.MOVING),
+    (Member.ACTIVE, Hold.REDEEMED),
+}
+
 _AFTER_PLANNING = {
     Group.PLANNED,
     Group.HELD,

@@ -78,8 +78,12 @@ def follow_holds(context, ledger):
         if used is None:
             _lose(context, ledger, held, HOST_IS_GONE)
             continue
-        missing = [each for each in held if each[0].uuid not in used]
-        _restore(context, ledger, missing)
+        changed = [
+            (hold, member)
+            for hold, member in held
+            if used.get(hold.uuid) != hold.allocations[provider]['resources']
+        ]
+        _restore(context, ledger, changed)
         lost = verification.losers_on(context, ledger, provider, used)
         too_much = [each for each in held if each[0].uuid in lost]
         _lose(context, ledger, too_much, verification.IS_TOO_MUCH)
@@ -116,10 +120,10 @@ def _held(context):
     ]
 
 
-def _restore(context, ledger, missing):
-    """Hold under new uuids what somebody has removed from Placement."""
-    for hold, member in missing:
-        if ledger.allocations(context, hold.uuid):
+def _restore(context, ledger, changed):
+    """Hold under new uuids what somebody has changed in Placement."""
+    for hold, member in changed:
+        if ledger.allocations(context, hold.uuid) == hold.allocations:
             continue
         if not _hold_again(context, ledger, hold, member):
             _lose(context, ledger, [(hold, member)], HOLD_IS_LOST)

@@ -10,6 +10,7 @@ import collections
 import itertools
 import random
 import time
+from urllib import parse
 
 from keystoneauth1 import exceptions as ks_exc
 from oslo_log import log as logging
@@ -146,6 +147,28 @@ class Ledger:
         }
         over = {n: amount - room.get(n, 0) for n, amount in total.items()}
         return {name: amount for name, amount in over.items() if amount > 0}
+
+    def total(self, context):
+        """Return (how many holds own something, {class: amount} of that)."""
+        query = parse.urlencode(
+            {
+                'project_id': CONF.vrt.hold_project_id,
+                'consumer_type': HOLD_TYPE,
+            }
+        )
+        usages = self._get(context, f'/usages?{query}')['usages']
+        amounts = dict(usages.get(HOLD_TYPE, {}))
+        return amounts.pop('consumer_count', 0), amounts
+
+    def providers(self, context):
+        """Return the uuids of all providers."""
+        body = self._get(context, '/resource_providers')
+        return [each['uuid'] for each in body['resource_providers']]
+
+    def is_hold(self, context, consumer):
+        """Tell whether a consumer owns something and is of our type."""
+        body = self._get(context, f'/allocations/{consumer}')
+        return body.get('consumer_type') == HOLD_TYPE
 
     def _consumer(self, context, consumer):
         """Return a consumer's allocations and its generation."""

@@ -27,6 +27,7 @@ from nova_groupext.scheduler import planning
 from nova_groupext.scheduler import reaper
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import rpcapi
+from nova_groupext.scheduler import statistics
 
 LOG = logging.getLogger(__name__)
 
@@ -125,6 +126,12 @@ class Planner:
             _guarded(self.release_group, context, group.uuid)
         for group in reaper.to_plan(context):
             _guarded(self.plan_group, context, group.uuid)
+        _guarded(self._count, context)
+
+    @staticmethod
+    def _count(context):
+        counts = statistics.statistics(context)
+        LOG.info('VRT groups: %s', statistics.line(counts))
 
     @contextlib.contextmanager
     def _owning(self, context, group_uuid, operation):

@@ -46,7 +46,7 @@ ALLOWED = {
         'scheduler.rpcapi',
     ),
     'cloud': ('db',),
-    'cmd': ('cloud', 'conf', 'db', 'planner', 'scheduler'),
+    'cmd': ('cloud', 'conf', 'db', 'exception', 'planner', 'scheduler'),
 }
 
 # The planner decides; it knows nothing of OpenStack.

@@ -15,6 +15,7 @@ from nova_groupext.cmd import status
 from nova_groupext.conf import vrt
 from nova_groupext.objects import states
 from nova_groupext.planner import schemas
+from nova_groupext.scheduler import audit
 
 ROOT = pathlib.Path(__file__).parents[3]
 SOURCE = ROOT / 'doc' / 'source'
@@ -23,6 +24,9 @@ SOURCE = ROOT / 'doc' / 'source'
 class TestDocs(base.BaseTestCase):
     def test_operators_find_every_option(self):
         self._finds('install.rst', (option.name for option in vrt.ALL_OPTS))
+
+    def test_operators_find_everything_that_an_audit_finds(self):
+        self._finds('admin/holds.rst', audit.Kind)
 
     def test_operators_find_every_policy_rule(self):
         self._finds(

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nova-groupext-manage holds: our tables against Placement's numbers.
+
+Exit status: 0 nothing was found (or left), 1 an error, or not everything
+could be asked about, 3 something was found (or left).
+"""
+
+import dataclasses
+import sys
+
+from nova import context as nova_context
+from nova import objects
+from nova.scheduler.client import report
+from oslo_serialization import jsonutils
+import prettytable
+
+from nova_groupext.scheduler import audit
+from nova_groupext.scheduler import heal
+from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler import statistics
+
+CLEAN, INCOMPLETE, FOUND = 0, 1, 3
+
+COLUMNS = ('kind', 'group', 'member', 'consumer', 'provider', 'text')
+
+
+def add_verbs(nouns):
+    """Add ``holds`` and its verbs to the command's parser."""
+    holds = nouns.add_parser(
+        'holds', help='what is held, here and in Placement'
+    )
+    verbs = holds.add_subparsers(dest='verb', required=True)
+    audits = verbs.add_parser('audit', help='find what does not fit together')
+    audits.set_defaults(run=_audit)
+    heals = verbs.add_parser('heal', help='repair it, as far as that is safe')
+    heals.add_argument(
+        '--dry-run',
+        action='store_true',
+        help='say what would be done, and do nothing',
+    )
+    heals.set_defaults(run=_heal)
+    stats = verbs.add_parser('stats', help='count groups, members and holds')
+    stats.set_defaults(run=_stats)
+    for verb in (audits, heals, stats):
+        verb.add_argument(
+            '--json', action='store_true', help='print JSON, no tables'
+        )
+
+
+def _audit(args):
+    findings = audit.audit(*_tools())
+    _print(args, findings=findings)
+    return _status(findings)
+
+
+def _heal(args):
+    context, placement = _tools()
+    found = audit.audit(context, placement)
+    if args.dry_run:
+        _print(args, with_remedy=True, findings=found)
+        return _status(found)
+    heal.heal(context, placement, found)
+    left = audit.audit(context, placement)
+    healed = [finding for finding in found if finding not in left]
+    _print(args, healed=healed, findings=left)
+    return _status(left)
+
+
+def _stats(args):
+    counts = statistics.statistics(nova_context.get_admin_context())
+    if args.json:
+        text = jsonutils.dumps(counts)
+    else:
+        text = statistics.line(counts).replace(' ', '\n')
+    sys.stdout.write(f'{text}\n')
+    return CLEAN
+
+
+def _tools():
+    objects.register_all()
+    context = nova_context.get_admin_context()
+    return context, ledger.Ledger(report.SchedulerReportClient())
+
+
+def _status(findings):
+    kinds = {finding.kind for finding in findings}
+    if kinds - {audit.Kind.UNKNOWN}:
+        return FOUND
+    return INCOMPLETE if kinds else CLEAN
+
+
+def _print(args, with_remedy=False, **lists):
+    """Print lists of findings by their names."""
+    rows = {
+        name: [_row(finding, with_remedy) for finding in findings]
+        for name, findings in lists.items()
+    }
+    if args.json:
+        sys.stdout.write(f'{jsonutils.dumps(rows)}\n')
+        return
+    columns = [*COLUMNS, 'remedy'] if with_remedy else COLUMNS
+    for name, some in rows.items():
+        table = prettytable.PrettyTable(columns, align='l')
+        table.add_rows([[row[c] or '' for c in columns] for row in some])
+        sys.stdout.write(f'{name}: {len(some)}\n')
+        sys.stdout.write(f'{table}\n' if some else '')
+
+
+def _row(finding, with_remedy):
+    remedy = heal.REMEDIES[finding.kind]
+    return dataclasses.asdict(finding) | (
+        {'remedy': remedy} if with_remedy else {}
+    )

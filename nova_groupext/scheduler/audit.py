@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do our tables say what Placement says?
+
+An audit only reads. The cloud goes on meanwhile, so whatever looks wrong in
+Placement is asked about once more, and the rows are read again after that:
+what was merely under way is no finding. Groups that a planner works on at
+the moment are left alone.
+"""
+
+import collections
+import contextlib
+import dataclasses
+import datetime
+import enum
+
+from nova import objects
+from oslo_utils import timeutils
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.intent import VRTIntent
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler import servers
+from nova_groupext.scheduler import verification
+
+# Consumers that Nova is asked about in one query.
+_AT_ONCE = 500
+
+
+class Kind(enum.StrEnum):
+    """What is wrong."""
+
+    # A hold owns nothing in Placement, or something else than its row says.
+    MISSING = 'missing'
+    DIFFERENT = 'different'
+    # An allocation of ours that no row knows of.
+    STRAY = 'stray'
+    # What the reaper should have ended long ago.
+    OVERDUE = 'overdue'
+    # A member's server owns nothing in Placement.
+    EMPTY_SERVER = 'empty-server'
+    # More of a provider is used than there is, and a hold has to give way.
+    OVERCOMMITTED = 'overcommitted'
+    # The rows of a member and of its holds contradict each other.
+    CONTRADICTION = 'contradiction'
+    # Placement or a cell did not answer: nothing is known, or touched.
+    UNKNOWN = 'unknown'
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong; equal to another one about the same thing."""
+
+    kind: Kind
+    text: str = dataclasses.field(compare=False)
+    group: str | None = None
+    member: str | None = None
+    # In Placement: a hold's uuid, a server's, or a stranger's.
+    consumer: str | None = None
+    provider: str | None = None
+
+
+def audit(context, ledger):
+    """Return what is wrong, as [Finding].
+
+    :param ledger: ledger.Ledger
+    :raises: PlacementUnavailable when it does not answer at all
+    """
+    auditor = _Auditor(context, ledger)
+    auditor.run()
+    return auditor.findings()
+
+
+class _Auditor:
+    """One reading of all holds, compared with what is in Placement."""
+
+    def __init__(self, context, ledger):
+        self._context = context
+        self._ledger = ledger
+        self._found = []
+        self._busy = VRTIntent.busy_groups(context)
+        self._groups = VRTGroup.uuids(context)
+        self._holds = VRTHold.list_by_status(context, *states.Hold)
+        self._members = {
+            member.id: member
+            for member in VRTMember.list_by_ids(
+                context, {hold.member_id for hold in self._holds}
+            )
+        }
+        # {provider: {consumer: {class: amount}}}, as far as it was read.
+        self._used = {}
+
+    def run(self):
+        # First of all: when Placement is down, there is no audit.
+        total = self._ledger.total(self._context)
+        self._compare_rows()
+        self._find_overdue()
+        held_on = {p for hold in self._holds for p in hold.allocations}
+        for provider in sorted(held_on):
+            self._read(provider)
+            self._find_overcommitted(provider)
+        self._compare_holds()
+        self._compare_servers()
+        # In a clean cloud the holds are all there is of ours.
+        if self._sum() != total:
+            self._find_strays()
+
+    def findings(self):
+        busy = {self._groups.get(group_id) for group_id in self._busy}
+        # A provider that does not answer was perhaps asked twice.
+        found = dict.fromkeys(self._found)
+        return [each for each in found if each.group not in busy]
+
+    # -- our tables --------------------------------------------------------
+
+    def _compare_rows(self):
+        """Find members without a hold, and holds that are nobody's."""
+        for member, holds in VRTMember.list_promises(self._context):
+            fitting = [
+                hold
+                for hold in holds
+                if (member.status, hold.status) in states.PROMISES
+            ]
+            if not holds:
+                text = f'the member is {member.status} and has no hold'
+                self._add(Kind.CONTRADICTION, text, member=member)
+            # The member goes by the first one.
+            for hold in holds:
+                if hold not in fitting[:1]:
+                    text = f'{hold.status}, and not what its member goes by'
+                    self._add(Kind.CONTRADICTION, text, hold)
+
+    def _find_overdue(self):
+        """Find what the reaper should have ended two rounds ago."""
+        rounds = 2 * CONF.vrt.reap_interval
+        before = _ago(releasing.REQUEST_LIFETIME + rounds)
+        for hold in VRTHold.list_unfinished(self._context, before):
+            self._add(Kind.OVERDUE, "written down, and nobody's since", hold)
+        for hold in self._holds:
+            since = hold.updated_at or hold.created_at
+            if hold.status == states.Hold.LEAVING and since < before:
+                text = f'given up at {since}, and still there'
+                self._add(Kind.OVERDUE, text, hold)
+        before = _ago(CONF.vrt.lease + rounds)
+        for member in VRTMember.list_stuck(self._context, before):
+            text = f'the create of server {member.server_uuid} did not end'
+            self._add(Kind.OVERDUE, text, member=member)
+
+    # -- Placement ---------------------------------------------------------
+
+    def _read(self, provider):
+        with self._asking(provider=provider):
+            used = self._ledger.used(self._context, provider)
+            self._used[provider] = used or {}
+
+    def _find_overcommitted(self, provider):
+        used = self._used.get(provider, {})
+        holds = [hold for hold in self._holds if hold.uuid in used]
+        if not holds:
+            return
+        with self._asking(provider=provider):
+            lost = verification.losers_on(
+                self._context, self._ledger, provider, used
+            )
+            for hold in holds:
+                if hold.uuid in lost:
+                    text = f'more of {hold.host} is used than there is'
+                    self._add(Kind.OVERCOMMITTED, text, hold)
+
+    def _compare_holds(self):
+        """Find holds that own something else than their rows say."""
+        for hold in self._holds:
+            if hold.status == states.Hold.HELD and not self._owns_all(hold):
+                with self._asking(hold):
+                    self._compare_again(hold)
+
+    def _owns_all(self, hold):
+        """Tell whether nothing was read that contradicts a hold's row."""
+        return all(
+            self._used[provider].get(hold.uuid) == part['resources']
+            for provider, part in hold.allocations.items()
+            if provider in self._used
+        )
+
+    def _compare_again(self, hold):
+        owned = self._ledger.allocations(self._context, hold.uuid)
+        if owned == hold.allocations:
+            return
+        if not self._is_still(hold, states.Member.HELD):
+            return
+        if owned:
+            text = f'owns something else in Placement: {owned}'
+            self._add(Kind.DIFFERENT, text, hold)
+        else:
+            text = f'owns nothing in Placement; its host is {hold.host}'
+            self._add(Kind.MISSING, text, hold)
+
+    def _is_still(self, hold, member_status):
+        """Tell whether a hold and its member are what they were.
+
+        While a member's server is being created, its hold may be redeemed in
+        Placement and not in the row: that is for the reaper to find out.
+        """
+        rows = VRTHold.list_by_uuids(self._context, [hold.uuid])
+        member = VRTMember.get_by_id(self._context, hold.member_id)
+        return [row.status for row in rows] == [
+            hold.status
+        ] and member.status == member_status
+
+    def _compare_servers(self):
+        """Find members' servers that own nothing, and ask Nova about them."""
+        suspects = {
+            self._members[hold.member_id].server_uuid: hold
+            for hold in self._holds
+            if hold.status == states.Hold.REDEEMED
+            and not self._is_server_there(hold)
+        }
+        fates = servers.fates(self._context, [*suspects])
+        for server, hold in suspects.items():
+            with self._asking(hold):
+                self._compare_server_again(server, hold, fates.get(server))
+
+    def _is_server_there(self, hold):
+        server = self._members[hold.member_id].server_uuid
+        return any(
+            server in self._used.get(provider, {server: {}})
+            for provider in hold.allocations
+        )
+
+    def _compare_server_again(self, server, hold, fate):
+        # It owns something elsewhere when it has moved.
+        if self._ledger.allocations(self._context, server):
+            return
+        if not self._is_still(hold, states.Member.ACTIVE):
+            return
+        if fate is None:
+            text = f'the cell of server {server} does not answer'
+            self._add(Kind.UNKNOWN, text, hold, consumer=server)
+        else:
+            text = f'the server owns nothing in Placement; it is {fate.value}'
+            self._add(Kind.EMPTY_SERVER, text, hold, consumer=server)
+
+    def _sum(self):
+        """Return what the holds own where it was read; see Ledger.total."""
+        ours = {hold.uuid for hold in self._holds}
+        owners, total = set(), collections.Counter()
+        for used in self._used.values():
+            for consumer in used.keys() & ours:
+                owners.add(consumer)
+                total.update(used[consumer])
+        return len(owners), dict(total)
+
+    def _find_strays(self):
+        """Look on every provider for allocations that no row knows of."""
+        with self._asking():
+            for provider in self._ledger.providers(self._context):
+                if provider not in self._used:
+                    self._read(provider)
+        found_on = {
+            consumer: provider
+            for provider, used in self._used.items()
+            for consumer in used
+        }
+        # A hold's row is there before its allocation and goes after it, so
+        # the rows are read after Placement.
+        for hold in VRTHold.list_by_status(self._context, *states.Hold):
+            found_on.pop(hold.uuid, None)
+        for consumer in self._unknown_to_nova(sorted(found_on)):
+            with self._asking(consumer=consumer):
+                if self._ledger.is_hold(self._context, consumer):
+                    self._add(
+                        Kind.STRAY,
+                        'a hold that no row knows of',
+                        consumer=consumer,
+                        provider=found_on[consumer],
+                    )
+
+    def _unknown_to_nova(self, consumers):
+        for start in range(0, len(consumers), _AT_ONCE):
+            some = consumers[start : start + _AT_ONCE]
+            mappings = objects.InstanceMappingList.get_by_instance_uuids(
+                self._context, some
+            )
+            known = {mapping.instance_uuid for mapping in mappings}
+            yield from (each for each in some if each not in known)
+
+    # -- findings ----------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _asking(self, hold=None, **about):
+        """Note it when Placement does not answer, and go on."""
+        try:
+            yield
+        except exception.PlacementUnavailable as exc:
+            self._add(Kind.UNKNOWN, exc.format_message(), hold, **about)
+
+    def _add(self, kind, text, hold=None, member=None, **about):
+        if hold is not None:
+            about = {
+                'consumer': hold.uuid,
+                'provider': hold.provider_uuid,
+                **about,
+            }
+            member = self._members.get(hold.member_id)
+        if member is not None:
+            about['group'] = self._groups.get(member.group_id)
+            about['member'] = member.path
+        self._found.append(Finding(kind, text, **about))
+
+
+def _ago(seconds):
+    return timeutils.utcnow() - datetime.timedelta(seconds=seconds)

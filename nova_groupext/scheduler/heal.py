@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Repair what an audit has found, as far as that is safe.
+
+Healing takes the reaper's own steps, those that the findings call for. Only
+what no step of the reaper ever meets is repaired here: allocations that no
+row knows of, and rows that contradict each other.
+"""
+
+import contextlib
+
+from oslo_log import log as logging
+
+from nova_groupext import exception
+from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler import audit
+from nova_groupext.scheduler import follow
+from nova_groupext.scheduler import ownership
+from nova_groupext.scheduler import reaper
+
+LOG = logging.getLogger(__name__)
+
+Kind = audit.Kind
+
+#: What is done about a finding.
+REMEDIES = {
+    Kind.MISSING: 'hold it again; let the member fail if there is no room',
+    Kind.DIFFERENT: 'give it back and hold again; let the member fail if '
+    'there is no room',
+    Kind.STRAY: 'give it back',
+    Kind.OVERDUE: 'conclude it, or give it back',
+    Kind.EMPTY_SERVER: 'let the member go if the server is no more',
+    Kind.OVERCOMMITTED: 'give it back; the member fails',
+    Kind.CONTRADICTION: 'give back the hold; a member without one fails',
+    Kind.UNKNOWN: 'nothing',
+}
+
+
+def heal(context, ledger, findings):
+    """Repair; another audit tells what could be.
+
+    :param ledger: ledger.Ledger
+    :param findings: what audit.audit() has returned
+    """
+    kinds = {finding.kind for finding in findings}
+    for step, causes in _STEPS:
+        if kinds & causes:
+            _attempt(step, context, ledger)
+    for finding in findings:
+        if finding.kind == Kind.STRAY:
+            _attempt(_empty_stray, context, ledger, finding)
+        elif finding.kind == Kind.CONTRADICTION:
+            _attempt(_end_contradiction, context, ledger, finding)
+
+
+def _attempt(work, context, ledger, *args):
+    """What cannot be done now does not stop the rest."""
+    try:
+        work(context, ledger, *args)
+    except exception.PlacementUnavailable:
+        LOG.exception('This is not healed yet.')
+
+
+def _conclude(context, ledger):
+    for member in reaper.to_conclude(context):
+        _attempt(reaper.conclude, context, ledger, member)
+
+
+def _end(context, ledger):
+    reaper.abandon(context)
+    reaper.empty(context, ledger)
+
+
+# The reaper's steps in its order, and what each of them is good for.
+_STEPS = (
+    (_conclude, {Kind.OVERDUE}),
+    (follow.follow_servers, {Kind.EMPTY_SERVER}),
+    (
+        follow.follow_holds,
+        {Kind.MISSING, Kind.DIFFERENT, Kind.OVERCOMMITTED},
+    ),
+    (_end, {Kind.OVERDUE}),
+)
+
+
+def _empty_stray(context, ledger, finding):
+    """Empty a consumer that has no row, so that no row can get it."""
+    stray = VRTHold(uuid=finding.consumer, allocations={}, mappings={})
+    ledger.empty(context, stray)
+
+
+def _end_contradiction(context, ledger, finding):
+    if finding.consumer is None:
+        _fail(context, finding)
+    for hold in VRTHold.list_by_uuids(context, [finding.consumer]):
+        # Who moves a hold knows best what becomes of it.
+        if hold.status != states.Hold.MOVING:
+            ownership.change(context, ledger, hold, states.Hold.LEAVING)
+
+
+def _fail(context, finding):
+    """Let a member fail that is held without a hold; never a server's."""
+    group = VRTGroup.find(context, finding.group)
+    for member in group.members if group else ():
+        is_held = member.status == states.Member.HELD
+        if member.path == finding.member and is_held:
+            with contextlib.suppress(exception.MemberStateConflict):
+                member.change(
+                    context, states.Member.FAILED, fault=follow.HOLD_IS_LOST
+                )
+                VRTGroup.settle(context, group.id)

@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is it found and healed when our tables and Placement disagree?"""
+
+import datetime
+
+from nova import context as nova_context
+from nova.scheduler.client import report
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
+
+from nova_groupext import exception
+from nova_groupext import objects
+from nova_groupext.cloud import hosts
+from nova_groupext.conf import CONF
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from nova_groupext.scheduler import audit
+from nova_groupext.scheduler import heal
+from nova_groupext.scheduler import ledger
+from tests.functional import base
+
+Kind = audit.Kind
+
+
+class AuditTestCase(base.GroupTestCase):
+    # It would be faster than the audit.
+    PARTS = base.WITHOUT_REAPER
+    HOSTS = (
+        hosts.Host('cmp-1', 'r1', 'az1', vcpus=4),
+        hosts.Host('cmp-2', 'r2', 'az1', vcpus=4),
+    )
+
+    def setUp(self):
+        super().setUp()
+        self.context = nova_context.get_admin_context()
+        self.ledger = ledger.Ledger(report.SchedulerReportClient())
+
+    def audit(self):
+        return audit.audit(self.context, self.ledger)
+
+    def found(self, *kinds):
+        """Audit, and expect findings of these kinds; returns them."""
+        findings = self.audit()
+        self.assertEqual(
+            sorted(kinds), sorted(each.kind for each in findings), findings
+        )
+        return findings
+
+    def heal(self):
+        heal.heal(self.context, self.ledger, self.audit())
+
+    def heals(self):
+        """Heal, and expect that nothing is left to be found."""
+        self.heal()
+        self.found()
+
+    def one_held(self, flavor='m1.tiny'):
+        """Hold a member; returns its group's uuid and its hold."""
+        uuid = self.held({'members': {'a': base.member(flavor)}})['id']
+        # A group is not forgotten while something is wrong with it.
+        self.addCleanup(self.heal)
+        [hold] = self.holds_of(uuid)
+        return uuid, hold
+
+    def statuses(self, uuid):
+        return [each['status'] for each in self.group(uuid)['members']]
+
+    def written(self, consumer):
+        return self.cloud.placement.get(f'/allocations/{consumer}').json()
+
+    def erase(self, consumer):
+        """As an admin does, or ``nova-manage placement audit --delete``."""
+        self.cloud.placement.delete(f'/allocations/{consumer}')
+
+    def change(self, model, row_id, **values):
+        db.compare_and_set(self.context, model, model.id == row_id, **values)
+
+    def change_hold(self, hold, **values):
+        self.change(models.Hold, hold.id, **values)
+
+    def change_member(self, hold, **values):
+        self.change(models.Member, hold.member_id, **values)
+
+    @staticmethod
+    def long_ago():
+        return timeutils.utcnow() - datetime.timedelta(days=1)
+
+
+class TestAudit(AuditTestCase):
+    def test_nothing_is_found_where_all_is_well(self):
+        uuid = self.held({'members': {'a': base.member(count=2)}})['id']
+        self.redeem(uuid, 'a-0', 'm1.tiny')
+
+        self.found()
+        self.heals()
+
+        self.assertEqual(['ACTIVE', 'HELD'], self.statuses(uuid))
+
+    def test_a_clean_cloud_is_read_where_there_are_holds(self):
+        _uuid, hold = self.one_held()
+        asked = []
+        self.ledger.used = lambda context, provider: (
+            asked.append(provider)
+            or ledger.Ledger.used(self.ledger, context, provider)
+        )
+
+        self.found()
+
+        self.assertEqual([hold.provider_uuid], asked)
+
+    def test_a_hold_that_was_removed_is_held_again(self):
+        uuid, hold = self.one_held()
+        self.erase(hold.uuid)
+
+        [finding] = self.found(Kind.MISSING)
+        self.assertEqual(
+            (uuid, 'a', hold.uuid, hold.provider_uuid),
+            (
+                finding.group,
+                finding.member,
+                finding.consumer,
+                finding.provider,
+            ),
+        )
+        self.heals()
+
+        [again] = self.holds_of(uuid)
+        self.assertNotEqual(hold.uuid, again.uuid)
+        self.assertEqual(
+            hold.allocations, self.ledger.allocations(self.context, again.uuid)
+        )
+
+    def test_a_hold_for_which_there_is_no_room_any_more_is_lost(self):
+        uuid, hold = self.one_held('m1.medium')
+        self.erase(hold.uuid)
+        self.fill(hold.host, VCPU=3)
+
+        self.found(Kind.MISSING)
+        self.heals()
+
+        self.assertEqual(['FAILED'], self.statuses(uuid))
+        self.assertEqual([], self.holds_of(uuid))
+
+    def test_a_hold_that_somebody_has_changed_is_held_again(self):
+        uuid, hold = self.one_held()
+        changed = self.written(hold.uuid)
+        del changed['allocations'][hold.provider_uuid]['generation']
+        resources = changed['allocations'][hold.provider_uuid]['resources']
+        resources['VCPU'] += 1
+        self.cloud.placement.put(f'/allocations/{hold.uuid}', json=changed)
+
+        self.found(Kind.DIFFERENT)
+        self.heals()
+
+        [again] = self.holds_of(uuid)
+        self.assertEqual(
+            hold.allocations, self.ledger.allocations(self.context, again.uuid)
+        )
+        self.assertEqual({}, self.allocations(hold.uuid))
+
+    def stray(self, host, consumer_type=ledger.HOLD_TYPE):
+        """Write an allocation that no row knows of."""
+        consumer = self.cloud.fill(host, VCPU=1)
+        self.empty_later(consumer)
+        body = self.written(consumer)
+        self.cloud.placement.put(
+            f'/allocations/{consumer}',
+            json={
+                **body,
+                'consumer_type': consumer_type,
+                'project_id': CONF.vrt.hold_project_id,
+            },
+        )
+        return consumer
+
+    def test_an_allocation_that_no_row_knows_of_is_given_back(self):
+        """On a provider without a hold, and beside one."""
+        self.one_held()
+        strays = {self.stray('cmp-1'), self.stray('cmp-2')}
+
+        findings = self.found(Kind.STRAY, Kind.STRAY)
+        self.assertEqual(strays, {each.consumer for each in findings})
+        self.heals()
+
+        for consumer in strays:
+            self.assertEqual({}, self.allocations(consumer))
+
+    def test_what_others_have_allocated_is_left_alone(self):
+        self.stray('cmp-1')
+        other = self.stray('cmp-1', consumer_type='SOMETHING_ELSE')
+        server = self.boot('m1.tiny')
+
+        self.found(Kind.STRAY)
+        self.heals()
+
+        self.assertNotEqual({}, self.allocations(other))
+        self.assertNotEqual({}, self.allocations(server.id))
+
+    def test_a_hold_that_nobody_was_promised_is_given_back(self):
+        uuid, hold = self.one_held()
+        rest = hold.again()
+        rest.create(self.context)
+        self.ledger.hold(self.context, [rest])
+        self.found()
+
+        self.change_hold(rest, created_at=self.long_ago())
+
+        self.found(Kind.OVERDUE)
+        self.heals()
+        self.assertEqual([hold.uuid], [h.uuid for h in self.holds_of(uuid)])
+        self.assertEqual({}, self.allocations(rest.uuid))
+
+    def test_a_hold_that_was_given_up_long_ago_is_given_back(self):
+        uuid, hold = self.one_held()
+        self.change_member(hold, status=states.Member.RELEASED)
+        self.change_hold(
+            hold,
+            status=states.Hold.LEAVING,
+            updated_at=self.long_ago(),
+        )
+
+        self.found(Kind.OVERDUE)
+        self.heals()
+
+        self.assertEqual([], self.holds_of(uuid))
+        self.assertEqual({}, self.allocations(hold.uuid))
+
+    def test_a_create_that_did_not_end_is_concluded(self):
+        uuid, hold = self.one_held()
+        self.change_member(
+            hold,
+            status=states.Member.REDEEMING,
+            server_uuid=uuidutils.generate_uuid(),
+        )
+        self.found()
+
+        self.change_member(hold, updated_at=self.long_ago())
+
+        self.found(Kind.OVERDUE)
+        self.heals()
+        self.assertEqual(['HELD'], self.statuses(uuid))
+
+    def test_a_swap_under_way_is_no_finding(self):
+        uuid, hold = self.one_held()
+        server = uuidutils.generate_uuid()
+        self.change_member(
+            hold, status=states.Member.REDEEMING, server_uuid=server
+        )
+        self.empty_later(server)
+        self.ledger.swap(self.context, hold, server, 'demo', 'demo')
+
+        self.found()
+
+        self.change_member(hold, updated_at=self.long_ago())
+        self.heals()
+        self.assertEqual(['ACTIVE'], self.statuses(uuid))
+
+    def test_a_member_whose_server_is_gone_is_let_go(self):
+        uuid, _hold = self.one_held()
+        server = self.redeem(uuid, 'a', 'm1.tiny')
+        self.remove(server)
+
+        [finding] = self.found(Kind.EMPTY_SERVER)
+        self.assertEqual(server.id, finding.consumer)
+        self.heals()
+
+        self.assertEqual(['RELEASED'], self.statuses(uuid))
+
+    def test_a_server_that_lives_without_an_allocation_is_told(self):
+        uuid, _hold = self.one_held()
+        server = self.redeem(uuid, 'a', 'm1.tiny')
+        self.erase(server.id)
+
+        self.found(Kind.EMPTY_SERVER)
+        self.heal()
+
+        self.found(Kind.EMPTY_SERVER)
+        self.assertEqual(['ACTIVE'], self.statuses(uuid))
+
+    def test_who_is_too_much_on_a_host_gives_back(self):
+        uuid, hold = self.one_held('m1.medium')
+        path = f'/resource_providers/{hold.provider_uuid}/inventories/VCPU'
+        self.fill(hold.host, VCPU=2)
+        self.reserve(path, 1)
+        self.addCleanup(self.reserve, path, 0)
+
+        [finding] = self.found(Kind.OVERCOMMITTED)
+        self.assertEqual(hold.uuid, finding.consumer)
+        self.heals()
+
+        self.assertEqual(['FAILED'], self.statuses(uuid))
+
+    def reserve(self, path, amount):
+        inventory = self.cloud.placement.get(path).json()
+        self.cloud.placement.put(path, json={**inventory, 'reserved': amount})
+
+    def test_a_member_that_is_held_without_a_hold_fails(self):
+        uuid, hold = self.one_held()
+        self.change_hold(hold, status=states.Hold.LEAVING)
+
+        [finding] = self.found(Kind.CONTRADICTION)
+        self.assertEqual((uuid, 'a'), (finding.group, finding.member))
+        self.heals()
+
+        self.assertEqual(['FAILED'], self.statuses(uuid))
+        self.assertEqual('RELEASED', self.group(uuid)['status'])
+
+    def test_of_two_holds_of_a_member_one_is_given_back(self):
+        uuid, hold = self.one_held()
+        second = hold.again()
+        second.create(self.context)
+        self.ledger.hold(self.context, [second])
+        self.change_hold(second, status=states.Hold.HELD, is_answered=True)
+
+        [finding] = self.found(Kind.CONTRADICTION)
+        self.assertEqual(second.uuid, finding.consumer)
+        self.heals()
+
+        self.assertEqual([hold.uuid], [h.uuid for h in self.holds_of(uuid)])
+        self.assertEqual({}, self.allocations(second.uuid))
+
+    def test_a_hold_whose_member_is_released_is_given_back(self):
+        uuid, hold = self.one_held()
+        self.change_member(hold, status=states.Member.RELEASED)
+
+        self.found(Kind.CONTRADICTION)
+        self.heals()
+
+        self.assertEqual([], self.holds_of(uuid))
+        self.assertEqual({}, self.allocations(hold.uuid))
+
+    def test_a_group_that_a_planner_works_on_is_left_alone(self):
+        uuid, hold = self.one_held()
+        self.change_member(hold, status=states.Member.RELEASED)
+        group = objects.VRTGroup.get(self.context, uuid)
+        intent = objects.VRTIntent.acquire(
+            self.context, group, objects.VRTIntent.PLAN, 'another', lease=60
+        )
+        self.addCleanup(intent.fulfil, self.context)
+
+        self.found()
+        self.heals()
+
+        self.assertNotEqual({}, self.allocations(hold.uuid))
+
+    def test_a_provider_that_cannot_be_asked_is_told_and_left_alone(self):
+        uuid, hold = self.one_held()
+        self.erase(hold.uuid)
+        stray = self.stray(hold.host)
+        self.ledger = Deaf(
+            report.SchedulerReportClient(),
+            f'{hold.provider_uuid}/allocations',
+        )
+
+        [finding] = self.found(Kind.UNKNOWN)
+        self.assertEqual(hold.provider_uuid, finding.provider)
+        self.heal()
+
+        self.assertEqual([hold.uuid], [h.uuid for h in self.holds_of(uuid)])
+        self.assertNotEqual({}, self.allocations(stray))
+
+    def test_when_not_all_can_be_asked_the_rest_is_told(self):
+        _uuid, hold = self.one_held()
+        self.stray(hold.host)
+        self.ledger = Deaf(
+            report.SchedulerReportClient(), 'resource_providers'
+        )
+        self.addCleanup(self.heal)
+
+        self.found(Kind.UNKNOWN, Kind.STRAY)
+
+
+class Deaf(ledger.Ledger):
+    """Placement that does not answer about something."""
+
+    def __init__(self, client, about):
+        super().__init__(client)
+        self._about = about
+
+    def _get(self, context, url, **kwargs):
+        if url.endswith(self._about):
+            raise exception.PlacementUnavailable(reason=url)
+        return super()._get(context, url, **kwargs)
