@@ -16,6 +16,7 @@ import oslo_messaging as messaging
 from oslo_utils import strutils
 
 from nova_groupext import exception
+from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.api import describe
 from nova_groupext.api import resolve
@@ -155,7 +156,8 @@ class VRTGroupController(wsgi.Controller):
             )
         paths = (given or {}).get('members')
         members = None if paths is None else _to_release(group, paths)
-        group.give_up(context, members)
+        if group.give_up(context, members):
+            notifications.of_group(context, notifications.Event.RELEASE, group)
         _tell(self._planner.release_group, context, group)
 
     def _extend(self, req, id, given):

@@ -157,8 +157,10 @@ def compare_and_set_all(context, *changes):
 
     :param changes: (model, conditions, values, how many rows are expected or
         None where any number will do)
-    :returns: whether every update met as many rows as expected
+    :returns: how many rows each update met, or None when one met others than
+        expected
     """
+    counts = []
     try:
         with engine.writer(context) as session:
             for model, conditions, values, expected in changes:
@@ -166,9 +168,10 @@ def compare_and_set_all(context, *changes):
                 done = session.execute(statement.values(**values))
                 if expected not in (None, done.rowcount):
                     raise _Mismatch
+                counts.append(done.rowcount)
     except _Mismatch:
-        return False
-    return True
+        return None
+    return counts
 
 
 class _Mismatch(Exception):

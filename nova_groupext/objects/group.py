@@ -141,6 +141,12 @@ class VRTGroup(base.VRTObject):
         return cls._from_row(context, row) if row else None
 
     @classmethod
+    def brief(cls, context, group_id):
+        """Return a group without its parts, or None."""
+        row = db.find_one(context, models.Group, models.Group.id == group_id)
+        return cls.from_row(context, row) if row else None
+
+    @classmethod
     def get_by_token(cls, context, project_id, client_token):
         """Return the group that a retried POST has made, or None."""
         row = db.find_one(
@@ -330,6 +336,9 @@ class VRTGroup(base.VRTObject):
         )
         if not done:
             raise exception.GenerationConflict(group=self.uuid)
+        self.status = states.Group.HELD
+        self.generation += 1
+        self.expires_at = expires_at
 
     @staticmethod
     def settle(context, group_id):
@@ -360,17 +369,19 @@ class VRTGroup(base.VRTObject):
         :param members: VRTMembers of the group that are no servers, all of
             them or none; by default all that are none and do not become one
             at this moment
+        :returns: whether anything was held of them
         :raises: MemberStateConflict when a named member becomes a server at
             this moment
         """
         wanted = self.members if members is None else members
         ids = [each.id for each in wanted if each.status in states.GIVES_UP]
-        if not db.compare_and_set_all(
+        counts = db.compare_and_set_all(
             context,
             *_given_up(
                 ids, states.GIVES_UP, None if members is None else len(ids)
             ),
-        ):
+        )
+        if counts is None:
             raise exception.MemberStateConflict(
                 member=', '.join(each.path for each in members),
                 status='changing',
@@ -381,6 +392,8 @@ class VRTGroup(base.VRTObject):
         for member in wanted:
             member.status = statuses.get(member.id, member.status)
         self.settle(context, self.id)
+        _members, holds = counts
+        return holds > 0
 
     def expire(self, context):
         """Release what is held when the group's time is over.
@@ -388,11 +401,12 @@ class VRTGroup(base.VRTObject):
         One transaction, and it changes the group's row first, which extend()
         changes too: the group is extended as a whole or expires as a whole.
 
-        :returns: False when the group was extended in time
+        :returns: whether anything was released; nothing is when the group
+            was extended in time, or another has done it
         """
         now = timeutils.utcnow()
         expired = member_obj.expired(self.expires_at)
-        return db.compare_and_set_all(
+        counts = db.compare_and_set_all(
             context,
             (
                 models.Group,
@@ -407,6 +421,10 @@ class VRTGroup(base.VRTObject):
             ),
             (models.Group, _still(self.id), _settled(), 1),
         )
+        if counts is None:
+            return False
+        _group, members, _holds, _group = counts
+        return members > 0
 
     def extend(self, context, seconds):
         """Keep what is held for so many seconds from now.

@@ -202,7 +202,7 @@ class VRTHold(base.VRTObject):
         )
         if done:
             self.status = status
-        return done
+        return bool(done)
 
     def promised(self):
         """Return the change with which a written hold is its member's."""

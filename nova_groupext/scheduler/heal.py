@@ -11,6 +11,7 @@ import contextlib
 from oslo_log import log as logging
 
 from nova_groupext import exception
+from nova_groupext import notifications
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
@@ -110,3 +111,6 @@ def _fail(context, finding):
                     context, states.Member.FAILED, fault=follow.HOLD_IS_LOST
                 )
                 VRTGroup.settle(context, group.id)
+                notifications.of_member(
+                    context, notifications.Event.LOSE_HOLD, member
+                )

@@ -6,12 +6,19 @@ or not at all: nobody ever finds a member with two owners, or one that is held
 without a hold.
 """
 
+from oslo_log import log as logging
+
 from nova_groupext import exception
 from nova_groupext import faultpoints
+from nova_groupext import notifications
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import releasing
+
+LOG = logging.getLogger(__name__)
+
+Event = notifications.Event
 
 # What becomes of a member whose server did not, or will never, use its hold.
 HELD_AGAIN = {
@@ -38,6 +45,7 @@ def change(context, ledger, hold, status, member, values, heir=None):
         return False
     if heir is not None:
         changes.append(heir.promised())
+    was = hold.status
     if not hold.end(context, status, *changes):
         return False
     for name, value in values.items():
@@ -46,6 +54,12 @@ def change(context, ledger, hold, status, member, values, heir=None):
         VRTGroup.settle(context, hold.group_id)
     if status == states.Hold.LEAVING:
         releasing.leave(context, hold, ledger)
+    if status == states.Hold.REDEEMED:
+        notifications.of_member(context, Event.REDEEM, member)
+    elif heir is None:
+        _log(context, hold, member)
+        if was != states.Hold.REDEEMED:
+            notifications.of_member(context, Event.LOSE_HOLD, member)
     return True
 
 
@@ -59,3 +73,20 @@ def left_behind(context, ledger, hold):
         if ledger.allocations(context, heir.uuid):
             return heir
     return None
+
+
+def _log(context, hold, member):
+    """Tell the operator where a member has lost its place."""
+    group = VRTGroup.brief(context, hold.group_id)
+    LOG.info(
+        'Member %(member)s of VRT group %(group)s has lost hold %(hold)s on '
+        'host %(host)s: %(why)s',
+        {
+            'member': member.path,
+            # It may have been deleted and forgotten meanwhile.
+            'group': group and group.uuid,
+            'hold': hold.uuid,
+            'host': hold.host,
+            'why': member.fault,
+        },
+    )

@@ -20,6 +20,7 @@ from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
+from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
@@ -91,12 +92,14 @@ class Planning:
             if not self._rehearse(seen, plan):
                 continue
             if not self._group.hold:
-                return self._group.change(self._context, states.Group.PLANNED)
+                return self._conclude(states.Group.PLANNED)
             if self._hold(plan):
                 return None
-        return self._group.change(
-            self._context, states.Group.UNDECIDED, fault=NO_SUCCESS
-        )
+        return self._conclude(states.Group.UNDECIDED, fault=NO_SUCCESS)
+
+    def _conclude(self, status, **values):
+        self._group.change(self._context, status, **values)
+        notifications.decided(self._context, self._group)
 
     def _look(self):
         return look.look(
@@ -133,7 +136,7 @@ class Planning:
                 answer = {**answer, 'status': VRTPlan.UNDECIDED}
                 fault = NO_SUCCESS
         self._remember(answer, {})
-        self._group.change(self._context, status, fault=fault)
+        self._conclude(status, fault=fault)
 
     def _plan(self, seen, answer):
         """Store the plan, with what Placement is to be asked for."""
@@ -209,6 +212,7 @@ class Planning:
         except exception.GenerationConflict:
             holding.undo(self._context, rows, self._ledger)
             raise
+        notifications.decided(self._context, self._group)
         return True
 
     def _write_down(self, plan):

@@ -19,6 +19,7 @@ import datetime
 
 from oslo_utils import timeutils
 
+from nova_groupext import notifications
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
@@ -28,11 +29,14 @@ from nova_groupext.scheduler import follow
 from nova_groupext.scheduler import redeem
 from nova_groupext.scheduler import releasing
 
+Event = notifications.Event
+
 
 def expire(context):
     """Give up the members that nobody created in time."""
     for group in VRTGroup.list_expired(context, timeutils.utcnow()):
-        group.expire(context)
+        if group.expire(context):
+            notifications.of_group(context, Event.EXPIRE, group)
 
 
 def to_conclude(context):

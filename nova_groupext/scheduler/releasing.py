@@ -11,6 +11,7 @@ from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
+from nova_groupext import notifications
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 
@@ -27,7 +28,9 @@ def release(context, group, ledger):
     """
     if group.status == states.Group.RELEASING:
         with faultpoints.around('release.mark'):
-            group.give_up(context)
+            was_held = group.give_up(context)
+        if was_held:
+            notifications.of_group(context, notifications.Event.RELEASE, group)
     give_back(context, group, ledger)
     if group.status == states.Group.RELEASING:
         _forget(context, group)

@@ -17,6 +17,7 @@ import oslo_messaging as messaging
 from oslo_service import service
 
 from nova_groupext import exception
+from nova_groupext import notifications
 from nova_groupext.conf import CONF
 from nova_groupext.db import engine
 from nova_groupext.objects import states
@@ -180,6 +181,7 @@ class Planner:
         fault = f'{reason} The operator finds more under {context.request_id}.'
         with contextlib.suppress(exception.GenerationConflict):
             group.change(context, states.Group.ERROR, fault=fault)
+            notifications.decided(context, group)
 
     def _release_if_deleted(self, context, group_uuid):
         group = VRTGroup.find(context, group_uuid)

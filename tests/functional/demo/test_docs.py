@@ -9,6 +9,7 @@ import re
 
 from oslotest import base
 
+from nova_groupext import notifications
 from nova_groupext import policies
 from nova_groupext.cmd import plan
 from nova_groupext.cmd import status
@@ -27,6 +28,14 @@ class TestDocs(base.BaseTestCase):
 
     def test_operators_find_everything_that_an_audit_finds(self):
         self._finds('admin/holds.rst', audit.Kind)
+
+    def test_operators_find_every_notification_and_its_sample(self):
+        self._finds('admin/notifications.rst', notifications.Event)
+        page = (SOURCE / 'admin' / 'notifications.rst').read_text()
+        self.assertEqual(
+            [event.replace('.', '-') for event in notifications.Event],
+            re.findall(r'notification_samples/(.*)\.json', page),
+        )
 
     def test_operators_find_every_policy_rule(self):
         self._finds(

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is every change told once, as the samples in the documentation say?"""
+
+import dataclasses
+import datetime
+import json
+import pathlib
+import re
+from unittest import mock
+
+import fixtures
+from nova import context as nova_context
+from nova import rpc
+from nova.scheduler.client import report
+from oslo_messaging.notify import _impl_test
+from oslo_serialization import jsonutils
+from oslo_utils import timeutils
+
+from nova_groupext import notifications
+from nova_groupext.cloud import hosts
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.scheduler import follow
+from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler import planning
+from nova_groupext.scheduler import reaper
+from tests.functional import base
+
+SAMPLES = pathlib.Path(__file__).parents[2] / 'doc' / 'notification_samples'
+
+Event = notifications.Event
+
+# What differs from one group to the next.
+CHANGING = ('uuid', 'group_uuid', 'server_uuid', 'expires_at')
+
+REQUEST = re.compile(r'req-[-0-9a-f]{36}')
+A_REQUEST = 'req-8a1c5d52-3c07-4d5f-9a26-1a3f0c5be6e4'
+
+ON = """
+[notifications]
+notification_format = versioned
+
+[oslo_messaging_notifications]
+driver = test
+"""
+
+
+class NotifiedTestCase(base.GroupTestCase):
+    PARTS = dataclasses.replace(
+        base.WITHOUT_REAPER, config=f'{base.WITHOUT_REAPER.config}{ON}'
+    )
+    HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=4),)
+
+    def setUp(self):
+        super().setUp()
+        self.context = nova_context.get_admin_context()
+        self.ledger = ledger.Ledger(report.SchedulerReportClient())
+        _impl_test.reset()
+
+    def told(self):
+        """Return the notifications about groups and members, in order."""
+        messages = [
+            message for _c, message, _p, _r in _impl_test.NOTIFICATIONS
+        ]
+        return [m for m in messages if m['event_type'].startswith('vrt_')]
+
+    def tells(self, *events):
+        """Expect these notifications since the last time, each once.
+
+        One comes after the change that a test may have waited for.
+        """
+        told = self.eventually(
+            self.told, lambda so_far: len(so_far) >= len(events)
+        )
+        self.assertEqual([*events], [each['event_type'] for each in told])
+        _impl_test.reset()
+        for message in told:
+            self.check(message)
+        return told
+
+    def check(self, message):
+        """Compare a notification with its sample."""
+        name = message['event_type'].replace('.', '-')
+        sample = json.loads((SAMPLES / f'{name}.json').read_text())
+        told = json.loads(REQUEST.sub(A_REQUEST, jsonutils.dumps(message)))
+        wanted = sample['payload']['nova_object.data']
+        given = told['payload']['nova_object.data']
+        for key in CHANGING:
+            if wanted.get(key) and given.get(key):
+                self.assertEqual(len(wanted[key]), len(given[key]))
+                given[key] = wanted[key]
+        self.assertEqual(sample, {key: told[key] for key in sample})
+
+
+class TestNotifications(NotifiedTestCase):
+    def describe_web(self, **group):
+        return self.describe(
+            {'members': {'web': base.member(count=2)}}, name='shop', **group
+        )['id']
+
+    def test_a_plan_that_is_not_held_and_then_is(self):
+        uuid = self.describe_web(hold=False)
+        self.tells(Event.PLAN)
+
+        self.act(uuid, 'hold')
+
+        [held] = self.tells(Event.HOLD)
+        self.assertEqual(uuid, held['payload']['nova_object.data']['uuid'])
+
+    def test_a_group_that_is_refused(self):
+        self.describe(
+            {'members': {'web': base.member('m1.xlarge')}}, name='shop'
+        )
+
+        self.tells(Event.REFUSE)
+
+    def test_a_group_for_which_no_plan_was_found(self):
+        self.useFixture(
+            fixtures.MockPatchObject(
+                planning.Planning, 'run', side_effect=ValueError('a mistake')
+            )
+        )
+        self.describe_web()
+
+        self.tells(Event.PLAN_ERROR)
+
+    def test_a_member_that_becomes_a_server(self):
+        uuid = self.describe_web()
+        self.tells(Event.HOLD)
+
+        server = self.redeem(uuid, 'web-1', 'm1.tiny')
+
+        [told] = self.tells(Event.REDEEM)
+        self.assertEqual(
+            (uuid, server.id),
+            (
+                told['payload']['nova_object.data']['group_uuid'],
+                told['payload']['nova_object.data']['server_uuid'],
+            ),
+        )
+
+    def test_what_is_released_is_told_once(self):
+        uuid = self.describe_web()
+        self.tells(Event.HOLD)
+
+        self.act(uuid, 'release')
+        self.tells(Event.RELEASE)
+        self.act(uuid, 'release')
+        self.delete_group(uuid)
+
+        self.tells()
+
+    def test_a_group_that_is_deleted_is_released(self):
+        uuid = self.describe_web()
+        self.tells(Event.HOLD)
+
+        self.delete_group(uuid)
+
+        [told] = self.told()
+        self.assertEqual(
+            (Event.RELEASE, 'RELEASING'),
+            (
+                told['event_type'],
+                told['payload']['nova_object.data']['status'],
+            ),
+        )
+
+    def test_what_expires_is_told_once(self):
+        uuid = self.describe_web()
+        self.tells(Event.HOLD)
+        long_ago = timeutils.utcnow() - datetime.timedelta(hours=1)
+        db.compare_and_set(
+            self.context,
+            models.Group,
+            models.Group.uuid == uuid,
+            expires_at=long_ago,
+        )
+
+        reaper.expire(self.context)
+        reaper.expire(self.context)
+
+        self.tells(Event.EXPIRE)
+
+    def test_a_hold_that_is_lost(self):
+        uuid = self.describe_web()
+        self.tells(Event.HOLD)
+        self.redeem(uuid, 'web-1', 'm1.tiny')
+        self.tells(Event.REDEEM)
+        [hold, _redeemed] = self.holds_of(uuid)
+        self.cloud.placement.delete(f'/allocations/{hold.uuid}')
+        self.fill('cmp-1', VCPU=3)
+
+        follow.follow_holds(self.context, self.ledger)
+        follow.follow_holds(self.context, self.ledger)
+
+        self.tells(Event.LOSE_HOLD)
+
+    def test_a_hold_that_is_held_again_is_not_lost(self):
+        uuid = self.describe_web()
+        self.tells(Event.HOLD)
+        [hold, _other] = self.holds_of(uuid)
+        self.cloud.placement.delete(f'/allocations/{hold.uuid}')
+
+        follow.follow_holds(self.context, self.ledger)
+
+        self.tells()
+
+    def test_a_change_stands_although_nobody_can_be_told(self):
+        broken = mock.Mock()
+        broken.prepare.side_effect = ValueError('the bus is down')
+        self.useFixture(fixtures.MockPatchObject(rpc, 'NOTIFIER', broken))
+
+        uuid = self.describe_web()
+
+        self.assertEqual('HELD', self.group(uuid)['status'])
+        self.eventually(lambda: broken.prepare.called, bool)
