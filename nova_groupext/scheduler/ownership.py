@@ -52,14 +52,9 @@ def change(context, ledger, hold, status, member, values, heir=None):
         setattr(member, name, value)
     with faultpoints.around('group.settle'):
         VRTGroup.settle(context, hold.group_id)
+    _tell(context, hold, was, member, heir)
     if status == states.Hold.LEAVING:
         releasing.leave(context, hold, ledger)
-    if status == states.Hold.REDEEMED:
-        notifications.of_member(context, Event.REDEEM, member)
-    elif heir is None:
-        _log(context, hold, member)
-        if was != states.Hold.REDEEMED:
-            notifications.of_member(context, Event.LOSE_HOLD, member)
     return True
 
 
@@ -75,18 +70,37 @@ def left_behind(context, ledger, hold):
     return None
 
 
-def _log(context, hold, member):
-    """Tell the operator where a member has lost its place."""
+def _tell(context, hold, was, member, heir):
     group = VRTGroup.brief(context, hold.group_id)
     LOG.info(
-        'Member %(member)s of VRT group %(group)s has lost hold %(hold)s on '
-        'host %(host)s: %(why)s',
+        'VRT group %(group)s: hold %(hold)s on %(host)s is %(status)s; '
+        '%(member)s',
         {
-            'member': member.path,
             # It may have been deleted and forgotten meanwhile.
             'group': group and group.uuid,
             'hold': hold.uuid,
             'host': hold.host,
-            'why': member.fault,
+            'status': hold.status,
+            'member': _fate(member, heir),
         },
+    )
+    if hold.status == states.Hold.REDEEMED:
+        notifications.of_member(context, Event.REDEEM, member)
+    elif _is_lost(was, member, heir):
+        notifications.of_member(context, Event.LOSE_HOLD, member)
+
+
+def _is_lost(was, member, heir):
+    """Tell whether a member without a server has lost its place."""
+    return member is not None and heir is None and was != states.Hold.REDEEMED
+
+
+def _fate(member, heir):
+    if heir is not None:
+        return f'it goes on as {heir.uuid}'
+    if member is None:
+        return "it was nobody's"
+    return (
+        f'member {member.path} is {member.status}, server '
+        f'{member.server_uuid}: {member.fault}'
     )

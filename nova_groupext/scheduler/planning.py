@@ -99,6 +99,13 @@ class Planning:
 
     def _conclude(self, status, **values):
         self._group.change(self._context, status, **values)
+        self._tell()
+
+    def _tell(self):
+        LOG.info(
+            'VRT group %(group)s is %(status)s.',
+            {'group': self._group.uuid, 'status': self._group.status},
+        )
         notifications.decided(self._context, self._group)
 
     def _look(self):
@@ -212,7 +219,7 @@ class Planning:
         except exception.GenerationConflict:
             holding.undo(self._context, rows, self._ledger)
             raise
-        notifications.decided(self._context, self._group)
+        self._tell()
         return True
 
     def _write_down(self, plan):

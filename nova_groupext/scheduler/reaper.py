@@ -17,6 +17,7 @@ what one has done, another finds done. What is unknown is not touched.
 
 import datetime
 
+from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from nova_groupext import notifications
@@ -29,6 +30,8 @@ from nova_groupext.scheduler import follow
 from nova_groupext.scheduler import redeem
 from nova_groupext.scheduler import releasing
 
+LOG = logging.getLogger(__name__)
+
 Event = notifications.Event
 
 
@@ -36,6 +39,7 @@ def expire(context):
     """Give up the members that nobody created in time."""
     for group in VRTGroup.list_expired(context, timeutils.utcnow()):
         if group.expire(context):
+            LOG.info('VRT group %s has expired.', group.uuid)
             notifications.of_group(context, Event.EXPIRE, group)
 
 

@@ -66,15 +66,21 @@ class PlannerService(service.Service):
 
     @staticmethod
     def _reap(planner):
-        _guarded(planner.reap, nova_context.get_admin_context())
+        context = nova_context.get_admin_context()
+        # As with a request: all lines of a round have its id in the log.
+        context.update_store()
+        _guarded(planner.reap, context)
 
 
-def _guarded(work, *args):
+def _guarded(work, *args, about='all groups'):
     """Do a part of the reaper's work."""
     try:
         work(*args)
     except Exception:
-        LOG.exception('The reaper leaves this for its next round.')
+        LOG.exception(
+            'The reaper leaves %(work)s of %(about)s for its next round.',
+            {'work': work.__name__, 'about': about},
+        )
 
 
 class Planner:
@@ -117,16 +123,28 @@ class Planner:
         placement = self._ledger()
         _guarded(reaper.expire, context)
         for member in reaper.to_conclude(context):
-            _guarded(reaper.conclude, context, placement, member)
+            _guarded(
+                reaper.conclude,
+                *(context, placement, member),
+                about=f'member {member.path}',
+            )
         for follow in reaper.to_follow():
             _guarded(follow, context, placement)
         _guarded(reaper.abandon, context)
         _guarded(reaper.empty, context, placement)
         _guarded(reaper.settle, context)
         for group in reaper.to_release(context):
-            _guarded(self.release_group, context, group.uuid)
+            _guarded(
+                self.release_group,
+                *(context, group.uuid),
+                about=f'VRT group {group.uuid}',
+            )
         for group in reaper.to_plan(context):
-            _guarded(self.plan_group, context, group.uuid)
+            _guarded(
+                self.plan_group,
+                *(context, group.uuid),
+                about=f'VRT group {group.uuid}',
+            )
         _guarded(self._count, context)
 
     @staticmethod
@@ -166,7 +184,10 @@ class Planner:
             planner.clear()
             planner.run()
         except (exception.GenerationConflict, exception.GroupBusy) as exc:
-            LOG.info('Planning was in vain: %s', exc)
+            LOG.info(
+                'VRT group %(group)s was planned in vain: %(why)s',
+                {'group': group.uuid, 'why': exc},
+            )
         except exception.LimitExceeded as exc:
             self._fail(context, group, exc.format_message())
         except exception.PlacementUnavailable:

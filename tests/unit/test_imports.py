@@ -20,7 +20,7 @@ ALLOWED = {
     'planner': (),
     'db': ('conf',),
     'objects': ('db', 'exception'),
-    'notifications': ('conf', 'db', 'objects'),
+    'notifications': ('conf', 'objects'),
     'quota': ('conf', 'db', 'exception', 'objects'),
     'scheduler': (
         'conf',

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the log say which request has done what to which group?"""
+
+import dataclasses
+import datetime
+import re
+
+from nova import context as nova_context
+from oslo_utils import timeutils
+
+from nova_groupext.cloud import holistic
+from nova_groupext.cloud import hosts
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from tests.functional import base
+
+REQUEST = re.compile(r'req-[-0-9a-f]{36}')
+
+
+class TestLog(base.GroupTestCase):
+    PARTS = dataclasses.replace(
+        holistic.HOLISTIC,
+        config=f'{holistic.HOLISTIC.config}\nreap_interval = 1\n',
+    )
+    HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=4),)
+
+    def lines(self, *texts):
+        """Return the lines of the log in which all of the texts are."""
+        log = (self.cloud.state / 'cloud.log').read_text()
+        return [
+            line
+            for line in log.splitlines()
+            if all(text in line for text in texts)
+        ]
+
+    def line(self, *texts):
+        """Wait for such lines, and return the first of them."""
+        return self.eventually(self.lines, bool, *texts)[0]
+
+    def test_a_planner_names_the_group_and_the_request_for_it(self):
+        response = self.post(topology={'members': {'a': base.member()}})
+        request = response.headers['x-openstack-request-id']
+        uuid = response.json()['vrt_group']['id']
+
+        self.assertIn(request, self.line('planning', uuid, 'is HELD'))
+
+    def test_a_scheduler_names_the_group_and_its_request(self):
+        uuid = self.held({'members': {'a': base.member()}})['id']
+        [hold] = self.holds_of(uuid)
+
+        server = self.redeem(uuid, 'a', 'm1.tiny')
+
+        line = self.line(uuid, hold.uuid, 'cmp-1', 'is REDEEMED', server.id)
+        self.assertRegex(line, REQUEST)
+
+    def test_each_round_of_the_reaper_has_a_request_id_of_its_own(self):
+        uuid = self.held({'members': {'a': base.member()}})['id']
+        long_ago = timeutils.utcnow() - datetime.timedelta(hours=1)
+        db.compare_and_set(
+            nova_context.get_admin_context(),
+            models.Group,
+            models.Group.uuid == uuid,
+            expires_at=long_ago,
+        )
+
+        [request] = REQUEST.findall(self.line(uuid, 'has expired'))
+
+        counts = self.line('groups.HELD=', 'oldest_leaving=', request)
+        self.assertIn('members.HELD=0', counts)
+        self.assertEqual(1, len(self.lines('groups.HELD=', request)))
