@@ -86,20 +86,13 @@ def _tell(context, hold, was, member, heir):
     )
     if hold.status == states.Hold.REDEEMED:
         notifications.of_member(context, Event.REDEEM, member)
-    elif _is_lost(was, member, heir):
+    elif heir is None and was != states.Hold.REDEEMED:
         notifications.of_member(context, Event.LOSE_HOLD, member)
-
-
-def _is_lost(was, member, heir):
-    """Tell whether a member without a server has lost its place."""
-    return member is not None and heir is None and was != states.Hold.REDEEMED
 
 
 def _fate(member, heir):
     if heir is not None:
         return f'it goes on as {heir.uuid}'
-    if member is None:
-        return "it was nobody's"
     return (
         f'member {member.path} is {member.status}, server '
         f'{member.server_uuid}: {member.fault}'
