@@ -197,7 +197,10 @@ class Plan(Base):
 
 
 class Hold(Base):
-    """The Placement allocation of a member without a server.
+    """The Placement allocation of a member without a server, or a filler.
+
+    A filler has no member: it keeps others off a host that its group has to
+    itself.
 
     The row is written before Placement is asked and goes when Placement has
     given the capacity back; ``uuid`` is the consumer and never used again. No
@@ -213,7 +216,7 @@ class Hold(Base):
         sa.Integer, sa.ForeignKey('vrt_groups.id'), nullable=False, index=True
     )
     member_id = sa.Column(
-        sa.Integer, sa.ForeignKey('vrt_members.id'), nullable=False, index=True
+        sa.Integer, sa.ForeignKey('vrt_members.id'), index=True
     )
     status = sa.Column(sa.String(16), nullable=False)
     host = sa.Column(sa.String(255), nullable=False)

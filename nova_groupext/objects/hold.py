@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hold: the Placement allocation of a member without a server."""
+"""A hold: the Placement allocation of a member without a server.
+
+A *filler* is a hold without a member. It takes what is left of a host that
+its group has to itself, so that nobody else gets it.
+"""
 
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
@@ -37,7 +41,8 @@ class VRTHold(base.VRTObject):
         # The consumer in Placement; fresh for every attempt.
         'uuid': fields.UUIDField(),
         'group_id': fields.IntegerField(),
-        'member_id': fields.IntegerField(),
+        # None for a filler.
+        'member_id': fields.IntegerField(nullable=True),
         'status': fields.EnumField(list(states.Hold)),
         'host': fields.StringField(),
         'node': fields.StringField(),
@@ -71,6 +76,30 @@ class VRTHold(base.VRTObject):
             mappings=seat['mappings'],
             is_answered=False,
         )
+
+    @classmethod
+    def filler(cls, group_id, node, amounts):
+        """Return a hold of a part of a host for nobody, not created yet.
+
+        :param node: Nova's ComputeNode
+        :param amounts: {resource class: amount}
+        """
+        return cls(
+            uuid=uuidutils.generate_uuid(),
+            group_id=group_id,
+            member_id=None,
+            status=states.Hold.WRITING,
+            host=node.host,
+            node=node.hypervisor_hostname,
+            provider_uuid=node.uuid,
+            allocations={node.uuid: {'resources': amounts}},
+            mappings={'': [node.uuid]},
+            is_answered=False,
+        )
+
+    @property
+    def is_filler(self):
+        return self.member_id is None
 
     def again(self):
         """Return a hold of the same seat under a new uuid, not created yet."""
@@ -116,6 +145,17 @@ class VRTHold(base.VRTObject):
     @classmethod
     def list_by_uuids(cls, context, uuids):
         return cls._list(context, models.Hold.uuid.in_(list(uuids)))
+
+    @classmethod
+    def list_fillers(cls, context, group_id, provider_uuid):
+        """Return the fillers that a group has on a provider."""
+        return cls._list(
+            context,
+            models.Hold.group_id == group_id,
+            models.Hold.provider_uuid == provider_uuid,
+            models.Hold.member_id.is_(None),
+            models.Hold.status == states.Hold.HELD,
+        )
 
     @classmethod
     def list_unfinished(cls, context, before):
@@ -226,6 +266,18 @@ class VRTHold(base.VRTObject):
             models.Hold.status == states.Hold.WRITING,
             status=states.Hold.LEAVING,
             is_answered=is_answered,
+        )
+
+    @classmethod
+    def dismiss(cls, context, fillers):
+        """Let fillers leave that are not needed, or not there, any more."""
+        db.compare_and_set(
+            context,
+            models.Hold,
+            models.Hold.id.in_([filler.id for filler in fillers]),
+            models.Hold.member_id.is_(None),
+            models.Hold.status == states.Hold.HELD,
+            status=states.Hold.LEAVING,
         )
 
     def destroy(self, context):

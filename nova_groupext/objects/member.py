@@ -69,6 +69,17 @@ class VRTMember(base.VRTObject):
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
+    def server_uuids(cls, context, group_id):
+        """Return the uuids of all servers that a group has, or had."""
+        rows = db.find(
+            context,
+            models.Member,
+            models.Member.group_id == group_id,
+            models.Member.server_uuid.is_not(None),
+        )
+        return {row.server_uuid for row in rows}
+
+    @classmethod
     def list_stuck(cls, context, before):
         """Return members that have been redeeming since before a time."""
         rows = db.find(

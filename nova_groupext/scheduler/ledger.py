@@ -23,6 +23,7 @@ from nova_groupext.scheduler import candidate
 LOG = logging.getLogger(__name__)
 
 HOLD_TYPE = 'VRT_MEMBER'
+FILLER_TYPE = 'VRT_EXCLUSIVE'
 SERVER_TYPE = 'INSTANCE'
 
 # How often a request that only lost a race inside Placement is repeated, and
@@ -42,17 +43,19 @@ class Ledger:
 
     # -- the four writes ---------------------------------------------------
 
-    def hold(self, context, holds):
+    def hold(self, context, holds, instead_of=()):
         """Write some holds, all or none.
 
         :param holds: VRTHold rows in state WRITING
+        :param instead_of: fillers that are emptied in the same request
         :raises: HoldFailed when Placement refuses: nothing was written
         :raises: PlacementUnavailable when it is unknown whether it was
         """
+        body = {hold.uuid: _filled(hold) for hold in holds}
+        for filler in instead_of:
+            body |= self._emptied(context, filler)
         with faultpoints.around('hold.post'):
-            response = self._post(
-                context, {hold.uuid: _filled(hold) for hold in holds}
-            )
+            response = self._post(context, body)
         if response.status_code != 204:
             raise exception.HoldFailed(reason=_detail(response))
 
@@ -136,17 +139,13 @@ class Ledger:
         :param used: what used() has returned
         :returns: {class: amount} of those classes where it is more
         """
+        rest = left(self.inventories(context, provider), used)
+        return {name: -amount for name, amount in rest.items() if amount < 0}
+
+    def inventories(self, context, provider):
+        """Return {class: its inventory, as Placement has it}."""
         url = f'/resource_providers/{provider}/inventories'
-        inventories = self._get(context, url)['inventories']
-        total = collections.Counter()
-        for amounts in used.values():
-            total.update(amounts)
-        room = {
-            name: (each['total'] - each['reserved']) * each['allocation_ratio']
-            for name, each in inventories.items()
-        }
-        over = {n: amount - room.get(n, 0) for n, amount in total.items()}
-        return {name: amount for name, amount in over.items() if amount > 0}
+        return self._get(context, url)['inventories']
 
     def total(self, context):
         """Return (how many holds own something, {class: amount} of that)."""
@@ -188,16 +187,10 @@ class Ledger:
         :returns: False when the hold has held nothing, or was changed by
             somebody else meanwhile
         """
-        allocations, generation = self._consumer(context, hold.uuid)
-        if not allocations:
+        emptied = self._emptied(context, hold)
+        if not emptied:
             return False
-        emptied = {
-            **_filled(hold),
-            'allocations': {},
-            'consumer_generation': generation,
-        }
-        del emptied['mappings']
-        response = self._post(context, {hold.uuid: emptied, **heirs})
+        response = self._post(context, {**emptied, **heirs})
         if response.status_code != 204:
             LOG.info(
                 'Placement did not pass hold %(hold)s on to %(heirs)s: '
@@ -209,6 +202,19 @@ class Ledger:
                 },
             )
         return response.status_code == 204
+
+    def _emptied(self, context, hold):
+        """Return {consumer: nothing}, or {} where it has nothing already."""
+        allocations, generation = self._consumer(context, hold.uuid)
+        if not allocations:
+            return {}
+        emptied = {
+            **_filled(hold),
+            'allocations': {},
+            'consumer_generation': generation,
+        }
+        del emptied['mappings']
+        return {hold.uuid: emptied}
 
     def _get(self, context, url, may_be_missing=False):
         try:
@@ -245,6 +251,23 @@ class Ledger:
             time.sleep(random.uniform(0, pause))  # noqa: S311
 
 
+def left(inventories, used):
+    """Return {class: how much is left of it}, less than 0 for too much used.
+
+    :param inventories: what Ledger.inventories() has returned
+    :param used: what Ledger.used() has returned
+    """
+    rest = collections.Counter(
+        {
+            name: (each['total'] - each['reserved']) * each['allocation_ratio']
+            for name, each in inventories.items()
+        }
+    )
+    for amounts in used.values():
+        rest.subtract(amounts)
+    return rest
+
+
 def _filled(hold):
     """A new consumer that owns what the hold's plan says."""
     return {
@@ -253,7 +276,7 @@ def _filled(hold):
         'project_id': CONF.vrt.hold_project_id,
         'user_id': CONF.vrt.hold_user_id,
         'consumer_generation': None,
-        'consumer_type': HOLD_TYPE,
+        'consumer_type': FILLER_TYPE if hold.is_filler else HOLD_TYPE,
     }
 
 

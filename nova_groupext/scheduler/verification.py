@@ -8,6 +8,7 @@ is compared with what there is, and whoever was too much gives back.
 
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
 
 IS_TOO_MUCH = 'there is less capacity than was held'
 
@@ -31,7 +32,8 @@ def losers_on(context, ledger, provider, used):
     """Return the uuids of the holds that are too much for a provider.
 
     Everybody who looks comes to the same: what is promised to nobody goes
-    first, then the highest uuid, until the rest fits. Servers stay.
+    first, then fillers, then the highest uuid, until the rest fits. Servers
+    stay.
 
     :param used: what Ledger.used() has returned
     """
@@ -51,5 +53,14 @@ def losers_on(context, ledger, provider, used):
     return lost
 
 
+def strangers(context, group_id, consumers):
+    """Return those consumers that are neither holds nor servers of a group."""
+    holds = VRTHold.list_by_uuids(context, consumers)
+    own = {hold.uuid for hold in holds if hold.group_id == group_id}
+    others = set(consumers) - own
+    return others and others - VRTMember.server_uuids(context, group_id)
+
+
 def _rank(hold):
-    return hold.status not in states.PROMISED, hold.uuid
+    is_promised = hold.status in states.PROMISED
+    return not is_promised, hold.is_filler, hold.uuid

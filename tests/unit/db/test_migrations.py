@@ -63,6 +63,12 @@ class TestMigrations(base.BaseTestCase):
             {column['name'] for column in columns},
         )
 
+    def _check_2c9d7b4e1f58(self):
+        columns = sa.inspect(engine.get_engine()).get_columns('vrt_holds')
+        nullable = {each['name']: each['nullable'] for each in columns}
+        self.assertTrue(nullable['member_id'])
+        self.assertFalse(nullable['group_id'])
+
     def test_the_models_are_what_the_migrations_make(self):
         migration.sync()
 
