@@ -23,6 +23,9 @@ WRITES = (
     'release.post',
     'release.forget',
     'group.settle',
+    'fill.write_down',
+    'fill.commit',
+    'fill.dismiss',
 )
 
 #: Called with 'before ...' or 'after ...' a write; set by tests only.

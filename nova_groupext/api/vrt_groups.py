@@ -6,7 +6,6 @@ What it raises becomes one of Nova's faults in the decorator.
 """
 
 import functools
-import itertools
 
 from nova.api.openstack import common
 from nova.api.openstack import wsgi
@@ -36,10 +35,6 @@ LOG = logging.getLogger(__name__)
 
 # What was released once can be released again.
 HOLDS_SOMETHING = (*states.HOLDS, states.Group.RELEASED)
-NO_EXCLUSIVE = (
-    'a strict policy "exclusive" cannot be held yet; only "hold": false '
-    'may ask for one'
-)
 
 
 class VRTGroupController(wsgi.Controller):
@@ -135,8 +130,8 @@ class VRTGroupController(wsgi.Controller):
                 status=group.status,
                 reason='it cannot be held now',
             )
-        if _is_strictly_exclusive(group):
-            raise exception.Unsupported(path='$.hold', reason=NO_EXCLUSIVE)
+        if group.has_policy('exclusive'):
+            context.can(policies.EXCLUSIVE, {'project_id': group.project_id})
         quota.check(
             context,
             group.project_id,
@@ -249,21 +244,8 @@ def _check_rights(context, group, parsed):
     """Check what depends on the description."""
     if not group.hold:
         context.can(policies.WHAT_IF, _own(context))
-    for policy in parsed.policies:
-        if policy.type == 'exclusive':
-            context.can(policies.EXCLUSIVE, _own(context))
-            if policy.strict and group.hold:
-                raise exception.Unsupported(
-                    path=policy.where, reason=NO_EXCLUSIVE
-                )
-
-
-def _is_strictly_exclusive(group):
-    related = [each.policies for each in group.relationships]
-    return any(
-        policy.type == 'exclusive' and policy.definition.get('strict', True)
-        for policy in itertools.chain(group.policies, *related)
-    )
+    if any(policy.type == 'exclusive' for policy in parsed.policies):
+        context.can(policies.EXCLUSIVE, _own(context))
 
 
 def _made_before(context, group):

@@ -238,6 +238,19 @@ Seconds between two rounds of a planner's reaper, which releases expired
 groups and finishes what other processes began and did not end.
 """,
     ),
+    cfg.IntOpt(
+        'exclusive_interval',
+        default=5,
+        min=1,
+        help="""
+Seconds between two rounds in which a planner holds what has become free on
+hosts that groups with a strict policy ``exclusive`` have to themselves.
+
+When a server of such a group is deleted, Nova gives its capacity back to
+everybody. For so long, and for the time of one round, a server that is not of
+the group can be scheduled there. A round without such groups is one query.
+""",
+    ),
     cfg.BoolOpt(
         'hold_again',
         default=False,

@@ -202,6 +202,36 @@ class VRTGroup(base.VRTObject):
         )
 
     @classmethod
+    def list_exclusive(cls, context):
+        """Return the groups that have, or should have, hosts to themselves.
+
+        Some of them have a soft policy only, or nothing but fillers to lose.
+        """
+        has_fillers = sa.exists().where(
+            models.Hold.group_id == models.Group.id,
+            models.Hold.member_id.is_(None),
+            models.Hold.status == states.Hold.HELD,
+        )
+        holds = models.Group.status.in_(states.HOLDS)
+        return cls._find(
+            context, has_fillers | (holds & cls._with_policy('exclusive'))
+        )
+
+    @classmethod
+    def find_exclusive(cls, context, uuid):
+        """Return a group with a policy `exclusive` that counts now, or None.
+
+        For all other groups it is one small query.
+        """
+        groups = cls._find(
+            context,
+            models.Group.uuid == uuid,
+            models.Group.status.in_(states.HOLDS),
+            cls._with_policy('exclusive'),
+        )
+        return groups[0] if groups else None
+
+    @classmethod
     def list_releasing(cls, context):
         """Return groups that were deleted and are not forgotten yet."""
         return cls._find(
@@ -240,6 +270,13 @@ class VRTGroup(base.VRTObject):
         )
 
     @staticmethod
+    def _with_policy(kind):
+        return sa.exists().where(
+            models.Policy.group_id == models.Group.id,
+            models.Policy.type == kind,
+        )
+
+    @staticmethod
     def is_current(context, group_id):
         """Tell whether a group holds something and may go on doing so."""
         return bool(
@@ -265,6 +302,14 @@ class VRTGroup(base.VRTObject):
             models.Group,
             models.Group.project_id == project_id,
             models.Group.status != states.Group.RELEASING,
+        )
+
+    def has_policy(self, kind):
+        """Tell whether any part of the group, or relationship, has one."""
+        return any(
+            policy.type == kind
+            for part in (self, *self.relationships)
+            for policy in part.policies
         )
 
     def change(self, context, status, **values):
@@ -296,9 +341,10 @@ class VRTGroup(base.VRTObject):
         One transaction: nobody ever sees a held member of a group that is
         not held, or without its hold, or the other way round.
 
-        :param holds: VRTHold rows in state WRITING
+        :param holds: VRTHold rows in state WRITING; fillers are among them
         :raises: GenerationConflict
         """
+        ids = [each.member_id for each in holds if not each.is_filler]
         done = db.compare_and_set_all(
             context,
             (
@@ -318,11 +364,11 @@ class VRTGroup(base.VRTObject):
             (
                 models.Member,
                 (
-                    models.Member.id.in_([each.member_id for each in holds]),
+                    models.Member.id.in_(ids),
                     models.Member.status == states.Member.TENTATIVE,
                 ),
                 {'status': states.Member.HELD},
-                len(holds),
+                len(ids),
             ),
             (
                 models.Hold,
@@ -339,6 +385,34 @@ class VRTGroup(base.VRTObject):
         self.status = states.Group.HELD
         self.generation += 1
         self.expires_at = expires_at
+
+    def promise(self, context, fillers):
+        """Promise fillers to the group, while anything of it is held.
+
+        The group's row is locked, and stays as it is.
+
+        :param fillers: VRTHold rows in state WRITING
+        :returns: whether that was done
+        """
+        group = models.Group
+        return db.compare_and_set_all(
+            context,
+            (
+                group,
+                (group.id == self.id, group.status.in_(states.HOLDS)),
+                {'updated_at': group.updated_at},
+                1,
+            ),
+            (
+                models.Hold,
+                (
+                    models.Hold.id.in_([each.id for each in fillers]),
+                    models.Hold.status == states.Hold.WRITING,
+                ),
+                hold_obj.PROMISED,
+                len(fillers),
+            ),
+        )
 
     @staticmethod
     def settle(context, group_id):

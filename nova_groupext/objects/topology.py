@@ -28,6 +28,15 @@ def compose(group, describe):
     return nodes['']
 
 
+def counts(description):
+    """Return what a member's description says of how many there are."""
+    return {
+        key: description[key]
+        for key in ('count', 'min_count')
+        if key in description
+    }
+
+
 def _put(nodes, kind, path, described):
     parent, _, name = path.rpartition('/')
     nodes[parent].setdefault(kind, {})[name] = described

@@ -94,6 +94,7 @@ RULES = [
         'Use the policy type exclusive, which keeps others out of whole '
         'hosts, racks or zones',
         ('POST', COLLECTION),
+        ('POST', f'{ACTION} (hold)'),
     ),
     _rule(
         DELETE,

@@ -15,6 +15,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import exclusive
 from nova_groupext.scheduler import holding
 from nova_groupext.scheduler import hosts
 from nova_groupext.scheduler import ownership
@@ -102,6 +103,7 @@ def follow_hosts(context, ledger):
 def _held(context):
     """Return [(hold, member)] of the members that are held.
 
+    Fillers are not among them: exclusive.keep follows these.
     A member that is being redeemed is left alone: its hold may have become
     its server's, and whoever redeems it, or concludes that, finds out.
     """
@@ -148,16 +150,19 @@ def _end(context, ledger, member, hold, values):
 
 
 def _hold_again(context, ledger, hold, member):
-    """Hold a member's seat under a new uuid.
+    """Hold a member's seat under a new uuid; fillers there give way.
+
 
     :returns: False when there is no room for it
     """
     heir = ownership.left_behind(context, ledger, hold)
+    fillers = VRTHold.list_fillers(context, hold.group_id, hold.provider_uuid)
     try:
         if heir is None:
             heir = hold.again()
             heir.create(context)
-            ledger.hold(context, [heir])
+            ledger.hold(context, [heir], instead_of=fillers)
+            exclusive.dismiss(context, ledger, fillers)
         fits = not verification.losers(context, ledger, [heir])
     except exception.HoldFailed:
         fits = False

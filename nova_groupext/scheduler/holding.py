@@ -17,15 +17,21 @@ from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import verification
 
 
-def write_down(context, group, plan):
-    """Return new VRTHold rows, in state WRITING, of all that a plan places."""
+def write_down(context, group, plan, fillers=()):
+    """Return new VRTHold rows, in state WRITING, of all that a plan places.
+
+    :param fillers: VRTHolds, not created yet, that belong to the plan
+    """
     members = {member.path: member for member in group.members}
     with faultpoints.around('hold.write_down'):
         return VRTHold.create_all(
             context,
             [
-                VRTHold.of(members[path], seat)
-                for path, seat in plan.placement.items()
+                *(
+                    VRTHold.of(members[path], seat)
+                    for path, seat in plan.placement.items()
+                ),
+                *fillers,
             ],
         )
 

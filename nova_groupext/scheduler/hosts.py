@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All hosts of the cloud, read afresh, with the domains they are in."""
 
+import collections
+
 from nova import context as nova_context
 from nova import exception as nova_exc
 from nova import objects
@@ -49,11 +51,46 @@ class HostManager(host_manager.HostManager):
 
 def domains(host_state):
     """Return {level: domain} of a host, from its aggregates' metadata."""
-    keys = {**vrt.aggregate_keys(CONF), 'zone': ZONE_KEY}
     named = {
-        level: _domain(host_state, level, key) for level, key in keys.items()
+        level: _domain(host_state, level, key)
+        for level, key in _keys().items()
     }
     return {level: domain for level, domain in named.items() if domain}
+
+
+def neighbours(context, level, names):
+    """Return the names of all hosts in the domains of some, these included.
+
+    It asks for aggregates only, which is quick in a large cloud.
+    """
+    if level == 'host':
+        return set(names)
+    key = _keys()[level]
+    values = collections.defaultdict(set)
+    for aggregate in objects.AggregateList.get_by_metadata_key(context, key):
+        for host in aggregate.hosts:
+            values[host].add(aggregate.metadata[key])
+    domain_of = {
+        host: domain for host, (domain, *more) in values.items() if not more
+    }
+    domains_used = {domain_of[name] for name in names if name in domain_of}
+    inside = {host for host, each in domain_of.items() if each in domains_used}
+    return inside.union(names)
+
+
+def nodes(context, host):
+    """Return the ComputeNodes of a host; none when it is out of service.
+
+    :raises: oslo_db.exception.DBError when its cell does not answer
+    """
+    try:
+        mapping = objects.HostMapping.get_by_host(context, host)
+        with nova_context.target_cell(context, mapping.cell_mapping) as cctxt:
+            service = objects.Service.get_by_compute_host(cctxt, host)
+            found = objects.ComputeNodeList.get_all_by_host(cctxt, host)
+    except (nova_exc.HostMappingNotFound, nova_exc.ComputeHostNotFound):
+        return []
+    return [] if service.disabled else list(found)
 
 
 def is_out_of_service(context, host, node_uuid):
@@ -77,6 +114,11 @@ def is_out_of_service(context, host, node_uuid):
         LOG.exception('It is not known whether host %s is in service.', host)
         return False
     return service.disabled
+
+
+def _keys():
+    """Return {level: aggregate metadata key}, without the level host."""
+    return {**vrt.aggregate_keys(CONF), 'zone': ZONE_KEY}
 
 
 def _domain(host_state, level, key):

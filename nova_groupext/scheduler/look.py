@@ -20,7 +20,9 @@ from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import topology
 from nova_groupext.scheduler import hosts
+from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import requests
+from nova_groupext.scheduler import verification
 
 LOG = logging.getLogger(__name__)
 
@@ -224,11 +226,7 @@ class _Look:
                 self._group,
                 lambda member: {
                     'class': class_of[member.path],
-                    **{
-                        key: member.description[key]
-                        for key in ('count', 'min_count')
-                        if key in member.description
-                    },
+                    **topology.counts(member.description),
                 },
             ),
             'time_limit': CONF.vrt.planning_time_limit,
@@ -275,26 +273,17 @@ class _Look:
         return free
 
     def _is_foreign(self, host):
-        """Tell whether anything runs or is held on the host already.
+        """Tell whether anything but the group is on the host already.
 
         Only `exclusive` asks, so only then Placement is asked about hosts
         that are no candidates.
         """
-        if not any(
-            policy.type == 'exclusive' for policy in self._all_policies()
-        ):
+        if not self._group.has_policy('exclusive'):
             return False
-        response = self._client.get(
-            f'/resource_providers/{host.uuid}/usages', version='1.9'
+        used = ledger.Ledger(self._client).used(self._context, host.uuid)
+        return bool(
+            verification.strangers(self._context, self._group.id, used or {})
         )
-        if response.status_code != 200:
-            raise exception.PlacementUnavailable(reason=response.text)
-        return any(response.json()['usages'].values())
-
-    def _all_policies(self):
-        yield from self._group.policies
-        for relationship in self._group.relationships:
-            yield from relationship.policies
 
 
 def _resource(name, provider, root):

@@ -30,6 +30,7 @@ from nova_groupext.planner import child
 from nova_groupext.planner import decide
 from nova_groupext.planner import problem as planner_problem
 from nova_groupext.planner import rules
+from nova_groupext.scheduler import exclusive
 from nova_groupext.scheduler import holding
 from nova_groupext.scheduler import hosts
 from nova_groupext.scheduler import look
@@ -197,32 +198,42 @@ class Planning:
 
         :raises: LimitExceeded when the tenant has not so much quota left
         """
-        rows = quota.serialised(
-            self._context,
-            self._group.project_id,
-            functools.partial(self._write_down, plan),
-        )
         try:
+            fillers = exclusive.fillers(
+                self._context, self._ledger, self._group, plan
+            )
+            rows = quota.serialised(
+                self._context,
+                self._group.project_id,
+                functools.partial(self._write_down, plan, fillers),
+            )
             holding.hold(self._context, rows, self._ledger, self._renew)
+            self._commit(rows)
         except exception.HoldFailed as exc:
             LOG.info(
                 'VRT group %(group)s: %(why)s',
                 {'group': self._group.uuid, 'why': exc},
             )
             return False
+        return True
+
+    def _commit(self, rows):
+        """Promise what was held, now that all of it is."""
         expires_at = timeutils.utcnow() + datetime.timedelta(
             seconds=self._group.expires_in
         )
         try:
+            exclusive.refuse_strangers(
+                self._context, self._ledger, self._group, rows
+            )
             with faultpoints.around('hold.commit'):
                 self._group.hold_members(self._context, rows, expires_at)
-        except exception.GenerationConflict:
+        except exception.VRTException:
             holding.undo(self._context, rows, self._ledger)
             raise
         self._tell()
-        return True
 
-    def _write_down(self, plan):
+    def _write_down(self, plan, fillers):
         """Return new holds of what the tenant has quota for."""
         placed = [
             member
@@ -230,7 +241,7 @@ class Planning:
             if member.path in plan.placement
         ]
         quota.check(self._context, self._group.project_id, placed)
-        return holding.write_down(self._context, self._group, plan)
+        return holding.write_down(self._context, self._group, plan, fillers)
 
     def _renew(self):
         self._intent.renew(self._context, CONF.vrt.lease)

@@ -13,6 +13,9 @@ what one has done, another finds done. What is unknown is not touched.
 7. Groups take the status that their members give them.
 8. Groups that were deleted are forgotten when nothing of them is left.
 9. Groups that no planner works on are planned.
+10. What is free on hosts that groups have to themselves is held by fillers.
+    It has a short interval of its own, because Nova gives back what a deleted
+    server had by itself.
 """
 
 import datetime
@@ -88,6 +91,11 @@ def to_release(context):
 def to_plan(context):
     """Return the groups whose planner died, or whose cast was lost."""
     return VRTGroup.list_abandoned(context, timeutils.utcnow() - _lease())
+
+
+def to_keep(context):
+    """Return the groups that have, or had, hosts to themselves."""
+    return VRTGroup.list_exclusive(context)
 
 
 def _lease():

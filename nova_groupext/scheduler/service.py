@@ -23,6 +23,7 @@ from nova_groupext.db import engine
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.intent import VRTIntent
+from nova_groupext.scheduler import exclusive
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planning
 from nova_groupext.scheduler import reaper
@@ -51,12 +52,8 @@ class PlannerService(service.Service):
             messaging.Target(topic=rpcapi.TOPIC, server=self._host), [planner]
         )
         self._server.start()
-        interval = CONF.vrt.reap_interval
-        self.tg.add_timer(
-            interval,
-            functools.partial(self._reap, planner),
-            initial_delay=interval,
-        )
+        self._repeat(CONF.vrt.reap_interval, planner.reap)
+        self._repeat(CONF.vrt.exclusive_interval, planner.keep_exclusive)
 
     def stop(self, graceful=False):
         if self._server is not None:
@@ -64,12 +61,19 @@ class PlannerService(service.Service):
             self._server.wait()
         super().stop(graceful)
 
+    def _repeat(self, interval, work):
+        self.tg.add_timer(
+            interval,
+            functools.partial(self._round, work),
+            initial_delay=interval,
+        )
+
     @staticmethod
-    def _reap(planner):
+    def _round(work):
         context = nova_context.get_admin_context()
         # As with a request: all lines of a round have its id in the log.
         context.update_store()
-        _guarded(planner.reap, context)
+        _guarded(work, context)
 
 
 def _guarded(work, *args, about='all groups'):
@@ -93,6 +97,8 @@ class Planner:
         self._client = None
         # A decision may need a whole core and much memory for a while.
         self._deciding = threading.Semaphore(CONF.vrt.max_concurrent_plans)
+        # Who is known to be where a group should be alone.
+        self._strangers = set()
 
     def plan_group(self, context, group_uuid):
         """Look, decide and, if the group wants it, hold."""
@@ -116,6 +122,7 @@ class Planner:
             _intent,
         ):
             if group is not None:
+                _guarded(self._keep, context, group)
                 releasing.release(context, group, self._ledger())
 
     def reap(self, context):
@@ -151,6 +158,14 @@ class Planner:
     def _count(context):
         counts = statistics.statistics(context)
         LOG.info('VRT groups: %s', statistics.line(counts))
+
+    def keep_exclusive(self, context):
+        """Keep strangers off the hosts that groups have to themselves."""
+        for group in reaper.to_keep(context):
+            _guarded(self._keep, context, group)
+
+    def _keep(self, context, group):
+        exclusive.keep(context, self._ledger(), group, self._strangers)
 
     @contextlib.contextmanager
     def _owning(self, context, group_uuid, operation):

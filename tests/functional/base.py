@@ -15,7 +15,8 @@ GROUPS = '/os-vrt-groups'
 
 WITHOUT_REAPER = dataclasses.replace(
     holistic.HOLISTIC,
-    config=f'{holistic.HOLISTIC.config}\nreap_interval = 3600\n',
+    config=f'{holistic.HOLISTIC.config}\nreap_interval = 3600\n'
+    'exclusive_interval = 3600\n',
 )
 
 

@@ -124,18 +124,12 @@ class TestDescribing(base.GroupTestCase):
             'policies': [{'type': 'exclusive', 'scope': 'host'}],
         }
 
-        for user, hold, code, reason in (
-            ('demo', True, 403, 'create:exclusive'),
-            ('demo', False, 403, 'create:exclusive'),
-            ('admin', True, 400, '$.vrt_group.topology.policies[0]: a strict'),
-        ):
-            response = self.post(user, topology=topology, hold=hold)
-            self.assertIn(reason, self.refused(code, response))
+        for hold in (True, False):
+            response = self.post('demo', topology=topology, hold=hold)
+            self.assertIn('create:exclusive', self.refused(403, response))
         whatif = self.describe(topology, 'admin', hold=False)
 
         self.assertEqual('PLANNED', whatif['status'], whatif)
-        held = self.act(whatif['id'], 'hold', user='admin')
-        self.assertEqual(400, held.status_code, held.text)
 
     def test_the_answer_is_the_group_and_where_it_is(self):
         response = self.post(topology={'members': {'a': base.member()}})
