@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is promised fillers, and which groups are asked about theirs?"""
+
+import types
+
+from nova import context
+from oslo_utils import uuidutils
+
+from nova_groupext import objects
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from tests import groups
+from tests.services import databases
+from tests.services import servers
+
+ALONE = {'type': 'exclusive', 'scope': 'rack'}
+
+
+class Fillers:
+    def setUp(self):
+        super().setUp()
+        self.context = context.get_admin_context()
+
+    def create(self, status, *policies):
+        """Store a group as it is after other things have happened."""
+        group = groups.described(
+            policies=[
+                objects.VRTPolicy(at='', type=each['type'], definition=each)
+                for each in policies
+            ]
+        )
+        group.create(self.context)
+        db.compare_and_set(
+            self.context,
+            models.Group,
+            models.Group.id == group.id,
+            status=status,
+        )
+        return self.get(group)
+
+    def get(self, group):
+        return objects.VRTGroup.get(self.context, group.uuid)
+
+    def write_down(self, group):
+        node = types.SimpleNamespace(
+            host='cmp-1',
+            hypervisor_hostname='cmp-1',
+            uuid=uuidutils.generate_uuid(),
+        )
+        filler = objects.VRTHold.filler(group.id, node, {'VCPU': 4})
+        filler.create(self.context)
+        return filler
+
+    def status(self, hold):
+        [row] = objects.VRTHold.list_by_uuids(self.context, [hold.uuid])
+        return row.status
+
+    def test_a_group_that_holds_is_promised_fillers_and_stays_as_it_is(self):
+        for status in states.HOLDS:
+            group = self.create(status, ALONE)
+            filler = self.write_down(group)
+
+            self.assertTrue(group.promise(self.context, [filler]))
+
+            self.assertEqual(states.Hold.HELD, self.status(filler))
+            now = self.get(group)
+            self.assertEqual(group.generation, now.generation)
+            self.assertEqual(group.updated_at, now.updated_at)
+
+    def test_a_group_that_was_released_meanwhile_is_promised_nothing(self):
+        group = self.create(states.Group.HELD, ALONE)
+        filler = self.write_down(group)
+        group.change(self.context, states.Group.RELEASING)
+
+        self.assertFalse(group.promise(self.context, [filler]))
+        self.assertEqual(states.Hold.WRITING, self.status(filler))
+
+    def test_a_filler_that_has_left_is_promised_to_nobody(self):
+        group = self.create(states.Group.HELD, ALONE)
+        filler, other = self.write_down(group), self.write_down(group)
+        objects.VRTHold.retire(self.context, [filler], is_answered=True)
+
+        self.assertFalse(group.promise(self.context, [filler, other]))
+        self.assertEqual(states.Hold.WRITING, self.status(other))
+
+    def test_a_plan_is_held_with_its_fillers(self):
+        group = self.create(states.Group.PLANNING, ALONE)
+        member = group.members[0]
+        filler = self.write_down(group)
+        seat = {
+            'host': filler.host,
+            'node': filler.node,
+            'provider': filler.provider_uuid,
+            'allocations': filler.allocations,
+            'mappings': filler.mappings,
+        }
+        hold = objects.VRTHold.of(member, seat)
+        hold.create(self.context)
+
+        group.hold_members(self.context, [hold, filler], None)
+
+        self.assertEqual(states.Hold.HELD, self.status(filler))
+        self.assertEqual(states.Hold.HELD, self.status(hold))
+        self.assertEqual(states.Member.HELD, self.get(group).members[0].status)
+
+    def test_groups_with_the_policy_that_hold_something_are_asked_about(self):
+        held = self.create(states.Group.HELD, ALONE)
+        self.create(states.Group.HELD)
+        planned = self.create(states.Group.PLANNED, ALONE)
+
+        self.assertEqual([held.uuid], self.listed())
+        self.assertTrue(
+            objects.VRTGroup.find_exclusive(self.context, held.uuid)
+        )
+        self.assertIsNone(
+            objects.VRTGroup.find_exclusive(self.context, planned.uuid)
+        )
+
+    def test_groups_that_have_fillers_to_lose_are_asked_about(self):
+        group = self.create(states.Group.HELD)
+        filler = self.write_down(group)
+        group.promise(self.context, [filler])
+        group.change(self.context, states.Group.RELEASED)
+        self.assertEqual([group.uuid], self.listed())
+
+        objects.VRTHold.dismiss(self.context, [filler])
+
+        self.assertEqual(states.Hold.LEAVING, self.status(filler))
+        self.assertEqual([], self.listed())
+
+    def listed(self):
+        found = objects.VRTGroup.list_exclusive(self.context)
+        return [group.uuid for group in found]
+
+
+class TestOnSQLite(Fillers, databases.DatabaseTestCase):
+    SERVER = servers.SQLITE
+
+
+class TestOnMariaDB(Fillers, databases.DatabaseTestCase):
+    SERVER = servers.MARIADB
+
+
+class TestOnPostgreSQL(Fillers, databases.DatabaseTestCase):
+    SERVER = servers.POSTGRESQL
