@@ -13,6 +13,7 @@ they give way: a member that is held again takes their place.
 
 import itertools
 
+from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
@@ -78,15 +79,20 @@ def shares(inventory, rest):
 def fillers(context, ledger, group, plan):
     """Return the fillers that a plan needs, not created yet.
 
-    :raises: HoldFailed when somebody else is on one of the hosts
+    :raises: HoldFailed when somebody else is on one of the hosts, or it is
+        not known which hosts there are
     :raises: PlacementUnavailable
     """
     seats = {
         path: (seat['host'], seat['provider'])
         for path, seat in plan.placement.items()
     }
+    try:
+        nodes = _nodes(context, group, seats)
+    except db_exc.DBError as exc:
+        raise exception.HoldFailed(reason='a cell did not answer') from exc
     found = []
-    for node in _nodes(context, group, seats):
+    for node in nodes:
         used = ledger.used(context, node.uuid) or {}
         _refuse_strangers(context, group, node.uuid, used)
         planned = {

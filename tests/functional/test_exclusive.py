@@ -3,13 +3,16 @@
 
 import dataclasses
 
+import fixtures
 from keystoneauth1 import exceptions as ks_exc
 from nova import context as nova_context
 from nova import objects as nova_objects
 from nova.scheduler import host_manager
 from nova.scheduler.client import report
+from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
+from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
@@ -286,12 +289,14 @@ class TestKeeping(ExclusiveTestCase):
         [group] = objects.VRTGroup.list_exclusive(self.context)
         exclusive.keep(self.context, self.ledger, group, self.strangers)
 
-    def holds(self, *statuses):
-        return [
+    def filler_of(self, resource):
+        """Return a filler that has some of a resource."""
+        return next(
             hold
             for hold in self.holds_of(self.uuid)
-            if hold.status in statuses
-        ]
+            if hold.is_filler
+            and resource in hold.allocations[hold.provider_uuid]['resources']
+        )
 
     def test_nothing_changes_where_nothing_has_changed(self):
         before = {hold.uuid for hold in self.holds_of(self.uuid)}
@@ -337,7 +342,7 @@ class TestKeeping(ExclusiveTestCase):
         return sum(not hold.is_filler for hold in self.holds_of(self.uuid))
 
     def test_a_stranger_is_told_of_once_and_left_alone(self):
-        [filler, *_] = [h for h in self.holds_of(self.uuid) if h.is_filler]
+        filler = self.filler_of('VCPU')
         self.cloud.placement.delete(f'/allocations/{filler.uuid}')
         self.fill(filler.host, VCPU=1)
 
@@ -348,7 +353,7 @@ class TestKeeping(ExclusiveTestCase):
         self.assert_alone()
 
     def test_a_smaller_host_keeps_its_members_and_less_of_the_rest(self):
-        [filler, *_] = [h for h in self.holds_of(self.uuid) if h.is_filler]
+        filler = self.filler_of('MEMORY_MB')
         path = (
             f'/resource_providers/{filler.provider_uuid}/inventories/MEMORY_MB'
         )
@@ -387,6 +392,24 @@ class TestKeeping(ExclusiveTestCase):
         )
         self.assert_alone('cmp-2')
 
+    def test_a_plan_waits_for_a_cell_that_does_not_answer(self):
+        group = objects.VRTGroup.get(self.context, self.uuid)
+        plan = objects.VRTPlan.newest(self.context, group.id)
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova.objects.Service.get_by_compute_host', no_answer
+            )
+        )
+
+        self.assertRaises(
+            exception.HoldFailed,
+            exclusive.fillers,
+            self.context,
+            self.ledger,
+            group,
+            plan,
+        )
+
     def test_a_member_moves_only_when_its_group_cannot_be_read(self):
         server = self.redeem(self.uuid, 'a-0', 'm1.xlarge', user='admin')
         move = nova_objects.RequestSpec.get_by_instance_uuid(
@@ -421,3 +444,7 @@ class TestKeeping(ExclusiveTestCase):
     def rename(old, new):
         with engine.get_engine().begin() as connection:
             connection.execute(sa.text(f'ALTER TABLE {old} RENAME TO {new}'))
+
+
+def no_answer(*args):
+    raise db_exc.DBConnectionError

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long is a rack open after one of its group's servers was deleted?
+
+``python -m tests.benchmarks.exclusive [--hosts N] [--deletes N]`` starts a
+try-out cloud of one rack, keeps it for one group, and prints what a round of
+topping up takes, and for how long what a deleted server had was free.
+"""
+
+import argparse
+import dataclasses
+import statistics
+import sys
+import tempfile
+import time
+
+from nova_groupext.cloud import cloud
+from nova_groupext.cloud import holistic
+from nova_groupext.cloud import hosts
+from nova_groupext.cloud import image
+
+INTERVAL = 5
+PARTS = dataclasses.replace(
+    holistic.HOLISTIC,
+    config=f'{holistic.HOLISTIC.config}\nreap_interval = 3600\n'
+    f'exclusive_interval = {INTERVAL}\n'
+    '[DEFAULT]\ncpu_allocation_ratio = 4.0\n',
+)
+
+
+class Rack:
+    """A cloud of one rack, and the admin's group that has it to itself."""
+
+    def __init__(self, running, members):
+        self.cloud = running
+        self.members = members
+        self.compute = running.sdk('admin').compute
+        self.compute.default_microversion = '2.96'
+
+    def hold(self):
+        """Describe the group; returns seconds until it is held."""
+        start = time.perf_counter()
+        described = {
+            'name': 'alone',
+            'topology': {
+                'members': {
+                    'a': {
+                        'flavor': 'm1.tiny',
+                        'image': image.image_id('cirros'),
+                        'count': self.members,
+                    }
+                },
+                'policies': [{'type': 'exclusive', 'scope': 'rack'}],
+            },
+        }
+        answer = self.compute.post(
+            '/os-vrt-groups', json={'vrt_group': described}
+        )
+        self.uuid = answer.json()['vrt_group']['id']
+        _wait(lambda: self._status() != 'PLANNING')
+        if self._status() != 'HELD':
+            raise RuntimeError(self._status())
+        return time.perf_counter() - start
+
+    def _status(self):
+        shown = self.compute.get(f'/os-vrt-groups/{self.uuid}').json()
+        return shown['vrt_group']['status']
+
+    def create(self, number):
+        nova = self.cloud.nova('admin')
+        server = nova.servers.create(
+            'alone',
+            image.image_id('cirros'),
+            nova.flavors.find(name='m1.tiny'),
+            nics='none',
+            scheduler_hints={
+                'vrt_group': self.uuid,
+                'vrt_member': f'a-{number}',
+            },
+        )
+        _wait(lambda: nova.servers.get(server).status == 'ACTIVE')
+        host = nova.servers.get(server).to_dict()['OS-EXT-SRV-ATTR:host']
+        return server, host
+
+    def window(self, server, host):
+        """Delete a server; returns for how many seconds there was room."""
+        path = f'/allocations/{server.id}'
+        server.delete()
+        _wait(lambda: not self.cloud.placement.get(path).json()['allocations'])
+        opened = time.perf_counter()
+        _wait(lambda: not any(self.cloud.free(host).values()))
+        return time.perf_counter() - opened
+
+    def round(self):
+        """Take one round of the step.
+
+        :returns: its seconds, and the CPU seconds of the whole cloud in them
+        """
+        # Nova's objects want a configured Nova.
+        from nova import context
+        from nova.scheduler.client import report
+
+        from nova_groupext import objects
+        from nova_groupext.scheduler import exclusive
+        from nova_groupext.scheduler import ledger
+
+        requester = context.get_admin_context()
+        placement = ledger.Ledger(report.SchedulerReportClient())
+        start, cpu = time.perf_counter(), time.process_time()
+        for group in objects.VRTGroup.list_exclusive(requester):
+            exclusive.keep(requester, placement, group, set())
+        return time.perf_counter() - start, time.process_time() - cpu
+
+
+def _wait(is_so):
+    while not is_so():
+        time.sleep(0.02)
+
+
+def measure(running, deletes):
+    """Yield what was found out, line by line."""
+    rack = Rack(running, deletes)
+    yield f'{len(running.hosts)} hosts, 4 fillers each'
+    yield f'planned and held: {rack.hold():.1f} s'
+    seconds, cpu = min(rack.round() for _ in range(5))
+    yield f'a round that finds nothing: {seconds:.2f} s, {cpu:.2f} s of CPU'
+    servers = [rack.create(number) for number in range(deletes)]
+    room = [rack.window(*each) for each in servers]
+    yield (
+        f'{deletes} servers deleted, room for {statistics.median(room):.2f} s '
+        f'(median), {max(room):.2f} s at most; interval {INTERVAL} s'
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--hosts', type=int, default=40)
+    parser.add_argument('--deletes', type=int, default=10)
+    given = parser.parse_args()
+    machines = [
+        hosts.Host(f'cmp-{number}', 'r1', 'az1')
+        for number in range(given.hosts)
+    ]
+    with (
+        tempfile.TemporaryDirectory() as state,
+        cloud.Cloud(state, machines, PARTS) as running,
+    ):
+        for line in measure(running, given.deletes):
+            sys.stdout.write(f'{line}\n')
+            sys.stdout.flush()
+
+
+if __name__ == '__main__':
+    main()
