@@ -69,6 +69,9 @@ subgroups, the policies or the relationships of one node.
         min=1024,
         help="""
 Largest description of a group, in bytes of its JSON.
+
+Nova's API refuses what is larger than ``[oslo_middleware]
+max_request_body_size`` before it gets here.
 """,
     ),
     cfg.IntOpt(
