@@ -10,6 +10,7 @@ import collections
 from oslo_log import log as logging
 
 from nova_groupext import exception
+from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
@@ -127,7 +128,7 @@ def _restore(context, ledger, changed):
     for hold, member in changed:
         if ledger.allocations(context, hold.uuid) == hold.allocations:
             continue
-        if not _hold_again(context, ledger, hold, member):
+        if not _hold_again(context, ledger, hold, member, _write_down):
             _lose(context, ledger, [(hold, member)], HOLD_IS_LOST)
 
 
@@ -144,26 +145,28 @@ def _end(context, ledger, member, hold, values):
     if not (
         CONF.vrt.hold_again
         and VRTGroup.is_current(context, member.group_id)
-        and _hold_again(context, ledger, hold, member)
+        and _hold_again(context, ledger, hold, member, _write_down_charged)
     ):
         ownership.change(context, ledger, hold, LEAVING, member, values)
 
 
-def _hold_again(context, ledger, hold, member):
+def _hold_again(context, ledger, hold, member, write_down):
     """Hold a member's seat under a new uuid; fillers there give way.
 
-
-    :returns: False when there is no room for it
+    :param write_down: gives a new hold of the seat, in state WRITING
+    :returns: False when there is no room for it, or no quota
     """
     heir = ownership.left_behind(context, ledger, hold)
     fillers = VRTHold.list_fillers(context, hold.group_id, hold.provider_uuid)
     try:
         if heir is None:
-            heir = hold.again()
-            heir.create(context)
+            heir = write_down(context, hold, member)
             ledger.hold(context, [heir], instead_of=fillers)
             exclusive.dismiss(context, ledger, fillers)
         fits = not verification.losers(context, ledger, [heir])
+    except exception.LimitExceeded as exc:
+        LOG.info('Member %s is not held again: %s', member.path, exc)
+        return False
     except exception.HoldFailed:
         fits = False
     if not fits or not ownership.change(
@@ -171,6 +174,26 @@ def _hold_again(context, ledger, hold, member):
     ):
         holding.undo(context, [heir], ledger)
     return fits
+
+
+def _write_down(context, hold, _member):
+    heir = hold.again()
+    heir.create(context)
+    return heir
+
+
+def _write_down_charged(context, hold, member):
+    """The same for a member that was not held: its tenant needs quota.
+
+    :raises: LimitExceeded
+    """
+    project_id = VRTGroup.brief(context, hold.group_id).project_id
+
+    def check_and_write_down():
+        quota.check(context, project_id, [member])
+        return _write_down(context, hold, member)
+
+    return quota.serialised(context, project_id, check_and_write_down)
 
 
 def _lose(context, ledger, held, fault):

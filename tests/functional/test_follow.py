@@ -145,6 +145,17 @@ class TestServers(FollowCase):
             {**FREE, 'cmp-1': 0},
         )
 
+    def test_without_quota_a_deleted_server_releases_its_member(self):
+        self.hold_again()
+        uuid = self.hold_one()
+        self.remove(self.redeemed(uuid))
+        CONF.set_override('instances', 0, 'quota')
+        self.addCleanup(CONF.clear_override, 'instances', 'quota')
+
+        self.follow()
+
+        self.assert_outcome(uuid, ('RELEASED', 'its server was deleted'), FREE)
+
     def test_a_server_that_still_owns_something_is_not_followed(self):
         """Nova gives the capacity back only after the server is gone."""
         uuid = self.hold_one()
