@@ -88,7 +88,8 @@ class _Auditor:
         self._members = {
             member.id: member
             for member in VRTMember.list_by_ids(
-                context, {hold.member_id for hold in self._holds}
+                context,
+                {hold.member_id for hold in self._holds if not hold.is_filler},
             )
         }
         # {provider: {consumer: {class: amount}}}, as far as it was read.
@@ -206,10 +207,12 @@ class _Auditor:
         Placement and not in the row: that is for the reaper to find out.
         """
         rows = VRTHold.list_by_uuids(self._context, [hold.uuid])
+        if [row.status for row in rows] != [hold.status]:
+            return False
+        if hold.is_filler:
+            return True
         member = VRTMember.get_by_id(self._context, hold.member_id)
-        return [row.status for row in rows] == [
-            hold.status
-        ] and member.status == member_status
+        return member.status == member_status
 
     def _compare_servers(self):
         """Find members' servers that own nothing, and ask Nova about them."""

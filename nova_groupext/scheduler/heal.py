@@ -3,11 +3,13 @@
 
 Healing takes the reaper's own steps, those that the findings call for. Only
 what no step of the reaper ever meets is repaired here: allocations that no
-row knows of, and rows that contradict each other.
+row knows of, fillers that somebody has changed, and rows that contradict each
+other.
 """
 
 import contextlib
 
+from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
@@ -16,9 +18,10 @@ from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import audit
+from nova_groupext.scheduler import exclusive
 from nova_groupext.scheduler import follow
-from nova_groupext.scheduler import ownership
 from nova_groupext.scheduler import reaper
+from nova_groupext.scheduler import releasing
 
 LOG = logging.getLogger(__name__)
 
@@ -49,17 +52,18 @@ def heal(context, ledger, findings):
         if kinds & causes:
             _attempt(step, context, ledger)
     for finding in findings:
-        if finding.kind == Kind.STRAY:
-            _attempt(_empty_stray, context, ledger, finding)
-        elif finding.kind == Kind.CONTRADICTION:
-            _attempt(_end_contradiction, context, ledger, finding)
+        if finding.kind in _REPAIRS:
+            _attempt(_REPAIRS[finding.kind], context, ledger, finding)
+    if kinds & _FILLED:
+        for group in reaper.to_keep(context):
+            _attempt(exclusive.keep, context, ledger, group, set())
 
 
 def _attempt(work, context, ledger, *args):
     """What cannot be done now does not stop the rest."""
     try:
         work(context, ledger, *args)
-    except exception.PlacementUnavailable:
+    except (exception.PlacementUnavailable, db_exc.DBError):
         LOG.exception('This is not healed yet.')
 
 
@@ -73,22 +77,30 @@ def _end(context, ledger):
     reaper.empty(context, ledger)
 
 
+# What may have happened to holds of members and to fillers.
+_FILLED = {Kind.MISSING, Kind.DIFFERENT, Kind.OVERCOMMITTED}
+
 # The reaper's steps in its order, and what each of them is good for.
 _STEPS = (
     (_conclude, {Kind.OVERDUE}),
     (follow.follow_servers, {Kind.EMPTY_SERVER}),
-    (
-        follow.follow_holds,
-        {Kind.MISSING, Kind.DIFFERENT, Kind.OVERCOMMITTED},
-    ),
+    (follow.follow_holds, _FILLED),
     (_end, {Kind.OVERDUE}),
 )
 
 
 def _empty_stray(context, ledger, finding):
     """Empty a consumer that has no row, so that no row can get it."""
-    stray = VRTHold(uuid=finding.consumer, allocations={}, mappings={})
+    stray = VRTHold(
+        uuid=finding.consumer, member_id=None, allocations={}, mappings={}
+    )
     ledger.empty(context, stray)
+
+
+def _dismiss_filler(context, ledger, finding):
+    """Fillers are made anew: what is free may be another amount by now."""
+    rows = VRTHold.list_by_uuids(context, [finding.consumer])
+    exclusive.dismiss(context, ledger, [row for row in rows if row.is_filler])
 
 
 def _end_contradiction(context, ledger, finding):
@@ -96,8 +108,10 @@ def _end_contradiction(context, ledger, finding):
         _fail(context, finding)
     for hold in VRTHold.list_by_uuids(context, [finding.consumer]):
         # Who moves a hold knows best what becomes of it.
-        if hold.status != states.Hold.MOVING:
-            ownership.change(context, ledger, hold, states.Hold.LEAVING)
+        if hold.status != states.Hold.MOVING and hold.end(
+            context, states.Hold.LEAVING
+        ):
+            releasing.leave(context, hold, ledger)
 
 
 def _fail(context, finding):
@@ -114,3 +128,10 @@ def _fail(context, finding):
                 notifications.of_member(
                     context, notifications.Event.LOSE_HOLD, member
                 )
+
+
+_REPAIRS = {
+    Kind.STRAY: _empty_stray,
+    Kind.DIFFERENT: _dismiss_filler,
+    Kind.CONTRADICTION: _end_contradiction,
+}

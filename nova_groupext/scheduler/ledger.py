@@ -24,6 +24,7 @@ LOG = logging.getLogger(__name__)
 
 HOLD_TYPE = 'VRT_MEMBER'
 FILLER_TYPE = 'VRT_EXCLUSIVE'
+OUR_TYPES = (HOLD_TYPE, FILLER_TYPE)
 SERVER_TYPE = 'INSTANCE'
 
 # How often a request that only lost a race inside Placement is repeated, and
@@ -149,15 +150,12 @@ class Ledger:
 
     def total(self, context):
         """Return (how many holds own something, {class: amount} of that)."""
-        query = parse.urlencode(
-            {
-                'project_id': CONF.vrt.hold_project_id,
-                'consumer_type': HOLD_TYPE,
-            }
-        )
+        query = parse.urlencode({'project_id': CONF.vrt.hold_project_id})
         usages = self._get(context, f'/usages?{query}')['usages']
-        amounts = dict(usages.get(HOLD_TYPE, {}))
-        return amounts.pop('consumer_count', 0), amounts
+        total = collections.Counter()
+        for consumer_type in OUR_TYPES:
+            total.update(usages.get(consumer_type, {}))
+        return total.pop('consumer_count', 0), dict(total)
 
     def providers(self, context):
         """Return the uuids of all providers."""
@@ -165,9 +163,9 @@ class Ledger:
         return [each['uuid'] for each in body['resource_providers']]
 
     def is_hold(self, context, consumer):
-        """Tell whether a consumer owns something and is of our type."""
+        """Tell whether a consumer owns something and is of our types."""
         body = self._get(context, f'/allocations/{consumer}')
-        return body.get('consumer_type') == HOLD_TYPE
+        return body.get('consumer_type') in OUR_TYPES
 
     def _consumer(self, context, consumer):
         """Return a consumer's allocations and its generation."""

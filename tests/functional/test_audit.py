@@ -144,11 +144,7 @@ class TestAudit(AuditTestCase):
 
     def test_a_hold_that_somebody_has_changed_is_held_again(self):
         uuid, hold = self.one_held()
-        changed = self.written(hold.uuid)
-        del changed['allocations'][hold.provider_uuid]['generation']
-        resources = changed['allocations'][hold.provider_uuid]['resources']
-        resources['VCPU'] += 1
-        self.cloud.placement.put(f'/allocations/{hold.uuid}', json=changed)
+        self.enlarge(hold, 1)
 
         self.found(Kind.DIFFERENT)
         self.heals()
@@ -158,6 +154,17 @@ class TestAudit(AuditTestCase):
             hold.allocations, self.ledger.allocations(self.context, again.uuid)
         )
         self.assertEqual({}, self.allocations(hold.uuid))
+
+    def enlarge(self, hold, vcpus):
+        """Change what a hold owns in Placement."""
+        changed = self.written(hold.uuid)
+        changed['allocations'] = {
+            provider: {'resources': part['resources']}
+            for provider, part in changed['allocations'].items()
+        }
+        own = changed['allocations'][hold.provider_uuid]
+        own['resources']['VCPU'] += vcpus
+        self.cloud.placement.put(f'/allocations/{hold.uuid}', json=changed)
 
     def stray(self, host, consumer_type=ledger.HOLD_TYPE):
         """Write an allocation that no row knows of."""
@@ -329,6 +336,47 @@ class TestAudit(AuditTestCase):
 
         self.assertEqual([], self.holds_of(uuid))
         self.assertEqual({}, self.allocations(hold.uuid))
+
+    def one_filled(self):
+        """Hold a group that has a host to itself; returns its filler."""
+        uuid = self.describe(
+            {
+                'members': {'a': base.member()},
+                'policies': [{'type': 'exclusive', 'scope': 'host'}],
+            },
+            user='admin',
+        )['id']
+        self.addCleanup(self.heal)
+        [filler] = [hold for hold in self.holds_of(uuid) if hold.is_filler]
+        return uuid, filler
+
+    def refilled(self, uuid, filler):
+        """Expect that a new filler holds what an old one has held."""
+        [new] = [hold for hold in self.holds_of(uuid) if hold.is_filler]
+        self.assertNotEqual(filler.uuid, new.uuid)
+        self.assertEqual(
+            filler.allocations,
+            self.ledger.allocations(self.context, new.uuid),
+        )
+
+    def test_a_filler_that_was_removed_is_made_anew(self):
+        uuid, filler = self.one_filled()
+        self.found()
+        self.erase(filler.uuid)
+
+        self.found(Kind.MISSING)
+        self.heals()
+
+        self.refilled(uuid, filler)
+
+    def test_a_filler_that_somebody_has_changed_is_made_anew(self):
+        uuid, filler = self.one_filled()
+        self.enlarge(filler, -1)
+
+        self.found(Kind.DIFFERENT)
+        self.heals()
+
+        self.refilled(uuid, filler)
 
     def test_a_group_that_a_planner_works_on_is_left_alone(self):
         uuid, hold = self.one_held()

@@ -14,6 +14,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
+from nova_groupext.scheduler import statistics
 from tests import fixtures
 from tests import groups
 from tests.services import at_once
@@ -423,6 +424,41 @@ class Contents(Objects):
             group.uuid,
             path,
             project_id=group.project_id,
+        )
+
+    def test_members_are_listed_with_what_they_were_promised(self):
+        group = self.held()
+        [first, *rest] = self.holds(group)
+        first.end(context.get_admin_context(), states.Hold.LEAVING)
+
+        promises = objects.VRTMember.list_promises(context.get_admin_context())
+
+        self.assertEqual(
+            [(first.member_id, [])]
+            + [(hold.member_id, [hold.uuid]) for hold in rest],
+            [
+                (member.id, [hold.uuid for hold in holds])
+                for member, holds in promises
+            ],
+        )
+
+    def test_everything_is_counted_by_its_status(self):
+        group = self.held()
+        self.create()
+
+        counts = statistics.statistics(context.get_admin_context())
+
+        members = len(group.members)
+        self.assertEqual(
+            (1, 1, members, members, members, 0),
+            (
+                counts['groups']['HELD'],
+                counts['groups']['PLANNING'],
+                counts['members']['HELD'],
+                counts['members']['TENTATIVE'],
+                counts['holds']['HELD'],
+                counts['oldest_leaving'],
+            ),
         )
 
     def test_expired_is_what_ended_before_now(self):
