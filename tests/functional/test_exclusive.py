@@ -19,8 +19,10 @@ from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
+from nova_groupext.scheduler import audit
 from nova_groupext.scheduler import exclusive
 from nova_groupext.scheduler import follow
+from nova_groupext.scheduler import heal
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler.filters import holistic_filter
 from tests.functional import base
@@ -409,6 +411,23 @@ class TestKeeping(ExclusiveTestCase):
             group,
             plan,
         )
+
+    def test_an_audit_finds_fillers_in_order_and_strays_of_them(self):
+        self.assertEqual([], audit.audit(self.context, self.ledger))
+
+        filler = self.filler_of('VCPU')
+        stray = filler.again()
+        self.ledger.hold(self.context, [stray], instead_of=[filler])
+        findings = audit.audit(self.context, self.ledger)
+        heal.heal(self.context, self.ledger, findings)
+        self.keep()
+
+        self.assertEqual(
+            [('stray', stray.uuid)],
+            [(each.kind, each.consumer) for each in findings],
+        )
+        self.assertEqual([], audit.audit(self.context, self.ledger))
+        self.assert_alone()
 
     def test_a_member_moves_only_when_its_group_cannot_be_read(self):
         server = self.redeem(self.uuid, 'a-0', 'm1.xlarge', user='admin')
