@@ -57,11 +57,12 @@ class VRTMember(base.VRTObject):
         return cls.from_row(context, row, expires_at=row.group.expires_at)
 
     @classmethod
-    def get_by_id(cls, context, member_id):
+    def find_by_id(cls, context, member_id):
+        """Return a member, or None when its group was deleted."""
         row = db.find_one(
             context, models.Member, models.Member.id == member_id
         )
-        return cls.from_row(context, row)
+        return cls.from_row(context, row) if row else None
 
     @classmethod
     def list_by_ids(cls, context, ids):

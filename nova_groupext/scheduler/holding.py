@@ -12,6 +12,7 @@ import itertools
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
+from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import verification
@@ -65,10 +66,17 @@ def hold(context, rows, ledger, renew):
 
 
 def undo(context, rows, ledger):
-    """Give back rows about which Placement has answered."""
+    """Give back rows about which Placement has answered.
+
+    Those too that others have emptied and forgotten meanwhile: whoever was
+    slow has perhaps filled them after that.
+    """
     VRTHold.retire(context, rows, is_answered=True)
-    for row in VRTHold.list_by_uuids(context, [row.uuid for row in rows]):
-        releasing.leave(context, row, ledger)
+    uuids = [row.uuid for row in rows]
+    known = {row.uuid: row for row in VRTHold.list_by_uuids(context, uuids)}
+    for row in rows:
+        row.status = states.Hold.LEAVING
+        releasing.leave(context, known.get(row.uuid, row), ledger)
 
 
 def _chunks(rows, size):

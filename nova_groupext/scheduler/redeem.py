@@ -144,9 +144,11 @@ def _reserve(context, member, server_uuid):
                 context, states.Member.REDEEMING, server_uuid=server_uuid
             )
     except exception.MemberStateConflict as exc:
-        fresh = VRTMember.get_by_id(context, member.id)
+        fresh = VRTMember.find_by_id(context, member.id)
+        if fresh is None:
+            raise refusal(member, 'its group was deleted') from exc
         if fresh.server_uuid != server_uuid:
-            raise refusal(member, 'another server was faster') from exc
+            raise refusal(member, f'it is {fresh.status}') from exc
         member.status = fresh.status
         member.server_uuid = server_uuid
 
