@@ -8,10 +8,15 @@ Each operation runs in a process of its own, which kills itself at a point of
 import multiprocessing
 import os
 import signal
+import types
 
+import fixtures
 from oslo_utils import uuidutils
 
 from nova_groupext import faultpoints
+from nova_groupext import objects
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.objects import states
 from tests import fixtures as ours
 from tests.services import life
@@ -69,6 +74,13 @@ POINTS = {
         'release.post again',
         'release.forget',
         'release.forget again',
+    ),
+    'keep': (
+        'fill.write_down',
+        'hold.post',
+        'fill.commit',
+        'fill.dismiss',
+        'release.forget',
     ),
 }
 
@@ -180,6 +192,64 @@ class TestKills(life.LifeTestCase):
         self.run_and_reap(lambda: self.life.release(self.uuid), point)
 
         self.assertEqual({}, ours.rows())
+
+    def check_keep(self, point):
+        """A filler is gone, and another one takes its place."""
+        host = self.life.make_provider(seats=2)
+        uuid = self.alone_on(host)
+        self.life.plan(uuid)
+        [filler] = self.fillers()
+        self.life.remove(filler.uuid)
+
+        self.kill(self.keep, point)
+        self.life.reap()
+        self.keep()
+
+        [filler] = self.fillers()
+        hold = self.life.hold(uuid, 'm-0')
+        self.assertEqual(
+            {filler.uuid: {'VCPU': 2}, hold.uuid: {'VCPU': 2}},
+            self.life.ledger().used(self.life.context, host),
+        )
+        self.life.delete(uuid)
+
+    def alone_on(self, host):
+        """Describe a group of one that has a host to itself."""
+        node = types.SimpleNamespace(
+            host=host, hypervisor_hostname=host, uuid=host
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.scheduler.hosts.nodes', lambda *_args: [node]
+            )
+        )
+        uuid = self.life.describe([host])
+        group = self.life.group(uuid)
+        policy = {'type': 'exclusive', 'scope': 'host'}
+        db.create(
+            self.life.context,
+            models.Policy(
+                group_id=group.id,
+                at='',
+                type=policy['type'],
+                definition=policy,
+            ),
+        )
+        db.compare_and_set(
+            self.life.context,
+            models.Member,
+            models.Member.group_id == group.id,
+            description={'count': 1},
+        )
+        return uuid
+
+    def keep(self):
+        self.life.planner().keep_exclusive(self.life.context)
+
+    def fillers(self):
+        """Return all fillers, in whatever state."""
+        holds = objects.VRTHold.list_by_status(self.life.context, *states.Hold)
+        return [hold for hold in holds if hold.is_filler]
 
     def test_every_point_is_tried(self):
         tried = {
