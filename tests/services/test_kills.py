@@ -8,17 +8,11 @@ Each operation runs in a process of its own, which kills itself at a point of
 import multiprocessing
 import os
 import signal
-import types
 
-import fixtures
 from oslo_utils import uuidutils
 
 from nova_groupext import faultpoints
-from nova_groupext import objects
-from nova_groupext.db import api as db
-from nova_groupext.db import models
 from nova_groupext.objects import states
-from tests import fixtures as ours
 from tests.services import life
 from tests.services import servers
 
@@ -62,6 +56,14 @@ POINTS = {
         'release.post',
         'release.forget',
     ),
+    'fill': (
+        'fill.write_down',
+        'hold.post',
+        'fill.commit',
+        'fill.dismiss',
+        'release.post',
+        'release.forget',
+    ),
     'release': (
         'release.post',
         'release.post again',
@@ -83,6 +85,8 @@ POINTS = {
         'release.forget',
     ),
 }
+
+ALONE = {'type': 'exclusive', 'scope': 'host'}
 
 
 class TestKills(life.LifeTestCase):
@@ -117,7 +121,7 @@ class TestKills(life.LifeTestCase):
         if self.life.find(self.uuid) is not None:
             self.end()
         self.assertEqual({}, self.life.books())
-        self.assertEqual({}, ours.rows())
+        self.assertEqual({}, self.life.rows())
         other = self.life.held([self.wide, self.wide, self.narrow])
         self.assertEqual(self.HELD, self.life.statuses(other))
 
@@ -175,6 +179,37 @@ class TestKills(life.LifeTestCase):
 
         self.assertEqual(self.HELD, self.life.statuses(self.uuid))
 
+    def check_keep(self, point):
+        """A filler is gone, and another one takes its place."""
+        self.be_alone(members=1)
+        hold = self.life.hold(self.uuid, 'm-0')
+        [filler] = self.life.books().keys() - {hold.uuid}
+        self.life.remove(filler)
+
+        self.run_and_reap(self.life.keep, point)
+
+        self.assert_full()
+
+    def check_fill(self, point):
+        """What a member gives up is filled."""
+        self.be_alone(members=2)
+        self.life.give_up(self.uuid, 'm-0')
+
+        self.run_and_reap(self.life.keep, point)
+
+        self.assert_full()
+
+    def be_alone(self, members):
+        """Hold a host for a group that has it to itself."""
+        self.life.delete(self.uuid)
+        self.uuid = self.life.describe(members * [self.wide], [ALONE])
+        self.life.plan(self.uuid)
+
+    def assert_full(self):
+        """One member and one filler are there."""
+        part = {self.wide: {'resources': {'VCPU': life.AMOUNT}}}
+        self.assertEqual([part, part], [*self.life.books().values()])
+
     def check_release(self, point):
         self.life.plan(self.uuid)
         self.life.give_up(self.uuid, 'm-0', 'm-1')
@@ -191,65 +226,7 @@ class TestKills(life.LifeTestCase):
 
         self.run_and_reap(lambda: self.life.release(self.uuid), point)
 
-        self.assertEqual({}, ours.rows())
-
-    def check_keep(self, point):
-        """A filler is gone, and another one takes its place."""
-        host = self.life.make_provider(seats=2)
-        uuid = self.alone_on(host)
-        self.life.plan(uuid)
-        [filler] = self.fillers()
-        self.life.remove(filler.uuid)
-
-        self.kill(self.keep, point)
-        self.life.reap()
-        self.keep()
-
-        [filler] = self.fillers()
-        hold = self.life.hold(uuid, 'm-0')
-        self.assertEqual(
-            {filler.uuid: {'VCPU': 2}, hold.uuid: {'VCPU': 2}},
-            self.life.ledger().used(self.life.context, host),
-        )
-        self.life.delete(uuid)
-
-    def alone_on(self, host):
-        """Describe a group of one that has a host to itself."""
-        node = types.SimpleNamespace(
-            host=host, hypervisor_hostname=host, uuid=host
-        )
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                'nova_groupext.scheduler.hosts.nodes', lambda *_args: [node]
-            )
-        )
-        uuid = self.life.describe([host])
-        group = self.life.group(uuid)
-        policy = {'type': 'exclusive', 'scope': 'host'}
-        db.create(
-            self.life.context,
-            models.Policy(
-                group_id=group.id,
-                at='',
-                type=policy['type'],
-                definition=policy,
-            ),
-        )
-        db.compare_and_set(
-            self.life.context,
-            models.Member,
-            models.Member.group_id == group.id,
-            description={'count': 1},
-        )
-        return uuid
-
-    def keep(self):
-        self.life.planner().keep_exclusive(self.life.context)
-
-    def fillers(self):
-        """Return all fillers, in whatever state."""
-        holds = objects.VRTHold.list_by_status(self.life.context, *states.Hold)
-        return [hold for hold in holds if hold.is_filler]
+        self.assertEqual({}, self.life.rows())
 
     def test_every_point_is_tried(self):
         tried = {

@@ -17,7 +17,6 @@ from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.objects import states
 from nova_groupext.scheduler import servers as nova_servers
-from tests import fixtures as ours
 from tests.services import life
 from tests.services import servers
 
@@ -60,7 +59,7 @@ class RaceCase(life.LifeTestCase):
             with contextlib.suppress(exception.GenerationConflict):
                 self.life.mark_deleted(self.uuid)
             self.life.release(self.uuid)
-        self.assertEqual({}, ours.rows())
+        self.assertEqual({}, self.life.rows())
         self.assertLessEqual(set(self.life.books()), self.servers())
 
     def servers(self):
