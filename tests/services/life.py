@@ -10,6 +10,7 @@ import dataclasses
 import types
 
 import fixtures
+from keystoneauth1 import exceptions as ks_exc
 from nova import context as nova_context
 from nova import exception as nova_exc
 from oslo_utils import timeutils
@@ -101,6 +102,21 @@ class Refusing(Scheduler):
         raise nova_exc.NoValidHost(reason='a filter refuses')
 
 
+class Client(manager.RedeemingReportClient):
+    """Nova's client of Placement, that may not hear an answer."""
+
+    def __init__(self, adapter, life):
+        super().__init__(adapter)
+        self._life = life
+
+    def post(self, *args, **kwargs):
+        answer = super().post(*args, **kwargs)
+        if self._life.loses_answer:
+            self._life.loses_answer = False
+            raise ks_exc.ConnectFailure('a cable was cut')
+        return answer
+
+
 class Life(fixtures.Fixture):
     """A cloud as far as holds are concerned; its clock is the test's.
 
@@ -117,6 +133,7 @@ class Life(fixtures.Fixture):
         self.fates = {}
         self.gone = set()
         self.providers = []
+        self.loses_answer = False
 
     def _setUp(self):
         timeutils.set_time_override()
@@ -157,7 +174,7 @@ class Life(fixtures.Fixture):
     # -- who takes part ----------------------------------------------------
 
     def client(self):
-        return manager.RedeemingReportClient(placement.client(self._url))
+        return Client(placement.client(self._url), self)
 
     def ledger(self):
         return ledger.Ledger(self.client())
@@ -248,6 +265,10 @@ class Life(fixtures.Fixture):
         consumer = uuidutils.generate_uuid()
         placement.claim(self.admin, provider, consumer, VCPU=seats * AMOUNT)
         return consumer
+
+    def lose_answer(self):
+        """Let what Placement is asked next be done without an answer."""
+        self.loses_answer = True
 
     def reap(self, seconds=LATER):
         """Let the reaper of one planner make a round, some time later."""

@@ -7,6 +7,7 @@ same.
 """
 
 import contextlib
+import functools
 
 from nova import exception as nova_exc
 from oslo_utils import timeutils
@@ -182,3 +183,224 @@ for _one in ('hold', 'redeem', 'turn_back', 'delete', 'follow', 'restore'):
         'reap_late',
     ):
         setattr(TestPairs, f'test_{_other}_during_{_one}', _test(_one, _other))
+
+
+class TestStaged(RaceCase):
+    """What the protocol of holds was made for, one by one."""
+
+    def setUp(self):
+        super().setUp()
+        self.begin()
+        self.server = uuidutils.generate_uuid()
+
+    def redeem(self, **kwargs):
+        return self.life.redeem(self.uuid, 'm-0', self.server, **kwargs)
+
+    def refusal(self, **kwargs):
+        error = self.assertRaises(nova_exc.NoValidHost, self.redeem, **kwargs)
+        return str(error)
+
+    def servers(self):
+        return {self.server}
+
+    def test_a_slow_redeem_finds_its_hold_moved(self):
+        self.at('before redeem.swap', self.life.reap)
+
+        self.refusal()
+
+        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+        self.assertNotIn(self.server, self.life.books())
+        self.redeem()
+        self.end()
+
+    def test_a_slow_redeem_finds_its_member_redeemed_by_another(self):
+        other = uuidutils.generate_uuid()
+
+        def reap_and_redeem():
+            self.life.reap()
+            self.life.redeem(self.uuid, 'm-0', other)
+
+        self.at('before redeem.swap', reap_and_redeem)
+
+        self.refusal()
+
+        self.assertEqual(other, self.life.member(self.uuid, 'm-0').server_uuid)
+        self.assertIn(other, self.life.books())
+        self.assertNotIn(self.server, self.life.books())
+        self.life.remove(other)
+
+    def test_who_concludes_slowly_takes_what_the_next_has_moved(self):
+        """The next one moved the hold and died."""
+
+        def die():
+            raise Died
+
+        def reap():
+            self.at('before move.commit', die)
+            self.life.reap()
+
+        self.at('before move.post', reap)
+
+        self.refusal(scheduler=life.Refusing)
+
+        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+        self.end()
+
+    def test_what_was_left_behind_does_not_replace_a_hold_that_stands(self):
+        """A swap under way would give the member a second owner."""
+        self.life.give_up(self.uuid, 'm-1')
+        self.life.release(self.uuid)
+        hold = self.life.hold(self.uuid, 'm-0')
+        left = hold.again()
+        left.create(self.life.context)
+        self.life.ledger().hold(self.life.context, [left])
+        swap = functools.partial(
+            self.life.ledger().swap,
+            *(self.life.context, hold, self.server, life.PROJECT, 'user'),
+        )
+        self.at('before move.commit', swap)
+
+        self.refusal(scheduler=life.Refusing)
+
+        self.assert_one_owner()
+        self.assertNotIn(self.server, self.life.books())
+        self.end()
+
+    def test_of_two_planners_one_holds_and_the_other_leaves_nothing(self):
+        """One has stopped for so long that the other has taken over."""
+        self.life.delete(self.uuid)
+        for point in (
+            'before hold.post',
+            'after hold.post',
+            'before hold.commit',
+        ):
+            self.begin(is_held=False)
+            timeutils.advance_time_seconds(life.LATER)
+            self.at(point, self.life.reap)
+
+            self.life.plan(self.uuid)
+
+            self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+            self.assertEqual(3, len(self.life.books()))
+            self.end()
+
+    def test_a_release_wins_over_a_later_redeem(self):
+        self.at(
+            'before redeem.reserve',
+            lambda: self.life.give_up(self.uuid, 'm-0'),
+        )
+
+        self.assertIn('it is RELEASED', self.refusal())
+
+        self.end()
+
+    def test_a_redeem_wins_over_a_later_release(self):
+        def give_up():
+            self.assertRaises(
+                exception.MemberStateConflict, group.give_up, *arguments
+            )
+
+        group = self.life.group(self.uuid)
+        arguments = self.life.context, [group.members[0]]
+        self.at('before redeem.swap', give_up)
+
+        self.redeem()
+
+        self.assertIn(self.server, self.life.books())
+        self.end()
+
+    def test_the_reaper_does_not_disturb_a_slow_redeem(self):
+        for point in ('before redeem.swap', 'after redeem.swap'):
+            self.at(point, lambda: self.life.reap(0))
+            self.redeem()
+            self.assertEqual(
+                {'HELD': 2, 'ACTIVE': 1}, self.life.statuses(self.uuid)
+            )
+            self.end()
+            self.life.remove(self.server)
+            self.begin()
+
+
+class TestLostAnswers(RaceCase):
+    """Placement did what it was asked to, and nobody heard of it."""
+
+    def test_of_a_hold(self):
+        self.life.lose_answer()
+        self.begin(is_held=False)
+
+        self.life.plan(self.uuid)
+
+        self.assertEqual('ERROR', self.life.group(self.uuid).status)
+        self.assertEqual({'TENTATIVE': 3}, self.life.statuses(self.uuid))
+        self.life.reap()
+        self.assertEqual({}, self.life.books())
+        self.end()
+
+    def test_of_the_second_request_of_a_hold(self):
+        self.begin(is_held=False)
+        self.at('after hold.post', self.life.lose_answer)
+
+        self.life.plan(self.uuid)
+
+        self.assertEqual('ERROR', self.life.group(self.uuid).status)
+        self.assertEqual(1, len(self.life.books()), 'the second one')
+        self.life.reap()
+        self.assertEqual({}, self.life.books())
+        self.end()
+
+    def test_of_a_swap(self):
+        self.begin()
+        self.life.lose_answer()
+
+        server = self.life.redeem(self.uuid, 'm-0')
+
+        self.assertIn(server, self.life.books())
+        self.assertEqual(
+            {'HELD': 2, 'ACTIVE': 1}, self.life.statuses(self.uuid)
+        )
+        self.life.reap()
+        self.assert_at_rest()
+
+    def test_of_a_move(self):
+        self.begin()
+        self.life.lose_answer()
+
+        self.assertRaises(
+            nova_exc.NoValidHost,
+            self.life.redeem,
+            *(self.uuid, 'm-0'),
+            scheduler=life.Refusing,
+        )
+
+        self.assert_one_owner()
+        self.life.reap()
+        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+        self.end()
+
+    def test_of_an_emptying(self):
+        self.begin()
+        self.life.give_up(self.uuid, 'm-0')
+        self.life.lose_answer()
+
+        self.life.release(self.uuid)
+
+        self.assertEqual(3, self.life.rows()['vrt_holds'])
+        self.life.reap(0)
+        self.assertEqual(2, self.life.rows()['vrt_holds'])
+        self.end()
+
+    def test_of_a_hold_that_is_restored(self):
+        self.begin()
+        self.life.remove(self.life.hold(self.uuid, 'm-0').uuid)
+        self.life.lose_answer()
+
+        self.life.reap(0)
+
+        self.assert_one_owner()
+        self.life.reap(0)
+        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+        self.end()
+
+
+class Died(Exception):
+    """A process that ends without cleaning up."""
