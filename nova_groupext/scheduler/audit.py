@@ -211,8 +211,8 @@ class _Auditor:
             return False
         if hold.is_filler:
             return True
-        member = VRTMember.get_by_id(self._context, hold.member_id)
-        return member.status == member_status
+        member = VRTMember.find_by_id(self._context, hold.member_id)
+        return member is not None and member.status == member_status
 
     def _compare_servers(self):
         """Find members' servers that own nothing, and ask Nova about them."""

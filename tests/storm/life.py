@@ -188,8 +188,9 @@ class Life:
             return None
         server = uuidutils.generate_uuid()
         for _delivery in range(self._random.choice((1, 1, 1, 2))):
-            fresh = objects.VRTMember.get_by_id(self._context, member.id)
-            self._redeem(fresh, server)
+            fresh = objects.VRTMember.find_by_id(self._context, member.id)
+            if fresh is not None:
+                self._redeem(fresh, server)
         return member
 
     def _redeem(self, member, server):
@@ -263,4 +264,4 @@ class Life:
 
     def _any_member(self, status):
         row = self._any(models.Member, models.Member.status == status)
-        return row and objects.VRTMember.get_by_id(self._context, row.id)
+        return row and objects.VRTMember.find_by_id(self._context, row.id)

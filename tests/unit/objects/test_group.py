@@ -344,7 +344,7 @@ class TestExpiry(GroupCase):
             by_path = objects.VRTMember.get_by_path(
                 self.context, self.group.uuid, 'master', project_id='project'
             )
-            by_id = objects.VRTMember.get_by_id(self.context, by_path.id)
+            by_id = objects.VRTMember.find_by_id(self.context, by_path.id)
             return {each.why_not_redeemable() for each in (by_path, by_id)}
 
         self.assertEqual({None}, obstacles())
