@@ -19,6 +19,8 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext import pointer
 from nova_groupext.conf import CONF
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import candidate
@@ -196,7 +198,7 @@ class Life(fixtures.Fixture):
         """Store a group with one member for each provider; not planned."""
         group = groups.described(
             project_id=PROJECT,
-            expires_in=10 * LATER,
+            expires_in=1000 * LATER,
             subgroups=[],
             policies=[
                 objects.VRTPolicy(at='', type=each['type'], definition=each)
@@ -266,6 +268,16 @@ class Life(fixtures.Fixture):
         placement.claim(self.admin, provider, consumer, VCPU=seats * AMOUNT)
         return consumer
 
+    def expire(self, uuid):
+        """Let a group's time be over; what it holds it still holds."""
+        db.compare_and_set(
+            self.context,
+            models.Group,
+            models.Group.uuid == uuid,
+            expires_at=timeutils.utcnow(),
+        )
+        timeutils.advance_time_seconds(1)
+
     def lose_answer(self):
         """Let what Placement is asked next be done without an answer."""
         self.loses_answer = True
@@ -313,8 +325,9 @@ class Life(fixtures.Fixture):
     def books(self):
         """Return {consumer: allocations} of all that Placement has."""
         found = collections.defaultdict(dict)
+        books = self.ledger()
         for provider in self.providers:
-            used = self.ledger().used(self.context, provider)
+            used = books.used(self.context, provider)
             for consumer, amounts in used.items():
                 found[consumer][provider] = {'resources': amounts}
         return dict(found)

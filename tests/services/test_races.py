@@ -131,7 +131,8 @@ class TestPairs(RaceCase):
         self.life.delete(self.uuid)
 
     def do_expire(self):
-        self.life.reap(20 * life.LATER)
+        self.life.expire(self.uuid)
+        self.life.reap(0)
 
     def do_reap(self):
         self.life.reap(0)
