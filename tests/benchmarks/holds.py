@@ -8,6 +8,7 @@ hosts from two threads.
 
 import argparse
 import contextlib
+import datetime
 import itertools
 import sys
 import threading
@@ -75,7 +76,8 @@ class Bench:
             self._context, group, objects.VRTPlan(placement=placed)
         )
         holding.hold(self._context, rows, self._ledger, renew=lambda: None)
-        group.hold_members(self._context, rows, timeutils.utcnow())
+        expires_at = timeutils.utcnow() + datetime.timedelta(hours=1)
+        group.hold_members(self._context, rows, expires_at)
         return time.monotonic() - started
 
     def redeem(self, group, schedulers):
