@@ -63,7 +63,7 @@ def placed(problem, plan, bound, stats):
             'preference': float(rules.preference(problem, plan.placement)),
         },
         violations=[
-            {'at': p.at, 'policy': _short(p), 'cost': float(cost)}
+            {'at': p.at, 'policy': short(p), 'cost': float(cost)}
             for p, cost in costs.items()
         ],
         stats=stats,
@@ -90,7 +90,8 @@ def undecided(stats):
     return Answer('undecided', stats=stats)
 
 
-def _short(policy):
+def short(policy):
+    """What of a policy tells which one it is."""
     return {'type': policy.type, 'scope': policy.scope}
 
 

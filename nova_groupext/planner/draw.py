@@ -10,15 +10,12 @@ import collections
 import dataclasses
 import itertools
 import math
-import re
-import string
 import textwrap
 
 from nova_groupext.planner import summary
-from nova_groupext.planner import svg
+from nova_groupext_client.drawing import style
+from nova_groupext_client.drawing import svg
 
-_WIDTH = 1_400
-_HOST_WIDTH = 150
 _CELL = 10
 
 # In a larger cloud hosts without a member become small cells.
@@ -27,32 +24,6 @@ _SMALL_CLOUD = 200
 _MANY_MEMBERS = 28
 _MOST_BARS = 4
 _MOST_NAMES = 40
-
-# Light enough for black letters.
-_COLOURS = (
-    '#8ecae6',
-    '#ffb703',
-    '#b7e4c7',
-    '#f4acb7',
-    '#cdb4db',
-    '#e9c46a',
-    '#a3b18a',
-    '#d6ccc2',
-)
-
-_STYLE = (
-    'text{font:10px sans-serif;fill:#111}'
-    '.head{font-size:13px}.label{font-weight:bold}.small{font-size:9px}'
-    '.page{fill:#fff}.outer>rect{fill:#f6f6f6;stroke:#555}'
-    '.inner>rect{fill:#fff;stroke:#999}'
-    '.host>rect,.shared>rect{fill:#fcfcfc;stroke:#222}'
-    '.shared>rect{stroke-dasharray:3 2}'
-    '.cell>rect{fill:#e4e4e4;stroke:#888}'
-    '.free{fill:#eee}.taken{fill:#b9c6d2}'
-    '.cell text,.member text,.pinned text{text-anchor:middle}'
-    '.member>rect{stroke:#444}.pinned>rect{stroke:#000;stroke-width:3}'
-    + ''.join(f'.c{n}>rect{{fill:{c}}}' for n, c in enumerate(_COLOURS))
-)
 
 
 def write(problem, answer):
@@ -76,8 +47,8 @@ class _Picture:
             if member.path in self.placement:
                 self.members[self.placement[member.path]].append(member)
         stems = [stem.path for stem in problem.topology.stems]
-        self.letters = {stem: _letters(n) for n, stem in enumerate(stems)}
-        self.colours = {s: n % len(_COLOURS) for n, s in enumerate(stems)}
+        self.letters = {stem: style.letters(n) for n, stem in enumerate(stems)}
+        self.colours = {s: style.colour(n) for n, s in enumerate(stems)}
 
     def page(self):
         words = _head(self.problem, self.answer)
@@ -87,8 +58,8 @@ class _Picture:
         if len(stems) > _MOST_NAMES:
             legend.append(svg.line(f'and {len(stems) - _MOST_NAMES} more'))
         cloud = self._domains(list(self.problem.hosts.values()), self._levels)
-        blocks = [svg.column(head, 0), svg.rows(legend, _WIDTH), cloud]
-        return svg.page(svg.column(blocks, 12), words[0], _STYLE)
+        blocks = [svg.column(head, 0), svg.rows(legend, style.WIDTH), cloud]
+        return svg.page(svg.column(blocks, 12), words[0], style.CSS)
 
     @property
     def _levels(self):
@@ -101,7 +72,7 @@ class _Picture:
         members = [m for m in stem.members if m.path in self.placement]
         chip = self._chip(stem.path, members, self.letters[stem.path])
         label = f'{stem.path} ({len(members)} of {stem.count})'
-        return svg.rows([chip, svg.line(label, room=230)], _WIDTH)
+        return svg.rows([chip, svg.line(label, room=230)], style.WIDTH)
 
     def _domains(self, hosts, levels):
         """Hosts in a frame for each of their domains, level by level."""
@@ -112,7 +83,7 @@ class _Picture:
         for host in hosts:
             by_name[host.domains.get(level)].append(host)
         frames = []
-        for name in sorted(by_name, key=_natural):
+        for name in sorted(by_name, key=style.natural):
             inside = by_name[name]
             members = sum(len(self.members[host.id]) for host in inside)
             label = f'no {level}' if name is None else f'{level} {name}'
@@ -123,7 +94,7 @@ class _Picture:
             frames.append((not members, frame))
         # What the group uses comes first.
         frames.sort(key=lambda f: f[0])
-        return svg.rows([frame for _, frame in frames], _WIDTH)
+        return svg.rows([frame for _, frame in frames], style.WIDTH)
 
     def _hosts(self, hosts):
         is_small = len(self.problem.hosts) <= _SMALL_CLOUD
@@ -131,7 +102,7 @@ class _Picture:
         small = [h for h in hosts if not (is_small or self.members[h.id])]
         # About as wide as high.
         across = math.sqrt(len(large) / 3 + len(small) / 200)
-        width = _HOST_WIDTH * max(1, min(8, round(across)))
+        width = style.HOST_WIDTH * max(1, min(8, round(across)))
         cells = svg.rows([self._cell(host) for host in small], width, 2)
         boxes = svg.rows([self._host(host) for host in large], width)
         return svg.column([each for each in (boxes, cells) if each.code])
@@ -142,7 +113,7 @@ class _Picture:
 
     def _host(self, host):
         """A host with its load and its members."""
-        width = _HOST_WIDTH - 12
+        width = style.HOST_WIDTH - 12
         taken = self._taken(host)
         bars = [
             svg.bar(width, 12, part, host.free[name], name)
@@ -190,7 +161,7 @@ class _Picture:
         if members and all(m.path in self.problem.pinned for m in members):
             kind = 'pinned'
             names.append('(a server already)')
-        kind += f' c{self.colours[stem]}'
+        kind += f' {self.colours[stem]}'
         return svg.box(8 + 7 * len(label), 16, kind, '\n'.join(names), label)
 
 
@@ -207,14 +178,6 @@ def _head(problem, answer):
     ]
 
 
-def _natural(name):
-    """Order r2 before r10, and hosts without a domain last."""
-    if name is None:
-        return (True,)
-    parts = re.split('([0-9]+)', name)
-    return False, [int(p) if n % 2 else p for n, p in enumerate(parts)]
-
-
 def _tip(host):
     """All there is to say of a host."""
     lines = [host.id]
@@ -224,13 +187,3 @@ def _tip(host):
     if host.foreign:
         lines.append('others are here too')
     return '\n'.join(lines)
-
-
-def _letters(number):
-    """A, B, ... Z, AA, AB, ..."""
-    letters = ''
-    number += 1
-    while number:
-        number, last = divmod(number - 1, len(string.ascii_uppercase))
-        letters = string.ascii_uppercase[last] + letters
-    return letters

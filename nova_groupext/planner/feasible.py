@@ -99,10 +99,14 @@ class Search:
         self._width = _WIDTH
 
     def try_once(self):
-        """What a single attempt comes to, where that is quick."""
+        """What a single attempt comes to, where that is quick.
+
+        It heeds no soft policy: whoever has a plan can still improve it.
+        """
         if self.attempts is None or self.attempts.seats > _QUICK:
             return ask.Verdict()
-        return ask.Verdict(self.attempts.attempt(), stage='greedy')
+        plan = self.attempts.attempt(heeds_soft=False)
+        return ask.Verdict(plan, stage='greedy')
 
     def find(self):
         """Look until there is a verdict or the time is over."""

@@ -178,6 +178,27 @@ class Problem:
         return self.hosts[host_id].domains.get(level)
 
 
+def of_places(levels, domains, tree):
+    """Return a Problem that is only about where members are.
+
+    :param levels: topology levels, smallest first
+    :param domains: host id -> {level: domain}, without ``host``
+    :param tree: topology.Topology
+    """
+    return Problem(
+        levels=tuple(levels),
+        hosts={
+            host_id: Host(id=host_id, domains=each, free={}, foreign=False)
+            for host_id, each in sorted(domains.items())
+        },
+        classes={},
+        topology=tree,
+        pinned={},
+        time_limit=0,
+        seed=0,
+    )
+
+
 def parse(raw):
     """Read a problem.
 

@@ -24,6 +24,26 @@ def on_hosts(problem, hosts):
         may = unit.member_class.hosts.intersection(some)
         classes[name] = dataclasses.replace(unit.member_class, hosts=may)
         class_of.update(dict.fromkeys(unit.members, name))
+    return _reclassified(problem, classes, class_of)
+
+
+def apart(problem, member_classes):
+    """The problem in which some members have needs of their own.
+
+    :param member_classes: {path: problem.MemberClass}
+    :returns: problem.Problem
+    """
+    # No class of the problem has a name like these.
+    class_of = {path: (path,) for path in member_classes}
+    own = {class_of[path]: each for path, each in member_classes.items()}
+    return _reclassified(problem, {**problem.classes, **own}, class_of)
+
+
+def _reclassified(problem, classes, class_of):
+    """The problem with other classes.
+
+    :param class_of: {path: name of a class} of the members that change theirs
+    """
     members = {
         member.path: dataclasses.replace(
             member, spec={'class': class_of[member.path]}
@@ -47,12 +67,13 @@ def on_hosts(problem, hosts):
     )
 
 
-def without(problem, paths):
+def without(problem, paths, *, are_coming=True):
     """The problem without some members, as if they were not described.
 
     A plan of it is not yet one of the problem, but may grow into one.
 
     :param paths: paths of members that are not pinned
+    :param are_coming: whether they will be among those that survive
     :returns: problem.Problem
     """
     tree = problem.topology
@@ -67,7 +88,9 @@ def without(problem, paths):
                     stem, members=stay, count=len(stay), min_count=least
                 )
             )
-    policies = [_without(policy, paths) for policy in tree.policies]
+    policies = [
+        _without(policy, paths, are_coming) for policy in tree.policies
+    ]
     smaller = dataclasses.replace(
         tree,
         stems=tuple(stems),
@@ -75,6 +98,23 @@ def without(problem, paths):
         policies=tuple(policy for policy in policies if policy is not None),
     )
     return dataclasses.replace(problem, topology=smaller)
+
+
+def due(problem, paths):
+    """The problem of some members, all of which have to be placed.
+
+    :param paths: of these members; all that are pinned are among them
+    :returns: problem.Problem
+    """
+    others = problem.class_of.keys() - set(paths)
+    smaller = without(problem, others)
+    tree = smaller.topology
+    stems = tuple(
+        dataclasses.replace(stem, min_count=stem.count) for stem in tree.stems
+    )
+    return dataclasses.replace(
+        smaller, topology=dataclasses.replace(tree, stems=stems)
+    )
 
 
 def around(problem, plan, moving):
@@ -136,7 +176,7 @@ def _concerns(policy, paths):
     )
 
 
-def _without(policy, paths):
+def _without(policy, paths, are_coming):
     """A policy over fewer members, None if one of its sides is empty."""
     sides = tuple(
         tuple(path for path in side if path not in paths)
@@ -144,7 +184,9 @@ def _without(policy, paths):
     )
     if not all(sides):
         return None
-    gone = sum(map(len, policy.sides)) - sum(map(len, sides))
-    # Those that come later survive too, or the rules refuse them all.
-    least = max(1, policy.min_members - gone)
+    least = policy.min_members
+    if are_coming:
+        # They survive too, or the rules refuse them all.
+        gone = sum(map(len, policy.sides)) - sum(map(len, sides))
+        least = max(1, least - gone)
     return dataclasses.replace(policy, sides=sides, min_members=least)

@@ -100,8 +100,8 @@ class Rack:
         from nova.scheduler.client import report
 
         from nova_groupext import objects
-        from nova_groupext.scheduler import exclusive
         from nova_groupext.scheduler import ledger
+        from nova_groupext.scheduler.hold import exclusive
 
         requester = context.get_admin_context()
         placement = ledger.Ledger(report.SchedulerReportClient())

@@ -22,11 +22,12 @@ from oslo_utils import uuidutils
 
 from nova_groupext import objects
 from nova_groupext.conf import CONF
-from nova_groupext.objects import states
-from nova_groupext.scheduler import holding
+from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import redeem
 from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.redeem import redeem
+from nova_groupext.scheduler.redeem import reserving
 from tests import fixtures as ours
 from tests import groups
 from tests.services import at_once
@@ -72,12 +73,10 @@ class Bench:
             each.path: groups.seat(next(hosts), 1) for each in group.members
         }
         started = time.monotonic()
-        rows = holding.write_down(
-            self._context, group, objects.VRTPlan(placement=placed)
-        )
+        rows = holding.write_down(self._context, group.members, placed)
         holding.hold(self._context, rows, self._ledger, renew=lambda: None)
         expires_at = timeutils.utcnow() + datetime.timedelta(hours=1)
-        group.hold_members(self._context, rows, expires_at)
+        transitions.hold(self._context, group, rows, expires_at)
         return time.monotonic() - started
 
     def redeem(self, group, schedulers):
@@ -91,9 +90,11 @@ class Bench:
             books = ledger.Ledger(report.SchedulerReportClient(client))
             for member in some:
                 server = uuidutils.generate_uuid()
-                hold = redeem.reserve(context, books, member, server)
-                books.swap(context, hold, server, 'project', 'user')
-                redeem.close(context, books, member, hold)
+                [place] = reserving.reserve(
+                    context, books, member.path, lambda m=member: [m], [server]
+                )
+                books.swap(context, {server: place.hold}, 'project', 'user')
+                redeem.close(context, books, member, place.hold)
 
         started = time.monotonic()
         failed = at_once.at_once(
@@ -108,7 +109,7 @@ class Bench:
 
     def forget(self, group):
         group = objects.VRTGroup.get(self._context, group.uuid)
-        group.change(self._context, states.Group.RELEASING)
+        group.mark_deleted(self._context)
         releasing.release(self._context, group, self._ledger)
 
     @contextlib.contextmanager

@@ -8,6 +8,7 @@ from oslotest import base
 from nova_groupext.planner import answer as answers
 from nova_groupext.planner import draw
 from nova_groupext.planner import search
+from nova_groupext_client.drawing import style
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
 from tests.unit.planner.builders import policy
@@ -59,7 +60,7 @@ class TestDraw(base.BaseTestCase):
         self.assertEqual((1 + 2, 1 + 3), (words.count('A'), words.count('B')))
 
     def test_letters_go_on_after_the_last(self):
-        letters = [draw._letters(number) for number in range(800)]
+        letters = [style.letters(number) for number in range(800)]
         self.assertEqual(
             ['A', 'Z', 'AA', 'AB'], [letters[n] for n in (0, 25, 26, 27)]
         )

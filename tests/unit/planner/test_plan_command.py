@@ -16,6 +16,7 @@ import fixtures
 from oslotest import base
 
 from nova_groupext.cmd import plan
+from tests import fixtures as test_fixtures
 from tests.unit.planner import builders
 from tests.unit.planner.builders import group
 from tests.unit.planner.builders import racks
@@ -256,9 +257,7 @@ class TestEnds(base.BaseTestCase):
         return command
 
     def test_ctrl_c_is_quiet_and_leaves_nothing(self):
-        # Whoever runs the tests in the background may have it ignored.
-        heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
-        self.addCleanup(signal.signal, signal.SIGINT, heeded)
+        self.useFixture(test_fixtures.CtrlC())
         command = self._start(
             builders.raw_slow_problem(time_limit=60), stdout=subprocess.PIPE
         )

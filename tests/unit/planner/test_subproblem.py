@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the plans of smaller problems plans of the one they come from?"""
 
+import dataclasses
+
 from oslotest import base
 
 from nova_groupext.planner import ask
@@ -85,6 +87,22 @@ class TestOnHosts(base.BaseTestCase):
         self.assertEqual({'w-0': 'a3', 'w-1': 'a2'}, plan.placement)
 
 
+class TestApart(base.BaseTestCase):
+    def test_some_members_have_needs_of_their_own(self):
+        problem = builders.problem(racks(a=(2,), b=(4,)), group(w=3))
+        one = problem.class_of['w-0']
+        large = dataclasses.replace(
+            one, request={'VCPU': 4}, hosts=frozenset(['b1'])
+        )
+
+        part = subproblem.apart(problem, {'w-1': large})
+
+        self.assertEqual(
+            {'w-0': 'a1', 'w-1': 'b1', 'w-2': 'a1'}, find(part).placement
+        )
+        self.assertIs(one, part.class_of['w-2'])
+
+
 class TestWithout(base.BaseTestCase):
     def without(self, topology, *paths):
         problem = builders.problem(racks(a=(8,), b=(8,)), topology)
@@ -129,10 +147,34 @@ class TestWithout(base.BaseTestCase):
             (left,) = part.topology.policies
             self.assertEqual(least, left.min_members)
 
+    def test_who_is_away_does_not_survive(self):
+        rule = policy('survive', 'host', min_members=4)
+        problem = builders.problem(racks(a=(8, 8)), group([rule], w=6))
+
+        part = subproblem.without(problem, {'w-0'}, are_coming=False)
+
+        (left,) = part.topology.policies
+        self.assertEqual(4, left.min_members)
+
     def test_without_nobody_it_is_the_same(self):
         topology = group([policy('spread', 'rack')], w=3)
         problem = builders.problem(racks(a=(8,), b=(8,)), topology)
         self.assertEqual(problem, subproblem.without(problem, set()))
+
+
+class TestDue(base.BaseTestCase):
+    def test_all_that_are_named_have_to_come_and_nobody_else(self):
+        some = {'class': 'one', 'count': 5, 'min_count': 1}
+        problem = builders.problem(racks(a=(1, 1)), group(w=some))
+
+        for paths, fits in (
+            ({'w-1', 'w-4'}, True),
+            ({'w-1', 'w-3', 'w-4'}, False),
+        ):
+            plan = find(subproblem.due(problem, paths))
+            self.assertEqual(fits, plan is not None)
+            if fits:
+                self.assertEqual(paths, plan.placement.keys())
 
 
 class TestAround(base.BaseTestCase):

@@ -107,7 +107,7 @@ class TestBound(ExactCase):
         problem = builders.slow_problem()
         exact = objectives.Exact(problem, clocks.Clock(60))
         exact.start_from(greedy.Greedy(problem).attempt())
-        exact.go_on(clocks.Clock(0.1))
+        exact.go_on(clocks.Clock(0.4))
         exact.place_members()
         exact.cut_cost()
         self.assertFalse(exact.is_proved)
