@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of several parts need."""
 
+import signal
+
 from alembic import autogenerate
 from alembic.runtime import migration as runtime
 import fixtures
@@ -65,6 +67,13 @@ def rows():
     return {name: count for name, count in counts.items() if count}
 
 
+def wipe():
+    """Delete all rows of our tables."""
+    with engine.get_engine().begin() as connection:
+        for table in reversed(models.Base.metadata.sorted_tables):
+            connection.execute(table.delete())
+
+
 class Policy(fixtures.Fixture):
     """Nova's policy enforcer with our rules, as nova-api has it."""
 
@@ -74,3 +83,14 @@ class Policy(fixtures.Fixture):
         policy.reset()
         self.addCleanup(policy.reset)
         policies.register()
+
+
+class CtrlC(fixtures.Fixture):
+    """Heeds Ctrl-C, here and in child processes.
+
+    Whoever runs the tests in the background may have it ignored.
+    """
+
+    def _setUp(self):
+        heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, heeded)

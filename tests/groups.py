@@ -51,8 +51,8 @@ def described(**values):
                 ),
             ],
             'policies': [
-                _policy('', TOPOLOGY['policies'][0]),
-                _policy(
+                policy('', TOPOLOGY['policies'][0]),
+                policy(
                     'workers',
                     TOPOLOGY['groups']['workers']['policies'][0],
                 ),
@@ -67,7 +67,7 @@ def alike(size, **values):
     """A group of so many members and nothing else, not stored yet."""
     members = [member(f'm-{number}', 'm', {}) for number in range(size)]
     nothing = {'subgroups': [], 'policies': [], 'relationships': []}
-    return described(members=members, **nothing, **values)
+    return described(**{'members': members, **nothing, **values})
 
 
 def seat(provider, vcpus):
@@ -102,7 +102,7 @@ def holds(context, group):
     )
 
 
-def _policy(at, definition):
+def policy(at, definition):
     return objects.VRTPolicy(
         at=at, type=definition['type'], definition=definition
     )
@@ -113,5 +113,5 @@ def _relationship():
     return objects.VRTRelationship(
         at='',
         definition={key: described[key] for key in ('name', 'between')},
-        policies=[_policy('', described['policies'][0])],
+        policies=[policy('', described['policies'][0])],
     )

@@ -178,6 +178,17 @@ class _Mismatch(Exception):
     """Rolls a transaction back."""
 
 
+def ensure(context, model, **key):
+    """Make a row if it is missing.
+
+    :param key: columns of the row that are unique together, with their values
+    """
+    conditions = [getattr(model, name) == key[name] for name in key]
+    if find_one(context, model, *conditions) is None:
+        with contextlib.suppress(db_exc.DBDuplicateEntry):
+            create(context, model(**key))
+
+
 @_writer
 def locked(context, model, work, **key):
     """Do some work in one transaction that has a row to itself.
@@ -187,19 +198,16 @@ def locked(context, model, work, **key):
     locked in every database, and nothing is read from before the lock.
 
     :param work: called without arguments; again if it was broken off
-    :param key: columns of the row that are unique together, with their
-        values; the row is made if it is missing
-    :returns: what the work returns
+    :param key: columns of the row that are unique together, with their values
+    :returns: what the work returns; None, without any work, when there is no
+        such row
     """
     conditions = [getattr(model, name) == key[name] for name in key]
-    if find_one(context, model, *conditions) is None:
-        with contextlib.suppress(db_exc.DBDuplicateEntry):
-            create(context, model(**key))
     with engine.writer(context) as session:
         now = timeutils.utcnow()
-        session.execute(
-            sa.update(model).where(*conditions).values(updated_at=now)
-        )
+        lock = sa.update(model).where(*conditions).values(updated_at=now)
+        if not session.execute(lock).rowcount:
+            return None
         inside = _is_inside.set(True)
         try:
             return work()

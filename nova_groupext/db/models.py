@@ -90,6 +90,19 @@ class Group(Base):
     # Seconds that a hold lives, and when it ends once there is one.
     expires_in = sa.Column(sa.Integer, nullable=False)
     expires_at = sa.Column(sa.DateTime)
+    # The group whose next definition this one is. Tenants do not see it.
+    revises_id = sa.Column(
+        sa.Integer, sa.ForeignKey('vrt_groups.id'), index=True
+    )
+    # Paths of the held members that the revision may move; null for all.
+    movable = sa.Column(sa.JSON(none_as_null=True))
+    # Whether servers that the revision has no member for go on without it.
+    keep_server = sa.Column(sa.Boolean, nullable=False, default=False)
+    # {path: nodes}: the revision does nothing but to place these members
+    # anew, not on these compute nodes; null for all others.
+    elsewhere = sa.Column(sa.JSON(none_as_null=True))
+    # [{at, policy}]: what of the description the servers' hosts break now
+    drift = sa.Column(sa.JSON)
 
     subgroups = orm.relationship(
         'Subgroup', order_by='Subgroup.id', cascade='all, delete-orphan'
@@ -142,10 +155,15 @@ class Member(Base):
     status = sa.Column(sa.String(16), nullable=False)
     fault = sa.Column(sa.Text)
     server_uuid = sa.Column(sa.String(36))
+    # How often planners have tried to place it anew since it has failed once.
+    replans = sa.Column(sa.Integer, nullable=False, default=0)
     # As the tenant gave it: flavor, image, availability_zone, count...
     description = sa.Column(sa.JSON, nullable=False)
     # As Nova understood it on the day: flavor and image, resolved.
     request = sa.Column(sa.JSON, nullable=False)
+    # {id, name, vcpus, memory_mb} of the flavor that its server has until it
+    # is resized to the one described; null where there is no difference.
+    server_flavor = sa.Column(sa.JSON(none_as_null=True))
 
 
 class Policy(Base):
@@ -200,7 +218,8 @@ class Hold(Base):
     """The Placement allocation of a member without a server, or a filler.
 
     A filler has no member: it keeps others off a host that its group has to
-    itself.
+    itself. Nor has a growth, which is held beside what a member's server has
+    until that is resized.
 
     The row is written before Placement is asked and goes when Placement has
     given the capacity back; ``uuid`` is the consumer and never used again. No
@@ -218,6 +237,10 @@ class Hold(Base):
     member_id = sa.Column(
         sa.Integer, sa.ForeignKey('vrt_members.id'), index=True
     )
+    # The member for whose server's resize it is held.
+    grows_id = sa.Column(
+        sa.Integer, sa.ForeignKey('vrt_members.id'), index=True
+    )
     status = sa.Column(sa.String(16), nullable=False)
     host = sa.Column(sa.String(255), nullable=False)
     node = sa.Column(sa.String(255), nullable=False)
@@ -229,8 +252,32 @@ class Hold(Base):
     is_answered = sa.Column(sa.Boolean, nullable=False, default=False)
 
 
+class Move(Base):
+    """A server that is moving, written before its new host is claimed.
+
+    The row of the hold that it has redeemed says where it comes from. Until
+    the move is confirmed, reverted or given up it counts at both hosts.
+    """
+
+    __tablename__ = 'vrt_moves'
+    __table_args__ = (OPTIONS,)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = _group_key()
+    member_id = sa.Column(
+        sa.Integer,
+        sa.ForeignKey('vrt_members.id', ondelete='CASCADE'),
+        nullable=False,
+        index=True,
+    )
+    server_uuid = sa.Column(sa.String(36), nullable=False)
+    # Where it goes.
+    host = sa.Column(sa.String(255), nullable=False)
+    node = sa.Column(sa.String(255), nullable=False)
+
+
 class Intent(Base):
-    """What a planner is doing with a group, written before it acts."""
+    """What somebody is doing with a group, written before it acts."""
 
     __tablename__ = 'vrt_intents'
     __table_args__ = (
@@ -246,8 +293,8 @@ class Intent(Base):
         sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
         nullable=False,
     )
-    # plan or release
+    # plan, release or boot
     operation = sa.Column(sa.String(16), nullable=False)
-    # Which planner, and until when nobody else takes the operation over.
+    # Which planner or request, and until when nobody else takes it over.
     owner = sa.Column(sa.String(255), nullable=False)
     lease_ends_at = sa.Column(sa.DateTime, nullable=False)

@@ -6,6 +6,7 @@
     VRTGroup --< VRTMember, VRTPolicy, VRTRelationship    the definition
              --< VRTPlan                                  member -> host
              --< VRTHold                                  in Placement's ledger
+             --< VRTMove                                  between two hosts
              --- VRTIntent                                who works on it now
 """
 
@@ -13,6 +14,7 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.intent import VRTIntent
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.objects.policy import VRTPolicy
 from nova_groupext.objects.policy import VRTRelationship
@@ -22,6 +24,7 @@ __all__ = [
     'VRTHold',
     'VRTIntent',
     'VRTMember',
+    'VRTMove',
     'VRTPlan',
     'VRTPolicy',
     'VRTRelationship',

@@ -7,13 +7,12 @@ from oslo_utils import timeutils
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
-import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
-from nova_groupext.objects import hold as hold_obj
+from nova_groupext.objects import group_search
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import policy as policy_obj
 from nova_groupext.objects import states
@@ -27,7 +26,7 @@ PARTS = (
 
 
 @ovo.VersionedObjectRegistry.register
-class VRTGroup(base.VRTObject):
+class VRTGroup(group_search.GroupSearch, base.VRTObject):
     VERSION = '1.0'
 
     fields = {
@@ -46,6 +45,17 @@ class VRTGroup(base.VRTObject):
         'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+        # The id of the group whose next definition this one is.
+        'revises_id': fields.IntegerField(nullable=True),
+        # Paths of the held members that it may move; None for all.
+        'movable': base.JsonField(nullable=True),
+        # Whether it may drop members that are servers.
+        'keep_server': fields.BooleanField(default=False),
+        # {path: [node, ...]}: these members are placed anew, elsewhere than
+        # there, and nothing else changes; None for any other revision.
+        'elsewhere': base.JsonField(nullable=True),
+        # [{at, policy}] of strict policies that the hosts break at present
+        'drift': base.JsonField(nullable=True),
         # The parts, in the order in which they were described.
         'subgroups': fields.ListOfStringsField(),
         'members': fields.ListOfObjectsField('VRTMember'),
@@ -141,6 +151,19 @@ class VRTGroup(base.VRTObject):
         return cls._from_row(context, row) if row else None
 
     @classmethod
+    def renewed(cls, context, groups):
+        """Return groups as they are now, reading what has changed again."""
+        ids = [group.id for group in groups]
+        rows = db.find(context, models.Group, models.Group.id.in_(ids))
+        now = {row.id: row.generation for row in rows}
+        return [
+            group
+            if now.get(group.id) == group.generation
+            else cls.find(context, group.uuid) or group
+            for group in groups
+        ]
+
+    @classmethod
     def brief(cls, context, group_id):
         """Return a group without its parts, or None."""
         row = db.find_one(context, models.Group, models.Group.id == group_id)
@@ -176,7 +199,10 @@ class VRTGroup(base.VRTObject):
         :param with_parts: whether their topologies are wanted
         :raises: GroupNotFound for a marker that is none
         """
-        conditions = [models.Group.status != states.Group.RELEASING]
+        conditions = [
+            models.Group.status != states.Group.RELEASING,
+            models.Group.revises_id.is_(None),
+        ]
         for column, value in (
             (models.Group.project_id, project_id),
             (models.Group.name, name),
@@ -192,107 +218,11 @@ class VRTGroup(base.VRTObject):
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def list_expired(cls, context, now):
-        """Return the groups that still hold something and should not."""
-        return cls._find(
-            context,
-            models.Group.status.in_(states.HOLDS),
-            models.Group.expires_at <= now,
-            cls._has_member(states.Member.HELD),
-        )
-
-    @classmethod
-    def list_exclusive(cls, context):
-        """Return the groups that have, or should have, hosts to themselves.
-
-        Some of them have a soft policy only, or nothing but fillers to lose.
-        """
-        has_fillers = sa.exists().where(
-            models.Hold.group_id == models.Group.id,
-            models.Hold.member_id.is_(None),
-            models.Hold.status == states.Hold.HELD,
-        )
-        holds = models.Group.status.in_(states.HOLDS)
-        return cls._find(
-            context, has_fillers | (holds & cls._with_policy('exclusive'))
-        )
-
-    @classmethod
-    def find_exclusive(cls, context, uuid):
-        """Return a group with a policy `exclusive` that counts now, or None.
-
-        For all other groups it is one small query.
-        """
-        groups = cls._find(
-            context,
-            models.Group.uuid == uuid,
-            models.Group.status.in_(states.HOLDS),
-            cls._with_policy('exclusive'),
-        )
-        return groups[0] if groups else None
-
-    @classmethod
-    def list_releasing(cls, context):
-        """Return groups that were deleted and are not forgotten yet."""
-        return cls._find(
-            context, models.Group.status == states.Group.RELEASING
-        )
-
-    @classmethod
-    def list_abandoned(cls, context, before):
-        """Return the groups in PLANNING that no planner works on.
-
-        :param before: only those that have been waiting since then
-        """
-        return cls._find(
-            context,
-            models.Group.status == states.Group.PLANNING,
-            sa.func.coalesce(models.Group.updated_at, models.Group.created_at)
-            < before,
-            ~sa.exists().where(
-                models.Intent.group_id == models.Group.id,
-                models.Intent.lease_ends_at >= timeutils.utcnow(),
-            ),
-        )
-
-    @classmethod
     def _find(cls, context, *conditions, limit=None):
         rows = db.find(
             context, models.Group, *conditions, load=PARTS, limit=limit
         )
         return [cls._from_row(context, row) for row in rows]
-
-    @staticmethod
-    def _has_member(*statuses):
-        return sa.exists().where(
-            models.Member.group_id == models.Group.id,
-            models.Member.status.in_(statuses),
-        )
-
-    @staticmethod
-    def _with_policy(kind):
-        return sa.exists().where(
-            models.Policy.group_id == models.Group.id,
-            models.Policy.type == kind,
-        )
-
-    @staticmethod
-    def is_current(context, group_id):
-        """Tell whether a group holds something and may go on doing so."""
-        return bool(
-            db.count(
-                context,
-                models.Group,
-                models.Group.id == group_id,
-                models.Group.status.in_(states.HOLDS),
-                models.Group.expires_at > timeutils.utcnow(),
-            )
-        )
-
-    @staticmethod
-    def uuids(context):
-        """Return {id: uuid} of all groups, in whatever state."""
-        return {row.id: row.uuid for row in db.find(context, models.Group)}
 
     @staticmethod
     def count(context, project_id):
@@ -302,6 +232,13 @@ class VRTGroup(base.VRTObject):
             models.Group,
             models.Group.project_id == project_id,
             models.Group.status != states.Group.RELEASING,
+            models.Group.revises_id.is_(None),
+        )
+
+    def has_draft(self, context):
+        """Tell whether there is a draft of it, be it a deleted one."""
+        return bool(
+            db.count(context, models.Group, models.Group.revises_id == self.id)
         )
 
     def has_policy(self, kind):
@@ -335,170 +272,35 @@ class VRTGroup(base.VRTObject):
         for name, value in values.items():
             setattr(self, name, value)
 
-    def hold_members(self, context, holds, expires_at):
-        """Become HELD together with members and the holds written for them.
+    def mark_deleted(self, context):
+        """Become RELEASING, whatever else happens to the group meanwhile.
 
-        One transaction: nobody ever sees a held member of a group that is
-        not held, or without its hold, or the other way round.
+        Its draft, if it has one, goes with it.
 
-        :param holds: VRTHold rows in state WRITING; fillers are among them
-        :raises: GenerationConflict
+        :raises: GroupNotFound when somebody else has deleted it
         """
-        ids = [each.member_id for each in holds if not each.is_filler]
-        done = db.compare_and_set_all(
+        is_not_deleted = models.Group.status != states.Group.RELEASING
+        deleted = {
+            'status': states.Group.RELEASING,
+            'generation': models.Group.generation + 1,
+        }
+        if not db.compare_and_set_all(
             context,
             (
                 models.Group,
-                (
-                    models.Group.id == self.id,
-                    models.Group.status == states.Group.PLANNING,
-                    models.Group.generation == self.generation,
-                ),
-                {
-                    'status': states.Group.HELD,
-                    'generation': self.generation + 1,
-                    'expires_at': expires_at,
-                },
+                (models.Group.id == self.id, is_not_deleted),
+                deleted,
                 1,
             ),
-            (
-                models.Member,
-                (
-                    models.Member.id.in_(ids),
-                    models.Member.status == states.Member.TENTATIVE,
-                ),
-                {'status': states.Member.HELD},
-                len(ids),
-            ),
-            (
-                models.Hold,
-                (
-                    models.Hold.id.in_([each.id for each in holds]),
-                    models.Hold.status == states.Hold.WRITING,
-                ),
-                hold_obj.PROMISED,
-                len(holds),
-            ),
-        )
-        if not done:
-            raise exception.GenerationConflict(group=self.uuid)
-        self.status = states.Group.HELD
-        self.generation += 1
-        self.expires_at = expires_at
-
-    def promise(self, context, fillers):
-        """Promise fillers to the group, while anything of it is held.
-
-        The group's row is locked, and stays as it is.
-
-        :param fillers: VRTHold rows in state WRITING
-        :returns: whether that was done
-        """
-        group = models.Group
-        return db.compare_and_set_all(
-            context,
-            (
-                group,
-                (group.id == self.id, group.status.in_(states.HOLDS)),
-                {'updated_at': group.updated_at},
-                1,
-            ),
-            (
-                models.Hold,
-                (
-                    models.Hold.id.in_([each.id for each in fillers]),
-                    models.Hold.status == states.Hold.WRITING,
-                ),
-                hold_obj.PROMISED,
-                len(fillers),
-            ),
-        )
-
-    @staticmethod
-    def settle(context, group_id):
-        """Count that a member changed; let the members decide the status.
-
-        A group of which nothing is held or being redeemed any more is ACTIVE
-        when at least one member is a server, else RELEASED.
-        """
-        db.compare_and_set(
-            context, models.Group, *_still(group_id), **_settled()
-        )
-
-    @staticmethod
-    def settle_all(context):
-        """Settle the groups that somebody changed who died before he did."""
-        settled = _settled()
-        db.compare_and_set(
-            context,
-            models.Group,
-            models.Group.status.in_(states.HOLDS),
-            models.Group.status != settled['status'],
-            **settled,
-        )
-
-    def give_up(self, context, members=None):
-        """Mark members as released: from now on a late create is refused.
-
-        :param members: VRTMembers of the group that are no servers, all of
-            them or none; by default all that are none and do not become one
-            at this moment
-        :returns: whether anything was held of them
-        :raises: MemberStateConflict when a named member becomes a server at
-            this moment
-        """
-        wanted = self.members if members is None else members
-        ids = [each.id for each in wanted if each.status in states.GIVES_UP]
-        counts = db.compare_and_set_all(
-            context,
-            *_given_up(
-                ids, states.GIVES_UP, None if members is None else len(ids)
-            ),
-        )
-        if counts is None:
-            raise exception.MemberStateConflict(
-                member=', '.join(each.path for each in members),
-                status='changing',
-                reason='a server is being created; nothing was released',
-            )
-        rows = db.find(context, models.Member, models.Member.id.in_(ids))
-        statuses = {row.id: row.status for row in rows}
-        for member in wanted:
-            member.status = statuses.get(member.id, member.status)
-        self.settle(context, self.id)
-        _members, holds = counts
-        return holds > 0
-
-    def expire(self, context):
-        """Release what is held when the group's time is over.
-
-        One transaction, and it changes the group's row first, which extend()
-        changes too: the group is extended as a whole or expires as a whole.
-
-        :returns: whether anything was released; nothing is when the group
-            was extended in time, or another has done it
-        """
-        now = timeutils.utcnow()
-        expired = member_obj.expired(self.expires_at)
-        counts = db.compare_and_set_all(
-            context,
             (
                 models.Group,
-                (*_still(self.id), models.Group.expires_at <= now),
-                {'generation': models.Group.generation + 1},
-                1,
+                (models.Group.revises_id == self.id, is_not_deleted),
+                deleted,
+                None,
             ),
-            *_given_up(
-                [member.id for member in self.members],
-                [states.Member.HELD],
-                fault=f'its group {expired}',
-            ),
-            (models.Group, _still(self.id), _settled(), 1),
-        )
-        if counts is None:
-            return False
-        _group, members, _holds, _group = counts
-        return members > 0
+        ):
+            raise exception.GroupNotFound(group=self.uuid)
+        self.status = states.Group.RELEASING
 
     def extend(self, context, seconds):
         """Keep what is held for so many seconds from now.
@@ -528,59 +330,5 @@ class VRTGroup(base.VRTObject):
 
     def destroy(self, context):
         """Forget the group; its holds must be gone from the ledger."""
+        db.delete(context, models.Move, models.Move.group_id == self.id)
         db.delete(context, models.Group, models.Group.id == self.id)
-
-
-def _still(group_id):
-    """The conditions on a group of which something may be held."""
-    return (
-        models.Group.id == group_id,
-        models.Group.status.in_(states.HOLDS),
-    )
-
-
-def _given_up(ids, statuses, expected=None, **values):
-    """Return the changes that release members and let their holds leave.
-
-    :param ids: of members, of which those change that are in these statuses
-    :param expected: how many these have to be; None for any number
-    :param values: what else of the members changes
-    """
-    released = sa.select(models.Member.id).where(
-        models.Member.id.in_(ids),
-        models.Member.status == states.Member.RELEASED,
-    )
-    return (
-        (
-            models.Member,
-            (
-                models.Member.id.in_(ids),
-                models.Member.status.in_(statuses),
-            ),
-            {'status': states.Member.RELEASED, **values},
-            expected,
-        ),
-        (
-            models.Hold,
-            (
-                models.Hold.status == states.Hold.HELD,
-                models.Hold.member_id.in_(released),
-            ),
-            {'status': states.Hold.LEAVING},
-            None,
-        ),
-    )
-
-
-def _settled():
-    """The values of a group whose members have changed."""
-    pending = VRTGroup._has_member(states.Member.HELD, states.Member.REDEEMING)
-    servers = VRTGroup._has_member(states.Member.ACTIVE)
-    return {
-        'status': sa.case(
-            (pending, states.Group.HELD.value),
-            (servers, states.Group.ACTIVE.value),
-            else_=states.Group.RELEASED.value,
-        ),
-        'generation': models.Group.generation + 1,
-    }

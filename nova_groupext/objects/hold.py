@@ -3,8 +3,12 @@
 
 A *filler* is a hold without a member. It takes what is left of a host that
 its group has to itself, so that nobody else gets it.
+
+A *growth* is held for a member that is a server, beside what that has: all of
+what it will have once it is resized to the flavor that is described by now.
 """
 
+from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
@@ -12,24 +16,24 @@ from oslo_versionedobjects import fields
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
+from nova_groupext.objects import conditions
 from nova_groupext.objects import states
 
 # What of a hold stays when its seat is held under another uuid.
 SEAT = (
     'group_id',
     'member_id',
+    'grows_id',
     'host',
     'node',
     'provider_uuid',
     'allocations',
     'mappings',
 )
-
-# A hold that belongs to its member.
-PROMISED = {'status': states.Hold.HELD, 'is_answered': True}
 
 
 @ovo.VersionedObjectRegistry.register
@@ -41,8 +45,10 @@ class VRTHold(base.VRTObject):
         # The consumer in Placement; fresh for every attempt.
         'uuid': fields.UUIDField(),
         'group_id': fields.IntegerField(),
-        # None for a filler.
+        # None for a filler, and for a growth.
         'member_id': fields.IntegerField(nullable=True),
+        # The member that a growth is for.
+        'grows_id': fields.IntegerField(nullable=True),
         'status': fields.EnumField(list(states.Hold)),
         'host': fields.StringField(),
         'node': fields.StringField(),
@@ -68,14 +74,28 @@ class VRTHold(base.VRTObject):
             uuid=uuidutils.generate_uuid(),
             group_id=member.group_id,
             member_id=member.id,
+            grows_id=None,
             status=states.Hold.WRITING,
-            host=seat['host'],
-            node=seat['node'],
-            provider_uuid=seat['provider'],
-            allocations=seat['allocations'],
-            mappings=seat['mappings'],
             is_answered=False,
+            **cls.of_seat(seat),
         )
+
+    @classmethod
+    def growth(cls, member, seat):
+        """Return a hold for the resize of a member's server, not created yet.
+
+        :param seat: of the server after that, as of() takes it
+        """
+        hold = cls.of(member, seat)
+        hold.member_id, hold.grows_id = None, member.id
+        return hold
+
+    @classmethod
+    def redeemed(cls, member, seat):
+        """Return what says where a member's server is, not created yet."""
+        hold = cls.of(member, seat)
+        hold.status, hold.is_answered = states.Hold.REDEEMED, True
+        return hold
 
     @classmethod
     def filler(cls, group_id, node, amounts):
@@ -88,6 +108,7 @@ class VRTHold(base.VRTObject):
             uuid=uuidutils.generate_uuid(),
             group_id=group_id,
             member_id=None,
+            grows_id=None,
             status=states.Hold.WRITING,
             host=node.host,
             node=node.hypervisor_hostname,
@@ -99,7 +120,11 @@ class VRTHold(base.VRTObject):
 
     @property
     def is_filler(self):
-        return self.member_id is None
+        return self.member_id is None and not self.is_growth
+
+    @property
+    def is_growth(self):
+        return self.obj_attr_is_set('grows_id') and self.grows_id is not None
 
     def again(self):
         """Return a hold of the same seat under a new uuid, not created yet."""
@@ -118,11 +143,16 @@ class VRTHold(base.VRTObject):
 
     @classmethod
     def create_all(cls, context, holds):
-        """Store holds in one transaction and return them as they are."""
+        """Store holds in one transaction and return them as they are.
+
+        :raises: GroupNotFound when their group was forgotten meanwhile
+        """
         rows = [models.Hold(**hold.columns(models.Hold)) for hold in holds]
-        return [
-            cls.from_row(context, row) for row in db.create_all(context, rows)
-        ]
+        try:
+            created = db.create_all(context, rows)
+        except db_exc.DBReferenceError as exc:
+            raise exception.GroupNotFound(group=holds[0].group_id) from exc
+        return [cls.from_row(context, row) for row in created]
 
     @classmethod
     def _list(cls, context, *conditions):
@@ -142,6 +172,10 @@ class VRTHold(base.VRTObject):
     def list_by_status(cls, context, *statuses):
         return cls._list(context, models.Hold.status.in_(statuses))
 
+    @staticmethod
+    def count(context, *statuses):
+        return db.count(context, models.Hold, models.Hold.status.in_(statuses))
+
     @classmethod
     def list_by_uuids(cls, context, uuids):
         return cls._list(context, models.Hold.uuid.in_(list(uuids)))
@@ -153,9 +187,37 @@ class VRTHold(base.VRTObject):
             context,
             models.Hold.group_id == group_id,
             models.Hold.provider_uuid == provider_uuid,
-            models.Hold.member_id.is_(None),
+            conditions.is_filler(),
             models.Hold.status == states.Hold.HELD,
         )
+
+    @classmethod
+    def list_growths(cls, context):
+        """Return all that is held for resizes."""
+        return cls._list(context, conditions.is_growth())
+
+    @classmethod
+    def growths_of(cls, context, group_ids):
+        """Return {member id: what is held for the resize of its server}."""
+        found = cls._list(
+            context,
+            conditions.is_growth(),
+            models.Hold.group_id.in_(group_ids),
+        )
+        return {growth.grows_id: growth for growth in found}
+
+    @classmethod
+    def get_growth(cls, context, server_uuid):
+        """Return what is held for the resize of a server, or None."""
+        row = db.find_one(
+            context,
+            models.Hold,
+            conditions.is_growth(),
+            models.Hold.grows_id == models.Member.id,
+            models.Member.server_uuid == server_uuid,
+            models.Member.status == states.Member.ACTIVE,
+        )
+        return cls.from_row(context, row) if row else None
 
     @classmethod
     def list_unfinished(cls, context, before):
@@ -191,6 +253,16 @@ class VRTHold(base.VRTObject):
         )
 
     @classmethod
+    def redeemed_by(cls, context, member_ids):
+        """Return {member id: the hold that its server has redeemed}."""
+        redeemed = cls._list(
+            context,
+            models.Hold.member_id.in_(member_ids),
+            models.Hold.status == states.Hold.REDEEMED,
+        )
+        return {hold.member_id: hold for hold in redeemed}
+
+    @classmethod
     def get_by_member(cls, context, member_id):
         """Return the one hold that a member was promised, or None."""
         row = db.find_one(
@@ -200,6 +272,40 @@ class VRTHold(base.VRTObject):
             models.Hold.status.in_(states.PROMISED),
         )
         return cls.from_row(context, row) if row else None
+
+    def follow(self, context, seat):
+        """Take the place of a server that is somewhere else now.
+
+        :param seat: what VRTPlan.placement says of it
+        :returns: False when the hold is not that server's any more
+        """
+        values = self.of_seat(seat)
+        done = db.compare_and_set(
+            context,
+            models.Hold,
+            models.Hold.id == self.id,
+            models.Hold.status == states.Hold.REDEEMED,
+            models.Hold.node == self.node,
+            **values,
+        )
+        if done:
+            for name, value in values.items():
+                setattr(self, name, value)
+        return bool(done)
+
+    @staticmethod
+    def of_seat(seat):
+        """Return the values of a row that a seat in a plan tells.
+
+        :param seat: what VRTPlan.placement says of a member
+        """
+        return {
+            'host': seat['host'],
+            'node': seat['node'],
+            'provider_uuid': seat['provider'],
+            'allocations': seat['allocations'],
+            'mappings': seat['mappings'],
+        }
 
     def claim(self, context, before=None):
         """Become the one who moves the hold to a new uuid.
@@ -229,28 +335,19 @@ class VRTHold(base.VRTObject):
             self.status = states.Hold.MOVING
         return claimed
 
-    def end(self, context, status, *changes):
-        """Become REDEEMED or LEAVING together with what that entails.
+    @staticmethod
+    def promised(holds):
+        """Return the change with which written holds become their owners'.
 
-        :param changes: see db.api.compare_and_set_all
-        :returns: False when somebody else has changed any of it: then
-            nothing is changed
+        All of them, or the transaction that it is a part of fails.
         """
-        own = (models.Hold.id == self.id, models.Hold.status == self.status)
-        done = db.compare_and_set_all(
-            context, *changes, (models.Hold, own, {'status': status}, 1)
-        )
-        if done:
-            self.status = status
-        return bool(done)
-
-    def promised(self):
-        """Return the change with which a written hold is its member's."""
-        own = (
-            models.Hold.id == self.id,
+        written = (
+            models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status == states.Hold.WRITING,
         )
-        return models.Hold, own, PROMISED, 1
+        # Placement has answered all of them.
+        values = {'status': states.Hold.HELD, 'is_answered': True}
+        return models.Hold, written, values, len(holds)
 
     @classmethod
     def retire(cls, context, holds, *, is_answered):
@@ -275,7 +372,7 @@ class VRTHold(base.VRTObject):
             context,
             models.Hold,
             models.Hold.id.in_([filler.id for filler in fillers]),
-            models.Hold.member_id.is_(None),
+            conditions.is_filler(),
             models.Hold.status == states.Hold.HELD,
             status=states.Hold.LEAVING,
         )

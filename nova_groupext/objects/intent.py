@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An intent: what a planner does with a group, written before it acts."""
+"""An intent: who works on a group, written before it acts."""
 
 import contextlib
 import datetime
@@ -24,7 +24,7 @@ PATIENCE, PAUSE = 20, 0.25
 class VRTIntent(base.VRTObject):
     VERSION = '1.0'
 
-    PLAN, RELEASE = OPERATIONS = 'plan', 'release'
+    PLAN, RELEASE, BOOT = OPERATIONS = 'plan', 'release', 'boot'
 
     fields = {
         'id': fields.IntegerField(),
@@ -40,9 +40,10 @@ class VRTIntent(base.VRTObject):
         """Become the one who works on the group, for ``lease`` seconds.
 
         Waits a little for another to finish. An intent whose lease ran out
-        belongs to a planner that died; it is taken over.
+        belongs to one that died; it is taken over.
 
-        :raises: GroupBusy when another is still at work
+        :raises: GroupBusy when another is still at work, GroupNotFound when
+            the group was forgotten meanwhile
         """
         for _attempt in range(PATIENCE):
             with contextlib.suppress(db_exc.DBDuplicateEntry):
@@ -66,7 +67,10 @@ class VRTIntent(base.VRTObject):
             owner=owner,
             lease_ends_at=now + datetime.timedelta(seconds=lease),
         )
-        return cls.from_row(context, db.create(context, row))
+        try:
+            return cls.from_row(context, db.create(context, row))
+        except db_exc.DBReferenceError as exc:
+            raise exception.GroupNotFound(group=group.uuid) from exc
 
     @staticmethod
     def busy_groups(context):

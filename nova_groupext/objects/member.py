@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member: a server of the group that may not exist yet."""
 
+import contextlib
 import itertools
 
 from oslo_utils import timeutils
@@ -28,8 +29,13 @@ class VRTMember(base.VRTObject):
         'status': fields.EnumField(list(states.Member)),
         'fault': fields.StringField(nullable=True),
         'server_uuid': fields.UUIDField(nullable=True),
+        # How often planners have placed it anew by themselves, or tried to.
+        'replans': fields.IntegerField(),
         'description': base.JsonField(),
         'request': base.JsonField(),
+        # {id, name, vcpus, memory_mb} of the flavor that its server has, as
+        # long as that is not the one described.
+        'server_flavor': base.JsonField(nullable=True),
         # Of its group; looked up when it is asked for.
         'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
@@ -46,15 +52,43 @@ class VRTMember(base.VRTObject):
             context,
             models.Member,
             models.Member.path == path,
-            models.Member.group_id == models.Group.id,
-            models.Group.uuid == group_uuid,
-            models.Group.project_id == project_id,
-            models.Group.status != states.Group.RELEASING,
+            *_of_project(group_uuid, project_id),
             load=(models.Member.group,),
         )
         if row is None:
             raise exception.MemberNotFound(group=group_uuid, member=path)
         return cls.from_row(context, row, expires_at=row.group.expires_at)
+
+    @classmethod
+    def list_by_path(cls, context, group_uuid, path, *, project_id):
+        """Return the members that a path names, in the order described.
+
+        It is the path of one, the stem of a counted member, or a subgroup.
+
+        :raises: MemberNotFound, as get_by_path() does
+        """
+        with contextlib.suppress(exception.MemberNotFound):
+            return [
+                cls.get_by_path(
+                    context, group_uuid, path, project_id=project_id
+                )
+            ]
+        # LIKE takes upper case for lower case on SQLite.
+        below = f'{path}/'
+        start = sa.func.substr(models.Member.path, 1, len(below))
+        rows = db.find(
+            context,
+            models.Member,
+            (models.Member.stem == path) | (start == below),
+            *_of_project(group_uuid, project_id),
+            load=(models.Member.group,),
+        )
+        if not rows:
+            raise exception.MemberNotFound(group=group_uuid, member=path)
+        return [
+            cls.from_row(context, row, expires_at=row.group.expires_at)
+            for row in rows
+        ]
 
     @classmethod
     def find_by_id(cls, context, member_id):
@@ -70,6 +104,36 @@ class VRTMember(base.VRTObject):
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
+    def list_servers(cls, context, group_id=None):
+        """Return the members whose servers are followed.
+
+        Those too that have failed while their servers own the capacity.
+
+        :param group_id: of one group; of all by default
+        """
+        conditions = [_is_in(states.SERVERS)]
+        if group_id is not None:
+            conditions.append(models.Member.group_id == group_id)
+        rows = db.find(context, models.Member, *conditions)
+        return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
+    def list_by_servers(cls, context, uuids):
+        """Return the members of groups that are there which some servers are.
+
+        Those too that are becoming one, or have failed as list_servers() says.
+        """
+        rows = db.find(
+            context,
+            models.Member,
+            models.Member.server_uuid.in_(list(uuids)),
+            _is_in(states.IN_USE),
+            models.Member.group_id == models.Group.id,
+            models.Group.status != states.Group.RELEASING,
+        )
+        return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
     def server_uuids(cls, context, group_id):
         """Return the uuids of all servers that a group has, or had."""
         rows = db.find(
@@ -79,6 +143,17 @@ class VRTMember(base.VRTObject):
             models.Member.server_uuid.is_not(None),
         )
         return {row.server_uuid for row in rows}
+
+    @staticmethod
+    def count_replan(context, group_id, paths):
+        """Remember that planners have tried to place members anew."""
+        db.compare_and_set(
+            context,
+            models.Member,
+            models.Member.group_id == group_id,
+            models.Member.path.in_(paths),
+            replans=models.Member.replans + 1,
+        )
 
     @classmethod
     def list_stuck(cls, context, before):
@@ -105,9 +180,7 @@ class VRTMember(base.VRTObject):
                 models.Hold.member_id == models.Member.id,
                 models.Hold.status.in_(states.PROMISED),
             ),
-            models.Member.status.in_(
-                {status for status, _hold in states.PROMISES}
-            )
+            models.Member.status.in_(states.HAVE_HOLD)
             | models.Hold.id.is_not(None),
         )
         return [
@@ -141,6 +214,26 @@ class VRTMember(base.VRTObject):
         return [(cls.from_row(context, row), many) for row, many in tallies]
 
     @classmethod
+    def list_growing(cls, context, project_id, besides=()):
+        """Return the members of a project that hold room for a resize.
+
+        :param besides: ids of members that are not wanted
+        """
+        rows = db.find(
+            context,
+            models.Member,
+            models.Member.id.not_in(besides),
+            models.Member.server_flavor.is_not(None),
+            models.Member.group_id == models.Group.id,
+            models.Group.project_id == project_id,
+            sa.exists().where(
+                models.Hold.grows_id == models.Member.id,
+                models.Hold.status.in_(states.TAKES),
+            ),
+        )
+        return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
     def list_redeeming(cls, context, project_id):
         """Return the held members of a project whose servers are created."""
         rows = db.find(
@@ -159,6 +252,11 @@ class VRTMember(base.VRTObject):
         )
         self.expires_at = group.expires_at
         self.obj_reset_changes([attrname])
+
+    @property
+    def has_flavor(self):
+        """{id, name, vcpus, memory_mb} of the flavor that its server has."""
+        return self.server_flavor or flavor_of(self.request)
 
     def why_not_redeemable(self):
         """Return why no server can become this member, None if one can.
@@ -180,7 +278,7 @@ class VRTMember(base.VRTObject):
         :raises: MemberStateConflict
         """
         if not db.compare_and_set_all(context, self.changed(status, **values)):
-            raise self._conflict(status)
+            raise self.conflict(status)
         self.status = status
         for name, value in values.items():
             setattr(self, name, value)
@@ -191,14 +289,15 @@ class VRTMember(base.VRTObject):
         :raises: MemberStateConflict when there is no such change
         """
         if self.status not in states.sources(states.MEMBER_CHANGES, status):
-            raise self._conflict(status)
+            raise self.conflict(status)
         own = (
             models.Member.id == self.id,
             models.Member.status == self.status,
         )
         return models.Member, own, {'status': status, **values}, 1
 
-    def _conflict(self, status):
+    def conflict(self, status):
+        """Return the error of one who could not change the member."""
         return exception.MemberStateConflict(
             member=self.path,
             status=self.status,
@@ -206,9 +305,40 @@ class VRTMember(base.VRTObject):
         )
 
 
+def flavor_of(request):
+    """Return {id, name, vcpus, memory_mb} of the flavor that is described.
+
+    :param request: of a member
+    """
+    flavor = request['flavor']['nova_object.data']
+    return {
+        'id': request['flavor_id'],
+        **{name: flavor[name] for name in ('name', 'vcpus', 'memory_mb')},
+    }
+
+
 def expired(at):
     """Return what is said of a group that was held until then."""
     return f'expired at {at:%Y-%m-%dT%H:%M:%SZ}'
+
+
+def _is_in(statuses):
+    """The condition on members in some statuses, or whose servers own."""
+    has_redeemed = sa.exists().where(
+        models.Hold.member_id == models.Member.id,
+        models.Hold.status == states.Hold.REDEEMED,
+    )
+    return models.Member.status.in_(statuses) | has_redeemed
+
+
+def _of_project(group_uuid, project_id):
+    """The conditions on members of a project's group that is there."""
+    return (
+        models.Member.group_id == models.Group.id,
+        models.Group.uuid == group_uuid,
+        models.Group.project_id == project_id,
+        models.Group.status != states.Group.RELEASING,
+    )
 
 
 def _held_by(project_id):

@@ -57,6 +57,21 @@ class VRTPlan(base.VRTObject):
         rows = db.find(context, models.Plan, models.Plan.id.in_(newest))
         return {row.group_id: cls.from_row(context, row) for row in rows}
 
+    def follow(self, context, path, seat):
+        """Let a member's place in the plan be where its server is.
+
+        For transactions that have the group's row to themselves.
+
+        :param seat: as ``placement`` has it
+        """
+        self.placement = {**self.placement, path: seat}
+        db.compare_and_set(
+            context,
+            models.Plan,
+            models.Plan.id == self.id,
+            placement=self.placement,
+        )
+
     def hosts(self):
         """Return {member path: host id}, as the planner speaks of hosts."""
         return {path: seat['node'] for path, seat in self.placement.items()}

@@ -27,6 +27,8 @@ class Member(enum.StrEnum):
     # The server's uuid is written; the swap of the allocations is under way.
     REDEEMING = 'REDEEMING'
     ACTIVE = 'ACTIVE'
+    # Its server is on no host, but keeps the member's name.
+    SHELVED = 'SHELVED'
     FAILED = 'FAILED'
     RELEASED = 'RELEASED'
 
@@ -52,11 +54,27 @@ HOLDS_NOTHING = (
     Group.ERROR,
 )
 
+# Groups of which members may be placed anew; in a released one all that were
+# left have failed.
+CAN_REPLAN = (*HOLDS, Group.RELEASED)
+
+# Members that may be placed anew without their owner's asking for it.
+REPLANNED = (Member.HELD, Member.FAILED)
+
+# Members for which a planner looks for a place.
+WITHOUT_PLACE = (Member.TENTATIVE, Member.FAILED)
+
 # Members that are a server, or are becoming one.
-IN_USE = (Member.REDEEMING, Member.ACTIVE)
+IN_USE = (Member.REDEEMING, Member.ACTIVE, Member.SHELVED)
+
+# Members whose servers are followed.
+SERVERS = (Member.ACTIVE, Member.SHELVED)
 
 # Holds that are a member's; it has one of them at most.
 PROMISED = (Hold.HELD, Hold.MOVING, Hold.REDEEMED)
+
+# Holds that may own something in Placement; what was redeemed is the server's.
+MAY_OWN = (Hold.WRITING, Hold.HELD, Hold.MOVING, Hold.LEAVING)
 
 # Holds that take quota; what leaves is given up, and a server's is Nova's.
 TAKES = (Hold.WRITING, Hold.HELD, Hold.MOVING)
@@ -67,7 +85,12 @@ PROMISES = {
     (Member.REDEEMING, Hold.HELD),
     (Member.REDEEMING, Hold.MOVING),
     (Member.ACTIVE, Hold.REDEEMED),
+    # Its server has failed and still owns the capacity.
+    (Member.FAILED, Hold.REDEEMED),
 }
+
+# Members that always have one; a SHELVED one is on no host.
+HAVE_HOLD = (Member.HELD, Member.REDEEMING, Member.ACTIVE)
 
 _AFTER_PLANNING = {
     Group.PLANNED,
@@ -77,7 +100,13 @@ _AFTER_PLANNING = {
     Group.ERROR,
     Group.RELEASING,
 }
-_CAN_BE_HELD = {Group.PLANNING, Group.RELEASED, Group.RELEASING}
+# HELD at once: around servers that were adopted.
+_CAN_BE_HELD = {
+    Group.PLANNING,
+    Group.HELD,
+    Group.RELEASED,
+    Group.RELEASING,
+}
 
 GROUP_CHANGES = {
     Group.PLANNING: _AFTER_PLANNING,
@@ -87,23 +116,41 @@ GROUP_CHANGES = {
     Group.ERROR: _CAN_BE_HELD,
     Group.HELD: {Group.ACTIVE, Group.RELEASED, Group.RELEASING},
     Group.ACTIVE: {Group.HELD, Group.RELEASED, Group.RELEASING},
-    Group.RELEASED: {Group.RELEASING},
+    # PLANNING once more: its owner wants it again. HELD: one of those that
+    # have failed is.
+    Group.RELEASED: {Group.PLANNING, Group.HELD, Group.RELEASING},
     Group.RELEASING: set(),
 }
 
+# ACTIVE from whatever is no server: one that runs already was adopted.
 MEMBER_CHANGES = {
-    Member.TENTATIVE: {Member.HELD, Member.RELEASED},
-    # HELD again: under another uuid.
+    Member.TENTATIVE: {Member.HELD, Member.ACTIVE, Member.RELEASED},
+    # HELD again: under another uuid. TENTATIVE: left out by a revision.
     Member.HELD: {
+        Member.TENTATIVE,
         Member.HELD,
         Member.REDEEMING,
+        Member.ACTIVE,
         Member.FAILED,
         Member.RELEASED,
     },
     Member.REDEEMING: {Member.ACTIVE, Member.HELD, Member.FAILED},
-    Member.ACTIVE: {Member.HELD, Member.FAILED, Member.RELEASED},
-    Member.FAILED: {Member.TENTATIVE, Member.RELEASED},
-    Member.RELEASED: {Member.TENTATIVE},
+    Member.ACTIVE: {
+        Member.HELD,
+        Member.SHELVED,
+        Member.FAILED,
+        Member.RELEASED,
+    },
+    Member.SHELVED: {Member.ACTIVE, Member.FAILED, Member.RELEASED},
+    # HELD or FAILED once more: when its server owns nothing any more.
+    Member.FAILED: {
+        Member.TENTATIVE,
+        Member.HELD,
+        Member.ACTIVE,
+        Member.FAILED,
+        Member.RELEASED,
+    },
+    Member.RELEASED: {Member.TENTATIVE, Member.HELD, Member.ACTIVE},
 }
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between a topology as people write it and the rows that it is stored in."""
 
+COUNTS = ('count', 'min_count')
+
 
 def compose(group, describe):
     """Return the group's topology as the nested mapping that was described.
@@ -30,11 +32,12 @@ def compose(group, describe):
 
 def counts(description):
     """Return what a member's description says of how many there are."""
-    return {
-        key: description[key]
-        for key in ('count', 'min_count')
-        if key in description
-    }
+    return {key: description[key] for key in COUNTS if key in description}
+
+
+def spec(description):
+    """Return what a member's description says of each of them."""
+    return {k: v for k, v in description.items() if k not in COUNTS}
 
 
 def _put(nodes, kind, path, described):

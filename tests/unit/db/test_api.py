@@ -12,6 +12,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from tests import fixtures
 from tests import groups
 
@@ -88,7 +89,7 @@ class TestBrokenOff(base.BaseTestCase):
         holds = groups.holds(self.context, group)
         self.break_off(2)
 
-        group.hold_members(self.context, holds, None)
+        transitions.hold(self.context, group, holds, None)
 
         stored = group.get(self.context, group.uuid)
         self.assertEqual(
@@ -107,6 +108,7 @@ class TestBrokenOff(base.BaseTestCase):
                 raise db_exc.DBDeadlock
             return objects.VRTGroup.count(self.context, 'project')
 
+        db.ensure(self.context, models.Project, project_id='project')
         counted = db.locked(
             self.context, models.Project, work, project_id='project'
         )
@@ -134,9 +136,9 @@ class TestBrokenOff(base.BaseTestCase):
             db_exc.DBDeadlock,
             db.locked.__wrapped__,
             self.context,
-            models.Project,
+            models.Group,
             work,
-            project_id='project',
+            id=group.id,
         )
         self.assertEqual(1, len(calls))
 

@@ -69,6 +69,40 @@ class TestMigrations(base.BaseTestCase):
         self.assertTrue(nullable['member_id'])
         self.assertFalse(nullable['group_id'])
 
+    def _check_9b3e5d7a1c60(self):
+        columns = sa.inspect(engine.get_engine()).get_columns('vrt_groups')
+        names = {column['name'] for column in columns}
+        self.assertLessEqual({'revises_id', 'movable'}, names)
+
+    def _check_7e3a5c1d9b20(self):
+        inspector = sa.inspect(engine.get_engine())
+        self.assertIn('vrt_moves', inspector.get_table_names())
+        columns = inspector.get_columns('vrt_groups')
+        self.assertIn('drift', {column['name'] for column in columns})
+
+    def _check_3d8f1b6a9c42(self):
+        inspector = sa.inspect(engine.get_engine())
+        for table, column in (
+            ('vrt_holds', 'grows_id'),
+            ('vrt_members', 'server_flavor'),
+        ):
+            columns = inspector.get_columns(table)
+            self.assertIn(column, {each['name'] for each in columns})
+
+    def _check_3d8f6b1a9c47(self):
+        columns = sa.inspect(engine.get_engine()).get_columns('vrt_groups')
+        nullable = {each['name']: each['nullable'] for each in columns}
+        self.assertFalse(nullable['keep_server'])
+
+    def _check_3a7f9c2e5d81(self):
+        columns = sa.inspect(engine.get_engine()).get_columns('vrt_groups')
+        self.assertIn('elsewhere', {column['name'] for column in columns})
+
+    def _check_5c1e8d3b7f62(self):
+        columns = sa.inspect(engine.get_engine()).get_columns('vrt_members')
+        nullable = {each['name']: each['nullable'] for each in columns}
+        self.assertFalse(nullable['replans'])
+
     def test_the_models_are_what_the_migrations_make(self):
         migration.sync()
 

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups and their members in the database."""
 
-import datetime
-
-from nova import context
 from oslo_db import exception as db_exc
-from oslo_utils import fixture as utils_fixture
 from oslo_utils import timeutils
-from oslotest import base
 
 from nova_groupext import exception
 from nova_groupext import objects
@@ -17,34 +12,13 @@ from nova_groupext.objects import states
 from nova_groupext.objects import topology
 from tests import fixtures
 from tests import groups
+from tests.unit.objects import base
 
 Member = states.Member
 Group = states.Group
-NOON = datetime.datetime(2026, 11, 1, 12)
 
 
-class GroupCase(base.BaseTestCase):
-    def setUp(self):
-        super().setUp()
-        self.useFixture(fixtures.Database())
-        self.context = context.get_admin_context()
-
-    def create(self, **values):
-        group = groups.described(**values)
-        group.create(self.context)
-        return group
-
-    def get(self, group):
-        return objects.VRTGroup.get(self.context, group.uuid)
-
-    def move(self, group, *statuses):
-        """Bring every member to a status, step by step."""
-        for member in group.members:
-            for status in statuses:
-                member.change(self.context, status)
-
-
-class TestGroup(GroupCase):
+class TestGroup(base.GroupCase):
     def test_the_topology_comes_back_as_it_was_described(self):
         group = self.get(self.create())
 
@@ -119,9 +93,21 @@ class TestGroup(GroupCase):
 
     def test_a_deleted_group_is_in_no_list(self):
         group = self.create()
-        group.change(self.context, Group.RELEASING)
+        group.mark_deleted(self.context)
 
         self.assertEqual([], objects.VRTGroup.list(self.context))
+
+    def test_it_is_deleted_whatever_else_happens_to_it(self):
+        group = self.create()
+        stale = self.get(group)
+        group.change(self.context, Group.REFUSED)
+
+        stale.mark_deleted(self.context)
+
+        self.assertEqual(Group.RELEASING, self.get(group).status)
+        self.assertRaises(
+            exception.GroupNotFound, group.mark_deleted, self.context
+        )
 
     def test_what_is_no_uuid_is_not_looked_up(self):
         models.Base.metadata.drop_all(engine.get_engine())
@@ -142,220 +128,7 @@ class TestGroup(GroupCase):
         self.assertEqual({}, fixtures.rows())
 
 
-class TestSettle(GroupCase):
-    """What a held group becomes is decided by its members."""
-
-    def setUp(self):
-        super().setUp()
-        self.group = self.create()
-        self.move(self.group, Member.HELD)
-        self.group.change(self.context, Group.HELD)
-
-    def settle(self):
-        objects.VRTGroup.settle(self.context, self.group.id)
-        return self.get(self.group).status
-
-    def test_it_stays_held_while_one_member_is_held(self):
-        self.redeem(*self.group.members[:2])
-
-        self.assertEqual(Group.HELD, self.settle())
-
-    def test_it_is_active_when_the_rest_are_servers_or_released(self):
-        self.redeem(*self.group.members[:2])
-        self.group.members[2].change(self.context, Member.RELEASED)
-
-        self.assertEqual(Group.ACTIVE, self.settle())
-
-    def test_it_is_released_when_no_member_is_a_server(self):
-        self.move(self.group, Member.RELEASED)
-
-        self.assertEqual(Group.RELEASED, self.settle())
-
-    def test_what_nobody_settled_is_settled_later(self):
-        self.redeem(*self.group.members)
-        before = self.get(self.group).generation
-
-        for _round in range(2):
-            objects.VRTGroup.settle_all(self.context)
-
-        group = self.get(self.group)
-        self.assertEqual(Group.ACTIVE, group.status)
-        self.assertEqual(before + 1, group.generation)
-
-    def redeem(self, *members):
-        for member in members:
-            member.change(self.context, Member.REDEEMING)
-            member.change(self.context, Member.ACTIVE)
-
-
-class TestExpiry(GroupCase):
-    """A held group of three is extended or expires, as a whole."""
-
-    def setUp(self):
-        super().setUp()
-        self.useFixture(utils_fixture.TimeFixture(NOON))
-        self.group = self.create()
-        self.group.hold_members(
-            self.context,
-            groups.holds(self.context, self.group),
-            NOON + datetime.timedelta(seconds=60),
-        )
-        self.group = self.get(self.group)
-
-    def pass_seconds(self, seconds):
-        timeutils.advance_time_seconds(seconds)
-
-    def expired(self):
-        found = objects.VRTGroup.list_expired(self.context, timeutils.utcnow())
-        return [group.uuid for group in found]
-
-    def state(self):
-        group = self.get(self.group)
-        return group.status, *(member.status for member in group.members)
-
-    def holds(self):
-        found = objects.VRTHold.list_by_group(self.context, self.group.id)
-        return [hold.status for hold in found]
-
-    def extend(self, seconds=60):
-        self.get(self.group).extend(self.context, seconds)
-
-    def refusal(self):
-        error = self.assertRaises(exception.GroupStateConflict, self.extend)
-        return error.format_message().partition(' is ')[2]
-
-    def test_it_is_held_until_its_time_is_over(self):
-        self.pass_seconds(59)
-        self.assertEqual([], self.expired())
-        self.assertFalse(self.group.expire(self.context))
-        self.assertEqual((Group.HELD, *[Member.HELD] * 3), self.state())
-
-        self.pass_seconds(1)
-
-        self.assertEqual([self.group.uuid], self.expired())
-        self.assertTrue(self.group.expire(self.context))
-        self.assertEqual([], self.expired())
-        self.assertEqual(
-            (Group.RELEASED, *[Member.RELEASED] * 3), self.state()
-        )
-        self.assertEqual(['LEAVING'] * 3, self.holds())
-
-    def test_its_members_say_why_they_are_released(self):
-        self.pass_seconds(60)
-        self.group.expire(self.context)
-
-        self.assertEqual(
-            {'its group expired at 2026-11-01T12:01:00Z'},
-            {member.fault for member in self.get(self.group).members},
-        )
-
-    def test_what_is_a_server_or_becomes_one_stays(self):
-        first, second, _third = self.group.members
-        first.change(self.context, Member.REDEEMING)
-        first.change(self.context, Member.ACTIVE)
-        second.change(self.context, Member.REDEEMING)
-        self.pass_seconds(60)
-
-        self.group.expire(self.context)
-
-        self.assertEqual(
-            (Group.HELD, Member.ACTIVE, Member.REDEEMING, Member.RELEASED),
-            self.state(),
-        )
-        self.assertEqual(['HELD', 'HELD', 'LEAVING'], self.holds())
-
-    def test_who_has_failed_keeps_its_fault(self):
-        self.group.members[0].change(
-            self.context, Member.FAILED, fault='its host has burnt down'
-        )
-        self.pass_seconds(60)
-
-        self.group.expire(self.context)
-
-        failed, *_others = self.get(self.group).members
-        self.assertEqual(
-            (Member.FAILED, 'its host has burnt down'),
-            (failed.status, failed.fault),
-        )
-
-    def test_extending_counts_from_now(self):
-        self.pass_seconds(30)
-        generation = self.get(self.group).generation
-
-        self.extend(100)
-
-        group = self.get(self.group)
-        self.assertEqual(
-            NOON + datetime.timedelta(seconds=130), group.expires_at
-        )
-        self.assertEqual(generation + 1, group.generation)
-
-    def test_who_was_extended_in_time_does_not_expire(self):
-        """The reaper has found the group just before it was extended."""
-        self.pass_seconds(59)
-        self.extend()
-        self.pass_seconds(1)
-
-        self.assertFalse(self.group.expire(self.context))
-
-        self.assertEqual((Group.HELD, *[Member.HELD] * 3), self.state())
-
-    def test_who_has_expired_is_not_extended(self):
-        self.pass_seconds(60)
-
-        self.assertEqual(
-            'HELD: it expired at 2026-11-01T12:01:00Z', self.refusal()
-        )
-        self.group.expire(self.context)
-        self.assertEqual('RELEASED: nothing of it is held', self.refusal())
-
-    def test_an_extension_that_comes_late_changes_nothing(self):
-        """Its clock was before the end, its turn after the expiry."""
-        stale = self.get(self.group)
-        self.pass_seconds(60)
-        self.group.expire(self.context)
-        self.pass_seconds(-1)
-
-        self.assertRaises(
-            exception.GroupStateConflict, stale.extend, self.context, 60
-        )
-
-        self.assertEqual(
-            (Group.RELEASED, *[Member.RELEASED] * 3), self.state()
-        )
-
-    def test_members_that_are_being_created_are_extended(self):
-        for member in self.group.members:
-            member.change(self.context, Member.REDEEMING)
-        objects.VRTGroup.settle(self.context, self.group.id)
-
-        self.extend()
-
-    def test_what_holds_nothing_is_not_extended(self):
-        for member in self.group.members:
-            member.change(self.context, Member.REDEEMING)
-            member.change(self.context, Member.ACTIVE)
-        objects.VRTGroup.settle(self.context, self.group.id)
-
-        self.assertEqual('ACTIVE: nothing of it is held', self.refusal())
-
-    def test_a_hold_is_good_until_its_group_expires(self):
-        def obstacles():
-            by_path = objects.VRTMember.get_by_path(
-                self.context, self.group.uuid, 'master', project_id='project'
-            )
-            by_id = objects.VRTMember.find_by_id(self.context, by_path.id)
-            return {each.why_not_redeemable() for each in (by_path, by_id)}
-
-        self.assertEqual({None}, obstacles())
-        self.pass_seconds(60)
-        told = 'its group expired at 2026-11-01T12:01:00Z'
-        self.assertEqual({told}, obstacles())
-        self.group.expire(self.context)
-        self.assertEqual({told}, obstacles())
-
-
-class TestMember(GroupCase):
+class TestMember(base.GroupCase):
     def setUp(self):
         super().setUp()
         self.group = self.create()
@@ -385,13 +158,36 @@ class TestMember(GroupCase):
             exception.MemberNotFound, self.get_member, 'master', 'other'
         )
 
+    def paths(self, name, project_id='project'):
+        found = objects.VRTMember.list_by_path(
+            self.context, self.group.uuid, name, project_id=project_id
+        )
+        return [member.path for member in found]
+
+    def test_a_path_names_one_or_all_of_a_stem_or_a_subgroup(self):
+        both = ['workers/worker-0', 'workers/worker-1']
+        for name, expected in (
+            ('master', ['master']),
+            ('workers/worker-1', ['workers/worker-1']),
+            ('workers/worker', both),
+            ('workers', both),
+        ):
+            self.assertEqual(expected, self.paths(name), name)
+
+    def test_a_path_that_names_nothing_is_not_found(self):
+        for name in ('Workers', 'worker', 'work', 'workers/', '%', '', '/'):
+            self.assertRaises(exception.MemberNotFound, self.paths, name)
+        self.assertRaises(
+            exception.MemberNotFound, self.paths, 'workers', 'other'
+        )
+
     def test_nobody_finds_it_once_its_group_is_deleted(self):
-        self.group.change(self.context, Group.RELEASING)
+        self.group.mark_deleted(self.context)
 
         self.assertRaises(exception.MemberNotFound, self.get_member, 'master')
 
 
-class TestIntent(GroupCase):
+class TestIntent(base.GroupCase):
     def setUp(self):
         super().setUp()
         self.group = self.create()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conditions on groups and holds that several statements have."""
+
+import sqlalchemy as sa
+
+from nova_groupext.db import models
+from nova_groupext.objects import states
+
+
+def has_member(*statuses):
+    """The condition on a group that some member of it has such a status."""
+    return sa.exists().where(
+        models.Member.group_id == models.Group.id,
+        models.Member.status.in_(statuses),
+    )
+
+
+def has_hold(*statuses):
+    """The condition on a group that some hold of it has such a status."""
+    return sa.exists().where(
+        models.Hold.group_id == models.Group.id,
+        models.Hold.status.in_(statuses),
+    )
+
+
+def has_growth():
+    """The condition on a group that something is held for a resize."""
+    return sa.exists().where(
+        models.Hold.group_id == models.Group.id, is_growth()
+    )
+
+
+def still(group_id, statuses=states.HOLDS):
+    """The conditions on a group of which something may be held."""
+    return (
+        models.Group.id == group_id,
+        models.Group.status.in_(statuses),
+    )
+
+
+def has_policy(*kinds):
+    """The condition on a group to have a policy, of any or of some kinds."""
+    found = sa.exists().where(models.Policy.group_id == models.Group.id)
+    return found.where(models.Policy.type.in_(kinds)) if kinds else found
+
+
+def is_filler():
+    """The condition on a hold that it is nobody's."""
+    return models.Hold.member_id.is_(None) & models.Hold.grows_id.is_(None)
+
+
+def is_growth():
+    """The condition on a hold that it is promised to a server's resize."""
+    return models.Hold.grows_id.is_not(None) & (
+        models.Hold.status == states.Hold.HELD
+    )

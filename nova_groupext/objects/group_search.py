@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What planners look for among all groups."""
+
+from oslo_utils import timeutils
+import sqlalchemy as sa
+
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import conditions
+from nova_groupext.objects import states
+
+
+class GroupSearch:
+    """The part of VRTGroup that finds groups by the work there is to do."""
+
+    @classmethod
+    def drafts_of(cls, context, group_ids):
+        """Return {group id: its draft} of those whose revision is not done."""
+        drafts = cls._find(
+            context,
+            models.Group.revises_id.in_(group_ids),
+            models.Group.status != states.Group.RELEASING,
+        )
+        return {draft.revises_id: draft for draft in drafts}
+
+    @classmethod
+    def list_expired(cls, context, now):
+        """Return the groups that still hold something and should not."""
+        return cls._find(
+            context,
+            models.Group.status.in_(states.HOLDS),
+            models.Group.expires_at <= now,
+            conditions.has_member(states.Member.HELD)
+            | conditions.has_growth(),
+        )
+
+    @classmethod
+    def list_with_failed(cls, context, most, now):
+        """Return the groups of which members that have failed may be held.
+
+        :param most: how often planners may place a member anew
+        :param now: those that expire later
+        """
+        return cls._find(
+            context,
+            models.Group.revises_id.is_(None),
+            models.Group.status.in_(states.CAN_REPLAN),
+            models.Group.expires_at > now,
+            sa.exists().where(
+                models.Member.group_id == models.Group.id,
+                models.Member.status == states.Member.FAILED,
+                models.Member.replans < most,
+            ),
+        )
+
+    @classmethod
+    def list_with_policies(cls, context):
+        """Return the groups whose members' places policies are about."""
+        holds = models.Group.status.in_(states.HOLDS)
+        return cls._find(context, holds, conditions.has_policy())
+
+    @classmethod
+    def list_exclusive(cls, context):
+        """Return the groups that have, or should have, hosts to themselves.
+
+        Some of them have a soft policy only, or nothing but fillers to lose.
+        """
+        has_fillers = sa.exists().where(
+            models.Hold.group_id == models.Group.id,
+            conditions.is_filler(),
+            models.Hold.status == states.Hold.HELD,
+        )
+        holds = models.Group.status.in_(states.HOLDS)
+        return cls._find(
+            context, has_fillers | (holds & conditions.has_policy('exclusive'))
+        )
+
+    @classmethod
+    def list_releasing(cls, context, of=None):
+        """Return groups that were deleted and are not forgotten yet.
+
+        :param of: VRTGroup whose drafts are wanted; all groups by default
+        """
+        is_of = () if of is None else (models.Group.revises_id == of.id,)
+        return cls._find(
+            context, models.Group.status == states.Group.RELEASING, *is_of
+        )
+
+    @classmethod
+    def list_abandoned(cls, context, before):
+        """Return the groups in PLANNING that no planner works on.
+
+        :param before: only those that have been waiting since then
+        """
+        return cls._find(
+            context,
+            models.Group.status == states.Group.PLANNING,
+            sa.func.coalesce(models.Group.updated_at, models.Group.created_at)
+            < before,
+            ~sa.exists().where(
+                models.Intent.group_id == models.Group.id,
+                models.Intent.lease_ends_at >= timeutils.utcnow(),
+            ),
+        )
+
+    @staticmethod
+    def is_current(context, group_id):
+        """Tell whether a group holds something and may go on doing so."""
+        return bool(
+            db.count(
+                context,
+                models.Group,
+                *conditions.still(group_id),
+                models.Group.expires_at > timeutils.utcnow(),
+            )
+        )
+
+    @staticmethod
+    def uuids(context):
+        """Return {id: uuid} of all groups, in whatever state."""
+        return {row.id: row.uuid for row in db.find(context, models.Group)}
+
+    @staticmethod
+    def being_revised(context):
+        """Return the ids of the groups whose drafts are being planned."""
+        drafts = db.find(
+            context,
+            models.Group,
+            models.Group.revises_id.is_not(None),
+            models.Group.status == states.Group.PLANNING,
+        )
+        return {draft.revises_id for draft in drafts}

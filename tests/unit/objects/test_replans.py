@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may become of members that are placed anew."""
+
+from oslo_utils.fixture import uuidsentinel as uuids
+
+from nova_groupext import exception
+from nova_groupext import objects
+from nova_groupext.objects import revisions
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from tests import groups
+from tests.unit.objects import test_transitions
+
+Member = states.Member
+Group = states.Group
+Hold = states.Hold
+NOON = test_transitions.NOON
+
+
+class ReplanCase(test_transitions.HeldCase):
+    def setUp(self):
+        super().setUp()
+        self.group = self.held()
+        self.first, self.second, self.third = self.group.members
+
+    def hold_of(self, member):
+        return objects.VRTHold.get_by_member(self.context, member.id)
+
+    def written(self, member):
+        hold = objects.VRTHold.of(member, groups.seat(uuids.host, 1))
+        return objects.VRTHold.create_all(self.context, [hold])
+
+    def exchange(self, written, leaving=(), is_replan=True):
+        return transitions.exchange_holds(
+            self.context, self.group, written, leaving, [], NOON, is_replan
+        )
+
+    def fail(self, *members):
+        for member in members:
+            self.end(member, Hold.LEAVING, Member.FAILED)
+
+    def member(self, number=0):
+        return self.get(self.group).members[number]
+
+
+class TestExchange(ReplanCase):
+    def test_who_has_failed_is_held(self):
+        self.fail(self.first)
+
+        self.assertTrue(self.exchange(self.written(self.first)))
+
+        self.assertEqual(Member.HELD, self.member().status)
+
+    def test_where_all_have_failed_the_group_is_held_again(self):
+        self.fail(self.first, self.second, self.third)
+        self.assertEqual(Group.RELEASED, self.get(self.group).status)
+        written = self.written(self.first)
+
+        self.assertFalse(self.exchange(written, is_replan=False))
+        self.assertTrue(self.exchange(written))
+
+        self.assertEqual(Group.HELD, self.get(self.group).status)
+
+    def test_who_was_released_is_not_held(self):
+        old = self.hold_of(self.first)
+        written = self.written(self.first)
+        transitions.give_up(self.context, self.group, [self.first])
+
+        self.assertFalse(self.exchange(written))
+        self.assertFalse(self.exchange(written, [old]))
+
+        self.assertEqual(Member.RELEASED, self.member().status)
+
+    def test_to_who_was_held_its_server_may_still_be_on_the_way(self):
+        """Else whoever boots the group creates another one."""
+        self.first.change(
+            self.context, Member.HELD, server_uuid=uuids.on_its_way
+        )
+        old = self.hold_of(self.first)
+
+        for is_replan in (True, False):
+            [new] = self.written(self.first)
+            self.assertTrue(self.exchange([new], [old], is_replan))
+            old = self.hold_of(self.first)
+
+            self.assertEqual(uuids.on_its_way, self.member().server_uuid)
+
+    def test_of_who_has_failed_the_server_is_forgotten(self):
+        self.first.change(self.context, Member.HELD, server_uuid=uuids.failed)
+        self.fail(self.first)
+
+        self.assertTrue(self.exchange(self.written(self.first)))
+
+        self.assertIsNone(self.member().server_uuid)
+
+
+class TestAgain(ReplanCase):
+    def test_a_draft_describes_the_group_as_it_is(self):
+        elsewhere = {'master': ['node']}
+        draft = revisions.again(self.group, elsewhere)
+
+        revisions.start(self.context, self.group, draft)
+
+        stored = objects.VRTGroup.get(self.context, draft.uuid)
+        self.assertEqual(elsewhere, stored.elsewhere)
+        for one, other in zip(self.group.members, stored.members, strict=True):
+            self.assertEqual(Member.TENTATIVE, other.status)
+            for name in ('path', 'stem', 'description', 'request'):
+                self.assertEqual(getattr(one, name), getattr(other, name))
+        for group in (self.group, stored):
+            self.assertEqual(['workers'], group.subgroups)
+            self.assertEqual(
+                ['affinity', 'spread'],
+                sorted(each.type for each in group.policies),
+            )
+            [relationship] = group.relationships
+            self.assertEqual(1, len(relationship.policies))
+
+    def test_there_is_one_at_a_time(self):
+        revisions.start(
+            self.context, self.group, revisions.again(self.group, {})
+        )
+
+        self.assertRaises(
+            exception.GroupStateConflict,
+            revisions.start,
+            *(self.context, self.group, revisions.again(self.group, {})),
+        )

@@ -1,0 +1,468 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to a group, its members and their holds at once."""
+
+import datetime
+
+from oslo_utils import fixture as utils_fixture
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
+from oslo_utils.fixture import uuidsentinel as uuids
+
+from nova_groupext import exception
+from nova_groupext import objects
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from tests import groups
+from tests.unit.objects import base
+
+Member = states.Member
+Group = states.Group
+Hold = states.Hold
+NOON = datetime.datetime(2026, 11, 1, 12)
+
+
+class HeldCase(base.GroupCase):
+    def held(self, expires_at=None):
+        """Return a group of three that are held."""
+        group = self.create()
+        holds = groups.holds(self.context, group)
+        transitions.hold(self.context, group, holds, expires_at)
+        return self.get(group)
+
+    def holds_of(self, group):
+        return objects.VRTHold.list_by_group(self.context, group.id)
+
+    def redeem(self, *members):
+        for member in members:
+            member.change(self.context, Member.REDEEMING)
+            self.end(member, Hold.REDEEMED, Member.ACTIVE)
+
+    def end(self, member, status, became):
+        """End a member's hold; returns whether that was done."""
+        hold = objects.VRTHold.get_by_member(self.context, member.id)
+        change = member.changed(became)
+        done = transitions.end_hold(self.context, hold, status, change)
+        if done:
+            member.status = became
+        return done
+
+
+class TestStatus(HeldCase):
+    """What a held group becomes is decided by its members, at once."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.held()
+        self.first, self.second, self.third = self.group.members
+
+    def status(self):
+        return self.get(self.group).status
+
+    def give_up(self, *members):
+        return transitions.give_up(self.context, self.group, members or None)
+
+    def test_it_stays_held_while_one_member_is_held(self):
+        self.redeem(self.first, self.second)
+
+        self.assertEqual(Group.HELD, self.status())
+
+    def test_it_stays_held_while_one_member_is_being_created(self):
+        self.redeem(self.first, self.second)
+        self.third.change(self.context, Member.REDEEMING)
+
+        self.give_up()
+
+        self.assertEqual(Group.HELD, self.status())
+
+    def test_it_is_active_when_the_rest_are_servers_or_released(self):
+        self.redeem(self.first, self.second)
+        self.give_up(self.third)
+
+        self.assertEqual(Group.ACTIVE, self.status())
+
+    def test_it_is_active_when_the_rest_have_failed(self):
+        self.redeem(self.first, self.second)
+        transitions.end(
+            self.context, self.third, Member.FAILED, 'its host has burnt down'
+        )
+
+        self.assertEqual(Group.ACTIVE, self.status())
+
+    def test_it_is_released_when_no_member_is_a_server(self):
+        self.assertTrue(self.give_up())
+
+        self.assertEqual(Group.RELEASED, self.status())
+        self.assertFalse(self.give_up())
+
+    def test_it_is_released_when_its_last_server_was_deleted(self):
+        self.redeem(self.first)
+        self.give_up()
+        [first, *_others] = self.get(self.group).members
+        self.end(first, Hold.LEAVING, Member.RELEASED)
+
+        self.assertEqual(Group.RELEASED, self.status())
+
+    def redeemed_and_failed(self):
+        """Let the first member's server fail and keep what it owns."""
+        self.redeem(self.first)
+        transitions.end(
+            self.context, self.first, Member.FAILED, 'nobody has built it'
+        )
+
+    def test_it_is_active_while_a_server_that_failed_owns_something(self):
+        self.redeemed_and_failed()
+        self.give_up(self.second, self.third)
+        self.assertEqual(Group.ACTIVE, self.status())
+
+        self.end(self.first, Hold.LEAVING, Member.FAILED)
+
+        self.assertEqual(Group.RELEASED, self.status())
+
+    def test_a_failed_member_is_given_up_with_its_servers_hold(self):
+        self.redeemed_and_failed()
+
+        self.give_up(self.first)
+
+        held = {each.status for each in self.holds_of(self.group)}
+        self.assertEqual({Hold.LEAVING, Hold.HELD}, held)
+
+    def test_a_deleted_one_stays_deleted(self):
+        self.group.mark_deleted(self.context)
+
+        self.give_up()
+
+        self.assertEqual(Group.RELEASING, self.status())
+
+    def test_every_change_counts(self):
+        before = self.get(self.group).generation
+
+        self.redeem(self.first)
+
+        self.assertEqual(before + 1, self.get(self.group).generation)
+
+
+class TestReserve(HeldCase):
+    """Several servers get a member each, or none of them does."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.held()
+        self.uuids = [uuidutils.generate_uuid() for _each in range(2)]
+
+    def reserve(self, *members):
+        servers = dict(zip(self.uuids, members, strict=True))
+        return transitions.reserve(self.context, servers)
+
+    def reserved(self):
+        members = self.get(self.group).members
+        return [(member.status, member.server_uuid) for member in members]
+
+    def test_every_server_is_written_to_its_member(self):
+        first, second, _third = self.group.members
+
+        self.assertTrue(self.reserve(second, first))
+
+        self.assertEqual(
+            [
+                (Member.REDEEMING, self.uuids[1]),
+                (Member.REDEEMING, self.uuids[0]),
+                (Member.HELD, None),
+            ],
+            self.reserved(),
+        )
+        self.assertEqual(Member.REDEEMING, first.status)
+
+    def test_when_one_member_is_taken_no_other_is(self):
+        first, second, _third = self.group.members
+        stale = self.get(self.group).members[1]
+        second.change(self.context, Member.REDEEMING)
+        before = self.reserved()
+
+        self.assertFalse(self.reserve(first, stale))
+
+        self.assertEqual(before, self.reserved())
+        self.assertEqual(Member.HELD, first.status)
+
+
+class TestEndHold(HeldCase):
+    """A hold ends once, and together with its member's change."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.held()
+        self.member = self.group.members[0]
+
+    def state(self):
+        group = self.get(self.group)
+        return (
+            group.status,
+            group.members[0].status,
+            self.holds_of(group)[0].status,
+        )
+
+    def test_of_two_who_end_it_one_does(self):
+        stale = self.get(self.group).members[0]
+
+        self.assertTrue(self.end(self.member, Hold.LEAVING, Member.FAILED))
+
+        before = self.state()
+        hold = self.holds_of(self.group)[0]
+        hold.status = Hold.HELD
+        change = stale.changed(Member.FAILED)
+        self.assertFalse(
+            transitions.end_hold(self.context, hold, Hold.LEAVING, change)
+        )
+        self.assertEqual(before, self.state())
+
+    def test_a_member_that_became_another_keeps_it(self):
+        stale = self.get(self.group).members[0]
+        self.member.change(self.context, Member.REDEEMING)
+        before = self.state()
+
+        self.assertFalse(self.end(stale, Hold.LEAVING, Member.FAILED))
+
+        self.assertEqual(before, self.state())
+
+    def test_what_was_never_promised_does_not_end(self):
+        for status in (Hold.WRITING, Hold.LEAVING):
+            hold = self.holds_of(self.group)[0]
+            hold.status = status
+            self.assertFalse(
+                transitions.end_hold(self.context, hold, Hold.LEAVING)
+            )
+
+
+class TestExpiry(HeldCase):
+    """A held group of three is extended or expires, as a whole."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(utils_fixture.TimeFixture(NOON))
+        self.group = self.held(NOON + datetime.timedelta(seconds=60))
+
+    def pass_seconds(self, seconds):
+        timeutils.advance_time_seconds(seconds)
+
+    def expired(self):
+        found = objects.VRTGroup.list_expired(self.context, timeutils.utcnow())
+        return [group.uuid for group in found]
+
+    def state(self):
+        group = self.get(self.group)
+        return group.status, *(member.status for member in group.members)
+
+    def holds(self):
+        return [hold.status for hold in self.holds_of(self.group)]
+
+    def extend(self, seconds=60):
+        self.get(self.group).extend(self.context, seconds)
+
+    def expire(self):
+        return transitions.expire(self.context, self.group)
+
+    def refusal(self):
+        error = self.assertRaises(exception.GroupStateConflict, self.extend)
+        return error.format_message().partition(' is ')[2]
+
+    def test_it_is_held_until_its_time_is_over(self):
+        self.pass_seconds(59)
+        self.assertEqual([], self.expired())
+        self.assertFalse(self.expire())
+        self.assertEqual((Group.HELD, *[Member.HELD] * 3), self.state())
+
+        self.pass_seconds(1)
+
+        self.assertEqual([self.group.uuid], self.expired())
+        self.assertTrue(self.expire())
+        self.assertEqual([], self.expired())
+        self.assertEqual(
+            (Group.RELEASED, *[Member.RELEASED] * 3), self.state()
+        )
+        self.assertEqual(['LEAVING'] * 3, self.holds())
+
+    def test_its_members_say_why_they_are_released(self):
+        self.pass_seconds(60)
+        self.expire()
+
+        self.assertEqual(
+            {'its group expired at 2026-11-01T12:01:00Z'},
+            {member.fault for member in self.get(self.group).members},
+        )
+
+    def test_what_is_a_server_or_becomes_one_stays(self):
+        first, second, _third = self.group.members
+        self.redeem(first)
+        second.change(self.context, Member.REDEEMING)
+        self.pass_seconds(60)
+
+        self.expire()
+
+        self.assertEqual(
+            (Group.HELD, Member.ACTIVE, Member.REDEEMING, Member.RELEASED),
+            self.state(),
+        )
+        self.assertEqual(['REDEEMED', 'HELD', 'LEAVING'], self.holds())
+
+    def test_who_has_failed_keeps_its_fault(self):
+        transitions.end(
+            self.context,
+            self.group.members[0],
+            Member.FAILED,
+            'its host has burnt down',
+        )
+        self.pass_seconds(60)
+
+        self.expire()
+
+        failed, *_others = self.get(self.group).members
+        self.assertEqual(
+            (Member.FAILED, 'its host has burnt down'),
+            (failed.status, failed.fault),
+        )
+
+    def test_extending_counts_from_now(self):
+        self.pass_seconds(30)
+        generation = self.get(self.group).generation
+
+        self.extend(100)
+
+        group = self.get(self.group)
+        self.assertEqual(
+            NOON + datetime.timedelta(seconds=130), group.expires_at
+        )
+        self.assertEqual(generation + 1, group.generation)
+
+    def test_who_was_extended_in_time_does_not_expire(self):
+        """The reaper has found the group just before it was extended."""
+        self.pass_seconds(59)
+        self.extend()
+        self.pass_seconds(1)
+
+        self.assertFalse(self.expire())
+
+        self.assertEqual((Group.HELD, *[Member.HELD] * 3), self.state())
+
+    def test_who_has_expired_is_not_extended(self):
+        self.pass_seconds(60)
+
+        self.assertEqual(
+            'HELD: it expired at 2026-11-01T12:01:00Z', self.refusal()
+        )
+        self.expire()
+        self.assertEqual('RELEASED: nothing of it is held', self.refusal())
+
+    def test_an_extension_that_comes_late_changes_nothing(self):
+        """Its clock was before the end, its turn after the expiry."""
+        stale = self.get(self.group)
+        self.pass_seconds(60)
+        self.expire()
+        self.pass_seconds(-1)
+
+        self.assertRaises(
+            exception.GroupStateConflict, stale.extend, self.context, 60
+        )
+
+        self.assertEqual(
+            (Group.RELEASED, *[Member.RELEASED] * 3), self.state()
+        )
+
+    def test_members_that_are_being_created_are_extended(self):
+        for member in self.group.members:
+            member.change(self.context, Member.REDEEMING)
+
+        self.extend()
+
+    def test_what_holds_nothing_is_not_extended(self):
+        self.redeem(*self.group.members)
+
+        self.assertEqual('ACTIVE: nothing of it is held', self.refusal())
+
+    def test_a_hold_is_good_until_its_group_expires(self):
+        def obstacles():
+            by_path = objects.VRTMember.get_by_path(
+                self.context, self.group.uuid, 'master', project_id='project'
+            )
+            by_id = objects.VRTMember.find_by_id(self.context, by_path.id)
+            return {each.why_not_redeemable() for each in (by_path, by_id)}
+
+        self.assertEqual({None}, obstacles())
+        self.pass_seconds(60)
+        told = 'its group expired at 2026-11-01T12:01:00Z'
+        self.assertEqual({told}, obstacles())
+        self.expire()
+        self.assertEqual({told}, obstacles())
+
+
+class TestExchangeHolds(HeldCase):
+    """A group that holds something holds something else, at once."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.held()
+        self.first, self.second, self.third = self.group.members
+
+    def written(self, *members):
+        holds = [
+            objects.VRTHold.of(member, groups.seat(uuids.host, 1))
+            for member in members
+        ]
+        return objects.VRTHold.create_all(self.context, holds)
+
+    def exchange(self, written, leaving=(), left_out=()):
+        return transitions.exchange_holds(
+            self.context, self.group, written, leaving, left_out, NOON
+        )
+
+    def hold_of(self, member):
+        return objects.VRTHold.get_by_member(self.context, member.id)
+
+    def statuses(self):
+        return {hold.uuid: hold.status for hold in self.holds_of(self.group)}
+
+    def test_who_moves_has_the_new_hold_and_the_old_one_leaves(self):
+        old = self.hold_of(self.first)
+        [new] = self.written(self.first)
+
+        self.assertTrue(self.exchange([new], [old]))
+
+        self.assertEqual(new.uuid, self.hold_of(self.first).uuid)
+        self.assertEqual(Hold.LEAVING, self.statuses()[old.uuid])
+        self.assertEqual(NOON, self.get(self.group).expires_at)
+
+    def test_who_is_left_out_holds_nothing(self):
+        old = self.hold_of(self.first)
+
+        self.assertTrue(self.exchange([], [old], [self.first.id]))
+
+        self.assertIsNone(self.hold_of(self.first))
+        self.assertEqual(
+            Member.TENTATIVE, self.get(self.group).members[0].status
+        )
+
+    def test_who_has_become_a_server_meanwhile_spoils_it(self):
+        old = self.hold_of(self.first)
+        [new] = self.written(self.first)
+        self.first.change(self.context, Member.REDEEMING)
+        before = self.statuses()
+
+        self.assertFalse(self.exchange([new], [old]))
+
+        self.assertEqual(before, self.statuses())
+
+    def test_what_a_failed_server_has_redeemed_is_forgotten(self):
+        self.redeem(self.first)
+        old = self.hold_of(self.first)
+        db.compare_and_set(
+            self.context,
+            models.Member,
+            models.Member.id == self.first.id,
+            status=Member.FAILED,
+        )
+        [new] = self.written(self.first)
+
+        self.assertTrue(self.exchange([new]))
+
+        self.assertEqual(new.uuid, self.hold_of(self.first).uuid)
+        self.assertEqual(Hold.LEAVING, self.statuses()[old.uuid])
