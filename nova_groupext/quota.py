@@ -19,6 +19,7 @@ from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import member as member_obj
 from nova_groupext.objects.member import VRTMember
 
 # What Nova's unified limits call it: what everybody else does.
@@ -34,24 +35,32 @@ def serialised(context, project_id, work):
     :param work: called without arguments, perhaps more than once
     :returns: what the work returns
     """
+    db.ensure(context, models.Project, project_id=project_id)
     return db.locked(context, models.Project, work, project_id=project_id)
 
 
-def check(context, project_id, members):
+def check(context, project_id, members, besides=(), growing=()):
     """Refuse to hold more than the project may have.
 
     Only within serialised() it is certain that the answer stays true.
 
     :param members: VRTMembers that are to be held
+    :param growing: VRTMembers that are servers, for the resizes of which
+        something is to be held; these count what is more
+    :param besides: ids of members that these replace
     :raises: LimitExceeded, naming each resource and how much it is over
     """
     known = [each.id for each in members if each.obj_attr_is_set('id')]
-    tallies = VRTMember.tally_held(context, project_id, besides=known)
+    tallies = VRTMember.tally_held(
+        context, project_id, besides=[*known, *besides]
+    )
     _check_number(sum(count for _member, count in tallies), len(members))
-    wanted = _sum((member, 1) for member in members)
+    wanted = _sum((member, 1) for member in members) + _more(growing)
     # What is held is counted before what runs: a hold that becomes a server
     # meanwhile may count twice, but never not at all.
-    held = _sum(tallies)
+    held = _sum(tallies) + _more(
+        VRTMember.list_growing(context, project_id, besides)
+    )
     held.subtract(_counted_by_nova(context, project_id))
     quotas = quota.QUOTAS.get_project_quotas(context, project_id)
     over = []
@@ -112,6 +121,20 @@ def _sum(tallies):
         total['instances'] += count
         total['cores'] += count * flavor['vcpus']
         total['ram'] += count * flavor['memory_mb']
+    return total
+
+
+def _more(members):
+    """Return {resource: amount} by which servers are to grow.
+
+    As Nova counts when they are resized: nothing for what becomes less.
+    """
+    total = collections.Counter()
+    for member in members:
+        flavor = member_obj.flavor_of(member.request)
+        now = member.server_flavor
+        total['cores'] += max(0, flavor['vcpus'] - now['vcpus'])
+        total['ram'] += max(0, flavor['memory_mb'] - now['memory_mb'])
     return total
 
 

@@ -1,2 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look, decide, hold, redeem, release: everything that asks Placement."""
+"""Look, decide, hold, redeem, follow, release: what asks Nova and Placement.
+
+A package for each step. Beside them are the two processes (``manager`` is
+Nova's scheduler with one more door, ``service`` the planner) and what every
+step asks: ``ledger``, ``verification``, ``releasing``.
+"""

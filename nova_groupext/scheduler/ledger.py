@@ -18,6 +18,7 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
+from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import candidate
 
 LOG = logging.getLogger(__name__)
@@ -60,24 +61,30 @@ class Ledger:
         if response.status_code != 204:
             raise exception.HoldFailed(reason=_detail(response))
 
-    def swap(self, context, hold, server_uuid, project_id, user_id):
-        """Turn a hold into the server's allocation, in one request.
+    def swap(self, context, servers, project_id, user_id):
+        """Turn holds into servers' allocations, in one request.
 
-        Asking again after it was done is answered as the first time.
+        All or none of them. Asking again after it was done is answered as the
+        first time.
 
-        :returns: whether the capacity is the server's now
+        :param servers: {server uuid: its VRTHold}
+        :returns: whether the capacity is the servers' now
         :raises: PlacementUnavailable when that is unknown
         """
-        server = {
-            **_filled(hold),
-            'project_id': project_id,
-            'user_id': user_id,
-            'consumer_type': SERVER_TYPE,
+        heirs = {
+            uuid: {
+                **_filled(hold),
+                'project_id': project_id,
+                'user_id': user_id,
+                'consumer_type': SERVER_TYPE,
+            }
+            for uuid, hold in servers.items()
         }
         with faultpoints.around('redeem.swap'):
-            return self._pass_on(
-                context, hold, {server_uuid: server}
-            ) or self.has_swapped(context, hold, server_uuid)
+            return self._pass_on(context, servers.values(), heirs) or all(
+                self.has_swapped(context, hold, uuid)
+                for uuid, hold in servers.items()
+            )
 
     def move(self, context, hold, new):
         """Move a hold to a new uuid, so that no swap under way can succeed.
@@ -89,7 +96,7 @@ class Ledger:
             hold could not be moved at this moment
         """
         with faultpoints.around('move.post'):
-            if self._pass_on(context, hold, {new.uuid: _filled(new)}):
+            if self._pass_on(context, [hold], {new.uuid: _filled(new)}):
                 return True
         if self.allocations(context, new.uuid):
             return True
@@ -99,17 +106,39 @@ class Ledger:
             )
         return False
 
+    def take_back(self, context, server_uuid, heir):
+        """Turn a server's allocation into a hold again.
+
+        :param heir: VRTHold in state WRITING
+        :returns: False when the server has nothing, or somebody was faster
+        :raises: PlacementUnavailable when that is unknown
+        """
+        with faultpoints.around('move.post'):
+            return self._pass_on(
+                context,
+                [_consumer_of(server_uuid)],
+                {heir.uuid: _filled(heir)},
+            )
+
     def empty(self, context, hold):
         """Give a hold's capacity back, if there is any.
 
         :raises: PlacementUnavailable when it is still held, or unknown
         """
         with faultpoints.around('release.post'):
-            is_empty = self._pass_on(context, hold, {})
+            emptied = self._emptied(context, hold)
+            is_empty = not emptied or self._change(context, emptied)
         if not is_empty and self.allocations(context, hold.uuid):
             raise exception.PlacementUnavailable(
                 reason=f'hold {hold.uuid} cannot be emptied now'
             )
+
+    def empty_consumer(self, context, uuid):
+        """Take everything from a consumer of which there is no row.
+
+        :raises: PlacementUnavailable
+        """
+        self.empty(context, _consumer_of(uuid))
 
     # -- reading -----------------------------------------------------------
 
@@ -157,9 +186,14 @@ class Ledger:
             total.update(usages.get(consumer_type, {}))
         return total.pop('consumer_count', 0), dict(total)
 
-    def providers(self, context):
-        """Return the uuids of all providers."""
-        body = self._get(context, '/resource_providers')
+    def providers(self, context, wanted=()):
+        """Return the uuids of all providers.
+
+        :param wanted: (name, value) pairs of Placement's query, to have only
+            those that meet them all
+        """
+        query = f'?{parse.urlencode(wanted)}' if wanted else ''
+        body = self._get(context, f'/resource_providers{query}')
         return [each['uuid'] for each in body['resource_providers']]
 
     def is_hold(self, context, consumer):
@@ -178,26 +212,29 @@ class Ledger:
 
     # -- HTTP --------------------------------------------------------------
 
-    def _pass_on(self, context, hold, heirs):
-        """Empty a hold and fill others, in one request.
+    def _pass_on(self, context, holds, heirs):
+        """Empty holds and fill others, in one request.
 
         :param heirs: {consumer uuid: what it is to own}
-        :returns: False when the hold has held nothing, or was changed by
-            somebody else meanwhile
+        :returns: False when one of the holds has held nothing, or was changed
+            by somebody else meanwhile
         """
-        emptied = self._emptied(context, hold)
-        if not emptied:
-            return False
-        response = self._post(context, {**emptied, **heirs})
+        body = {}
+        for hold in holds:
+            emptied = self._emptied(context, hold)
+            if not emptied:
+                return False
+            body |= emptied
+        return self._change(context, body | heirs)
+
+    def _change(self, context, body):
+        """Send a change that empties holds; returns whether it was made."""
+        response = self._post(context, body)
         if response.status_code != 204:
             LOG.info(
-                'Placement did not pass hold %(hold)s on to %(heirs)s: '
+                'Placement did not pass on what consumers %(body)s hold: '
                 '%(why)s',
-                {
-                    'hold': hold.uuid,
-                    'heirs': [*heirs],
-                    'why': _detail(response),
-                },
+                {'body': [*body], 'why': _detail(response)},
             )
         return response.status_code == 204
 
@@ -264,6 +301,11 @@ def left(inventories, used):
     for amounts in used.values():
         rest.subtract(amounts)
     return rest
+
+
+def _consumer_of(uuid):
+    """Return a consumer of which there is no row, as something to empty."""
+    return VRTHold(uuid=uuid, member_id=None, allocations={}, mappings={})
 
 
 def _filled(hold):

@@ -12,8 +12,14 @@ from oslo_utils import timeutils
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext import notifications
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import stored_hints
 
 LOG = logging.getLogger(__name__)
 
@@ -28,12 +34,15 @@ def release(context, group, ledger):
     """
     if group.status == states.Group.RELEASING:
         with faultpoints.around('release.mark'):
-            was_held = group.give_up(context)
+            was_held = transitions.give_up(context, group)
         if was_held:
             notifications.of_group(context, notifications.Event.RELEASE, group)
     give_back(context, group, ledger)
     if group.status == states.Group.RELEASING:
-        _forget(context, group)
+        for draft in VRTGroup.list_releasing(context, of=group):
+            release(context, draft, ledger)
+        if _point_anew(context, group):
+            _forget(context, group)
 
 
 def give_back(context, group, ledger):
@@ -63,11 +72,34 @@ def leave(context, hold, ledger):
             hold.destroy(context)
 
 
+def _point_anew(context, group):
+    """Let servers that came or went with a draft know whose they are.
+
+    :returns: whether that is for good: a request of Nova's that has read the
+        hints of a server before it was adopted may still store them again
+    """
+    if group.revises_id is None:
+        return True
+    are_members = False
+    for server_uuid in sorted(VRTMember.server_uuids(context, group.id)):
+        with faultpoints.around('release.point'):
+            are_members |= stored_hints.follow(context, server_uuid)
+    return not are_members or timeutils.is_older_than(
+        group.updated_at, REQUEST_LIFETIME
+    )
+
+
 def _forget(context, group):
     """Remove the rows, unless something is still held or under way."""
-    holds = VRTHold.list_by_group(context, group.id)
-    if any(hold.status != states.Hold.REDEEMED for hold in holds):
-        return
-    for hold in holds:
-        hold.destroy(context)
-    group.destroy(context)
+
+    def work():
+        holds = VRTHold.list_by_group(context, group.id)
+        is_held = any(hold.status != states.Hold.REDEEMED for hold in holds)
+        if is_held or group.has_draft(context):
+            return
+        for hold in holds:
+            hold.destroy(context)
+        group.destroy(context)
+
+    # Nobody can write a hold for the group meanwhile.
+    db.locked(context, models.Group, work, id=group.id)

@@ -8,6 +8,7 @@ and Placement arbitrates between what they hold.
 import contextlib
 import functools
 import threading
+import time
 
 from nova import context as nova_context
 from nova import rpc
@@ -23,15 +24,26 @@ from nova_groupext.db import engine
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.intent import VRTIntent
-from nova_groupext.scheduler import exclusive
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.planner import clock as clocks
 from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import planning
-from nova_groupext.scheduler import reaper
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import rpcapi
-from nova_groupext.scheduler import statistics
+from nova_groupext.scheduler.decide import planning
+from nova_groupext.scheduler.decide import replanning
+from nova_groupext.scheduler.decide import revising
+from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.follow import statistics
+from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.move import drift
+from nova_groupext.scheduler.move import proposal
 
 LOG = logging.getLogger(__name__)
+
+Outcome = rpcapi.Outcome
+
+# Seconds after which a group that somebody else works on is tried again.
+PAUSE = 0.25
 
 
 class PlannerService(service.Service):
@@ -90,7 +102,7 @@ def _guarded(work, *args, about='all groups'):
 class Planner:
     """What a planner does when it is asked; see rpcapi.PlannerAPI."""
 
-    target = messaging.Target(version='1.0')
+    target = messaging.Target(version='1.2')
 
     def __init__(self, host):
         self._host = host
@@ -99,6 +111,8 @@ class Planner:
         self._deciding = threading.Semaphore(CONF.vrt.max_concurrent_plans)
         # Who is known to be where a group should be alone.
         self._strangers = set()
+        # Whether there were strays in the last round.
+        self._had_strays = False
 
     def plan_group(self, context, group_uuid):
         """Look, decide and, if the group wants it, hold."""
@@ -111,7 +125,8 @@ class Planner:
             ),
         ):
             if group is not None and group.status == states.Group.PLANNING:
-                self._plan(context, group, intent)
+                plan = self._plan if group.revises_id is None else self._revise
+                plan(context, group, intent)
         self._release_if_deleted(context, group_uuid)
 
     def release_group(self, context, group_uuid):
@@ -124,6 +139,64 @@ class Planner:
             if group is not None:
                 _guarded(self._keep, context, group)
                 releasing.release(context, group, self._ledger())
+
+    def replan(self, context, group_uuid, elsewhere, seconds):
+        """Find other places for members, for whom a server waits."""
+        context = context.elevated()
+        clock = clocks.Clock(seconds)
+        while self._deciding.acquire(timeout=clock.left()):
+            try:
+                outcome = self._replan(context, group_uuid, elsewhere, clock)
+            finally:
+                self._deciding.release()
+            if outcome != Outcome.BUSY or not clock.left():
+                return outcome
+            time.sleep(PAUSE)
+        return Outcome.BUSY
+
+    def _replan(self, context, group_uuid, elsewhere, clock=None):
+        """Return what comes of it, once nobody else works on the group."""
+        with self._owning(context, group_uuid, VRTIntent.PLAN) as (
+            group,
+            intent,
+        ):
+            if group is None:
+                return Outcome.BUSY
+            if not (
+                group.status in states.CAN_REPLAN
+                and replanning.in_need(context, group, elsewhere)
+            ):
+                # It was deleted, or somebody was faster.
+                return Outcome.DONE
+            draft = replanning.start(context, group, elsewhere)
+            if draft is None:
+                return Outcome.BUSY
+            with self._owning(context, draft.uuid, VRTIntent.PLAN) as (
+                fresh,
+                own,
+            ):
+                if fresh is not None:
+                    self._run(
+                        context,
+                        fresh,
+                        self._revising(
+                            context, fresh, group, [own, intent], clock
+                        ),
+                    )
+        self._release_if_deleted(context, draft.uuid)
+        return replanning.outcome(context, group_uuid, elsewhere)
+
+    def propose(self, context, group_uuid):
+        """Look for the fewest moves that mend a group, if there is time."""
+        context = context.elevated()
+        group = VRTGroup.find(context, group_uuid)
+        patience = CONF.vrt.proposal_time_limit
+        if group is None or not self._deciding.acquire(timeout=patience):
+            return proposal.UNDECIDED
+        try:
+            return proposal.propose(context, group, self._placement())
+        finally:
+            self._deciding.release()
 
     def reap(self, context):
         """Finish what others began; what fails does not stop the rest."""
@@ -139,7 +212,7 @@ class Planner:
             _guarded(follow, context, placement)
         _guarded(reaper.abandon, context)
         _guarded(reaper.empty, context, placement)
-        _guarded(reaper.settle, context)
+        _guarded(self._empty_strays, context, placement)
         for group in reaper.to_release(context):
             _guarded(
                 self.release_group,
@@ -152,7 +225,41 @@ class Planner:
                 *(context, group.uuid),
                 about=f'VRT group {group.uuid}',
             )
+        for group, elsewhere in reaper.to_replan(context):
+            _guarded(
+                self._replan_failed,
+                *(context, group, elsewhere),
+                about=f'VRT group {group.uuid}',
+            )
+        _guarded(self._note_drift, context)
         _guarded(self._count, context)
+
+    def _replan_failed(self, context, group, elsewhere):
+        need = replanning.in_need(context, group, elsewhere)
+        if not need:
+            return
+        with self._deciding:
+            outcome = self._replan(
+                context, group.uuid, {path: elsewhere[path] for path in need}
+            )
+        if outcome != Outcome.BUSY:
+            VRTMember.count_replan(context, group.id, need)
+
+    @staticmethod
+    def _note_drift(context):
+        for group, domains in reaper.to_compare(context):
+            _guarded(
+                drift.note,
+                *(context, group, domains),
+                about=f'VRT group {group.uuid}',
+            )
+
+    def _empty_strays(self, context, placement):
+        """Look for strays when there are some for two rounds."""
+        had, has = self._had_strays, reaper.has_strays(context, placement)
+        self._had_strays = has
+        if had and has:
+            reaper.empty_strays(context, placement)
 
     @staticmethod
     def _count(context):
@@ -195,6 +302,29 @@ class Planner:
         planner = planning.Planning(
             context, group, self._placement(), self._ledger(), intent
         )
+        self._run(context, group, planner)
+
+    def _revise(self, context, draft, intent):
+        """Plan what a group is to become, while nobody works on either."""
+        revised = VRTGroup.brief(context, draft.revises_id)
+        with self._owning(context, revised.uuid, VRTIntent.PLAN) as (
+            group,
+            intent_of_group,
+        ):
+            if group is not None:
+                planner = self._revising(
+                    context, draft, group, [intent, intent_of_group]
+                )
+                self._run(context, draft, planner)
+
+    def _revising(self, context, draft, group, intents, clock=None):
+        """Return who is to decide what becomes of a draft."""
+        given = (context, draft, group, self._placement(), self._ledger())
+        if draft.elsewhere is None:
+            return revising.Revising(*given, intents)
+        return replanning.Replanning(*given, intents, clock=clock)
+
+    def _run(self, context, group, planner):
         try:
             planner.clear()
             planner.run()
@@ -206,7 +336,11 @@ class Planner:
         except exception.LimitExceeded as exc:
             self._fail(context, group, exc.format_message())
         except exception.PlacementUnavailable:
-            self._fail(context, group, 'Placement did not answer.')
+            if group.revises_id is None:
+                self._fail(context, group, 'Placement did not answer.')
+            else:
+                # Holds may have changed places: the reaper tries again.
+                LOG.exception('A revision waits for Placement.')
         except Exception:
             self._fail(context, group, 'An unexpected error.')
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HolisticWeigher: the planned host comes first."""
+"""HolisticWeigher: members move to where their group costs the least."""
 
 from nova.scheduler import weights
 
@@ -7,7 +7,19 @@ from nova_groupext.scheduler import candidate
 
 
 class HolisticWeigher(weights.BaseHostWeigher):
-    """Weigh a member's planned host 1, every other host 0."""
+    """Weigh hosts by what the group would cost if its member went there.
 
-    def _weigh_object(self, host_state, weight_properties):
-        return 1.0 if candidate.of(host_state) else 0.0
+    What is off its strict policies comes first, then the cost of its soft
+    ones. The best hosts weigh 0, the next best -1, and so on. To everybody
+    else all hosts weigh 0.
+    """
+
+    def weigh_objects(self, weighed_obj_list, weight_properties):
+        """Look at all hosts at once: only their order counts."""
+        costs = [self._weigh_object(each.obj) for each in weighed_obj_list]
+        ranks = {cost: rank for rank, cost in enumerate(sorted(set(costs)))}
+        return [float(-ranks[cost]) for cost in costs]
+
+    def _weigh_object(self, host_state, weight_properties=None):
+        request = candidate.of_move(host_state)
+        return (0, 0) if request is None else request.move.cost(request.seat)

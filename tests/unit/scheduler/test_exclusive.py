@@ -5,7 +5,7 @@ import itertools
 
 from oslotest import base
 
-from nova_groupext.scheduler import exclusive
+from nova_groupext.scheduler.hold import exclusive
 
 
 def inventory(min_unit=1, max_unit=8, step_size=1):

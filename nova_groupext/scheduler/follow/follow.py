@@ -6,6 +6,7 @@ not answer nothing is known, and nothing is touched.
 """
 
 import collections
+import contextlib
 
 from oslo_log import log as logging
 
@@ -13,23 +14,26 @@ from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler import exclusive
-from nova_groupext.scheduler import holding
-from nova_groupext.scheduler import hosts
-from nova_groupext.scheduler import ownership
-from nova_groupext.scheduler import servers
+from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.follow import servers
+from nova_groupext.scheduler.follow import whereabouts
+from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.hold import ownership
+from nova_groupext.scheduler.look import hosts
 
 LOG = logging.getLogger(__name__)
 
 Fate = servers.Fate
 LEAVING = states.Hold.LEAVING
 
-# What a member becomes whose server came to such an end, once the server owns
-# nothing in Placement any more.
+# What a member becomes whose server came to such an end. Until the server owns
+# nothing in Placement any more, nobody else gets the capacity.
 ENDS = {
     Fate.UNKNOWN_TO_NOVA: {
         'status': states.Member.FAILED,
@@ -53,20 +57,36 @@ HOLD_IS_LOST = 'its hold was removed, and there is no room for it any more'
 HOST_IS_GONE = 'its host was taken out of service'
 
 
-def follow_servers(context, ledger):
-    """Conclude from what became of the members' servers."""
-    redeemed = VRTHold.list_by_status(context, states.Hold.REDEEMED)
-    hold_of = {hold.member_id: hold for hold in redeemed}
-    members = [
-        member
-        for member in VRTMember.list_by_ids(context, [*hold_of])
-        if member.status == states.Member.ACTIVE
-    ]
-    fates = servers.fates(context, [each.server_uuid for each in members])
+def follow_servers(context, ledger, group=None):
+    """Conclude from what became of the members' servers, and where they are.
+
+    :param group: VRTGroup whose servers are followed; all by default
+    """
+    members = VRTMember.list_servers(context, group and group.id)
+    ids = [member.id for member in members]
+    hold_of = VRTHold.redeemed_by(context, ids)
+    # Read before the servers are: one that is not moving then has ended it.
+    moves_of = VRTMove.by_member(context, ids)
+    found = servers.read(context, [each.server_uuid for each in members])
     for member in members:
-        end = ENDS.get(fates.get(member.server_uuid))
-        if end and not ledger.allocations(context, member.server_uuid):
-            _end(context, ledger, member, hold_of[member.id], end)
+        server = found.get(member.server_uuid)
+        if server is None:
+            continue
+        hold = hold_of.get(member.id)
+        end = ENDS.get(server.fate)
+        if end is None or ledger.allocations(context, member.server_uuid):
+            if server.fate == Fate.UNSCHEDULED:
+                _fail(context, member, end['fault'])
+                continue
+            moves = moves_of.get(member.id, ())
+            whereabouts.follow(context, ledger, member, hold, moves, server)
+        elif hold is not None:
+            _end(context, ledger, member, hold, end)
+        elif member.status == states.Member.SHELVED:
+            with contextlib.suppress(exception.MemberStateConflict):
+                transitions.end(context, member, **end)
+    if group is None:
+        VRTMove.forget_strays(context)
 
 
 def follow_holds(context, ledger):
@@ -76,6 +96,8 @@ def follow_holds(context, ledger):
         for provider in hold.allocations:
             by_provider[provider].append((hold, member))
     for provider, held in sorted(by_provider.items()):
+        # What ended because of another of its providers is done with.
+        held = [each for each in held if each[0].status == states.Hold.HELD]
         used = ledger.used(context, provider)
         if used is None:
             _lose(context, ledger, held, HOST_IS_GONE)
@@ -85,7 +107,7 @@ def follow_holds(context, ledger):
             for hold, member in held
             if used.get(hold.uuid) != hold.allocations[provider]['resources']
         ]
-        _restore(context, ledger, changed)
+        restore(context, ledger, changed)
         lost = verification.losers_on(context, ledger, provider, used)
         too_much = [each for each in held if each[0].uuid in lost]
         _lose(context, ledger, too_much, verification.IS_TOO_MUCH)
@@ -105,9 +127,11 @@ def _held(context):
     """Return [(hold, member)] of the members that are held.
 
     Fillers are not among them: exclusive.keep follows these.
+    Nor those of groups that are being revised: they may change places.
     A member that is being redeemed is left alone: its hold may have become
     its server's, and whoever redeems it, or concludes that, finds out.
     """
+    revised = VRTGroup.being_revised(context)
     holds = VRTHold.list_by_status(context, states.Hold.HELD)
     members = {
         member.id: member
@@ -119,17 +143,24 @@ def _held(context):
     return [
         (hold, members[hold.member_id])
         for hold in holds
-        if hold.member_id in members
+        if hold.member_id in members and hold.group_id not in revised
     ]
 
 
-def _restore(context, ledger, changed):
+def restore(context, ledger, changed):
     """Hold under new uuids what somebody has changed in Placement."""
     for hold, member in changed:
         if ledger.allocations(context, hold.uuid) == hold.allocations:
             continue
         if not _hold_again(context, ledger, hold, member, _write_down):
             _lose(context, ledger, [(hold, member)], HOLD_IS_LOST)
+
+
+def _fail(context, member, fault):
+    """A server that nobody will build has its capacity until it is deleted."""
+    if member.status != states.Member.FAILED:
+        with contextlib.suppress(exception.MemberStateConflict):
+            transitions.end(context, member, states.Member.FAILED, fault)
 
 
 def _end(context, ledger, member, hold, values):
@@ -143,11 +174,19 @@ def _end(context, ledger, member, hold, values):
         },
     )
     if not (
-        CONF.vrt.hold_again
+        _may_hold_again(values['status'])
+        # Else its hold tells nothing of a server as it is described by now.
+        and member.server_flavor is None
         and VRTGroup.is_current(context, member.group_id)
         and _hold_again(context, ledger, hold, member, _write_down_charged)
     ):
         ownership.change(context, ledger, hold, LEAVING, member, values)
+
+
+def _may_hold_again(status):
+    """Where one has failed, another perhaps will; see reaper.to_replan()."""
+    is_placed_anew = CONF.vrt.replan_failed and status == states.Member.FAILED
+    return CONF.vrt.hold_again and not is_placed_anew
 
 
 def _hold_again(context, ledger, hold, member, write_down):

@@ -66,6 +66,14 @@ def placement_request(context, spec, host_manager):
     return resources
 
 
+def boots_from_the_same(member, spec):
+    """Tell whether a server's root disk is what its member describes."""
+    request = member.request
+    if spec.is_bfv or request['is_bfv']:
+        return spec.is_bfv == request['is_bfv']
+    return spec.image.id == request['image_id']
+
+
 def asks_for_the_same(one, other):
     """Tell whether two ResourceRequests ask Placement for the same."""
     return _query(one) == _query(other)

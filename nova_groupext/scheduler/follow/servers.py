@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What became of servers, as far as Nova's databases tell."""
 
+import dataclasses
 import enum
 
 from nova import context as nova_context
@@ -28,25 +29,58 @@ class Fate(enum.Enum):
     DELETED = 'deleted'
 
 
-def fates(context, uuids):
-    """Return {uuid: Fate} of those servers that can be asked about now.
+@dataclasses.dataclass(frozen=True)
+class Server:
+    """A server, as its cell has it.
+
+    :ivar host: None while it is on no host
+    :ivar node: the compute node's name
+    :ivar is_moving: whether it may be somewhere else in a moment
+    :ivar is_shelved: whether it has left its host and may come back
+    :ivar flavor: the database id of its flavor
+    """
+
+    fate: Fate
+    host: str | None = None
+    node: str | None = None
+    is_moving: bool = False
+    is_shelved: bool = False
+    flavor: int | None = None
+
+
+def read(context, uuids):
+    """Return {uuid: Server} of those servers that can be asked about now.
 
     Of servers in a cell that does not answer nothing is known: they are
     left out.
     """
     found = {}
-    for start in range(0, len(uuids), _AT_ONCE):
-        found |= _fates(context, uuids[start : start + _AT_ONCE])
+    for some in _batches(uuids):
+        found |= _read(context, some)
     return found
 
 
-def _fates(context, uuids):
-    mappings = {
-        mapping.instance_uuid: mapping.cell_mapping
-        for mapping in objects.InstanceMappingList.get_by_instance_uuids(
-            context, uuids
-        )
-    }
+def mapped(context, uuids):
+    """Return those of some uuids that are servers which Nova has mapped."""
+    found = set()
+    for some in _batches(uuids):
+        found |= _cells(context, some).keys()
+    return found
+
+
+def _batches(uuids):
+    for start in range(0, len(uuids), _AT_ONCE):
+        yield uuids[start : start + _AT_ONCE]
+
+
+def _cells(context, uuids):
+    """Return {uuid: CellMapping or None} of those that are mapped."""
+    found = objects.InstanceMappingList.get_by_instance_uuids(context, uuids)
+    return {each.instance_uuid: each.cell_mapping for each in found}
+
+
+def _read(context, uuids):
+    mappings = _cells(context, uuids)
     found = {
         uuid: _before_its_cell(context, uuid)
         for uuid in uuids
@@ -63,8 +97,8 @@ def _before_its_cell(context, uuid):
     try:
         objects.BuildRequest.get_by_instance_uuid(context, uuid)
     except nova_exc.BuildRequestNotFound:
-        return Fate.UNKNOWN_TO_NOVA
-    return Fate.COMING
+        return Server(Fate.UNKNOWN_TO_NOVA)
+    return Server(Fate.COMING)
 
 
 def _in_cell(context, cell, uuids):
@@ -83,9 +117,23 @@ def _in_cell(context, cell, uuids):
             cell.identity,
         )
         return {}
-    found = {instance.uuid: _fate(cell, instance) for instance in instances}
+    found = {instance.uuid: _server(cell, instance) for instance in instances}
     # A mapping without a record: it was deleted and purged.
-    return {uuid: found.get(uuid, Fate.DELETED) for uuid in uuids}
+    return {uuid: found.get(uuid, Server(Fate.DELETED)) for uuid in uuids}
+
+
+def _server(cell, instance):
+    is_busy = instance.task_state is not None
+    return Server(
+        _fate(cell, instance),
+        host=instance.host,
+        node=instance.node,
+        # Every move is a task, and so are some things that are none. One that
+        # waits for its confirmation is a state.
+        is_moving=is_busy or instance.vm_state == vm_states.RESIZED,
+        is_shelved=instance.vm_state == vm_states.SHELVED_OFFLOADED,
+        flavor=instance.instance_type_id,
+    )
 
 
 def _fate(cell, instance):

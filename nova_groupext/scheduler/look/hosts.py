@@ -51,11 +51,12 @@ class HostManager(host_manager.HostManager):
 
 def domains(host_state):
     """Return {level: domain} of a host, from its aggregates' metadata."""
-    named = {
-        level: _domain(host_state, level, key)
-        for level, key in _keys().items()
-    }
-    return {level: domain for level, domain in named.items() if domain}
+    return _domains(host_state.host, host_state.aggregates)
+
+
+def domains_now(context, host):
+    """Return {level: domain} of a host by its name."""
+    return _domains(host, objects.AggregateList.get_by_host(context, host))
 
 
 def neighbours(context, level, names):
@@ -65,17 +66,28 @@ def neighbours(context, level, names):
     """
     if level == 'host':
         return set(names)
-    key = _keys()[level]
-    values = collections.defaultdict(set)
-    for aggregate in objects.AggregateList.get_by_metadata_key(context, key):
-        for host in aggregate.hosts:
-            values[host].add(aggregate.metadata[key])
-    domain_of = {
-        host: domain for host, (domain, *more) in values.items() if not more
-    }
+    domain_of = by_name(context, level)
     domains_used = {domain_of[name] for name in names if name in domain_of}
     inside = {host for host, each in domain_of.items() if each in domains_used}
     return inside.union(names)
+
+
+def by_name(context, level):
+    """Return {host's name: its domain at a level} of those that have one.
+
+    :param level: any but ``host``; in one that is not configured any more
+        nobody has a domain
+    """
+    key = _keys().get(level)
+    values = collections.defaultdict(set)
+    if key is not None:
+        found = objects.AggregateList.get_by_metadata_key(context, key)
+        for aggregate in found:
+            for host in aggregate.hosts:
+                values[host].add(aggregate.metadata[key])
+    return {
+        host: domain for host, (domain, *more) in values.items() if not more
+    }
 
 
 def nodes(context, host):
@@ -91,6 +103,43 @@ def nodes(context, host):
     except (nova_exc.HostMappingNotFound, nova_exc.ComputeHostNotFound):
         return []
     return [] if service.disabled else list(found)
+
+
+class Domains:
+    """Which host is in which domain, read once for many questions.
+
+    :param levels: those that are asked about
+    """
+
+    def __init__(self, context, levels):
+        self._by_level = {
+            level: by_name(context, level)
+            for level in levels
+            if level != 'host'
+        }
+
+    def of(self, host):
+        """Return {level: domain} of a host by its name, without ``host``."""
+        return {
+            level: named[host]
+            for level, named in self._by_level.items()
+            if host in named
+        }
+
+
+def compute_node(context, host, name):
+    """Return the ComputeNode of a host by its own name, or None.
+
+    :raises: oslo_db.exception.DBError when its cell does not answer
+    """
+    try:
+        mapping = objects.HostMapping.get_by_host(context, host)
+        with nova_context.target_cell(context, mapping.cell_mapping) as cctxt:
+            return objects.ComputeNode.get_by_host_and_nodename(
+                cctxt, host, name
+            )
+    except (nova_exc.HostMappingNotFound, nova_exc.ComputeHostNotFound):
+        return None
 
 
 def is_out_of_service(context, host, node_uuid):
@@ -121,10 +170,18 @@ def _keys():
     return {**vrt.aggregate_keys(CONF), 'zone': ZONE_KEY}
 
 
-def _domain(host_state, level, key):
+def _domains(host, aggregates):
+    named = {
+        level: _domain(host, aggregates, level, key)
+        for level, key in _keys().items()
+    }
+    return {level: domain for level, domain in named.items() if domain}
+
+
+def _domain(host, aggregates, level, key):
     values = {
         aggregate.metadata[key]
-        for aggregate in host_state.aggregates
+        for aggregate in aggregates
         if key in aggregate.metadata
     }
     if len(values) > 1:
@@ -132,7 +189,7 @@ def _domain(host_state, level, key):
             'Host %(host)s is in more than one %(level)s: %(values)s. It '
             'counts as being in none.',
             {
-                'host': host_state.host,
+                'host': host,
                 'level': level,
                 'values': ', '.join(sorted(values)),
             },

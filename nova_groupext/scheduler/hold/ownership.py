@@ -9,9 +9,9 @@ without a hold.
 from oslo_log import log as logging
 
 from nova_groupext import exception
-from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import releasing
@@ -44,14 +44,12 @@ def change(context, ledger, hold, status, member, values, heir=None):
     except exception.MemberStateConflict:
         return False
     if heir is not None:
-        changes.append(heir.promised())
+        changes.append(VRTHold.promised([heir]))
     was = hold.status
-    if not hold.end(context, status, *changes):
+    if not transitions.end_hold(context, hold, status, *changes):
         return False
     for name, value in values.items():
         setattr(member, name, value)
-    with faultpoints.around('group.settle'):
-        VRTGroup.settle(context, hold.group_id)
     _tell(context, hold, was, member, heir)
     if status == states.Hold.LEAVING:
         releasing.leave(context, hold, ledger)

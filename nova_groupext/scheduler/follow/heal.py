@@ -2,9 +2,8 @@
 """Repair what an audit has found, as far as that is safe.
 
 Healing takes the reaper's own steps, those that the findings call for. Only
-what no step of the reaper ever meets is repaired here: allocations that no
-row knows of, fillers that somebody has changed, and rows that contradict each
-other.
+what no step of the reaper ever meets is repaired here: fillers that somebody
+has changed, and rows that contradict each other.
 """
 
 import contextlib
@@ -15,13 +14,15 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext import notifications
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler import audit
-from nova_groupext.scheduler import exclusive
-from nova_groupext.scheduler import follow
-from nova_groupext.scheduler import reaper
 from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.follow import resizes
+from nova_groupext.scheduler.hold import exclusive
 
 LOG = logging.getLogger(__name__)
 
@@ -85,16 +86,9 @@ _STEPS = (
     (_conclude, {Kind.OVERDUE}),
     (follow.follow_servers, {Kind.EMPTY_SERVER}),
     (follow.follow_holds, _FILLED),
+    (resizes.follow_growths, _FILLED),
     (_end, {Kind.OVERDUE}),
 )
-
-
-def _empty_stray(context, ledger, finding):
-    """Empty a consumer that has no row, so that no row can get it."""
-    stray = VRTHold(
-        uuid=finding.consumer, member_id=None, allocations={}, mappings={}
-    )
-    ledger.empty(context, stray)
 
 
 def _dismiss_filler(context, ledger, finding):
@@ -108,8 +102,8 @@ def _end_contradiction(context, ledger, finding):
         _fail(context, finding)
     for hold in VRTHold.list_by_uuids(context, [finding.consumer]):
         # Who moves a hold knows best what becomes of it.
-        if hold.status != states.Hold.MOVING and hold.end(
-            context, states.Hold.LEAVING
+        if hold.status != states.Hold.MOVING and transitions.end_hold(
+            context, hold, states.Hold.LEAVING
         ):
             releasing.leave(context, hold, ledger)
 
@@ -121,17 +115,16 @@ def _fail(context, finding):
         is_held = member.status == states.Member.HELD
         if member.path == finding.member and is_held:
             with contextlib.suppress(exception.MemberStateConflict):
-                member.change(
-                    context, states.Member.FAILED, fault=follow.HOLD_IS_LOST
+                transitions.end(
+                    context, member, states.Member.FAILED, follow.HOLD_IS_LOST
                 )
-                VRTGroup.settle(context, group.id)
                 notifications.of_member(
                     context, notifications.Event.LOSE_HOLD, member
                 )
 
 
 _REPAIRS = {
-    Kind.STRAY: _empty_stray,
+    Kind.STRAY: reaper.empty_stray,
     Kind.DIFFERENT: _dismiss_filler,
     Kind.CONTRADICTION: _end_contradiction,
 }

@@ -3,7 +3,7 @@
 
 The rows are written down first: whatever happens to this process, they say
 what may be found in Placement. They count for nothing until the group, its
-members and they become HELD in one transaction (VRTGroup.hold_members); the
+members and they become HELD in one transaction (transitions.hold); the
 reaper gives back what never came so far.
 """
 
@@ -18,21 +18,24 @@ from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import verification
 
 
-def write_down(context, group, plan, fillers=()):
-    """Return new VRTHold rows, in state WRITING, of all that a plan places.
+def write_down(context, members, placement, others=()):
+    """Return new VRTHold rows, in state WRITING, of all that are placed.
 
-    :param fillers: VRTHolds, not created yet, that belong to the plan
+    :param members: VRTMembers, at least those that are placed
+    :param placement: as VRTPlan has it
+    :param others: VRTHolds, not created yet, that belong to it: fillers, and
+        what is for resizes
     """
-    members = {member.path: member for member in group.members}
+    by_path = {member.path: member for member in members}
     with faultpoints.around('hold.write_down'):
         return VRTHold.create_all(
             context,
             [
                 *(
-                    VRTHold.of(members[path], seat)
-                    for path, seat in plan.placement.items()
+                    VRTHold.of(by_path[path], seat)
+                    for path, seat in placement.items()
                 ),
-                *fillers,
+                *others,
             ],
         )
 

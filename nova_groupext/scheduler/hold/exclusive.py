@@ -19,39 +19,24 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.objects import states
-from nova_groupext.objects import topology
-from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.planner import topology as language
-from nova_groupext.scheduler import holding
-from nova_groupext.scheduler import hosts
 from nova_groupext.scheduler import ledger as placement
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.look import definition
+from nova_groupext.scheduler.look import hosts
 
 LOG = logging.getLogger(__name__)
 
 
 def policies(group):
-    """Return the strict policies `exclusive` of a group, read and resolved.
-
-    A level that the operator has removed meanwhile is no reason to fail.
-    """
+    """Return the strict policies `exclusive` of a group."""
     if not group.has_policy('exclusive'):
         return []
-    described = topology.compose(
-        group, lambda member: topology.counts(member.description)
-    )
-    read = language.parse(
-        described,
-        levels={
-            policy.definition['scope']
-            for part in (group, *group.relationships)
-            for policy in part.policies
-        },
-        member_schema={},
-    )
-    return [p for p in read.policies if p.type == 'exclusive' and p.strict]
+    found = definition.read(group).policies
+    return [p for p in found if p.type == 'exclusive' and p.strict]
 
 
 def shares(inventory, rest):
@@ -83,26 +68,65 @@ def fillers(context, ledger, group, plan):
         not known which hosts there are
     :raises: PlacementUnavailable
     """
+    found = []
+    for node in _planned_nodes(context, group, plan):
+        found += _around(context, ledger, group, node, plan.placement, set())
+    return found
+
+
+def refilled(context, ledger, group, draft, plan, arriving, leaving):
+    """Return what becomes of fillers when a group is as it is drafted.
+
+    They are made anew where somebody comes and on hosts that are new to the
+    group. What it does not need any more is left to keep().
+
+    :param plan: VRTPlan of the draft
+    :param arriving: the part of its placement that is new
+    :param leaving: VRTHolds of the group that nobody needs after that
+    :returns: (fillers that are needed, not created yet, fillers of the group
+        that give way to these)
+    :raises: as fillers() does
+    """
+    old = [
+        row
+        for row in VRTHold.list_by_group(context, group.id, *states.PROMISED)
+        if row.is_filler
+    ]
+    changing = {seat['provider'] for seat in arriving.values()}
+    kept = {row.provider_uuid for row in old} - changing
+    found, giving_way = [], [r for r in old if r.provider_uuid in changing]
+    gone = {row.uuid for row in (*leaving, *giving_way)}
+    for node in _planned_nodes(context, draft, plan):
+        if node.uuid not in kept:
+            found += _around(context, ledger, group, node, arriving, gone)
+    return found, giving_way
+
+
+def _planned_nodes(context, group, plan):
     seats = {
         path: (seat['host'], seat['provider'])
         for path, seat in plan.placement.items()
     }
     try:
-        nodes = _nodes(context, group, seats)
+        return _nodes(context, group, seats)
     except db_exc.DBError as exc:
         raise exception.HoldFailed(reason='a cell did not answer') from exc
-    found = []
-    for node in nodes:
-        used = ledger.used(context, node.uuid) or {}
-        _refuse_strangers(context, group, node.uuid, used)
-        planned = {
-            path: seat['allocations'][node.uuid]['resources']
-            for path, seat in plan.placement.items()
-            if node.uuid in seat['allocations']
-        }
-        inventories = ledger.inventories(context, node.uuid)
-        found += _fillers(group, node, inventories, {**used, **planned})
-    return found
+
+
+def _around(context, ledger, group, node, arriving, gone):
+    """Return the fillers that a host needs besides those who come.
+
+    :param arriving: as a placement
+    :param gone: uuids of consumers that leave at the same time
+    """
+    used = ledger.used(context, node.uuid) or {}
+    _refuse_strangers(context, group, node.uuid, used)
+    then = {uuid: used[uuid] for uuid in used.keys() - gone}
+    for path, seat in arriving.items():
+        if node.uuid in seat['allocations']:
+            then[path] = seat['allocations'][node.uuid]['resources']
+    inventories = ledger.inventories(context, node.uuid)
+    return _fillers(group, node, inventories, then)
 
 
 def refuse_strangers(context, ledger, group, rows):
@@ -110,9 +134,10 @@ def refuse_strangers(context, ledger, group, rows):
 
     :raises: HoldFailed, PlacementUnavailable
     """
+    written = {row.uuid for row in rows}
     for provider in {row.provider_uuid for row in rows if row.is_filler}:
         used = ledger.used(context, provider) or {}
-        _refuse_strangers(context, group, provider, used)
+        _refuse_strangers(context, group, provider, used.keys() - written)
 
 
 def keep(context, ledger, group, known):
@@ -152,19 +177,10 @@ def dismiss(context, ledger, rows):
             releasing.leave(context, row, ledger)
 
 
-def keeps(context, pointed, server_uuid):
-    """Tell whether a server is bound to where it is: its domain is filled.
-
-    :param pointed: pointer.Pointer
-    """
-    group = VRTGroup.find_exclusive(context, pointed.group)
-    if group is None:
-        return False
-    servers = {each.path: each.server_uuid for each in group.members}
-    return servers.get(pointed.member) == server_uuid and any(
-        pointed.member in side
-        for policy in policies(group)
-        for side in policy.sides
+def keeps(group, path):
+    """Tell whether a member is bound to where it is: its domain is filled."""
+    return any(
+        path in side for policy in policies(group) for side in policy.sides
     )
 
 
@@ -176,7 +192,7 @@ def _seats(group, rows):
     return {
         paths[row.member_id]: (row.host, row.provider_uuid)
         for row in rows
-        if row.status in states.PROMISED and not row.is_filler
+        if row.status in states.PROMISED and row.member_id in paths
     }
 
 
@@ -281,7 +297,7 @@ def _hold(context, ledger, group, wanted, leaving):
         is_held = False
     if is_held:
         with faultpoints.around('fill.commit'):
-            is_held = group.promise(context, rows)
+            is_held = transitions.promise(context, group, rows)
     if not is_held:
         holding.undo(context, rows, ledger)
     return is_held

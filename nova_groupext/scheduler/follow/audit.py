@@ -13,7 +13,6 @@ import dataclasses
 import datetime
 import enum
 
-from nova import objects
 from oslo_utils import timeutils
 
 from nova_groupext import exception
@@ -24,11 +23,8 @@ from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.intent import VRTIntent
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import releasing
-from nova_groupext.scheduler import servers
 from nova_groupext.scheduler import verification
-
-# Consumers that Nova is asked about in one query.
-_AT_ONCE = 500
+from nova_groupext.scheduler.follow import servers
 
 
 class Kind(enum.StrEnum):
@@ -75,6 +71,13 @@ def audit(context, ledger):
     return auditor.findings()
 
 
+def strays(context, ledger):
+    """Return the allocations of ours that no row knows of, as [Finding]."""
+    auditor = _Auditor(context, ledger)
+    auditor.find_strays()
+    return [each for each in auditor.findings() if each.kind == Kind.STRAY]
+
+
 class _Auditor:
     """One reading of all holds, compared with what is in Placement."""
 
@@ -89,7 +92,7 @@ class _Auditor:
             member.id: member
             for member in VRTMember.list_by_ids(
                 context,
-                {hold.member_id for hold in self._holds if not hold.is_filler},
+                {_owner(hold) for hold in self._holds if not hold.is_filler},
             )
         }
         # {provider: {consumer: {class: amount}}}, as far as it was read.
@@ -108,7 +111,7 @@ class _Auditor:
         self._compare_servers()
         # In a clean cloud the holds are all there is of ours.
         if self._sum() != total:
-            self._find_strays()
+            self.find_strays()
 
     def findings(self):
         busy = {self._groups.get(group_id) for group_id in self._busy}
@@ -200,7 +203,7 @@ class _Auditor:
             text = f'owns nothing in Placement; its host is {hold.host}'
             self._add(Kind.MISSING, text, hold)
 
-    def _is_still(self, hold, member_status):
+    def _is_still(self, hold, *member_statuses):
         """Tell whether a hold and its member are what they were.
 
         While a member's server is being created, its hold may be redeemed in
@@ -209,10 +212,10 @@ class _Auditor:
         rows = VRTHold.list_by_uuids(self._context, [hold.uuid])
         if [row.status for row in rows] != [hold.status]:
             return False
-        if hold.is_filler:
+        if hold.is_filler or hold.is_growth:
             return True
         member = VRTMember.find_by_id(self._context, hold.member_id)
-        return member is not None and member.status == member_status
+        return member is not None and member.status in member_statuses
 
     def _compare_servers(self):
         """Find members' servers that own nothing, and ask Nova about them."""
@@ -222,10 +225,10 @@ class _Auditor:
             if hold.status == states.Hold.REDEEMED
             and not self._is_server_there(hold)
         }
-        fates = servers.fates(self._context, [*suspects])
-        for server, hold in suspects.items():
+        found = servers.read(self._context, [*suspects])
+        for uuid, hold in suspects.items():
             with self._asking(hold):
-                self._compare_server_again(server, hold, fates.get(server))
+                self._compare_server_again(uuid, hold, found.get(uuid))
 
     def _is_server_there(self, hold):
         server = self._members[hold.member_id].server_uuid
@@ -234,18 +237,21 @@ class _Auditor:
             for provider in hold.allocations
         )
 
-    def _compare_server_again(self, server, hold, fate):
+    def _compare_server_again(self, uuid, hold, server):
         # It owns something elsewhere when it has moved.
-        if self._ledger.allocations(self._context, server):
+        if self._ledger.allocations(self._context, uuid):
             return
-        if not self._is_still(hold, states.Member.ACTIVE):
+        if not self._is_still(
+            hold, states.Member.ACTIVE, states.Member.FAILED
+        ):
             return
-        if fate is None:
-            text = f'the cell of server {server} does not answer'
-            self._add(Kind.UNKNOWN, text, hold, consumer=server)
+        if server is None:
+            text = f'the cell of server {uuid} does not answer'
+            self._add(Kind.UNKNOWN, text, hold, consumer=uuid)
         else:
-            text = f'the server owns nothing in Placement; it is {fate.value}'
-            self._add(Kind.EMPTY_SERVER, text, hold, consumer=server)
+            fate = server.fate.value
+            text = f'the server owns nothing in Placement; it is {fate}'
+            self._add(Kind.EMPTY_SERVER, text, hold, consumer=uuid)
 
     def _sum(self):
         """Return what the holds own where it was read; see Ledger.total."""
@@ -257,7 +263,7 @@ class _Auditor:
                 total.update(used[consumer])
         return len(owners), dict(total)
 
-    def _find_strays(self):
+    def find_strays(self):
         """Look on every provider for allocations that no row knows of."""
         with self._asking():
             for provider in self._ledger.providers(self._context):
@@ -272,7 +278,9 @@ class _Auditor:
         # the rows are read after Placement.
         for hold in VRTHold.list_by_status(self._context, *states.Hold):
             found_on.pop(hold.uuid, None)
-        for consumer in self._unknown_to_nova(sorted(found_on)):
+        suspects = sorted(found_on)
+        known = servers.mapped(self._context, suspects)
+        for consumer in (each for each in suspects if each not in known):
             with self._asking(consumer=consumer):
                 if self._ledger.is_hold(self._context, consumer):
                     self._add(
@@ -281,15 +289,6 @@ class _Auditor:
                         consumer=consumer,
                         provider=found_on[consumer],
                     )
-
-    def _unknown_to_nova(self, consumers):
-        for start in range(0, len(consumers), _AT_ONCE):
-            some = consumers[start : start + _AT_ONCE]
-            mappings = objects.InstanceMappingList.get_by_instance_uuids(
-                self._context, some
-            )
-            known = {mapping.instance_uuid for mapping in mappings}
-            yield from (each for each in some if each not in known)
 
     # -- findings ----------------------------------------------------------
 
@@ -308,11 +307,16 @@ class _Auditor:
                 'provider': hold.provider_uuid,
                 **about,
             }
-            member = self._members.get(hold.member_id)
+            member = self._members.get(_owner(hold))
         if member is not None:
             about['group'] = self._groups.get(member.group_id)
             about['member'] = member.path
         self._found.append(Finding(kind, text, **about))
+
+
+def _owner(hold):
+    """Return the id of the member that a hold is for; None for fillers."""
+    return hold.grows_id if hold.is_growth else hold.member_id
 
 
 def _ago(seconds):

@@ -24,18 +24,19 @@ from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.planner import child
 from nova_groupext.planner import decide
 from nova_groupext.planner import problem as planner_problem
 from nova_groupext.planner import rules
-from nova_groupext.scheduler import exclusive
-from nova_groupext.scheduler import holding
-from nova_groupext.scheduler import hosts
-from nova_groupext.scheduler import look
-from nova_groupext.scheduler import rehearsal
 from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler.decide import rehearsal
+from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.look import look
 
 LOG = logging.getLogger(__name__)
 
@@ -90,13 +91,19 @@ class Planning:
             if answer['status'] != VRTPlan.PLACED:
                 return self._give_up(seen, answer)
             plan = self._plan(seen, answer)
-            if not self._rehearse(seen, plan):
+            if not self._rehearse(seen, self._arriving(plan)):
                 continue
             if not self._group.hold:
                 return self._conclude(states.Group.PLANNED)
             if self._hold(plan):
                 return None
-        return self._conclude(states.Group.UNDECIDED, fault=NO_SUCCESS)
+        return self._conclude(
+            states.Group.UNDECIDED, fault=self._why_in_vain()
+        )
+
+    def _why_in_vain(self):
+        """What a tenant is told when every plan had something in its way."""
+        return NO_SUCCESS
 
     def _conclude(self, status, **values):
         self._group.change(self._context, status, **values)
@@ -110,13 +117,30 @@ class Planning:
         notifications.decided(self._context, self._group)
 
     def _look(self):
-        return look.look(
+        seen = look.look(
             self._context, self._group, self._client, self._excluded
         )
+        self._avoid_failed_hosts(seen, self._group)
+        return seen
+
+    def _avoid_failed_hosts(self, seen, group):
+        """Leave out, for those like them, the hosts where members failed."""
+        old = VRTPlan.newest(self._context, group.id)
+        placed = old.hosts() if old else {}
+        for member in group.members:
+            host = placed.get(member.path)
+            if member.status == states.Member.FAILED and host:
+                self._avoid(seen, member.path, host)
+
+    def _avoid(self, seen, path, host):
+        """Leave out a host for a member, and for all that are like it."""
+        name = seen.class_of.get(path)
+        if name:
+            self._excluded.add((name, host))
+            seen.leave_out(name, host)
 
     def _decide(self, seen):
         """Return the planner's answer; an old plan that still fits is kept."""
-        problem = planner_problem.parse(seen.problem)
         old = VRTPlan.newest(self._context, self._group.id)
         if old is not None and old.status == VRTPlan.PLACED:
             kept = {
@@ -125,12 +149,21 @@ class Planning:
                 'placement': old.hosts(),
             }
             plan = rules.Plan(kept['placement'], kept['alternative'])
+            problem = planner_problem.parse(seen.problem)
             if not rules.faults(problem, plan):
                 return kept
+        return self._solve(seen.problem)
+
+    def _solve(self, problem):
+        """Return the planner's answer to a problem of DESIGN section 5."""
         solver = functools.partial(
             child.run, memory_limit=CONF.vrt.planning_memory_limit * 1024**2
         )
-        return decide.decide(problem, solver).to_dict()
+        return decide.decide(self._parsed(problem), solver).to_dict()
+
+    @staticmethod
+    def _parsed(problem):
+        return planner_problem.parse(problem)
 
     def _give_up(self, seen, answer):
         """Remember why there is no plan, and call it what it is."""
@@ -142,7 +175,7 @@ class Planning:
                 # Without the hosts that the filters took away, or that did
                 # not answer: that proves nothing about the group.
                 answer = {**answer, 'status': VRTPlan.UNDECIDED}
-                fault = NO_SUCCESS
+                fault = self._why_in_vain()
         self._remember(answer, {})
         self._conclude(status, fault=fault)
 
@@ -154,8 +187,7 @@ class Planning:
         }
         return self._remember(answer, placement)
 
-    @staticmethod
-    def _seat(seen, answer, path, host_id):
+    def _seat(self, seen, answer, path, host_id):
         host = seen.hosts[host_id]
         ways = seen.class_of_member(path).ways[host_id]
         way = ways[answer['alternative'].get(path, 0)]
@@ -165,7 +197,7 @@ class Planning:
             'provider': host.uuid,
             'allocations': way['allocations'],
             'mappings': way['mappings'],
-            'domains': {'host': host.nodename, **hosts.domains(host)},
+            'domains': domains(host),
         }
 
     def _remember(self, answer, placement):
@@ -183,8 +215,12 @@ class Planning:
         plan.create(self._context)
         return plan
 
-    def _rehearse(self, seen, plan):
-        refused = rehearsal.rehearse(seen, plan.placement)
+    def _arriving(self, plan):
+        """Return the part of a placement that is new to Nova."""
+        return plan.placement
+
+    def _rehearse(self, seen, placement):
+        refused = rehearsal.rehearse(seen, placement)
         if refused:
             LOG.info(
                 "VRT group %(group)s: Nova's filters refuse %(refused)s",
@@ -227,7 +263,7 @@ class Planning:
                 self._context, self._ledger, self._group, rows
             )
             with faultpoints.around('hold.commit'):
-                self._group.hold_members(self._context, rows, expires_at)
+                transitions.hold(self._context, self._group, rows, expires_at)
         except exception.VRTException:
             holding.undo(self._context, rows, self._ledger)
             raise
@@ -241,7 +277,14 @@ class Planning:
             if member.path in plan.placement
         ]
         quota.check(self._context, self._group.project_id, placed)
-        return holding.write_down(self._context, self._group, plan, fillers)
+        return holding.write_down(
+            self._context, placed, plan.placement, fillers
+        )
 
     def _renew(self):
         self._intent.renew(self._context, CONF.vrt.lease)
+
+
+def domains(host):
+    """Return {level: domain} of a host, the host itself among them."""
+    return {'host': host.nodename, **hosts.domains(host)}

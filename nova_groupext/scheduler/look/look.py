@@ -19,10 +19,12 @@ from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import topology
-from nova_groupext.scheduler import hosts
 from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import requests
 from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.look import own_room
+from nova_groupext.scheduler.look import requests
+from nova_groupext.scheduler.look import standing as standings
 
 LOG = logging.getLogger(__name__)
 
@@ -67,24 +69,40 @@ class Snapshot:
     def class_of_member(self, path):
         return self.classes[self.class_of[path]]
 
+    def leave_out(self, class_name, host_id):
+        """Let no member of a class go to a host."""
+        described = self.problem['classes'][class_name]
+        for part in ('scores', 'alternatives'):
+            described[part].pop(host_id, None)
+        if host_id in described['hosts']:
+            described['hosts'].remove(host_id)
 
-def look(context, group, client, excluded=frozenset()):
+
+def look(
+    context, group, client, excluded=frozenset(), standing=standings.NOTHING
+):
     """Read the cloud as this group may see it.
 
     :param client: Nova's SchedulerReportClient
     :param excluded: (class name, host id) pairs that were tried in vain
+    :param standing: standing.Standing, what the group has already: its
+        servers are pinned, and what it holds is free for it
     :returns: Snapshot
     :raises: PlacementUnavailable
     """
-    return _Look(context, group, client, excluded).snapshot()
+    return _Look(context, group, client, excluded, standing).snapshot()
 
 
 class _Look:
-    def __init__(self, context, group, client, excluded):
+    def __init__(self, context, group, client, excluded, standing):
         self._context = context
         self._group = group
         self._client = client
         self._excluded = excluded
+        self._standing = standing
+        self._own_room = own_room.OwnRoom(
+            context, ledger.Ledger(client), standing
+        )
         self._host_manager = hosts.HostManager()
         self._hosts = self._host_manager.all_hosts(context)
         self._ids = {
@@ -140,6 +158,10 @@ class _Look:
             host_id = self._host_of(candidate)
             if (member_class.name, host_id) not in self._excluded:
                 member_class.ways.setdefault(host_id, []).append(candidate)
+        for provider, way in self._own_room.ways(resources).items():
+            host_id = self._ids.get(provider)
+            if (member_class.name, host_id) not in self._excluded:
+                member_class.ways.setdefault(host_id, [way])
         member_class.ways.pop(None, None)
 
     def _candidates(self, resources):
@@ -206,6 +228,13 @@ class _Look:
 
     def _problem(self, classes, class_of):
         free = self._free()
+        pinned = {
+            path: hold.node
+            for path, hold in self._standing.servers.items()
+            if path in class_of
+        }
+        # A server may be on a host that the operator has taken away.
+        gone = sorted(set(pinned.values()) - self._hosts.keys())
         return {
             'version': 1,
             'levels': vrt.levels(CONF),
@@ -217,7 +246,8 @@ class _Look:
                     'foreign': self._is_foreign(host),
                 }
                 for host_id, host in self._hosts.items()
-            ],
+            ]
+            + [{'id': host_id} for host_id in gone],
             'classes': {
                 name: self._describe_class(each)
                 for name, each in classes.items()
@@ -229,6 +259,7 @@ class _Look:
                     **topology.counts(member.description),
                 },
             ),
+            'pinned': pinned,
             'time_limit': CONF.vrt.planning_time_limit,
             'seed': CONF.vrt.planning_seed,
         }
@@ -253,7 +284,7 @@ class _Look:
         """Return {resource: amount} of an allocation request."""
         root = self._hosts[host_id].uuid
         return {
-            _resource(name, provider, root): amount
+            resource_name(name, provider, root): amount
             for provider, allocation in way['allocations'].items()
             for name, amount in allocation['resources'].items()
         }
@@ -263,14 +294,21 @@ class _Look:
 
         Nothing of a host on which no class has room.
         """
-        free = collections.defaultdict(dict)
+        free = collections.defaultdict(collections.Counter)
         for provider, summary in self._summaries.items():
             root = summary['root_provider_uuid']
             for name, each in summary['resources'].items():
-                free[root][_resource(name, provider, root)] = max(
+                free[root][provider, name] = max(
                     0, each['capacity'] - each['used']
                 )
-        return free
+        self._own_room.add_to(free)
+        return {
+            host.uuid: {
+                resource_name(name, provider, host.uuid): amount
+                for (provider, name), amount in free[host.uuid].items()
+            }
+            for host in self._hosts.values()
+        }
 
     def _is_foreign(self, host):
         """Tell whether anything but the group is on the host already.
@@ -281,13 +319,16 @@ class _Look:
         if not self._group.has_policy('exclusive'):
             return False
         used = ledger.Ledger(self._client).used(self._context, host.uuid)
-        return bool(
-            verification.strangers(self._context, self._group.id, used or {})
-        )
+        # What a draft's group has is its own.
+        own = self._group.revises_id or self._group.id
+        return bool(verification.strangers(self._context, own, used or {}))
 
 
-def _resource(name, provider, root):
-    """Name a resource: those of a child provider are others."""
+def resource_name(name, provider, root):
+    """Return what a problem calls a resource of a host.
+
+    Those of a child provider are others.
+    """
     return name if provider == root else f'{name}@{provider}'
 
 

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nobody else finishes, step by step.
+
+Every step may be taken by several planners at once and as often as one likes:
+what one has done, another finds done. What is unknown is not touched.
+
+1. Groups that expired give up what nobody has redeemed.
+2. Creates that nobody hears of any more are concluded.
+3. Servers are followed: who failed or was deleted frees its member.
+4. Holds are compared with Placement, and with the hosts there are; those for
+   resizes with the servers, too.
+5. What was written down and came to nothing is marked as leaving.
+6. What leaves is emptied in Placement and forgotten.
+7. What no row knows of is looked for when Placement has more than the rows,
+   and emptied: a planner that had stopped for very long has held something,
+   and died.
+8. Groups that were deleted are forgotten when nothing of them is left.
+9. Groups that no planner works on are planned.
+10. Members that have failed are placed anew, if the operator wants that.
+11. What is broken where everybody is now is noted as drift.
+12. What is free on hosts that groups have to themselves is held by fillers.
+    It has a short interval of its own, because Nova gives back what a deleted
+    server had by itself.
+"""
+
+import datetime
+
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from nova_groupext import notifications
+from nova_groupext.conf import CONF
+from nova_groupext.conf import vrt
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import resizes
+from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.redeem import redeem
+
+LOG = logging.getLogger(__name__)
+
+Event = notifications.Event
+
+
+def expire(context):
+    """Give up the members that nobody created in time."""
+    for group in VRTGroup.list_expired(context, timeutils.utcnow()):
+        if transitions.expire(context, group):
+            LOG.info('VRT group %s has expired.', group.uuid)
+            notifications.of_group(context, Event.EXPIRE, group)
+
+
+def to_conclude(context):
+    """Return the members whose create nobody hears of any more."""
+    return VRTMember.list_stuck(context, timeutils.utcnow() - _lease())
+
+
+def conclude(context, ledger, member):
+    """Find out what became of a create."""
+    hold = VRTHold.get_by_member(context, member.id)
+    if hold is not None:
+        before = timeutils.utcnow() - _lease()
+        redeem.conclude(context, ledger, member, hold, before)
+
+
+def to_follow():
+    """Return what is looked at: servers, holds, hosts."""
+    return (
+        follow.follow_servers,
+        follow.follow_holds,
+        follow.follow_hosts,
+        resizes.follow_growths,
+    )
+
+
+def abandon(context):
+    """Let those holds leave that never became their members'."""
+    lifetime = datetime.timedelta(seconds=releasing.REQUEST_LIFETIME)
+    before = timeutils.utcnow() - lifetime
+    holds = VRTHold.list_unfinished(context, before)
+    VRTHold.retire(context, holds, is_answered=True)
+
+
+def empty(context, ledger):
+    """Give back what leaves."""
+    for hold in VRTHold.list_by_status(context, states.Hold.LEAVING):
+        releasing.leave(context, hold, ledger)
+
+
+def has_strays(context, ledger):
+    """Tell whether more is held in Placement than there are rows for.
+
+    It is asked first: a row is there before its allocation. One that went
+    meanwhile looks like a stray once, and not in the next round.
+    """
+    many, _amounts = ledger.total(context)
+    return many > VRTHold.count(context, *states.MAY_OWN)
+
+
+def empty_strays(context, ledger):
+    """Give back what no row knows of."""
+    for finding in audit.strays(context, ledger):
+        LOG.warning(
+            'Consumer %(consumer)s on provider %(provider)s is %(text)s; it '
+            'is given back.',
+            {
+                'consumer': finding.consumer,
+                'provider': finding.provider,
+                'text': finding.text,
+            },
+        )
+        empty_stray(context, ledger, finding)
+
+
+def empty_stray(context, ledger, finding):
+    """Empty a consumer that has no row, so that no row can get it."""
+    stray = VRTHold(
+        uuid=finding.consumer, member_id=None, allocations={}, mappings={}
+    )
+    ledger.empty(context, stray)
+
+
+def to_release(context):
+    """Return the groups that were deleted and are still there."""
+    return VRTGroup.list_releasing(context)
+
+
+def to_plan(context):
+    """Return the groups whose planner died, or whose cast was lost."""
+    return VRTGroup.list_abandoned(context, timeutils.utcnow() - _lease())
+
+
+def to_replan(context):
+    """Return [(group, elsewhere)] of the groups with members to place anew.
+
+    That is {path: [the node where it has failed]}, see VRTGroup.elsewhere. A
+    member that was tried often enough is not among them.
+    """
+    most = CONF.vrt.replan_failed
+    if not most:
+        return []
+    groups = VRTGroup.list_with_failed(context, most, timeutils.utcnow())
+    return [(group, _elsewhere(context, group, most)) for group in groups]
+
+
+def _elsewhere(context, group, most):
+    plan = VRTPlan.newest(context, group.id)
+    nodes = plan.hosts() if plan else {}
+    return {
+        member.path: [nodes[member.path]] if member.path in nodes else []
+        for member in group.members
+        if member.status == states.Member.FAILED and member.replans < most
+    }
+
+
+def to_compare(context):
+    """Return [(group, domains)] of the groups whose places may break rules."""
+    groups = VRTGroup.list_with_policies(context)
+    domains = groups and hosts.Domains(context, vrt.levels(CONF))
+    return [(group, domains) for group in groups]
+
+
+def to_keep(context):
+    """Return the groups that have, or had, hosts to themselves.
+
+    Not those that are being revised: fillers may change places.
+    """
+    revised = VRTGroup.being_revised(context)
+    found = VRTGroup.list_exclusive(context)
+    return [group for group in found if group.id not in revised]
+
+
+def _lease():
+    return datetime.timedelta(seconds=CONF.vrt.lease)

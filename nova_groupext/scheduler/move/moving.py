@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves of members: to where the group's policies are kept, and known of.
+
+The filter asks once for all hosts and marks the candidates that it lets pass.
+By the mark the claim finds what the filter knew, looks again where everybody
+is now that nobody else of the group can begin a move, and writes the move down
+before Placement is asked. So of two that would pass each other by, the second
+is refused.
+
+What cannot be read does not stop a move: it goes on, is logged, and what it
+breaks is shown as drift.
+"""
+
+from nova.scheduler import utils
+from oslo_db import exception as db_exc
+from oslo_log import log as logging
+
+from nova_groupext import exception
+from nova_groupext import faultpoints
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.move import VRTMove
+from nova_groupext.planner import moves
+from nova_groupext.scheduler import candidate
+from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.look import definition
+from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.move import positions
+
+LOG = logging.getLogger(__name__)
+
+
+def catch_up(context, ledger, pointed, server_uuid):
+    """Let the rows of a group follow its servers before one of them moves.
+
+    What is not known yet of moves that were forced past the scheduler, or
+    are over, would count, or not count, else.
+    """
+    try:
+        group, member = find(context, pointed, server_uuid)
+        if member is not None:
+            follow.follow_servers(context, ledger, group)
+    except (db_exc.DBError, exception.VRTException):
+        LOG.exception(
+            'Where the servers of VRT group %s are now is not known.',
+            pointed.group,
+        )
+
+
+def permitted(context, pointed, spec, host_states):
+    """Return the hosts that a mapped server with our hints may move to.
+
+    :param pointed: pointer.Pointer
+    """
+    if utils.request_is_rebuild(spec):
+        return host_states
+    try:
+        return _permitted(context, pointed, spec.instance_uuid, host_states)
+    except db_exc.DBError:
+        LOG.exception(
+            'Server %s moves although its VRT group cannot be read.',
+            spec.instance_uuid,
+        )
+        return host_states
+
+
+def _permitted(context, pointed, server_uuid, host_states):
+    group, member = find(context, pointed, server_uuid)
+    if member is None:
+        return host_states
+    if exclusive.keeps(group, member.path):
+        LOG.warning(
+            'Server %(server)s, member %(member)s of VRT group %(group)s, '
+            'cannot be moved: its group has a strict policy "exclusive".',
+            {'server': server_uuid, **pointed._asdict()},
+        )
+        return []
+    seats = {
+        host.uuid: positions.Seat(host.host, host.nodename)
+        for host in host_states
+    }
+    move = Move(context, group, member, set(seats.values()))
+    passed = []
+    for host in host_states:
+        seat = seats[host.uuid]
+        if move.allows(seat):
+            host.allocation_candidates = [
+                candidate.MovingAllocation(
+                    each, move, seat, candidate.growth_of(each)
+                )
+                for each in host.allocation_candidates
+            ]
+            passed.append(host)
+    return passed
+
+
+def find(context, pointed, server_uuid):
+    """Return (VRTGroup, VRTMember) of a server; (None, None) of a stranger's.
+
+    A server may be one by its hints alone: its group was deleted, or has
+    another server in its place.
+    """
+    group = VRTGroup.find(context, pointed.group)
+    if group is None or group.status == states.Group.RELEASING:
+        return None, None
+    for member in group.members:
+        # Its hint may name several members.
+        is_its_server = member.server_uuid == server_uuid
+        if is_its_server and member.status in states.IN_USE:
+            return group, member
+    return None, None
+
+
+def claim(context, request, claim_resources):
+    """Claim a host for a move that is written down first.
+
+    :param request: candidate.MovingAllocation
+    :param claim_resources: asks Placement, called without arguments
+    :returns: whether the host is claimed; if not, nothing is written down
+    """
+    try:
+        with faultpoints.around('moving.write_down'):
+            row = request.move.begin(context, request.seat)
+    except db_exc.DBError:
+        LOG.exception('A move to %s is not written down.', request.seat.host)
+        return claim_resources()
+    if row is None:
+        return False
+    is_claimed = False
+    try:
+        with faultpoints.around('moving.claim'):
+            is_claimed = claim_resources()
+    finally:
+        if not is_claimed:
+            _forget(context, row)
+    return is_claimed
+
+
+def _forget(context, row):
+    """Forget a move that never came about, or leave that to the reaper."""
+    try:
+        VRTMove.forget(context, [row])
+    except db_exc.DBError:
+        LOG.exception('Move %s is forgotten later.', row.id)
+
+
+class Move:
+    """One server's move, with what its group allows.
+
+    :param seats: the positions.Seats that are asked about
+    """
+
+    def __init__(self, context, group, member, seats):
+        self._group = group
+        self._member = member
+        self._topology = definition.read(group)
+        self._domains = hosts.Domains(
+            context, definition.levels(self._topology)
+        )
+        now = positions.of(context, group)
+        self._judge = self._judge_of(now, seats)
+
+    @property
+    def is_bound(self):
+        """Whether any strict policy is about it."""
+        return self._judge.is_bound
+
+    def allows(self, seat):
+        """Tell whether all strict policies are kept if it goes there."""
+        return self._judge.allows(seat.node)
+
+    def cost(self, seat):
+        """What the group would cost then; the least is the best."""
+        return self._judge.cost(seat.node)
+
+    def begin(self, context, seat):
+        """Write down that it goes there, if that is allowed at this moment.
+
+        :returns: VRTMove, or None if others have moved so that it is not
+        """
+        row = VRTMove(
+            group_id=self._group.id,
+            member_id=self._member.id,
+            server_uuid=self._member.server_uuid,
+            host=seat.host,
+            node=seat.node,
+        )
+
+        def is_allowed():
+            now = positions.of(context, self._group)
+            return self._judge_of(now, {seat}).allows(seat.node)
+
+        if transitions.begin_move(context, row, is_allowed):
+            return row
+        LOG.info(
+            'VRT group %(group)s: member %(member)s does not move to %(host)s '
+            'because others of the group have moved meanwhile.',
+            {
+                'group': self._group.uuid,
+                'member': self._member.path,
+                'host': seat.host,
+            },
+        )
+        return None
+
+    def _judge_of(self, now, seats):
+        """Return a planner's Move that knows all these seats."""
+        names = {**now.names, **{seat.node: seat.host for seat in seats}}
+        home = now.seats.get(self._member.path)
+        return moves.Move(
+            definition.of_places(self._topology, self._domains, names),
+            now.nodes(besides=self._member.path),
+            self._member.path,
+            home and home.node,
+        )

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first step of redeeming: which server gets which member.
+
+A server's uuid is written to its member before anything else happens; from
+then on the member is nobody else's.
+"""
+
+import typing
+
+from nova import exception as nova_exc
+
+from nova_groupext import exception
+from nova_groupext import faultpoints
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.hold import ownership
+
+HOLD_IS_GONE = 'its hold is gone from Placement'
+BEING_CLEARED_UP = 'an earlier create is being cleared up'
+
+# What becomes of a member that holds too much.
+TOO_MUCH = {
+    'status': states.Member.FAILED,
+    'fault': verification.IS_TOO_MUCH,
+}
+
+
+class TooFewPass(Exception):
+    """Nova refuses the hosts of some members, and too few others are free.
+
+    :ivar missing: how many more are needed
+    """
+
+    def __init__(self, missing):
+        super().__init__(missing)
+        self.missing = missing
+
+
+class Place(typing.NamedTuple):
+    """A member that is reserved for a server, with its hold."""
+
+    server_uuid: str
+    member: VRTMember
+    hold: VRTHold
+
+
+def reserve(context, ledger, path, read, server_uuids, refused=()):
+    """Write each server's uuid to a member of its own, all or none.
+
+    The same servers may come again.
+
+    :param path: what the members are called together
+    :param read: returns the VRTMembers that will do, as they are now
+    :param refused: ids of members whose hosts Nova refuses
+    :returns: [Place], in the order of the servers
+    :raises: nova.exception.NoValidHost, TooFewPass
+    """
+    while True:
+        members = read()
+        own = {m.server_uuid: m for m in members if m.status in states.IN_USE}
+        if all(uuid in own for uuid in server_uuids):
+            break
+        if any(uuid in own for uuid in server_uuids):
+            raise refusal(path, BEING_CLEARED_UP)
+        free = [
+            member
+            for member in members
+            if member.id not in refused and member.why_not_redeemable() is None
+        ]
+        if len(free) < len(server_uuids):
+            raise _too_few(path, members, free, server_uuids)
+        own = dict(zip(server_uuids, free, strict=False))
+        if _verify(context, ledger, own.values()):
+            with faultpoints.around('redeem.reserve'):
+                is_done = transitions.reserve(context, own)
+            if is_done:
+                break
+    return [_place(context, uuid, own[uuid]) for uuid in server_uuids]
+
+
+def _too_few(path, members, free, server_uuids):
+    """Return the error of servers for which too few members are free."""
+    missing = len(server_uuids) - len(free)
+    held = [m for m in members if m.why_not_redeemable() is None]
+    if len(held) >= len(server_uuids):
+        return TooFewPass(missing)
+    if len(members) == len(server_uuids) == 1:
+        [member] = members
+        why = f'it is {member.status}: {member.why_not_redeemable()}'
+        return refusal(member.path, why)
+    error = exception.TooFewFree(
+        wanted=len(server_uuids),
+        member=path,
+        free=len(free),
+        total=len(members),
+    )
+    return nova_exc.NoValidHost(reason=error.format_message())
+
+
+def _verify(context, ledger, members):
+    """Give back what was held beyond what there is.
+
+    :returns: whether nothing was
+    """
+    holds = {
+        hold.id: (hold, member)
+        for member in members
+        if (hold := VRTHold.get_by_member(context, member.id))
+    }
+    lost = verification.losers(
+        context, ledger, [hold for hold, _member in holds.values()]
+    )
+    for hold in lost:
+        _hold, member = holds[hold.id]
+        ownership.change(
+            context, ledger, hold, states.Hold.LEAVING, member, TOO_MUCH
+        )
+    return not lost
+
+
+def _place(context, server_uuid, member):
+    hold = VRTHold.get_by_member(context, member.id)
+    if hold is None:
+        raise refusal(member.path, HOLD_IS_GONE)
+    if hold.status == states.Hold.MOVING:
+        raise refusal(member.path, BEING_CLEARED_UP)
+    return Place(server_uuid, member, hold)
+
+
+def refusal(path, reason):
+    error = exception.RedeemFailed(member=path, reason=reason)
+    return nova_exc.NoValidHost(reason=error.format_message())

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The door for resizes: what is held for one becomes its server's.
+
+Nova has put what the server has under the uuid of the migration by then, so
+the server's own uuid is free for all of the new flavor. The hold is swapped
+for that in one request, at the host where it is. Afterwards the resize is a
+move like any other, and its end is followed as theirs are.
+"""
+
+import copy
+
+from nova import exception as nova_exc
+from oslo_db import exception as db_exc
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from nova_groupext import exception
+from nova_groupext import faultpoints
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler.hold import growths
+from nova_groupext.scheduler.look import requests
+
+LOG = logging.getLogger(__name__)
+
+
+def find(context, spec, host_manager):
+    """Return what is held for a resize, or None.
+
+    Only if it is the resize that is described: another, or a move that keeps
+    the flavor, goes where Nova finds room.
+
+    :param spec: the RequestSpec of a server that moves
+    :param host_manager: Nova's HostManager
+    :returns: VRTHold
+    """
+    try:
+        growth = VRTHold.get_growth(context, spec.instance_uuid)
+        if growth is None:
+            return None
+        member = VRTMember.find_by_id(context, growth.grows_id)
+        if _is_wanted(context, member, spec, host_manager):
+            return growth
+    except db_exc.DBError:
+        LOG.exception(
+            'Whether room is held for server %s is not known.',
+            spec.instance_uuid,
+        )
+    return None
+
+
+def _is_wanted(context, member, spec, host_manager):
+    if member.expires_at and member.expires_at <= timeutils.utcnow():
+        return False
+    described = requests.spec_for(
+        context, member, spec.project_id, spec.user_id
+    )
+    try:
+        wanted, asked = (
+            requests.placement_request(context, each, host_manager)
+            # Nova's request filters change a spec, and it is needed as it is.
+            for each in (described, copy.deepcopy(spec))
+        )
+    except nova_exc.NoValidHost:
+        return False
+    return requests.asks_for_the_same(wanted, asked)
+
+
+def claim(context, ledger, growth, server_uuid, project_id, user_id):
+    """Swap a growth for its server's allocation.
+
+    :param ledger: ledger.Ledger
+    :param growth: VRTHold
+    :returns: whether the capacity is the server's
+    """
+    try:
+        is_done = ledger.swap(
+            context, {server_uuid: growth}, project_id, user_id
+        )
+    except exception.PlacementUnavailable:
+        # If it was done, whoever follows growths finds that out.
+        LOG.exception('Growth %s is not known to be redeemed.', growth.uuid)
+        return False
+    if is_done:
+        with faultpoints.around('resize.close'):
+            growths.end(context, ledger, growth, 'its server is resized')
+    return is_done
