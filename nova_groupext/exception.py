@@ -7,14 +7,18 @@
     +-- VRTException
         +-- GroupNotFound            404
         +-- MemberNotFound           404
+        +-- ServerNotFound           404
         +-- GenerationConflict       409  somebody changed the group
         +-- TokenUsed                409  a client_token of another group
         +-- GroupStateConflict       409  the group is in another state
         +-- MemberStateConflict      409  the member is in another state
+        +-- ServerConflict           409  the server cannot be adopted
         +-- GroupBusy                409  another operation owns the group
         +-- DescriptionMismatch      409  the server is not the one described
+        +-- TooFewFree               409  more servers than members are free
         +-- LimitExceeded            403
         +-- Unsupported              400  a first-version limit
+        +-- PlannerUnavailable       503  no planner answers
         +-- HoldFailed                    Placement refused a hold
         +-- PlacementUnavailable          Placement did not answer
         +-- RedeemFailed                  the hold could not be redeemed
@@ -41,6 +45,11 @@ class MemberNotFound(VRTException):
     code = 404
 
 
+class ServerNotFound(VRTException):
+    msg_fmt = _('Server %(server)s could not be found.')
+    code = 404
+
+
 class GenerationConflict(VRTException):
     msg_fmt = _('VRT group %(group)s was changed by another request.')
     code = 409
@@ -61,6 +70,11 @@ class MemberStateConflict(VRTException):
     code = 409
 
 
+class ServerConflict(VRTException):
+    msg_fmt = _('Server %(server)s cannot be adopted: %(reason)s')
+    code = 409
+
+
 class GroupBusy(VRTException):
     msg_fmt = _('VRT group %(group)s is busy with another operation.')
     code = 409
@@ -74,6 +88,14 @@ class DescriptionMismatch(VRTException):
     code = 409
 
 
+class TooFewFree(VRTException):
+    msg_fmt = _(
+        'The servers asked for are %(wanted)s; of the members that %(member)s '
+        'names %(free)s of %(total)s can become one now.'
+    )
+    code = 409
+
+
 class LimitExceeded(VRTException):
     msg_fmt = _('%(reason)s')
     code = 403
@@ -82,6 +104,11 @@ class LimitExceeded(VRTException):
 class Unsupported(VRTException):
     msg_fmt = _('%(path)s: %(reason)s')
     code = 400
+
+
+class PlannerUnavailable(VRTException):
+    msg_fmt = _('No planner of VRT groups answers.')
+    code = 503
 
 
 class HoldFailed(VRTException):

@@ -44,6 +44,9 @@ class Event(enum.StrEnum):
 _DECISIONS = {
     states.Group.PLANNED: Event.PLAN,
     states.Group.HELD: Event.HOLD,
+    # A revision of which nothing had to be held, or nothing is left.
+    states.Group.ACTIVE: Event.HOLD,
+    states.Group.RELEASED: Event.RELEASE,
     states.Group.REFUSED: Event.REFUSE,
     states.Group.UNDECIDED: Event.PLAN_ERROR,
     states.Group.ERROR: Event.PLAN_ERROR,

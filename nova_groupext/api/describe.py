@@ -19,21 +19,30 @@ TOPOLOGY = f'{GROUP}.topology'
 PATH_LENGTH = 512
 
 
-def read(body):
-    """Check the body of a POST.
+def read(body, schema=schemas.CREATE):
+    """Check the body of a POST or, with its schema, of a PUT.
 
     :returns: (what stands under ``vrt_group``, its Topology)
     :raises: InvalidInput
     """
-    invalid.check(body, schemas.CREATE, '$')
+    invalid.check(body, schema, '$')
     wanted = body['vrt_group']
-    _check_name(wanted['name'], f'{GROUP}.name')
+    if 'name' in wanted:
+        _check_name(wanted['name'], f'{GROUP}.name')
     check_expires_in(wanted, GROUP)
     if 'client_token' in wanted:
         token_at = f'{GROUP}.client_token'
         _check_name(wanted['client_token'], token_at, what='token')
+    return wanted, read_topology(wanted['topology'])
+
+
+def read_topology(described):
+    """Check a topology, and return it as a Topology of the planner's.
+
+    :raises: InvalidInput
+    """
     parsed = topology.parse(
-        wanted['topology'],
+        described,
         levels=vrt.levels(CONF),
         member_schema=schemas.MEMBER,
         limits=limits(),
@@ -41,9 +50,9 @@ def read(body):
     )
     for stem in parsed.stems:
         _check_name(stem.name, stem.where)
-    for path, where, _node in _nodes(wanted['topology']):
+    for path, where, _node in _nodes(described):
         _check_node(path, where)
-    return wanted, parsed
+    return parsed
 
 
 def check_expires_in(given, where):

@@ -44,6 +44,7 @@ OTHERS = (
     'target_cell',
 )
 FORCED = ('host', 'hypervisor_hostname')
+AN_IMAGE = 'an image'
 
 
 class HintsFilter(base_wsgi.Middleware):
@@ -95,7 +96,7 @@ def _check_request(req):
     if isinstance(hints, dict) and any(name in hints for name in OURS):
         _check_hints(hints, invalid.child('$', key))
         _check_server(body['server'])
-        _check_member(
+        _check_members(
             req.environ['nova.context'],
             hints[pointer.GROUP_HINT],
             hints[pointer.MEMBER_HINT],
@@ -133,11 +134,6 @@ def _check_hints(hints, where):
 
 
 def _check_server(server):
-    for name in ('min_count', 'max_count'):
-        if str(server.get(name, 1)) != '1':
-            raise invalid.InvalidInput(
-                f'$.server.{name}', 'must be 1: one member is one server'
-            )
     zone = server.get('availability_zone')
     forced = ['availability_zone'] if ':' in str(zone) else []
     for name in forced or [each for each in FORCED if each in server]:
@@ -148,36 +144,100 @@ def _check_server(server):
         )
 
 
-def _check_member(context, group, path, server):
-    """Look the member up: the one query that a hinted server costs here.
+def _check_members(context, group, path, server):
+    """Look up what is pointed at: one query for a member by its own path.
 
-    :raises: MemberNotFound, MemberStateConflict, DescriptionMismatch
+    :raises: MemberNotFound, MemberStateConflict, DescriptionMismatch,
+        TooFewFree, InvalidInput
     """
-    member = VRTMember.get_by_path(
+    members = VRTMember.list_by_path(
         context, group, path, project_id=context.project_id
     )
+    if members[0].path == path:
+        _check_counts(server)
+    if len(members) == 1:
+        check_redeemable(members[0])
+    fitting = _described(members, path, server)
+    free = [m for m in fitting if m.why_not_redeemable() is None]
+    if len(free) < _wanted(server):
+        raise exception.TooFewFree(
+            wanted=_wanted(server),
+            member=path,
+            free=len(free),
+            total=len(members),
+        )
+
+
+def _check_counts(server):
+    for name in ('min_count', 'max_count'):
+        if str(server.get(name, 1)) != '1':
+            raise invalid.InvalidInput(
+                f'$.server.{name}', 'must be 1: one member is one server'
+            )
+
+
+def _wanted(server):
+    """Return how many servers are asked for.
+
+    Nova makes fewer only where the quota allows no more; its scheduler finds
+    a place for all of them or for none.
+    """
+    most = server.get('max_count', server.get('min_count', 1))
+    try:
+        return int(most)
+    except (TypeError, ValueError, OverflowError):
+        return 1  # Nova's schema has the better answer.
+
+
+def _described(members, path, server):
+    """Return those members that the server was described for.
+
+    :raises: DescriptionMismatch when there are none
+    """
+    requests = {member.stem: member.request for member in members}
+    found = {
+        stem: differences(server, request)
+        for stem, request in requests.items()
+    }
+    fitting = [member for member in members if not found[member.stem]]
+    if not fitting:
+        raise exception.DescriptionMismatch(
+            member=path, reason='; '.join(found[members[0].stem])
+        )
+    return fitting
+
+
+def check_redeemable(member):
+    """Refuse to create the server of a member that cannot become one.
+
+    :raises: MemberStateConflict
+    """
     obstacle = member.why_not_redeemable()
     if obstacle is not None:
         raise exception.MemberStateConflict(
-            member=path, status=member.status, reason=obstacle
-        )
-    differences = _differences(server, member.request)
-    if differences:
-        raise exception.DescriptionMismatch(
-            member=path, reason='; '.join(differences)
+            member=member.path, status=member.status, reason=obstacle
         )
 
 
-def _differences(server, request):
+def differences(server, request):
     """Return what of a server is not as described, as phrases."""
     asked = _asked(server)
+    if asked['boot source'] == AN_IMAGE:
+        asked['image'] = _id(server.get('imageRef'), '$.server.imageRef')
+    return compare(asked, request)
+
+
+def compare(asked, request):
+    """Return where a server's properties are not as described, as phrases.
+
+    :param asked: {property: value}; ``image`` if it boots from one
+    """
     described = {
         'flavor': request['flavor_id'],
         'availability zone': request['availability_zone'],
-        'boot source': 'a volume' if request['is_bfv'] else 'an image',
+        'boot source': boot_source(request['is_bfv']),
     }
-    if asked['boot source'] == described['boot source'] == 'an image':
-        asked['image'] = _id(server.get('imageRef'), '$.server.imageRef')
+    if asked['boot source'] == described['boot source'] == AN_IMAGE:
         described['image'] = request['image_id']
     return [
         f'its {name} is {asked[name] or "not given"} instead of '
@@ -192,10 +252,13 @@ def _asked(server):
     return {
         'flavor': _id(server.get('flavorRef'), '$.server.flavorRef'),
         'availability zone': zone,
-        'boot source': (
-            'a volume' if _boots_from_volume(server) else 'an image'
-        ),
+        'boot source': boot_source(_boots_from_volume(server)),
     }
+
+
+def boot_source(from_volume):
+    """Return what to call that which a server boots from."""
+    return 'a volume' if from_volume else AN_IMAGE
 
 
 def _id(reference, where):

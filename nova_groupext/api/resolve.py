@@ -28,8 +28,8 @@ UNSUPPORTED = (
 )
 
 
-def requests(context, parsed):
-    """Look up what the members of a Topology ask for, each name once.
+def requests(context, stems):
+    """Look up what the stems of a Topology ask for, each name once.
 
     :returns: {stem: {"flavor": Flavor, "image": ImageMeta (both as
         primitives), "flavor_id": flavorid, "image_id": uuid,
@@ -40,7 +40,7 @@ def requests(context, parsed):
         Unsupported for what cannot be a member in this version
     """
     resolver = _Resolver(context)
-    return {stem.path: resolver.request(stem) for stem in parsed.stems}
+    return {stem.path: resolver.request(stem) for stem in stems}
 
 
 class _Resolver:

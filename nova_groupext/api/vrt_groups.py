@@ -10,28 +10,30 @@ import functools
 from nova.api.openstack import common
 from nova.api.openstack import wsgi
 from oslo_db import exception as db_exc
-from oslo_log import log as logging
-import oslo_messaging as messaging
 from oslo_utils import strutils
 
 from nova_groupext import exception
 from nova_groupext import notifications
 from nova_groupext import quota
+from nova_groupext.api import adopt
+from nova_groupext.api import boot
 from nova_groupext.api import describe
+from nova_groupext.api import groups
 from nova_groupext.api import resolve
 from nova_groupext.api import resource
+from nova_groupext.api import revise
 from nova_groupext.api.schemas import vrt_groups as schemas
 from nova_groupext.api.views import capabilities
 from nova_groupext.api.views import vrt_groups as views
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.planner import invalid
 from nova_groupext.policies import vrt_groups as policies
 from nova_groupext.scheduler import rpcapi
-
-LOG = logging.getLogger(__name__)
 
 # What was released once can be released again.
 HOLDS_SOMETHING = (*states.HOLDS, states.Group.RELEASED)
@@ -56,30 +58,41 @@ class VRTGroupController(wsgi.Controller):
     def index(self, req):
         context = req.environ['nova.context']
         context.can(policies.INDEX, _own(context))
-        groups = self._list(req, context, with_parts=False)
+        found = self._list(req, context, with_parts=False)
         return self._view_builder.page(
-            req, [self._view_builder.summary(req, each) for each in groups]
+            req, [self._view_builder.summary(req, each) for each in found]
         )
 
     @resource.translated
     def detail(self, req):
         context = req.environ['nova.context']
         context.can(policies.DETAIL, _own(context))
-        groups = self._list(req, context)
-        plans = VRTPlan.newest_of(context, [group.id for group in groups])
+        found = self._list(req, context)
         return self._view_builder.page(
-            req,
-            [self._detail(req, each, plans.get(each.id)) for each in groups],
-            f'{views.COLLECTION}/detail',
+            req, self._details(req, found), f'{views.COLLECTION}/detail'
         )
 
     @resource.translated
     def show(self, req, id):
         context = req.environ['nova.context']
-        group = _find(context, policies.SHOW, id)
+        group = groups.find(context, policies.SHOW, id)
         resource.query(req, schemas.NOTHING)
-        plan = VRTPlan.newest(context, group.id)
-        return {'vrt_group': self._detail(req, group, plan)}
+        return {'vrt_group': self._detail(req, group)}
+
+    @resource.translated
+    def proposal(self, req, id):
+        """Which servers to move for what drifted to hold again."""
+        context = req.environ['nova.context']
+        group = groups.find(context, policies.PROPOSAL, id)
+        resource.query(req, schemas.NOTHING)
+        proposed = views.NOTHING_TO_MEND
+        if views.drift(group):
+            proposed = groups.ask(self._planner.propose, context, group)
+        return {
+            'proposal': self._view_builder.proposal(
+                group, proposed, groups.sees_hosts(context, group)
+            )
+        }
 
     @wsgi.response(202)
     @resource.translated
@@ -93,19 +106,32 @@ class VRTGroupController(wsgi.Controller):
         made = _made_before(context, group)
         if made is None:
             made = self._make(context, group, parsed)
-        detail = self._detail(req, made, VRTPlan.newest(context, made.id))
+        detail = self._detail(req, made)
         answer = wsgi.ResponseObject({'vrt_group': detail})
         answer['Location'] = detail['links'][0]['href']
         return answer
 
     @wsgi.response(202)
     @resource.translated
+    def update(self, req, id, body):
+        """Revise the definition; the planners go on from there."""
+        context = req.environ['nova.context']
+        group = groups.find(context, policies.UPDATE, id)
+        wanted, parsed = describe.read(body, schemas.UPDATE)
+        groups.check_exclusive(context, group, parsed)
+        to_plan = revise.revise(context, group, wanted, parsed)
+        groups.tell(self._planner.plan_group, context, to_plan)
+        revised = groups.find(context, policies.UPDATE, id)
+        return {'vrt_group': self._detail(req, revised)}
+
+    @wsgi.response(202)
+    @resource.translated
     def delete(self, req, id):
         """Give back what is held and forget the group; servers go on."""
         context = req.environ['nova.context']
-        group = _find(context, policies.DELETE, id)
-        group.change(context, states.Group.RELEASING)
-        _tell(self._planner.release_group, context, group)
+        group = groups.find(context, policies.DELETE, id)
+        group.mark_deleted(context)
+        groups.tell(self._planner.release_group, context, group)
 
     @wsgi.response(202)
     @resource.translated
@@ -115,15 +141,41 @@ class VRTGroupController(wsgi.Controller):
             raise invalid.InvalidInput('$', 'must name one action')
         [(name, given)] = body.items()
         actions = {
+            'adopt': self._adopt,
+            'boot': self._boot,
             'extend': self._extend,
             'hold': self._hold,
             'release': self._release,
+            'replan': self._replan,
         }
-        actions[name](req, id, given)
+        return actions[name](req, id, given)
+
+    def _adopt(self, req, id, given):
+        """Let servers that run already become members."""
+        context = req.environ['nova.context']
+        group = groups.find(context, policies.ADOPT, id)
+        draft = adopt.adopt(context, group, given['servers'])
+        groups.tell(self._planner.plan_group, context, draft)
+
+    def _boot(self, req, id, given):
+        """Create the servers of what is held; tells of each member."""
+        context = req.environ['nova.context']
+        group = groups.find(context, policies.BOOT, id)
+        if group.project_id != context.project_id:
+            raise exception.GroupNotFound(group=id)
+        if group.status not in states.HOLDS:
+            raise exception.GroupStateConflict(
+                group=group.uuid,
+                status=group.status,
+                reason='nothing of it is held',
+            )
+        work = boot.Boot(req, (given or {}).get('servers', {}))
+        work.check(group)
+        return {'members': work.run(group)}
 
     def _hold(self, req, id, given):
         context = req.environ['nova.context']
-        group = _find(context, policies.HOLD, id)
+        group = groups.find(context, policies.HOLD, id)
         if group.status not in states.HOLDS_NOTHING:
             raise exception.GroupStateConflict(
                 group=group.uuid,
@@ -138,11 +190,11 @@ class VRTGroupController(wsgi.Controller):
             [m for m in group.members if m.status == states.Member.TENTATIVE],
         )
         group.change(context, states.Group.PLANNING, hold=True, fault=None)
-        _tell(self._planner.plan_group, context, group)
+        groups.tell(self._planner.plan_group, context, group)
 
     def _release(self, req, id, given):
         context = req.environ['nova.context']
-        group = _find(context, policies.RELEASE, id)
+        group = groups.find(context, policies.RELEASE, id)
         if group.status not in HOLDS_SOMETHING:
             raise exception.GroupStateConflict(
                 group=group.uuid,
@@ -151,13 +203,22 @@ class VRTGroupController(wsgi.Controller):
             )
         paths = (given or {}).get('members')
         members = None if paths is None else _to_release(group, paths)
-        if group.give_up(context, members):
+        if transitions.give_up(context, group, members):
             notifications.of_group(context, notifications.Event.RELEASE, group)
-        _tell(self._planner.release_group, context, group)
+        groups.tell(self._planner.release_group, context, group)
+
+    def _replan(self, req, id, given):
+        context = req.environ['nova.context']
+        group = groups.find(context, policies.REPLAN, id)
+        if group.has_policy('exclusive'):
+            context.can(policies.EXCLUSIVE, {'project_id': group.project_id})
+        movable = (given or {}).get('members')
+        to_plan = revise.replan(context, group, movable)
+        groups.tell(self._planner.plan_group, context, to_plan)
 
     def _extend(self, req, id, given):
         context = req.environ['nova.context']
-        group = _find(context, policies.EXTEND, id)
+        group = groups.find(context, policies.EXTEND, id)
         given = given or {}
         describe.check_expires_in(given, '$.extend')
         seconds = given.get('expires_in', group.expires_in)
@@ -181,17 +242,36 @@ class VRTGroupController(wsgi.Controller):
             with_parts=with_parts,
         )
 
-    def _detail(self, req, group, plan):
-        sees_hosts = req.environ['nova.context'].can(
-            policies.SHOW_PLACEMENT,
-            {'project_id': group.project_id},
-            fatal=False,
+    def _detail(self, req, group):
+        [detail] = self._details(req, [group])
+        return detail
+
+    def _details(self, req, found):
+        """Return what is to be seen of some groups and their drafts."""
+        context = req.environ['nova.context']
+        ids = [group.id for group in found]
+        drafts = VRTGroup.drafts_of(context, ids)
+        # Else one might show neither a revision nor what has come of it.
+        found = VRTGroup.renewed(context, found)
+        plans = VRTPlan.newest_of(
+            context, [*ids, *(draft.id for draft in drafts.values())]
         )
-        return self._view_builder.detail(req, group, plan, sees_hosts)
+        growths = VRTHold.growths_of(context, ids)
+        return [
+            self._view_builder.detail(
+                req,
+                group,
+                plans,
+                growths,
+                drafts.get(group.id),
+                sees_hosts=groups.sees_hosts(context, group),
+            )
+            for group in found
+        ]
 
     def _make(self, context, group, parsed):
         """Store a group that was not there before, and have it planned."""
-        requests = resolve.requests(context, parsed)
+        requests = resolve.requests(context, parsed.stems)
         for member in group.members:
             member.request = requests[member.stem]
         try:
@@ -207,7 +287,7 @@ class VRTGroupController(wsgi.Controller):
             if made is None:
                 raise
             return made
-        _tell(self._planner.plan_group, context, group)
+        groups.tell(self._planner.plan_group, context, group)
         return group
 
 
@@ -215,25 +295,9 @@ def _own(context):
     return {'project_id': context.project_id}
 
 
-def _find(context, rule, group_id):
-    """Return a group on which the rule allows something.
-
-    :raises: GroupNotFound for a deleted group, and for other projects'
-    """
-    group = VRTGroup.get(context, group_id)
-    target = {'project_id': group.project_id}
-    is_own = group.project_id == context.project_id
-    if group.status == states.Group.RELEASING or not (
-        is_own or context.can(rule, target, fatal=False)
-    ):
-        raise exception.GroupNotFound(group=group_id)
-    context.can(rule, target)
-    return group
-
-
 def _check_marker(context, marker):
     try:
-        _find(context, policies.INDEX, marker)
+        groups.find(context, policies.INDEX, marker)
     except exception.GroupNotFound as exc:
         raise invalid.InvalidInput(
             'query.marker', exc.format_message()
@@ -244,8 +308,7 @@ def _check_rights(context, group, parsed):
     """Check what depends on the description."""
     if not group.hold:
         context.can(policies.WHAT_IF, _own(context))
-    if any(policy.type == 'exclusive' for policy in parsed.policies):
-        context.can(policies.EXCLUSIVE, _own(context))
+    groups.check_exclusive(context, group, parsed)
 
 
 def _made_before(context, group):
@@ -293,14 +356,6 @@ def _to_release(group, paths):
     return [by_path[path] for path in paths]
 
 
-def _tell(cast, context, group):
-    """Tell a planner; what none was told, their reaper finds."""
-    try:
-        cast(context, group.uuid)
-    except messaging.MessagingException:
-        LOG.exception('No planner was told of VRT group %s.', group.uuid)
-
-
 def _resource():
     return resource.Resource(VRTGroupController())
 
@@ -314,7 +369,12 @@ ROUTES = (
     ('/os-vrt-groups/detail', {'GET': [_resource, 'detail']}),
     (
         '/os-vrt-groups/{id}',
-        {'GET': [_resource, 'show'], 'DELETE': [_resource, 'delete']},
+        {
+            'GET': [_resource, 'show'],
+            'PUT': [_resource, 'update'],
+            'DELETE': [_resource, 'delete'],
+        },
     ),
     ('/os-vrt-groups/{id}/action', {'POST': [_resource, 'action']}),
+    ('/os-vrt-groups/{id}/proposal', {'GET': [_resource, 'proposal']}),
 )

@@ -118,7 +118,7 @@ def _write_paste(path, parts):
     """Nova's own paste file with our doorkeeper and the exchanged parts."""
     paste = configparser.RawConfigParser()
     paste.optionxform = str
-    paste.read(_shipped_paste())
+    paste.read(shipped_paste())
     paste['filter:authtoken'] = {
         'paste.filter_factory': (
             'nova_groupext.cloud.tokens:IdentityHeaders.factory'
@@ -138,7 +138,7 @@ def _write_paste(path, parts):
         paste.write(out)
 
 
-def _shipped_paste():
+def shipped_paste():
     files = metadata.files('nova')
     return next(f for f in files if f.name == 'api-paste.ini').locate()
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A look-alike of the image service: a few images to boot from.
 
-There is nothing to download: the computes' fake driver never reads one.
+There is nothing to download: the computes' fake driver never reads one. What
+Nova makes of a server that is shelved is kept as long as the cloud runs.
 """
+
+import uuid
 
 from glanceclient.v2 import image_schema
 import webob.exc
@@ -35,12 +38,16 @@ class Images(lookalike.LookAlike):
         # glanceclient builds its image class from the service's schema.
         ('GET', '/v2/schemas/image', 'schema'),
         ('GET', '/v2/images', 'list'),
+        ('POST', '/v2/images', 'create'),
         ('GET', '/v2/images/(?P<wanted>[^/]+)', 'show'),
+        ('DELETE', '/v2/images/(?P<wanted>[^/]+)', 'delete'),
     )
 
     def __init__(self, url):
         """Answer below ``url``, the cloud's own URL."""
         super().__init__(f'{url}/image')
+        # Image id -> image, of those that Nova has made.
+        self._made = {}
 
     def versions(self, request):
         current = lookalike.version('v2.9', f'{self.url}/v2/')
@@ -71,14 +78,28 @@ class Images(lookalike.LookAlike):
         for name in IMAGES:
             if image_id(name) == wanted:
                 return lookalike.answer(_image(name))
-        raise webob.exc.HTTPNotFound()
+        if wanted not in self._made:
+            raise webob.exc.HTTPNotFound()
+        return lookalike.answer(self._made[wanted])
+
+    def create(self, request):
+        this = str(uuid.uuid4())
+        self._made[this] = {**_described(this), **request.json_body}
+        return lookalike.answer(self._made[this], 201)
+
+    def delete(self, request, wanted):
+        if self._made.pop(wanted, None) is None:
+            raise webob.exc.HTTPNotFound()
+        return webob.Response(status=204)
 
 
 def _image(name):
-    this = image_id(name)
+    return {**_described(image_id(name)), 'name': name, **IMAGES[name]}
+
+
+def _described(this):
     return {
         'id': this,
-        'name': name,
         'status': 'active',
         'visibility': 'public',
         'owner': accounts.ADMIN.project_id,
@@ -97,5 +118,4 @@ def _image(name):
         'self': f'/v2/images/{this}',
         'file': f'/v2/images/{this}/file',
         'schema': '/v2/schemas/image',
-        **IMAGES[name],
     }

@@ -14,10 +14,10 @@ from nova.scheduler.client import report
 from oslo_serialization import jsonutils
 import prettytable
 
-from nova_groupext.scheduler import audit
-from nova_groupext.scheduler import heal
 from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import statistics
+from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.follow import heal
+from nova_groupext.scheduler.follow import statistics
 
 CLEAN, INCOMPLETE, FOUND = 0, 1, 3
 

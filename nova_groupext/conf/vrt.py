@@ -137,6 +137,52 @@ Seconds that one joint decision may take. When they run out the best lawful
 plan found so far is used; when there is none the group is UNDECIDED.
 """,
     ),
+    cfg.FloatOpt(
+        'proposal_time_limit',
+        default=10.0,
+        min=0.1,
+        help="""
+Seconds that the search for the fewest moves which would mend a group may take.
+The request for a proposal waits for it, at most for ``rpc_response_timeout``.
+""",
+    ),
+    cfg.FloatOpt(
+        'redeem_replan_time_limit',
+        default=20.0,
+        min=0,
+        max=50,
+        help="""
+Seconds for which a server waits, while it is scheduled, for planners to find
+another place for its member because Nova refuses the planned host: it is
+disabled or down, was deleted, or an operator's filter does not let it pass.
+
+When they run out, or no planner answers, the server ends in ERROR as for any
+other lack of a valid host, and the member stays held. nova-conductor waits for
+the scheduler for ``rpc_response_timeout``, which should be longer.
+
+Possible values:
+
+* ``0`` to ask no planner
+
+Related options:
+
+* ``redeem_replan_attempts``
+* ``planning_time_limit``
+""",
+    ),
+    cfg.IntOpt(
+        'redeem_replan_attempts',
+        default=2,
+        min=1,
+        help="""
+How often planners are asked for another place while one request for servers
+waits, if Nova refuses the new place as well.
+
+Related options:
+
+* ``redeem_replan_time_limit``
+""",
+    ),
     cfg.IntOpt(
         'planning_memory_limit',
         default=2048,
@@ -263,6 +309,30 @@ as long as its group has not expired.
 
 Without it the capacity goes back to everybody, and the member is FAILED or
 RELEASED.
+
+Related options:
+
+* ``replan_failed``
+""",
+    ),
+    cfg.IntOpt(
+        'replan_failed',
+        default=0,
+        min=0,
+        help="""
+How often planners place one member anew by themselves when it is FAILED: its
+server could not be built, its host was taken out of service, or its hold is
+gone. It is held elsewhere than where it failed, as long as its group has not
+expired and the quota allows it, and another server can be created with the
+same hints. Tries in vain count too.
+
+With ``0`` it stays FAILED until its owner replans the group. A member whose
+server could not be built is not held where it was then, even with
+``hold_again``, which goes on to be about servers that were deleted.
+
+Related options:
+
+* ``hold_again``
 """,
     ),
 ]

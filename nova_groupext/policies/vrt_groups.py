@@ -15,14 +15,20 @@ SHOW_PLACEMENT = ROOT % 'show:placement'
 CREATE = ROOT % 'create'
 WHAT_IF = ROOT % 'create:what_if'
 EXCLUSIVE = ROOT % 'create:exclusive'
+UPDATE = ROOT % 'update'
 DELETE = ROOT % 'delete'
 HOLD = ROOT % 'hold'
 RELEASE = ROOT % 'release'
+REPLAN = ROOT % 'replan'
 EXTEND = ROOT % 'extend'
+PROPOSAL = ROOT % 'proposal'
+BOOT = ROOT % 'boot'
+ADOPT = ROOT % 'adopt'
 
 COLLECTION = '/os-vrt-groups'
 GROUP = '/os-vrt-groups/{group_id}'
 ACTION = '/os-vrt-groups/{group_id}/action'
+MEMBERS = '/os-vrt-groups/{group_id}/members'
 
 
 def _rule(name, check, description, *operations):
@@ -68,6 +74,8 @@ RULES = [
         base.PROJECT_READER_OR_ADMIN,
         'Show a VRT group',
         ('GET', GROUP),
+        ('GET', MEMBERS),
+        ('GET', f'{MEMBERS}/{{path}}'),
     ),
     _rule(
         SHOW_PLACEMENT,
@@ -97,6 +105,15 @@ RULES = [
         ('POST', f'{ACTION} (hold)'),
     ),
     _rule(
+        UPDATE,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Revise the definition of a VRT group, or add and remove members, and '
+        'plan it again around what it has',
+        ('PUT', GROUP),
+        ('POST', MEMBERS),
+        ('DELETE', f'{MEMBERS}/{{path}}'),
+    ),
+    _rule(
         DELETE,
         base.PROJECT_MEMBER_OR_ADMIN,
         'Release what is held of a VRT group and forget it',
@@ -115,10 +132,37 @@ RULES = [
         ('POST', f'{ACTION} (release)'),
     ),
     _rule(
+        REPLAN,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Decide again where the members of a VRT group are to be that are no '
+        'servers',
+        ('POST', f'{ACTION} (replan)'),
+    ),
+    _rule(
         EXTEND,
         base.PROJECT_MEMBER_OR_ADMIN,
         'Keep what is held of a VRT group for longer',
         ('POST', f'{ACTION} (extend)'),
+    ),
+    _rule(
+        PROPOSAL,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Ask which servers of a VRT group to move for its policies to hold',
+        ('GET', f'{GROUP}/proposal'),
+    ),
+    _rule(
+        ADOPT,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Let servers of the project that run already become members of a VRT '
+        'group',
+        ('POST', f'{ACTION} (adopt)'),
+    ),
+    # The servers are the caller's, so not even admins may for other projects.
+    _rule(
+        BOOT,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        'Create the servers of what is held of a VRT group',
+        ('POST', f'{ACTION} (boot)'),
     ),
 ]
 

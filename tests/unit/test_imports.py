@@ -8,6 +8,7 @@ from oslotest import base
 
 ROOT = pathlib.Path(__file__).parents[2]
 PACKAGE = 'nova_groupext'
+CLIENT = 'nova_groupext_client'
 
 # What a part of the package may import of the package, itself always; a
 # module named here stands for itself alone.
@@ -78,6 +79,27 @@ class TestImports(base.BaseTestCase):
 
         self.assertEqual([], wrong)
 
+    def test_the_clients_know_nothing_of_the_control_plane(self):
+        wrong = [
+            f'{module} imports {imported}'
+            for module, imported in _imports(CLIENT)
+            if imported.split('.')[0] in ('nova', 'oslo', PACKAGE)
+        ]
+
+        self.assertEqual([], wrong)
+
+    def test_the_control_plane_borrows_the_pencils_only(self):
+        drawing = f'{CLIENT}.drawing'
+        wrong = [
+            f'{module} imports {imported}'
+            for package in (PACKAGE, drawing)
+            for module, imported in _imports(package)
+            if imported.startswith(f'{CLIENT}.')
+            and not imported.startswith(f'{drawing}.')
+        ]
+
+        self.assertEqual([], wrong)
+
     def test_every_part_has_its_rule(self):
         parts = {
             path.stem
@@ -89,9 +111,9 @@ class TestImports(base.BaseTestCase):
         self.assertEqual(set(ALLOWED), parts)
 
 
-def _imports():
-    """Yield (module, imported name) of every import in the package."""
-    for path in (ROOT / PACKAGE).rglob('*.py'):
+def _imports(package=PACKAGE):
+    """Yield (module, imported name) of every import in a package."""
+    for path in (ROOT / package.replace('.', '/')).rglob('*.py'):
         module = '.'.join(path.relative_to(ROOT).with_suffix('').parts)
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):

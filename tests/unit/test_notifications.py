@@ -60,9 +60,8 @@ class TestNotifications(base.BaseTestCase):
         self.assertIn('the database is away', log.output)
         self.assertIn('vrt_group.hold', log.output)
 
-    def test_every_way_out_of_planning_has_its_notification(self):
-        ways = states.GROUP_CHANGES[states.Group.PLANNING]
+    def test_every_end_of_planning_has_its_notification(self):
+        """Of a revision that may be any state in which a group rests."""
+        others = {states.Group.PLANNING, states.Group.RELEASING}
 
-        self.assertEqual(
-            ways - {states.Group.RELEASING}, {*notifications._DECISIONS}
-        )
+        self.assertEqual({*states.Group} - others, {*notifications._DECISIONS})

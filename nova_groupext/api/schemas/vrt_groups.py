@@ -7,8 +7,23 @@ The topology has schemas of its own: see nova_groupext.planner.topology.
 from nova_groupext.objects import states
 
 _TEXT = {'type': 'string', 'minLength': 1, 'maxLength': 255}
+_DESCRIPTION = {'type': ['string', 'null'], 'maxLength': 1024}
 # The operator's maximum is looked at where the number is read.
 _SECONDS = {'type': 'integer', 'minimum': 1}
+
+# Some members by their paths, or all of them.
+_MEMBERS = {
+    'type': ['object', 'null'],
+    'properties': {
+        'members': {
+            'type': ['array', 'null'],
+            'items': {'type': 'string'},
+            'minItems': 1,
+            'uniqueItems': True,
+        },
+    },
+    'additionalProperties': False,
+}
 
 CREATE = {
     'type': 'object',
@@ -17,16 +32,34 @@ CREATE = {
             'type': 'object',
             'properties': {
                 'name': _TEXT,
-                'description': {
-                    'type': ['string', 'null'],
-                    'maxLength': 1024,
-                },
+                'description': _DESCRIPTION,
                 'hold': {'type': 'boolean'},
                 'expires_in': _SECONDS,
                 'client_token': _TEXT,
                 'topology': {'type': 'object'},
             },
             'required': ['name', 'topology'],
+            'additionalProperties': False,
+        },
+    },
+    'required': ['vrt_group'],
+    'additionalProperties': False,
+}
+
+UPDATE = {
+    'type': 'object',
+    'properties': {
+        'vrt_group': {
+            'type': 'object',
+            'properties': {
+                'generation': {'type': 'integer', 'minimum': 1},
+                'name': _TEXT,
+                'description': _DESCRIPTION,
+                'expires_in': _SECONDS,
+                'keep_server': {'type': 'boolean'},
+                'topology': {'type': 'object'},
+            },
+            'required': ['generation', 'topology'],
             'additionalProperties': False,
         },
     },
@@ -47,9 +80,73 @@ MEMBER = {
     'additionalProperties': False,
 }
 
+#: A member to be added, or some more of those that are counted.
+ADD = {
+    'type': 'object',
+    'properties': {
+        'member': {
+            'type': 'object',
+            'properties': {
+                'path': {'type': 'string', 'minLength': 1, 'maxLength': 512},
+                'count': {'type': 'integer', 'minimum': 1},
+            },
+            'required': ['path'],
+        },
+    },
+    'required': ['member'],
+    'additionalProperties': False,
+}
+
+_OF_A_SERVER = (
+    'block_device_mapping_v2',
+    'config_drive',
+    'description',
+    'key_name',
+    'metadata',
+    'name',
+    'networks',
+    'security_groups',
+    'tags',
+    'user_data',
+)
+
+#: What a server is created from, besides its member's description; Nova's
+#: schema of POST /servers says what may stand there.
+TEMPLATE = {
+    'type': 'object',
+    'properties': {
+        'image': _TEXT,
+        **{name: {} for name in _OF_A_SERVER},
+    },
+    'additionalProperties': False,
+}
+
 ACTION = {
     'type': 'object',
     'properties': {
+        'adopt': {
+            'type': 'object',
+            'properties': {
+                # By the paths of the members that they become.
+                'servers': {
+                    'type': 'object',
+                    'minProperties': 1,
+                    'additionalProperties': {'type': 'string'},
+                },
+            },
+            'required': ['servers'],
+            'additionalProperties': False,
+        },
+        'boot': {
+            'type': ['object', 'null'],
+            'properties': {
+                'servers': {
+                    'type': 'object',
+                    'additionalProperties': TEMPLATE,
+                },
+            },
+            'additionalProperties': False,
+        },
         'extend': {
             'type': ['object', 'null'],
             'properties': {'expires_in': _SECONDS},
@@ -60,19 +157,17 @@ ACTION = {
             'properties': {},
             'additionalProperties': False,
         },
-        'release': {
-            'type': ['object', 'null'],
-            'properties': {
-                'members': {
-                    'type': ['array', 'null'],
-                    'items': {'type': 'string'},
-                    'minItems': 1,
-                    'uniqueItems': True,
-                },
-            },
-            'additionalProperties': False,
-        },
+        'release': _MEMBERS,
+        'replan': _MEMBERS,
     },
+    'additionalProperties': False,
+}
+
+_FLAG = {'enum': ['true', 'True', '1', 'false', 'False', '0']}
+
+REMOVE = {
+    'type': 'object',
+    'properties': {'keep_server': _FLAG},
     'additionalProperties': False,
 }
 
@@ -91,7 +186,7 @@ LIST = {
                 if status != states.Group.RELEASING
             ]
         },
-        'all_projects': {'enum': ['true', 'True', '1', 'false', 'False', '0']},
+        'all_projects': _FLAG,
     },
     'additionalProperties': False,
 }

@@ -11,6 +11,8 @@ from nova import utils
 from nova.api.openstack import common
 
 from nova_groupext.api import describe
+from nova_groupext.objects import member as member_obj
+from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects.plan import VRTPlan
 
@@ -36,6 +38,8 @@ CHANGE = (
     'min_counts',
 )
 VIOLATION = ('at', 'policy')
+# What a planner would propose for a group of which nothing is broken.
+NOTHING_TO_MEND = {'status': VRTPlan.PLACED, 'fewest': True, 'moves': {}}
 
 
 def domain_id(project_id, level, name):
@@ -65,12 +69,15 @@ class GroupView(common.ViewBuilder):
             'links': self._get_links(req, group.uuid, COLLECTION),
         }
 
-    def detail(self, req, group, plan, sees_hosts):
+    def detail(self, req, group, plans, growths, draft, sees_hosts):
         """Return all of a group.
 
-        :param plan: the VRTPlan, or None
+        :param plans: {group id: VRTPlan}, of the group and its draft
+        :param growths: see members()
+        :param draft: the VRTGroup that is to become its definition, or None
         :param sees_hosts: whether to show what only admins see
         """
+        plan = plans.get(group.id)
         shown = {
             **self.summary(req, group),
             'description': group.description,
@@ -79,22 +86,38 @@ class GroupView(common.ViewBuilder):
             'updated_at': _time(group.updated_at),
             'expires_at': _time(group.expires_at),
             'topology': describe.as_given(group),
-            'members': [
-                _member(group, each, plan, sees_hosts)
-                for each in group.members
-            ],
+            'members': members(group, plan, growths, sees_hosts),
             'fault': group.fault,
             'refusal': _refusal(group, plan, sees_hosts),
             'violations': _violations(plan, sees_hosts),
-            # Filled by following: where servers have been moved against the
-            # group's policies.
-            'drift': [],
+            'revision': draft
+            and _revision(draft, plans.get(draft.id), sees_hosts),
+            'drift': drift(group),
         }
         if sees_hosts:
             answer = plan.answer if plan else {}
             shown['cost'] = answer.get('cost')
             shown['stats'] = answer.get('stats')
         return shown
+
+    def proposal(self, group, proposed, sees_hosts):
+        """Return which servers to move, and where to.
+
+        :param proposed: what the planner says
+        """
+        moves = []
+        for member in group.members:
+            seat = proposed['moves'].get(member.path)
+            if seat is not None:
+                move = {
+                    'path': member.path,
+                    'server_id': member.server_uuid,
+                    'domains': _domains(group, seat),
+                }
+                moves.append(
+                    {**move, 'host': seat['host']} if sees_hosts else move
+                )
+        return {**proposed, 'moves': moves}
 
     def page(self, req, shown, collection=COLLECTION):
         """Return a list of groups with the link to the next page, if any."""
@@ -103,6 +126,20 @@ class GroupView(common.ViewBuilder):
         if links:
             page['vrt_groups_links'] = links
         return page
+
+
+def members(group, plan, growths, sees_hosts):
+    """Return what becomes of each member, and where it is.
+
+    :param plan: the group's VRTPlan, or None
+    :param growths: {member id: VRTHold} of what is held for resizes
+    :param sees_hosts: whether to show what only admins see
+    """
+    return [
+        _member(group, each, plan, sees_hosts)
+        | {'resize': _resize(each, growths.get(each.id), sees_hosts)}
+        for each in group.members
+    ]
 
 
 def _time(value):
@@ -117,10 +154,7 @@ def _member(group, member, plan, sees_hosts):
         'path': member.path,
         'status': member.status,
         'server_id': member.server_uuid,
-        'domains': {
-            level: domain_id(group.project_id, level, name)
-            for level, name in seat.get('domains', {}).items()
-        },
+        'domains': _domains(group, seat),
         'fault': member.fault,
     }
     if sees_hosts:
@@ -128,11 +162,46 @@ def _member(group, member, plan, sees_hosts):
     return shown
 
 
+def _resize(member, growth, sees_hosts):
+    """Return what a server is to be resized to, None if it need not be."""
+    if member.status != states.Member.ACTIVE or not member.server_flavor:
+        return None
+    shown = {
+        'from': member.server_flavor['name'],
+        'to': member_obj.flavor_of(member.request)['name'],
+        'held': growth is not None,
+    }
+    if sees_hosts:
+        shown['host'] = growth and growth.host
+    return shown
+
+
+def _domains(group, seat):
+    return {
+        level: domain_id(group.project_id, level, name)
+        for level, name in seat.get('domains', {}).items()
+    }
+
+
 def _has_place(group, member):
     """Tell whether the plan's place of a member is, or may become, its own."""
     if member.status == states.Member.TENTATIVE:
         return group.status == states.Group.PLANNED
     return member.status in PLACED
+
+
+def _revision(draft, plan, sees_hosts):
+    """Return what a group is to become, and why it has not yet."""
+    return {
+        'status': draft.status,
+        'name': draft.name,
+        'description': draft.description,
+        'created_at': _time(draft.created_at),
+        'topology': describe.as_given(draft),
+        'servers': revisions.adopted(draft),
+        'fault': draft.fault,
+        'refusal': _refusal(draft, plan, sees_hosts),
+    }
 
 
 def _refusal(group, plan, sees_hosts):
@@ -164,6 +233,11 @@ def _change(change):
 def _violations(plan, sees_hosts):
     violations = plan.answer['violations'] if plan else []
     return _only(VIOLATION, violations, sees_hosts)
+
+
+def drift(group):
+    """Return which strict policies the members' places break at present."""
+    return (group.drift or []) if group.status in states.HOLDS else []
 
 
 def _only(names, items, sees_all):

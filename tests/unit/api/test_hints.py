@@ -79,6 +79,17 @@ class HintsCase(base.GroupCase):
         group.create(self.context)
         return {'vrt_group': group.uuid, 'vrt_member': 'a'}
 
+    def workers(self):
+        """Store a group with two free members of a counted one of three."""
+        group = self.described()
+        for member, status in zip(
+            group.members, ('ACTIVE', 'HELD', 'ACTIVE', 'HELD'), strict=True
+        ):
+            member.status = status
+        group.expires_at = None
+        group.create(self.context)
+        return {'vrt_group': group.uuid}
+
 
 def server(pointer, more_hints=None, key='os:scheduler_hints', **values):
     return {
@@ -136,6 +147,34 @@ class TestRefusals(HintsCase):
                     f'$.server.{name}: must be 1',
                     server(pointer, **{name: count}),
                 )
+
+    def test_there_are_no_more_servers_than_free_members(self):
+        pointer = self.workers()
+        for name, counts in (
+            ('workers/worker', {'min_count': 3}),
+            ('workers/worker', {'min_count': 1, 'max_count': '3'}),
+            ('workers', {'max_count': 3}),
+        ):
+            self.assertRefused(
+                409,
+                f'are 3; of the members that {name} names 2 of 3 can become',
+                server(pointer, {'vrt_member': name}, **counts),
+            )
+
+    def test_of_several_members_none_is_like_the_server(self):
+        self.assertRefused(
+            409,
+            'member workers of the VRT group describes: its flavor is big',
+            server(self.workers(), {'vrt_member': 'workers'}, flavorRef='big'),
+        )
+
+    def test_several_members_of_another_project_are_not_found(self):
+        pointer = self.workers()
+        self.context = base.requester(base.STRANGER)
+
+        self.assertRefused(
+            404, 'has no member', server(pointer, {'vrt_member': 'workers'})
+        )
 
     def test_a_host_cannot_be_forced(self):
         pointer = self.held()
@@ -306,6 +345,17 @@ class TestPassing(HintsCase):
             {'block_device_mapping_v2': DATA_DISK},
         ):
             self.assertPasses(server(pointer, **same), queries=1)
+
+    def test_as_many_servers_as_there_are_free_members_pass(self):
+        for name in ('workers', 'workers/worker'):
+            pointer = {**self.workers(), 'vrt_member': name}
+            for counts in ({}, {'min_count': 2}, {'max_count': '2'}):
+                self.assertPasses(server(pointer, **counts), queries=2)
+
+    def test_counts_that_are_none_are_left_to_novas_schema(self):
+        pointer = {**self.workers(), 'vrt_member': 'workers'}
+        for count in (None, [2], 'two', 'x' * 5000, 0, 1e400):
+            self.assertPasses(server(pointer, min_count=count), queries=2)
 
     def test_the_default_zone_is_a_zone(self):
         CONF.set_override('default_schedule_zone', 'az1')

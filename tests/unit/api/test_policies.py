@@ -31,10 +31,15 @@ ALLOWED = {
     rules.CREATE: MEMBERS,
     rules.WHAT_IF: MEMBERS,
     rules.EXCLUSIVE: ADMINS,
+    rules.UPDATE: MEMBERS,
     rules.DELETE: MEMBERS,
     rules.HOLD: MEMBERS,
     rules.RELEASE: MEMBERS,
     rules.EXTEND: MEMBERS,
+    rules.REPLAN: MEMBERS,
+    rules.PROPOSAL: MEMBERS,
+    rules.BOOT: MEMBERS,
+    rules.ADOPT: MEMBERS,
 }
 
 

@@ -87,7 +87,10 @@ class TestGroupView(base.GroupCase):
         return plan
 
     def shown(self, plan, sees_hosts=False):
-        return self.view.detail(self.req(), self.group, plan, sees_hosts)
+        plans = {self.group.id: plan} if plan else {}
+        return self.view.detail(
+            self.req(), self.group, plans, {}, None, sees_hosts
+        )
 
     def req(self, path='/os-vrt-groups'):
         req = wsgi.Request.blank(path, base_url='http://nova/v2.1')
@@ -107,6 +110,7 @@ class TestGroupView(base.GroupCase):
                 'server_id': None,
                 'domains': {'host': host, 'rack': rack, 'zone': 'az1'},
                 'fault': None,
+                'resize': None,
             },
             worker,
         )

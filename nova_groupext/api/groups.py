@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every handler does with the group that a request is about."""
+
+from oslo_log import log as logging
+import oslo_messaging as messaging
+
+from nova_groupext import exception
+from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.policies import vrt_groups as policies
+
+LOG = logging.getLogger(__name__)
+
+
+def find(context, rule, group_id):
+    """Return a group on which the rule allows something.
+
+    :raises: GroupNotFound for a deleted group, for other projects', and for
+        the draft of a group
+    """
+    group = VRTGroup.get(context, group_id)
+    target = {'project_id': group.project_id}
+    is_own = group.project_id == context.project_id
+    is_there = (
+        group.status != states.Group.RELEASING and group.revises_id is None
+    )
+    if not is_there or not (is_own or context.can(rule, target, fatal=False)):
+        raise exception.GroupNotFound(group=group_id)
+    context.can(rule, target)
+    return group
+
+
+def sees_hosts(context, group):
+    """Tell whether to show what only admins see."""
+    return context.can(
+        policies.SHOW_PLACEMENT, {'project_id': group.project_id}, fatal=False
+    )
+
+
+def check_exclusive(context, group, parsed):
+    """Check the right to what a description wants to have for itself.
+
+    :param parsed: Topology
+    """
+    if any(policy.type == 'exclusive' for policy in parsed.policies):
+        context.can(policies.EXCLUSIVE, {'project_id': group.project_id})
+
+
+def tell(cast, context, group):
+    """Tell a planner; what none was told, their reaper finds."""
+    try:
+        cast(context, group.uuid)
+    except messaging.MessagingException:
+        LOG.exception('No planner was told of VRT group %s.', group.uuid)
+
+
+def ask(call, context, group):
+    """Return what a planner answers about a group.
+
+    :raises: PlannerUnavailable
+    """
+    try:
+        return call(context, group.uuid)
+    except messaging.MessagingException as exc:
+        LOG.exception('No planner answers about %s.', group.uuid)
+        raise exception.PlannerUnavailable from exc
