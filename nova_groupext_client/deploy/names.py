@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the names in a template to the ids that Nova takes."""
+
+import functools
+import json
+
+from openstack import exceptions
+
+from nova_groupext_client import ids
+from nova_groupext_client.template import definition
+from nova_groupext_client.template import nodes
+
+
+class UnknownName(Exception):
+    """A name that means nothing in this cloud; the text says which."""
+
+
+class Names:
+    """Looks up each name once.
+
+    :param conn: openstack.connection.Connection
+    """
+
+    def __init__(self, conn):
+        self._conn = conn
+
+    @functools.cache  # noqa: B019 (it lives as long as a command)
+    def flavor(self, name):
+        return self._id('flavor', name, self._conn.compute.find_flavor)
+
+    @functools.cache  # noqa: B019
+    def image(self, name):
+        if ids.is_id(name):
+            return name
+        return self._id('image', name, self._conn.image.find_image)
+
+    @functools.cache  # noqa: B019
+    def network(self, name):
+        if ids.is_id(name):
+            return name
+        return self._id('network', name, self._conn.network.find_network)
+
+    @staticmethod
+    def _id(kind, name, find):
+        try:
+            found = find(name)
+        except exceptions.DuplicateResource as exc:
+            raise UnknownName(
+                f'{kind} {json.dumps(name)} is the name of several; use an id'
+            ) from exc
+        if found is None:
+            raise UnknownName(f'{kind} {json.dumps(name)} could not be found')
+        return found.id
+
+
+def with_ids(topology, names, path=definition.TOPOLOGY):
+    """Return a topology with ids of images, which the API asks for.
+
+    :raises: UnknownName, whose text begins with a JSON path like the API's
+    """
+    made = dict(topology)
+    for key, change in (('members', _member), ('groups', with_ids)):
+        if key in made:
+            below = nodes.join(path, key)
+            made[key] = {
+                name: change(each, names, nodes.join(below, name))
+                for name, each in made[key].items()
+            }
+    return made
+
+
+def _member(described, names, path):
+    if 'image' not in described:
+        return described
+    try:
+        return {**described, 'image': names.image(described['image'])}
+    except UnknownName as exc:
+        raise UnknownName(f'{path}.image: {exc}') from exc

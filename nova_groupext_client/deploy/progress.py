@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bar for each state that members are in."""
+
+import shutil
+
+from nova_groupext_client.deploy import states
+
+_LABEL = max(map(len, states.State))
+_WIDEST = 40
+_UP = '\x1b[{}A\x1b[J'
+
+
+class Bars:
+    """Drawn over and over on a terminal, a line at each change elsewhere."""
+
+    def __init__(self, stream):
+        """Prepare them.
+
+        :param stream: text stream, standard error
+        """
+        self._stream = stream
+        self._shown = None
+        self._height = 0
+
+    def show(self, members):
+        """Draw the states of members, unless they are drawn already.
+
+        :param members: states.Member of the whole group
+        """
+        counts = states.counts(members)
+        if counts == self._shown:
+            return
+        self._shown = counts
+        if self._stream.isatty():
+            self._draw(counts)
+        else:
+            parts = [f'{number} {state}' for state, number in counts.items()]
+            self._stream.write(f'{", ".join(parts)}\n')
+        self._stream.flush()
+
+    def _draw(self, counts):
+        if self._height:
+            self._stream.write(_UP.format(self._height))
+        width = shutil.get_terminal_size().columns
+        self._stream.writelines(bars(counts, width))
+        self._height = len(counts)
+
+
+def bars(counts, width):
+    """Return a line for each state.
+
+    :param counts: {state: how many members}
+    :param width: characters of a line
+    """
+    total = sum(counts.values())
+    digits = len(str(total))
+    room = width - _LABEL - 2 * digits - len(' [] /') - 1
+    size = max(1, min(room, _WIDEST))
+    return [
+        f'{state:{_LABEL}} [{"#" * _filled(number, total, size):{size}}] '
+        f'{number:{digits}}/{total}\n'
+        for state, number in counts.items()
+    ]
+
+
+def _filled(number, total, size):
+    """Return how much of a bar is full: all of it only if all are there."""
+    return max(1, number * size // total)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person is told who has deployed, or has stopped it."""
+
+from nova_groupext_client import words
+from nova_groupext_client.deploy import states
+
+_OPENSTACK = 'openstack vrt group'
+
+
+def stopped(deployment, again):
+    """Say what there is after an interrupt, and what can be done now.
+
+    :param deployment: Deployment, or None if there was none yet
+    :param again: the command line that goes on, to which a group is added
+    :returns: text
+    """
+    if deployment is None or deployment.group is None:
+        return 'Stopped. Nothing was made.'
+    group = deployment.group
+    servers = [
+        each.server_id
+        for each in deployment.members.values()
+        if each.server_id
+    ]
+    counts = states.counts(deployment.members.values())
+    parts = ', '.join(f'{number} {state}' for state, number in counts.items())
+    lines = [
+        f'Stopped. Group {group.name} ({group.id}) stays as it is: '
+        f'{parts or "not planned yet"}.',
+        f'To go on:  {again} --resume {group.id}',
+        f'To undo:   {_OPENSTACK} delete {group.id}',
+    ]
+    if servers:
+        lines.append(f'           openstack server delete {" ".join(servers)}')
+    return '\n'.join(lines)
+
+
+def partial(deployment, again):
+    """Say that not everybody has become a server; None if all have.
+
+    :returns: text or None
+    """
+    members = deployment.members.values()
+    missing = [
+        each
+        for each in members
+        if each.state in (states.State.FAILED, states.State.RELEASED)
+    ]
+    if not missing:
+        return None
+    group = deployment.group.id
+    return (
+        f'{len(missing)} of {len(members)} members are no servers, and no '
+        'places are kept for them. To try again:\n'
+        f'  {_OPENSTACK} replan --wait {group} && {again} --resume {group}'
+    )
+
+
+def not_held(group):
+    """Say why nothing is held for a group."""
+    return words.why_not(group) or (
+        f'Group {group.name} ({group.id}) is {group.status}: nothing of it '
+        f'is held. To hold it again: {_OPENSTACK} replan {group.id}'
+    )
+
+
+def does_not_fit(group):
+    """Say why a group that was only asked about has no plan."""
+    if group.refusal:
+        lines = ['It does not fit.', *words.refusal(group.refusal)]
+    elif group.status == 'UNDECIDED':
+        lines = ['It was neither planned nor proved impossible. Try again.']
+    else:
+        lines = [f'The group is {group.status}.', group.fault or '']
+    return '\n'.join(lines)
+
+
+def unmet(group):
+    """Name the soft policies that a plan does not wholly meet, as lines."""
+    return [
+        f'Not wholly met: {words.policy(each)}' for each in group.violations
+    ]

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all our pictures have in common."""
+
+import re
+import string
+
+#: Pixels: where a row of frames ends, and how wide a host is.
+WIDTH = 1_400
+HOST_WIDTH = 150
+
+# Light enough for black letters.
+COLOURS = (
+    '#8ecae6',
+    '#ffb703',
+    '#b7e4c7',
+    '#f4acb7',
+    '#cdb4db',
+    '#e9c46a',
+    '#a3b18a',
+    '#d6ccc2',
+)
+
+#: Classes of frames, members and words; a member is also ``c0``, ``c1``...
+CSS = (
+    'text{font:10px sans-serif;fill:#111}'
+    '.head{font-size:13px}.label{font-weight:bold}.small{font-size:9px}'
+    '.page{fill:#fff}.outer>rect{fill:#f6f6f6;stroke:#555}'
+    '.inner>rect{fill:#fff;stroke:#999}'
+    '.host>rect,.shared>rect{fill:#fcfcfc;stroke:#222}'
+    '.shared>rect{stroke-dasharray:3 2}'
+    '.cell>rect{fill:#e4e4e4;stroke:#888}'
+    '.free{fill:#eee}.taken{fill:#b9c6d2}'
+    '.cell text,.member text,.pinned text{text-anchor:middle}'
+    '.member>rect{stroke:#444}.pinned>rect{stroke:#000;stroke-width:3}'
+    + ''.join(f'.c{n}>rect{{fill:{c}}}' for n, c in enumerate(COLOURS))
+)
+
+
+def colour(number):
+    """The class of the colour for the members of one name."""
+    return f'c{number % len(COLOURS)}'
+
+
+def letters(number):
+    """A, B, ... Z, AA, AB, ..."""
+    text = ''
+    number += 1
+    while number:
+        number, last = divmod(number - 1, len(string.ascii_uppercase))
+        text = string.ascii_uppercase[last] + text
+    return text
+
+
+def natural(name):
+    """Order r2 before r10, and what has no name, None, last."""
+    if name is None:
+        return (True,)
+    parts = re.split('([0-9]+)', name)
+    return False, [int(p) if n % 2 else p for n, p in enumerate(parts)]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks of SVG that know their size and can be put into rows and frames."""
+
+import dataclasses
+import re
+
+_GAP = 6
+_LABEL = 18
+# Pixels that a character takes, generously, by class of text.
+_CHARACTERS = {'head': 7.5, 'label': 7, 'text': 6, 'small': 5.5}
+
+# All that XML 1.0 has no way to say.
+_UNSPEAKABLE = re.compile(
+    '[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]'
+)
+_ESCAPES = str.maketrans(
+    {'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;'}
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Something drawn, with its upper left corner at the origin.
+
+    :ivar width: pixels
+    :ivar height: pixels
+    :ivar code: SVG elements
+    """
+
+    width: float
+    height: float
+    code: str
+
+
+def escape(content):
+    """Any text as it may stand in XML."""
+    return _UNSPEAKABLE.sub('\ufffd', content).translate(_ESCAPES)
+
+
+def page(block, title, style):
+    """A whole file.
+
+    :param title: text for those who do not see the picture
+    :param style: CSS
+    """
+    width, height = block.width + 2 * _GAP, block.height + 2 * _GAP
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<svg xmlns="http://www.w3.org/2000/svg" role="img" '
+        f'width="{width:g}" height="{height:g}" '
+        f'viewBox="0 0 {width:g} {height:g}">\n'
+        f'<title>{escape(title)}</title>\n<style>{style}</style>\n'
+        f'<rect class="page" width="{width:g}" height="{height:g}"/>\n'
+        f'{_at(_GAP, _GAP, block)}\n</svg>\n'
+    )
+
+
+def line(content, kind='text', room=None):
+    """A line of text; what has no room is cut off.
+
+    :param kind: class for the style
+    :param room: pixels, all that it needs if left out
+    """
+    width = _CHARACTERS[kind]
+    if room is not None and len(content) * width > room:
+        content = f'{content[: max(0, int(room / width) - 1)]}\u2026'
+    return Block(
+        len(content) * width,
+        _LABEL,
+        f'<text class="{kind}" y="13">{escape(content)}</text>',
+    )
+
+
+def box(width, height, kind, tip, label=''):
+    """A rectangle that tells more when it is pointed at."""
+    words = f'<text x="{width / 2:g}" y="{height / 2 + 4:g}">{escape(label)}'
+    return Block(
+        width,
+        height,
+        f'<g class="{kind}"><title>{escape(tip)}</title>'
+        f'<rect width="{width:g}" height="{height:g}"/>'
+        f'{words + "</text>" if label else ""}</g>',
+    )
+
+
+def bar(width, height, part, whole, label):
+    """A bar that shows a part of a whole, with words on it."""
+    full = width * min(1.0, part / whole) if whole else width
+    words = line(f'{label} {part} of {whole}', 'small', width - 4)
+    return Block(
+        width,
+        height,
+        f'<rect class="free" width="{width:g}" height="{height:g}"/>'
+        f'<rect class="taken" width="{full:g}" height="{height:g}"/>'
+        f'{_at(3, -3, words)}',
+    )
+
+
+def rows(blocks, width, gap=_GAP):
+    """Blocks side by side, in as many rows as they need."""
+    placed, x, y, height, widest = [], 0, 0, 0, 0
+    for block in blocks:
+        if x and x + block.width > width:
+            x, y, height = 0, y + height + gap, 0
+        placed.append(_at(x, y, block))
+        widest = max(widest, x + block.width)
+        x += block.width + gap
+        height = max(height, block.height)
+    return Block(widest, y + height, ''.join(placed))
+
+
+def column(blocks, gap=_GAP):
+    """Blocks below one another."""
+    placed, y = [], 0
+    for block in blocks:
+        placed.append(_at(0, y, block))
+        y += block.height + gap
+    widest = max((block.width for block in blocks), default=0)
+    return Block(widest, max(0, y - gap), ''.join(placed))
+
+
+def frame(block, label, kind, tip):
+    """A block in a frame with a label on top."""
+    width, height = block.width + 2 * _GAP, block.height + _LABEL + 2 * _GAP
+    return Block(
+        width,
+        height,
+        f'<g class="{kind}"><title>{escape(tip)}</title>'
+        f'<rect width="{width:g}" height="{height:g}"/></g>'
+        f'{_at(_GAP, 2, line(label, "label", block.width))}'
+        f'{_at(_GAP, _LABEL + _GAP, block)}',
+    )
+
+
+def _at(x, y, block):
+    return f'<g transform="translate({x:g} {y:g})">{block.code}</g>\n'

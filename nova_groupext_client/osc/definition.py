@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a command is told what a group is to be."""
+
+import contextlib
+import sys
+
+from osc_lib import exceptions
+
+from nova_groupext_client.osc import templates
+
+
+def add_options(parser):
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        '--definition',
+        metavar='<file>',
+        help='File with the topology in JSON or YAML, as the API takes it, '
+        'alone or with name and so on; - for standard input',
+    )
+    source.add_argument(
+        '--template',
+        metavar='<file>',
+        help='File with a Heat template, perhaps with groups, policies and '
+        'relationships; its servers are the members',
+    )
+    templates.add_parameters(parser)
+
+
+@contextlib.contextmanager
+def reading(parsed_args, connection):
+    """Yield what is defined: attributes of a VrtGroup, perhaps none.
+
+    What the cloud refuses of a file, before the block ends, is told by line
+    and column.
+
+    :param connection: the SDK's
+    :raises: CommandError for what cannot be read, with line and column
+    """
+    if parsed_args.template is None:
+        with _defined(parsed_args.definition) as wanted:
+            yield wanted
+        return
+    from nova_groupext_client.deploy import names
+
+    template = templates.load(
+        parsed_args.template, parsed_args.parameters, parsed_args.name
+    )
+    with templates.located(parsed_args.template, template):
+        topology = names.with_ids(template.definition, names.Names(connection))
+        wanted = {'name': template.name, 'topology': topology}
+        if template.description:
+            wanted['description'] = template.description
+        yield wanted
+
+
+@contextlib.contextmanager
+def _defined(file_name):
+    if file_name is None:
+        yield {}
+        return
+    from nova_groupext_client import template
+
+    try:
+        given = template.load_definition(_text(file_name))
+    except template.TemplateError as exc:
+        raise exceptions.CommandError(f'{file_name}: {exc}') from exc
+    with templates.located(file_name, given):
+        yield {**given.definition}
+
+
+def _text(name):
+    try:
+        if name == '-':
+            return sys.stdin.read()
+        with open(name, encoding='utf-8') as file:
+            return file.read()
+    except (OSError, UnicodeError) as exc:
+        raise exceptions.CommandError(f'{name}: {exc}') from exc

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``openstack vrt deploy``: from a template to servers in one go."""
+
+import argparse
+import contextlib
+import shlex
+
+from osc_lib import exceptions
+
+from nova_groupext_client.osc import command
+from nova_groupext_client.osc import templates
+
+_PARALLEL = 8
+_COLUMNS = ('Member', 'State', 'Server ID', 'Fault')
+
+
+class Deploy(command.Lister):
+    """Hold places for all servers of a template, then create the servers
+
+    The template is a Heat template, perhaps with groups, policies and
+    relationships. What cannot be created is released at the end. When it is
+    interrupted it says how to go on, and how to undo what was done.
+    """
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'template', metavar='<template>', help='File with the template'
+        )
+        templates.add_parameters(parser)
+        parser.add_argument(
+            '--name',
+            metavar='<name>',
+            help='Name of the new group (default: the name of the file)',
+        )
+        parser.add_argument(
+            '--expires-in',
+            metavar='<seconds>',
+            type=int,
+            help='How long places are kept for members that are no servers',
+        )
+        parser.add_argument(
+            '--parallel',
+            metavar='<number>',
+            type=_positive,
+            default=_PARALLEL,
+            help=f'Requests at a time (default: {_PARALLEL})',
+        )
+        instead = parser.add_mutually_exclusive_group()
+        instead.add_argument(
+            '--resume',
+            metavar='<group>',
+            help='Go on with a group that was begun (name or ID)',
+        )
+        instead.add_argument(
+            '--dry-run',
+            action='store_true',
+            help='Only ask whether it fits; if not, why, and what would help',
+        )
+        instead.add_argument(
+            '--emit-heat',
+            metavar='<group>',
+            help='Write the template for Heat, with the hints of a group that '
+            'is held (name or ID)',
+        )
+        return parser
+
+    def run(self, parsed_args):
+        self._is_partial = False
+        return super().run(parsed_args) or int(self._is_partial)
+
+    def take_action(self, parsed_args):
+        template = templates.load(
+            parsed_args.template, parsed_args.parameters, parsed_args.name
+        )
+        self.vrt  # noqa: B018 (only now the connection has it)
+        if parsed_args.emit_heat:
+            return self._emit(template, parsed_args)
+        with self._deploying(parsed_args, template) as deployment:
+            if parsed_args.dry_run:
+                return self._ask(deployment, template, parsed_args)
+            if parsed_args.resume:
+                deployment.resume(
+                    self._same(parsed_args.resume, deployment.topology)
+                )
+            else:
+                deployment.describe(**_attributes(template, parsed_args))
+            deployment.create()
+            deployment.release()
+        return self._outcome(deployment, parsed_args)
+
+    def produce_output(self, parsed_args, columns, data):
+        if not parsed_args.emit_heat:
+            return super().produce_output(parsed_args, columns, data)
+        self.app.stdout.write(data)
+        return 0
+
+    @contextlib.contextmanager
+    def _deploying(self, parsed_args, template):
+        """Yield a Deployment; what ends it early is told in sentences."""
+        from nova_groupext_client.deploy import deployment
+        from nova_groupext_client.deploy import telling
+
+        made = None
+        try:
+            with (
+                templates.located(parsed_args.template, template),
+                contextlib.ExitStack() as stack,
+            ):
+                made = self._deployment(parsed_args, template)
+                stack.enter_context(made)
+                yield made
+        except KeyboardInterrupt:
+            told = telling.stopped(made, _again(parsed_args))
+            raise exceptions.CommandError(told) from None
+        except deployment.NotPlanned as exc:
+            why_not = telling.not_held
+            if parsed_args.dry_run:
+                why_not = telling.does_not_fit
+            raise exceptions.CommandError(why_not(exc.group)) from exc
+
+    def _deployment(self, parsed_args, template):
+        from nova_groupext_client.deploy import deployment
+        from nova_groupext_client.deploy import progress
+
+        show = progress.Bars(self.app.stderr).show
+        if parsed_args.dry_run:
+            show = _show_nothing
+        return deployment.Deployment(
+            self._connection, template, show, parsed_args.parallel
+        )
+
+    @property
+    def _connection(self):
+        return self.app.client_manager.sdk_connection
+
+    def _same(self, name, topology):
+        """Return the group of this name, if it has this topology."""
+        group = self.find(name)
+        if group.topology != topology:
+            raise exceptions.CommandError(
+                f'Group {group.name} ({group.id}) was described in another '
+                'way than by this template with these parameters.'
+            )
+        return group
+
+    def _ask(self, deployment, template, parsed_args):
+        from nova_groupext_client.deploy import telling
+        from nova_groupext_client.deploy import what_if
+
+        group = what_if.ask(deployment, **_attributes(template, parsed_args))
+        self._say(*telling.unmet(group))
+        return what_if.table(group)
+
+    def _emit(self, template, parsed_args):
+        from nova_groupext_client.deploy import names
+
+        with templates.located(parsed_args.template, template):
+            topology = names.with_ids(
+                template.definition, names.Names(self._connection)
+            )
+        group = self._same(parsed_args.emit_heat, topology)
+        if group.status != 'HELD':
+            raise exceptions.CommandError(
+                f'Group {group.name} ({group.id}) is {group.status}: nothing '
+                'is held for Heat to create.'
+            )
+        return (), template.with_hints(group.id)
+
+    def _outcome(self, deployment, parsed_args):
+        from nova_groupext_client.deploy import telling
+
+        told = telling.partial(deployment, _again(parsed_args))
+        if told is not None:
+            self._is_partial = True
+            self._say(told)
+        return _COLUMNS, [
+            (each.path, str(each.state), each.server_id, each.fault)
+            for each in deployment.members.values()
+        ]
+
+    def _say(self, *lines):
+        self.app.stderr.writelines(f'{line}\n' for line in lines)
+
+
+def _attributes(template, parsed_args):
+    given = {
+        'name': template.name,
+        'description': template.description,
+        'expires_in': parsed_args.expires_in,
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+def _again(parsed_args):
+    """Return the command line that goes on, but for the group."""
+    words = ['openstack', 'vrt', 'deploy', parsed_args.template]
+    for each in parsed_args.parameters:
+        words += ['--parameter', each]
+    if parsed_args.name:
+        words += ['--name', parsed_args.name]
+    return shlex.join(words)
+
+
+def _positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError('must be at least 1')
+    return number
+
+
+def _show_nothing(members):
+    """Show no progress where there is none."""

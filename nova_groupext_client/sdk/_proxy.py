@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls of ``conn.vrt``.
+
+Wherever a group is asked for, its id or a VrtGroup will do. What the cloud
+refuses is raised as one of :mod:`openstack.exceptions`.
+"""
+
+import time
+from urllib import parse
+
+from openstack import exceptions
+from openstack import proxy
+from openstack import resource
+
+from nova_groupext_client import ids
+from nova_groupext_client.sdk import vrt_capabilities
+from nova_groupext_client.sdk import vrt_group
+from nova_groupext_client.sdk import vrt_member
+from nova_groupext_client.sdk import vrt_proposal
+
+FAILURES = ('REFUSED', 'UNDECIDED', 'ERROR')
+_DETAIL = '/os-vrt-groups/detail'
+
+
+class Proxy(proxy.Proxy):
+    # The endpoint is what compute has found.
+    skip_discovery = True
+    api_version = '1'
+
+    _resource_registry = {
+        'vrt_capabilities': vrt_capabilities.VrtCapabilities,
+        'vrt_group': vrt_group.VrtGroup,
+        'vrt_member': vrt_member.VrtMember,
+        'vrt_proposal': vrt_proposal.VrtProposal,
+    }
+
+    # What the cloud can do
+
+    def get_capabilities(self):
+        """Return the VrtCapabilities of this cloud."""
+        return self._get(vrt_capabilities.VrtCapabilities, requires_id=False)
+
+    # Groups
+
+    def groups(self, details=True, **query):
+        """Yield the project's groups.
+
+        :param details: with False only ids, names, states and generations
+        :param query: ``name``, ``status``, ``limit`` (the size of a page),
+            ``marker``, and ``all_projects`` for admins
+        """
+        path = _DETAIL if details else None
+        return self._list(vrt_group.VrtGroup, base_path=path, **query)
+
+    def get_group(self, group):
+        """Return a VrtGroup as it is now.
+
+        :raises: NotFoundException
+        """
+        return self._get(vrt_group.VrtGroup, group, skip_cache=True)
+
+    def find_group(self, name_or_id, ignore_missing=False):
+        """Return the VrtGroup of this name or id.
+
+        :param ignore_missing: return None instead of raising
+        :raises: NotFoundException, DuplicateResource for an ambiguous name
+        """
+        # What is no id may be a word that is a path of its own.
+        if ids.is_id(name_or_id):
+            return self._find(
+                vrt_group.VrtGroup,
+                name_or_id,
+                ignore_missing=ignore_missing,
+                list_base_path=_DETAIL,
+            )
+        named = list(self.groups(name=name_or_id))
+        if len(named) > 1:
+            raise exceptions.DuplicateResource(
+                f'There are {len(named)} groups named {name_or_id}; use an id'
+            )
+        if not named and not ignore_missing:
+            raise exceptions.NotFoundException(
+                f'No VrtGroup found for {name_or_id}'
+            )
+        return named[0] if named else None
+
+    def create_group(self, **attrs):
+        """Describe a group, to have it planned and held.
+
+        :param attrs: ``name`` and ``topology``, and perhaps ``description``,
+            ``hold``, ``expires_in`` and ``client_token``
+        :returns: VrtGroup, which is PLANNING; see :meth:`wait_for_group`
+        """
+        return self._create(vrt_group.VrtGroup, **attrs)
+
+    def update_group(self, group, **attrs):
+        """Revise a group, to have it planned again around its servers.
+
+        :param attrs: ``topology``, ``name``, ``description``,
+            ``expires_in``, ``generation``, and ``keep_server``: whether
+            servers may be left out, and run on. Without ``generation`` that
+            of a VrtGroup counts, or for an id the newest.
+        :returns: VrtGroup; see :meth:`wait_for_group`
+        :raises: ConflictException when it has changed in between
+        """
+        found = self._get_resource(vrt_group.VrtGroup, group)
+        if found.generation is None or found.topology is None:
+            found = self.get_group(found.id)
+        return found.revise(self, **attrs)
+
+    def delete_group(self, group, ignore_missing=True):
+        """Give back what is held and forget the group; its servers go on."""
+        self._delete(vrt_group.VrtGroup, group, ignore_missing=ignore_missing)
+
+    def hold_group(self, group):
+        """Keep what was only planned, or try once more."""
+        self._act(group, 'hold')
+
+    def release_group(self, group, members=None):
+        """Give up members that are no servers.
+
+        :param members: their paths, all of them if left out
+        """
+        self._act(group, 'release', members=members)
+
+    def replan_group(self, group, members=None):
+        """Decide again where the members are to be that are no servers.
+
+        :param members: the paths of those that may move, all if left out
+        """
+        self._act(group, 'replan', members=members)
+
+    def extend_group(self, group, expires_in=None):
+        """Keep what is held for longer.
+
+        :param expires_in: seconds from now, the group's own if left out
+        """
+        self._act(group, 'extend', expires_in=expires_in)
+
+    def adopt_servers(self, group, servers):
+        """Let servers that run already become members.
+
+        It is a revision of the group: see :meth:`wait_for_group`.
+
+        :param servers: {path of a member: id of its server}
+        """
+        self._act(group, 'adopt', servers=servers)
+
+    def boot_group(self, group, servers=None):
+        """Have Nova create the servers of all members that are held.
+
+        :param servers: {path, name of a counted member, or ``default``: what
+            ``POST /servers`` takes}
+        :returns: a list of dictionaries with the key ``path``, and
+            ``server_id`` or ``fault``
+        """
+        answer = self._act(group, 'boot', servers=servers)
+        return answer.json()['members']
+
+    def get_proposal(self, group):
+        """Return the VrtProposal of what to move for policies to hold."""
+        return self._get(
+            vrt_proposal.VrtProposal,
+            requires_id=False,
+            group_id=_id(group),
+        )
+
+    def wait_for_group(
+        self,
+        group,
+        status=None,
+        failures=FAILURES,
+        interval=1,
+        wait=None,
+        callback=None,
+    ):
+        """Wait until a group has one of some states, or is planned.
+
+        :param status: a state, or several; left out, any that the planners
+            leave it in, and ``failures`` are none
+        :param failures: states in which there is nothing to wait for
+        :param interval: seconds between looks
+        :param wait: seconds after which to give up, None for never
+        :param callback: called with the VrtGroup at each look
+        :returns: VrtGroup
+        :raises: ResourceFailure when it is in one of ``failures``,
+            ResourceTimeout when the time is over, NotFoundException when it
+            was deleted
+        """
+        wanted = (status,) if isinstance(status, str) else status
+        deadline = None if wait is None else time.monotonic() + wait
+        while True:
+            found = self.get_group(group)
+            if callback is not None:
+                callback(found)
+            if wanted is None:
+                if not found.is_planning:
+                    return found
+            elif found.status in wanted:
+                return found
+            elif found.status in failures:
+                raise exceptions.ResourceFailure(
+                    f'The group {found.name} ({found.id}) is {found.status}'
+                )
+            if deadline is not None and time.monotonic() >= deadline:
+                raise exceptions.ResourceTimeout(
+                    f'The group {found.name} ({found.id}) is still '
+                    f'{found.status} after {wait} seconds'
+                )
+            time.sleep(interval)
+
+    # Members
+
+    def members(self, group):
+        """Yield the VrtMembers of a group."""
+        return self._list(vrt_member.VrtMember, group_id=_id(group))
+
+    def get_member(self, group, path):
+        """Return the VrtMember at a path.
+
+        :raises: NotFoundException
+        """
+        return self._get(
+            vrt_member.VrtMember, _in_url(path), group_id=_id(group)
+        )
+
+    def create_member(self, group, **attrs):
+        """Add a member, or some more of those that are counted.
+
+        It is a revision of the whole group: see :meth:`wait_for_group`.
+
+        :param attrs: ``path``, and what describes it: ``flavor``, ``image``
+            and so on, or only ``count`` for some more
+        """
+        self._create(
+            vrt_member.VrtMember,
+            group_id=_id(group),
+            **attrs,
+        )
+
+    def delete_member(
+        self, group, path, ignore_missing=True, keep_server=False
+    ):
+        """Remove a member: of those that are counted the last one, or all.
+
+        It is a revision of the whole group: see :meth:`wait_for_group`.
+
+        :param keep_server: whether it may be a server, which runs on
+        """
+        member = self._get_resource(
+            vrt_member.VrtMember, _in_url(path), group_id=_id(group)
+        )
+        try:
+            member.remove(self, keep_server)
+        except exceptions.NotFoundException:
+            if not ignore_missing:
+                raise
+
+    def _act(self, group, action, **given):
+        found = self._get_resource(vrt_group.VrtGroup, group)
+        return found.act(self, action, **given)
+
+
+def _id(value):
+    return resource.Resource._get_id(value)
+
+
+def _in_url(path):
+    """Return the path of a member, or of a VrtMember, as part of a URL."""
+    return parse.quote(_id(path))

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds: Heat's conditions, which are about parameters alone."""
+
+import json
+
+#: How many conditions may stand on one another.
+MAX_DEPTH = 64
+
+_WANTED = (
+    'must be true or false, the name of a condition, or one of equals, not, '
+    'and, or, contains'
+)
+
+
+class Conditions:
+    """The conditions of a template.
+
+    :param entries: {name: Node}
+    """
+
+    def __init__(self, entries):
+        self._entries = entries
+        self._known = {}
+        # Names of those that are being worked out.
+        self._open = []
+
+    def holds(self, node, resolve):
+        """Tell whether a condition holds.
+
+        :param node: Node of the condition
+        :param resolve: returns the Node in which calls are their values
+        :raises: TemplateError
+        """
+        value = node.value
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return self._named(node, resolve)
+        if isinstance(value, dict) and len(value) == 1:
+            [(name, argument)] = value.items()
+            if name in _FUNCTIONS:
+                return _FUNCTIONS[name](self, argument, resolve)
+            resolved = resolve(node)
+            if isinstance(resolved.value, bool):
+                return resolved.value
+        raise node.error(_WANTED)
+
+    def _named(self, node, resolve):
+        name = node.value
+        if name not in self._entries:
+            raise node.error(f'names no condition: {json.dumps(name)}')
+        if name in self._open:
+            raise node.error(f'stands on itself: {json.dumps(name)}')
+        if len(self._open) == MAX_DEPTH:
+            raise node.error(f'stands on more than {MAX_DEPTH} conditions')
+        if name not in self._known:
+            self._open.append(name)
+            self._known[name] = self.holds(self._entries[name], resolve)
+            self._open.pop()
+        return self._known[name]
+
+    def _equals(self, node, resolve):
+        one, other = _two(resolve(node))
+        return one.plain() == other.plain()
+
+    def _contains(self, node, resolve):
+        value, values = _two(resolve(node))
+        return value.plain() in [each.plain() for each in values.sequence()]
+
+    def _not(self, node, resolve):
+        return not self.holds(node, resolve)
+
+    def _and(self, node, resolve):
+        return all(self._each(node, resolve))
+
+    def _or(self, node, resolve):
+        return any(self._each(node, resolve))
+
+    def _each(self, node, resolve):
+        """Return whether each holds; all are looked at for what is wrong."""
+        if len(node.sequence()) < 2:
+            raise node.error('must be a list of at least two conditions')
+        return [self.holds(each, resolve) for each in node.value]
+
+
+_FUNCTIONS = {
+    'and': Conditions._and,
+    'contains': Conditions._contains,
+    'equals': Conditions._equals,
+    'not': Conditions._not,
+    'or': Conditions._or,
+}
+#: Names of the functions that stand in conditions only.
+NAMES = tuple(_FUNCTIONS)
+
+
+def _two(node):
+    if len(node.sequence()) != 2:
+        raise node.error('must be a list of two values')
+    return node.value

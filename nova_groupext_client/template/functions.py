@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Heat's intrinsic functions, as far as no cloud is needed for their value.
+
+A mapping with a single key that is the name of a function is a call of it.
+Whatever a function returns stands, for errors, where the call does.
+"""
+
+import json
+import pathlib
+import re
+
+from nova_groupext_client.template import conditions as condition_sets
+from nova_groupext_client.template import nodes
+
+#: Values that calls may make in one template, and how many characters are
+#: as much as one.
+MAX_MADE = 1_000_000
+CHARACTERS = 64
+MAX_FILE = 1024 * 1024
+
+_NAME = 'OS::stack_name'
+_PSEUDO = (_NAME, 'OS::stack_id', 'OS::project_id')
+# The one that looks at no more than what it chooses.
+_IF = 'if'
+# Their values exist once Heat, or another resource, does.
+_LATER = ('get_attr', 'get_resource', 'resource_facade')
+_FOREIGN = (
+    'digest',
+    'filter',
+    'make_url',
+    'map_replace',
+    'repeat',
+    'str_replace_vstrict',
+    'str_split',
+    'yaql',
+)
+
+
+class Scope:
+    """What calls refer to.
+
+    :param values: {parameter: its plain value}
+    :param name: of the group: what a stack's name is to Heat
+    :param folder: where files are that may be read, or None
+    :param conditions: {name: Node} of the template's own
+    """
+
+    def __init__(self, values, name=None, folder=None, conditions=None):
+        self.values = {**values, _NAME: name}
+        self.folder = folder
+        self._conditions = condition_sets.Conditions(conditions or {})
+        self._made = 0
+
+    def holds(self, condition):
+        """Tell whether a condition holds, a Node."""
+        self.spend(1, condition)
+        return self._conditions.holds(
+            condition, lambda node: resolve(node, self)
+        )
+
+    def spend(self, amount, node):
+        """Count what is made for a node, and refuse too much of it."""
+        self._made += amount
+        if self._made > MAX_MADE:
+            raise node.error('makes more than any server needs')
+
+
+def resolve(node, scope):
+    """Return a Node like ``node`` in which all calls are their values.
+
+    :raises: TemplateError
+    """
+    scope.spend(1, node)
+    if isinstance(node.value, list):
+        kept = [each for each in node.value if not _is_omitted(each, scope)]
+        return _like(node, [resolve(each, scope) for each in kept])
+    if not isinstance(node.value, dict):
+        return node
+    if len(node.value) == 1:
+        [(name, argument)] = node.value.items()
+        if name == _IF:
+            return _chosen(argument, scope)
+        if name in _FUNCTIONS:
+            value = _FUNCTIONS[name](resolve(argument, scope), scope)
+            return made(node, value, scope)
+        if name in _LATER:
+            raise argument.error(
+                'is not known before the stack is there, and is needed to '
+                'describe or create a server'
+            )
+        if name in condition_sets.NAMES:
+            raise argument.error('is a function for conditions')
+        if name in _FOREIGN:
+            raise argument.error('is a function that only Heat has')
+    return _like(
+        node,
+        {
+            key: resolve(each, scope)
+            for key, each in node.value.items()
+            if not _is_omitted(each, scope)
+        },
+    )
+
+
+def _chosen(node, scope):
+    """``[condition, value, value otherwise]``; the last may be left out."""
+    parts = node.sequence()
+    if len(parts) not in (2, 3):
+        raise node.error('must be a list: a condition, and one or two values')
+    condition, *values = parts
+    if scope.holds(condition):
+        return resolve(values[0], scope)
+    return resolve(values[1], scope) if values[1:] else _like(node, None)
+
+
+def _is_omitted(node, scope):
+    """Tell whether nothing is to stand here, not even a null."""
+    if not isinstance(node.value, dict) or [*node.value] != [_IF]:
+        return False
+    parts = node.value[_IF].value
+    return (
+        isinstance(parts, list)
+        and len(parts) == 2
+        and not scope.holds(parts[0])
+    )
+
+
+def made(node, value, scope):
+    """Return a plain value as a Node that stands where ``node`` does."""
+    scope.spend(size(value) if isinstance(value, str) else 1, node)
+    if isinstance(value, dict):
+        value = {k: made(node.child(k, v), v, scope) for k, v in value.items()}
+    elif isinstance(value, list):
+        value = [made(node.child(i, v), v, scope) for i, v in enumerate(value)]
+    return nodes.Node(value, node.line, node.column, node.path)
+
+
+def is_call(node):
+    """Tell whether a Node is a call of a function, known here or not."""
+    names = (*_FUNCTIONS, _IF, *condition_sets.NAMES, *_LATER, *_FOREIGN)
+    return isinstance(node.value, dict) and any(
+        name in node.value for name in names
+    )
+
+
+def _like(node, value):
+    return nodes.Node(value, node.line, node.column, node.path, node.source)
+
+
+def _get_param(node, scope):
+    """``name``, or ``[name, key, index...]`` of what is in it."""
+    parts = node.value if isinstance(node.value, list) else [node]
+    if not parts:
+        raise node.error('needs the name of a parameter')
+    first, *keys = parts
+    name = first.text()
+    if name not in scope.values:
+        raise first.error(f'names no parameter: {json.dumps(name)}')
+    value = scope.values[name]
+    if value is None and name == _NAME:
+        raise first.error('is not known: the group has no name yet')
+    for key in keys:
+        value = _item(value, key.plain())
+    return value
+
+
+def _item(value, key):
+    """Return what is in a value, like Heat '' where nothing is."""
+    if isinstance(value, dict):
+        return value.get(str(key), '')
+    try:
+        return value[int(key)] if isinstance(value, list) else ''
+    except (ValueError, TypeError, IndexError):
+        return ''
+
+
+def _str_replace(node, scope):
+    return _replaced(node, scope, strict=False)
+
+
+def _str_replace_strict(node, scope):
+    return _replaced(node, scope, strict=True)
+
+
+def _replaced(node, scope, strict):
+    node.known(('template', 'params'), 'part of str_replace')
+    template = node.required('template')
+    text = template.text()
+    params = {
+        key: written(each)
+        for key, each in node.required('params').mapping().items()
+    }
+    for key in params:
+        if not key or (strict and key not in text):
+            raise template.error(f'does not have {json.dumps(key)} in it')
+    if not params:
+        return text
+    longest_first = sorted(params, key=len, reverse=True)
+    pattern = re.compile('|'.join(map(re.escape, longest_first)))
+    pieces, end = [], 0
+    for found in pattern.finditer(text):
+        pieces += [text[end : found.start()], params[found.group()]]
+        scope.spend(size(pieces[-1]), node)
+        end = found.end()
+    return ''.join([*pieces, text[end:]])
+
+
+def _list_join(node, scope):
+    """``[delimiter, list, list...]``"""
+    delimiter, *lists = node.sequence() or [node]
+    if not (lists and isinstance(delimiter.value, str)):
+        raise node.error('must be a list: a delimiter, and lists of texts')
+    items = [_joined(item) for each in lists for item in each.sequence()]
+    scope.spend(len(items) * size(delimiter.value), node)
+    scope.spend(sum(map(size, items)), node)
+    return delimiter.value.join(items)
+
+
+def _joined(item):
+    if isinstance(item.value, bool | int | float):
+        raise item.error('must be a text, a mapping or a list to be joined')
+    return written(item)
+
+
+def _list_concat(node, scope):
+    lists = [each.sequence() for each in node.sequence()]
+    return [item.plain() for items in lists for item in items]
+
+
+def _map_merge(node, scope):
+    maps = [each.mapping() for each in node.sequence()]
+    return {k: v.plain() for each in maps for k, v in each.items()}
+
+
+def _get_file(node, scope):
+    """The text of a file beside the template or in a folder there."""
+    name = node.text()
+    if scope.folder is None:
+        raise node.error('can be read beside a template in a file only')
+    folder = pathlib.Path(scope.folder).resolve()
+    try:
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder):
+            raise node.error('is outside of the folder of the template')
+        if not path.is_file():
+            raise node.error(f'names no file: {json.dumps(name)}')
+        if path.stat().st_size > MAX_FILE:
+            raise node.error(f'names a file of more than {MAX_FILE} bytes')
+        return path.read_text(encoding='utf-8')
+    except UnicodeDecodeError as exc:
+        raise node.error('names a file that is no text in UTF-8') from exc
+    except (OSError, ValueError) as exc:
+        raise node.error(f'cannot be read: {exc}') from exc
+
+
+_FUNCTIONS = {
+    'get_file': _get_file,
+    'get_param': _get_param,
+    'list_concat': _list_concat,
+    'list_join': _list_join,
+    'map_merge': _map_merge,
+    'str_replace': _str_replace,
+    'str_replace_strict': _str_replace_strict,
+}
+
+
+def written(node):
+    """Return how Heat writes a value into a text."""
+    value = node.plain()
+    if isinstance(value, dict | list):
+        return json.dumps(value)
+    return '' if value is None else str(value)
+
+
+def size(text):
+    """Return as how many values a text counts."""
+    return 1 + len(text) // CHARACTERS

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A template: what is in it, checked when it is loaded."""
+
+import copy
+import functools
+
+from nova_groupext_client.template import answers
+from nova_groupext_client.template import definition
+from nova_groupext_client.template import emitting
+from nova_groupext_client.template import functions
+from nova_groupext_client.template import parameters as declared
+from nova_groupext_client.template import properties
+from nova_groupext_client.template import reading
+from nova_groupext_client.template import resources
+
+_VERSION = 'heat_template_version'
+# Heat's own sections.
+_HEAT = (
+    _VERSION,
+    'description',
+    'parameter_groups',
+    'parameters',
+    'resources',
+    'outputs',
+    'conditions',
+)
+_SECTIONS = (*_HEAT, *definition.SECTIONS)
+
+
+class Template:
+    """A Heat template with groups.
+
+    :ivar name: of the group, as it was given
+    :ivar description: of the template, '' if it has none
+    :ivar definition: the topology, as the API takes it
+    :ivar others: names of the resources that are no servers
+    """
+
+    def __init__(self, root, scope, name):
+        self.name = name
+        self._root = root
+        self._scope = scope
+        self.description = _description(root)
+        self._servers, left_out, self.others = resources.servers(root, scope)
+        if not self._servers:
+            raise root.value['resources'].error('describes no server')
+        self._built = definition.build(root, self._servers, left_out, scope)
+
+    @property
+    def definition(self):
+        return copy.deepcopy(self._built.topology)
+
+    @functools.cached_property
+    def servers(self):
+        """{member path: arguments for creating that server}
+
+        The keys are those of ``POST /servers``, except that ``flavor``,
+        ``image``, ``network`` and ``uuid`` of devices are names or ids as the
+        template has them, and ``user_data`` is a text. ``networks`` is
+        ``none``, ``auto`` or a list.
+
+        :raises: TemplateError, for what only Heat can create
+        """
+        made = {}
+        for name, server in self._servers.items():
+            equal = properties.arguments(server, self._scope)
+            group = self._built.stems[name].rpartition('/')[0]
+            for each, number in server.numbered().items():
+                path = f'{group}/{each}' if group else each
+                own = {'name': path.replace('/', '-'), **equal}
+                if number is not None:
+                    own = self._numbered(own, server, str(number))
+                made[path] = own
+        return made
+
+    def with_hints(self, group_id):
+        """Return the template as plain HOT, each server with its hints.
+
+        :param group_id: of a group that was made of this template
+        """
+        return emitting.emit(
+            self._root,
+            definition.SECTIONS,
+            self._servers.values(),
+            self._built.stems,
+            group_id,
+        )
+
+    def located(self, answer):
+        """Return the TemplateError that an answer of the API stands for.
+
+        :param answer: text of a 400, ``$.vrt_group.topology.members...: ...``
+        :returns: None if it is about no part of the template
+        """
+        return answers.located(answer, self._built.places, definition.TOPOLOGY)
+
+    def _numbered(self, value, server, number):
+        """Return arguments in which a number stands where it should."""
+        self._scope.spend(1, server.node)
+        if isinstance(value, str):
+            made = value.replace(server.index_var, number)
+            self._scope.spend(functions.size(made), server.node)
+            return made
+        if isinstance(value, dict):
+            return {
+                self._numbered(k, server, number): self._numbered(
+                    v, server, number
+                )
+                for k, v in value.items()
+            }
+        if isinstance(value, list):
+            return [self._numbered(each, server, number) for each in value]
+        return value
+
+
+def load(text, parameters=None, name=None, folder=None):
+    """Read a template.
+
+    :param text: YAML: a Heat template, perhaps with groups
+    :param parameters: {name: value, as a text or of its type}
+    :param name: of the group; a stack's name to the template
+    :param folder: where files are that get_file may read, None for none
+    :returns: Template
+    :raises: TemplateError, and nothing else
+    """
+    root = reading.read(text)
+    root.known(_SECTIONS, 'section of a template')
+    version = root.required(_VERSION)
+    if not isinstance(version.value, str) or not version.value:
+        raise version.error('must be a date like 2021-04-16, or a name')
+    values = declared.values(root, parameters or {})
+    scope = functions.Scope(values, name, folder, _conditions(root))
+    return Template(root, scope, name)
+
+
+def _conditions(root):
+    node = root.value.get('conditions')
+    if node is None or node.value is None:
+        return {}
+    return node.mapping()
+
+
+def _description(root):
+    node = root.value.get('description')
+    if node is None or node.value is None:
+        return ''
+    return node.text()

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ``networks`` of a server."""
+
+_KEYS = (
+    'allocate_network',
+    'fixed_ip',
+    'floating_ip',
+    'network',
+    'port',
+    'port_extra_properties',
+    'subnet',
+    'tag',
+    'uuid',
+)
+# For these Heat makes a port, or changes one.
+_WITH_PORTS = ('floating_ip', 'port_extra_properties', 'subnet')
+
+
+def read(node):
+    """Return ``none``, ``auto``, or a list of networks.
+
+    A network is ``{"network": name or id}`` or ``{"port": id}``, perhaps with
+    ``fixed_ip`` and ``tag``.
+
+    :raises: TemplateError
+    """
+    networks = node.sequence()
+    for each in networks:
+        each.known(_KEYS, 'part of a network')
+        if 'allocate_network' in each.value:
+            return _allocated(networks, each.value['allocate_network'])
+    return [_network(each) for each in networks]
+
+
+def _allocated(networks, wish):
+    if len(networks) > 1:
+        raise wish.error('cannot stand beside other networks')
+    if wish.value not in ('none', 'auto'):
+        raise wish.error('must be none or auto')
+    return wish.value
+
+
+def _network(node):
+    for key in _WITH_PORTS:
+        if key in node.value:
+            raise node.value[key].error('needs Heat, which makes a port')
+    found = {
+        'network' if key == 'uuid' else key: each.text()
+        for key, each in node.value.items()
+        if each.value is not None
+    }
+    if ('network' in found) == ('port' in found):
+        raise node.error('needs a network or a port')
+    return found

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ``parameters`` of a template, and what is given for them."""
+
+import json
+import subprocess
+import sys
+
+from nova_groupext_client.template import errors
+from nova_groupext_client.template import nodes
+from nova_groupext_client.template import reading
+
+# What Heat itself lets a parameter say.
+_KEYS = (
+    'type',
+    'label',
+    'description',
+    'default',
+    'hidden',
+    'constraints',
+    'immutable',
+    'tags',
+)
+# A pattern may take longer for a text than there is time in the world, so it
+# is looked for where it can be stopped.
+_PATTERN_SECONDS = 5
+_MATCH = (
+    'import re, sys\n'
+    'pattern, text = sys.stdin.read().split("\\0")\n'
+    'sys.exit(0 if re.fullmatch(pattern, text) else 3)\n'
+)
+
+
+def values(root, given):
+    """Return {parameter: its value}, as plain values.
+
+    :param root: Node of the template
+    :param given: {parameter: text, or a value of its type}
+    :raises: TemplateError
+    """
+    declared = root.value.get('parameters')
+    found = {}
+    if declared is not None and declared.value is not None:
+        for name, node in declared.mapping().items():
+            found[name] = _value(node, name, given)
+    unknown = sorted(set(given) - set(found), key=str)
+    if unknown:
+        place = declared or root
+        raise place.error(f'does not have {json.dumps(str(unknown[0]))}')
+    return found
+
+
+def _value(node, name, given):
+    node.known(_KEYS, 'part of a parameter')
+    kind = node.required('type').text()
+    if kind not in _TYPES:
+        raise node.value['type'].error(f'must be one of {", ".join(_TYPES)}')
+    if name in given:
+        value = nodes.Node(given[name], node.line, node.column, node.path)
+    elif 'default' in node.value:
+        value = node.value['default']
+    else:
+        raise node.error(
+            f'needs a value: --parameter {name}=..., or a default'
+        )
+    value = _TYPES[kind](value)
+    _check(node, value)
+    return value
+
+
+def _string(node):
+    return '' if node.value is None else _scalar(node)
+
+
+def _scalar(node):
+    if not isinstance(node.value, str | int | float):
+        raise node.error('must be a text')
+    return str(node.value)
+
+
+def _json(node):
+    value = node.value
+    if isinstance(value, str):
+        value = _parsed(node, value) if value.strip() else {}
+    elif isinstance(value, dict | list):
+        value = _plain(node)
+    if not isinstance(value, dict | list):
+        raise node.error('must be a mapping or a list, or JSON of one')
+    return value
+
+
+def _parsed(node, text):
+    try:
+        return reading.read(text).plain()
+    except errors.TemplateError as exc:
+        raise node.error(f'is no JSON: {exc.reason}') from exc
+
+
+def _list(node):
+    if isinstance(node.value, str):
+        return node.value.split(',') if node.value else []
+    if not isinstance(node.value, list):
+        raise node.error('must be a list, or a text with commas')
+    return [str(each) for each in _plain(node)]
+
+
+def _plain(node):
+    """Return the value of a Node whose insides may be plain already."""
+    return json.loads(json.dumps(node.value, default=nodes.Node.plain))
+
+
+_TYPES = {
+    'string': _string,
+    'number': nodes.Node.number,
+    'boolean': nodes.Node.flag,
+    'json': _json,
+    'comma_delimited_list': _list,
+}
+
+
+def _check(node, value):
+    """Refuse a value that a constraint of its parameter excludes."""
+    constraints = node.value.get('constraints')
+    for each in constraints.sequence() if constraints else ():
+        keys = {*each.mapping()} - {'description'}
+        name = keys.pop() if len(keys) == 1 else None
+        if name not in _CONSTRAINTS:
+            raise each.error(f'needs one of {", ".join(_CONSTRAINTS)}')
+        if not _CONSTRAINTS[name](each.value[name], value):
+            told = each.value.get('description')
+            raise node.error(
+                told.text()
+                if told
+                else f'is {json.dumps(value)}, against its {name}'
+            )
+
+
+def _length(limits, value):
+    if not isinstance(value, str | list | dict):
+        raise limits.error('is for texts and lists')
+    return _in_range(limits, len(value))
+
+
+def _in_range(limits, value):
+    limits.known(('min', 'max'), 'limit')
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise limits.error('is for numbers')
+    bounds = {key: each.number() for key, each in limits.value.items()}
+    return bounds.get('min', value) <= value <= bounds.get('max', value)
+
+
+def _modulo(rule, value):
+    rule.known(('step', 'offset'), 'part of modulo')
+    step = rule.required('step').whole(least=1)
+    offset = rule.required('offset').whole()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise rule.error('is for numbers')
+    return value % step == offset
+
+
+def _allowed(allowed, value):
+    known = [each.plain() for each in allowed.sequence()]
+    wanted = value if isinstance(value, list) else [value]
+    return all(
+        each in known or str(each) in map(str, known) for each in wanted
+    )
+
+
+def _pattern(pattern, value):
+    if not isinstance(value, str):
+        raise pattern.error('is for texts')
+    try:
+        done = subprocess.run(
+            [sys.executable, '-I', '-S', '-c', _MATCH],
+            input=f'{pattern.text()}\0{value}',
+            capture_output=True,
+            encoding='utf-8',
+            timeout=_PATTERN_SECONDS,
+        )
+    except subprocess.TimeoutExpired as exc:
+        raise pattern.error('takes too long to match') from exc
+    if done.returncode not in (0, 3):
+        raise pattern.error('is no regular expression')
+    return done.returncode == 0
+
+
+def _custom(rule, value):
+    """Names of flavors, images and so on: the cloud looks at them."""
+    return True
+
+
+_CONSTRAINTS = {
+    'length': _length,
+    'range': _in_range,
+    'modulo': _modulo,
+    'allowed_values': _allowed,
+    'allowed_pattern': _pattern,
+    'custom_constraint': _custom,
+}

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From YAML text to Nodes, within bounds that no text gets past.
+
+Aliases and merge keys are written out, so a text may stand for far more than
+it has characters; there is a limit for that, and for the depth.
+"""
+
+import yaml
+
+from nova_groupext_client.template import errors
+from nova_groupext_client.template import nodes
+
+#: Characters; Heat's own limit by default.
+MAX_LENGTH = 512 * 1024
+MAX_DEPTH = 64
+MAX_NODES = 200_000
+
+_TAG = 'tag:yaml.org,2002:'
+# As in Heat, dates are texts.
+_TEXTS = ('str', 'timestamp', 'value')
+_NUMBERS = ('int', 'float')
+_CONSTRUCT = {
+    'null': yaml.SafeLoader.construct_yaml_null,
+    'bool': yaml.SafeLoader.construct_yaml_bool,
+    'int': yaml.SafeLoader.construct_yaml_int,
+    'float': yaml.SafeLoader.construct_yaml_float,
+}
+
+
+def read(text):
+    """Return the Node of a YAML document.
+
+    :param text: str, or bytes in UTF-8
+    :raises: TemplateError, for anything that is wrong with it
+    """
+    if isinstance(text, bytes):
+        text = _decoded(text)
+    if len(text) > MAX_LENGTH:
+        raise errors.TemplateError(f'has more than {MAX_LENGTH} characters')
+    try:
+        loader = _Loader(text)
+        root = loader.get_single_node()
+    except yaml.reader.ReaderError as exc:
+        reason = 'has a character that YAML does not allow'
+        raise _misread(text, exc.position, reason) from exc
+    except yaml.MarkedYAMLError as exc:
+        mark = exc.problem_mark or exc.context_mark
+        reason = ', '.join(filter(None, (exc.context, exc.problem)))
+        raise _at(mark, f'is no YAML: {reason}') from exc
+    except (ValueError, IndexError, OverflowError) as exc:
+        # PyYAML takes any number behind "\U" for that of a character.
+        mark = loader.get_mark()
+        raise _at(mark, f'is no YAML: {exc}') from exc
+    if root is None:
+        raise errors.TemplateError('is empty')
+    return _Reader(loader).node(root, root.start_mark, '$', 0)
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses what is nested so deeply that composing it would not end."""
+
+    _depth = 0
+
+    def compose_node(self, parent, index):
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _at(
+                self.peek_event().start_mark,
+                f'is nested more than {MAX_DEPTH} deep',
+            )
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+class _Reader:
+    """Makes Nodes of what PyYAML has composed, and counts them."""
+
+    def __init__(self, loader):
+        self._loader = loader
+        self._count = 0
+
+    def node(self, source, mark, path, depth):
+        """Return the Node of a PyYAML node that is used at ``mark``."""
+        self._spend(1, mark, path)
+        if depth > MAX_DEPTH:
+            raise _at(mark, f'is nested more than {MAX_DEPTH} deep', path)
+        kind = source.tag.removeprefix(_TAG)
+        if isinstance(source, yaml.MappingNode) and kind == 'map':
+            value = {
+                key: self.node(each, at, nodes.join(path, key), depth + 1)
+                for key, (at, each) in self._items(source, path, 0).items()
+            }
+        elif isinstance(source, yaml.SequenceNode) and kind == 'seq':
+            value = [
+                self.node(
+                    each, each.start_mark, nodes.join(path, i), depth + 1
+                )
+                for i, each in enumerate(source.value)
+            ]
+        else:
+            value = self._scalar(source, kind, mark, path)
+        return nodes.Node(value, mark.line + 1, mark.column + 1, path, source)
+
+    def _items(self, source, path, depth):
+        """Return {key: (where it stands, its PyYAML node)}."""
+        if depth > MAX_DEPTH:
+            raise _at(source.start_mark, 'merges itself', path)
+        own, merged = {}, {}
+        for key_node, value in source.value:
+            mark = key_node.start_mark
+            if key_node.tag == f'{_TAG}merge':
+                for each in _merged(value, mark, path):
+                    items = self._items(each, path, depth + 1)
+                    self._spend(len(items) + len(merged), mark, path)
+                    merged = {**items, **merged}
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _at(mark, 'has a key that is no text', path)
+            key = _text(key_node, path)
+            if key in own:
+                raise _at(mark, 'is here twice', nodes.join(path, key))
+            own[key] = (mark, value)
+        return {**merged, **own}
+
+    def _spend(self, count, mark, path):
+        self._count += count
+        if self._count > MAX_NODES:
+            raise _at(
+                mark, f'makes more than {MAX_NODES} values by aliases', path
+            )
+
+    def _scalar(self, source, kind, mark, path):
+        if not isinstance(source, yaml.ScalarNode):
+            raise _at(mark, f'has the tag {source.tag}', path)
+        if kind in _TEXTS:
+            return _text(source, path)
+        if kind not in _CONSTRUCT:
+            raise _at(mark, f'has the tag {source.tag}', path)
+        try:
+            value = _CONSTRUCT[kind](self._loader, source)
+        except (ValueError, KeyError, IndexError, OverflowError) as exc:
+            raise _at(mark, f'is no {kind}', path) from exc
+        if kind in _NUMBERS and not abs(value) < nodes.LARGE:
+            raise _at(mark, 'is too large, or no number at all', path)
+        return value
+
+
+def _merged(value, mark, path):
+    """Return the mappings that a merge key stands for."""
+    many = value.value if isinstance(value, yaml.SequenceNode) else [value]
+    for each in many:
+        if not isinstance(each, yaml.MappingNode):
+            raise _at(mark, 'must merge mappings', path)
+    return many
+
+
+def _text(source, path):
+    try:
+        source.value.encode()
+    except UnicodeEncodeError as exc:
+        reason = 'has half a character'
+        raise _at(source.start_mark, reason, path) from exc
+    return source.value
+
+
+def _decoded(raw):
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as exc:
+        head = raw[: exc.start].decode()
+        raise _misread(head, len(head), 'is no UTF-8') from exc
+
+
+def _misread(text, position, reason):
+    head = text[:position]
+    line = head.count('\n') + 1
+    return errors.TemplateError(reason, line, position - head.rfind('\n'), '$')
+
+
+def _at(mark, reason, path='$'):
+    return errors.TemplateError(reason, mark.line + 1, mark.column + 1, path)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of the planners, as sentences for people."""
+
+_AGAIN = {
+    'REFUSED': 'It may fit later, or with another definition.',
+    'UNDECIDED': 'It was neither planned nor proved impossible in time.',
+    'ERROR': 'Something broke.',
+}
+
+
+def why_not(group):
+    """Say why a group, or its revision, has no plan, and what would help.
+
+    :param group: with the attributes of the SDK's VrtGroup
+    :returns: text of one or more lines; None if nothing went wrong
+    """
+    name = f'{group.name} ({group.id})'
+    if group.status in _AGAIN:
+        lines = [
+            f'Group {name} is {group.status}.',
+            *_reasons(group.status, group.fault, group.refusal),
+            f'To try once more: openstack vrt group hold {group.id}',
+        ]
+    elif group.revision and group.revision['status'] in _AGAIN:
+        lines = [
+            f'The revision of group {name} has no plan; the group stays as '
+            'it was.',
+            *revision(group.revision),
+        ]
+    else:
+        return None
+    return '\n'.join(lines)
+
+
+def revision(given):
+    """Say what has become of a revision.
+
+    :param given: ``revision`` of a group
+    :returns: [line]
+    """
+    status = given['status']
+    return [status, *_reasons(status, given['fault'], given['refusal'])]
+
+
+def refusal(given):
+    """Say what cannot be together and what would help.
+
+    :param given: ``refusal`` of a group
+    :returns: [line]
+    """
+    lines = [given['reason']['text']] if given['reason'] else []
+    rest = '' if given['minimal'] else ', though perhaps not all are needed'
+    lines.append(f'What cannot be together{rest}:')
+    lines += (f'  - {item["text"]}' for item in given['conflict'])
+    if given['relaxations']:
+        lines.append('What would help:')
+        lines += (f'  - {each["text"]}' for each in given['relaxations'])
+    return lines
+
+
+def policy(given):
+    """Name a policy that does not hold: ``{'at': ..., 'policy': {...}}``."""
+    where = given['at'] or 'the group'
+    return f'{given["policy"]["scope"]} {given["policy"]["type"]} of {where}'
+
+
+def _reasons(status, fault, refused):
+    if fault:
+        yield fault
+    if refused:
+        yield from refusal(refused)
+    elif status in _AGAIN:
+        yield _AGAIN[status]

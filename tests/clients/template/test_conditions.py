@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are Heat's conditions worked out, and what they leave out left out?"""
+
+from nova_groupext_client import template
+from tests.clients.template import base
+
+PARAMETERS = """
+size: {type: string, default: small}
+spare: {type: boolean, default: false}
+zones: {type: comma_delimited_list, default: "az1,az2"}
+"""
+SHOP = f"""\
+heat_template_version: 2021-04-16
+parameters:
+  spare: {{type: boolean, default: false}}
+conditions:
+  spared: {{get_param: spare}}
+resources:
+  web:{base.SERVER}
+  db:{base.SERVER}
+  standby:
+    condition: spared
+    type: OS::Heat::ResourceGroup
+    properties:
+      count: 2
+      resource_def:{base.SERVER.replace(chr(10), chr(10) + ' ' * 4)}
+groups:
+  data:
+    members: [db, standby]
+    policies:
+      - if: [spared, {{type: anti-affinity, scope: host}}]
+      - {{type: affinity, scope: zone}}
+relationships:
+  - {{name: copies, between: [db, standby-1]}}
+  - {{name: queries, between: [web, data/db]}}
+"""
+
+
+class TestConditions(base.TemplateTestCase):
+    def chosen(self, condition, **conditions):
+        """What an ``if`` chooses by a condition."""
+        sections = {'parameters': PARAMETERS}
+        if conditions:
+            sections['conditions'] = '\n'.join(
+                f'{name}: {each}' for name, each in conditions.items()
+            )
+        return self.value(f'{{if: [{condition}, "yes", "no"]}}', **sections)
+
+    def test_what_holds(self):
+        small = '{equals: [{get_param: size}, small]}'
+        for condition, expected in (
+            ('true', 'yes'),
+            ('{get_param: spare}', 'no'),
+            (small, 'yes'),
+            (f'{{not: {small}}}', 'no'),
+            (f'{{and: [{small}, {{get_param: spare}}]}}', 'no'),
+            (f'{{or: [{small}, {{get_param: spare}}]}}', 'yes'),
+            ('{contains: [az2, {get_param: zones}]}', 'yes'),
+            ('{contains: [az3, {get_param: zones}]}', 'no'),
+        ):
+            self.assertEqual(expected, self.chosen(condition), condition)
+
+    def test_conditions_stand_on_others(self):
+        self.assertEqual(
+            'yes',
+            self.chosen(
+                'both',
+                both='{and: [is_small, {not: is_spare}]}',
+                is_small='{equals: [{get_param: size}, small]}',
+                is_spare='{get_param: spare}',
+            ),
+        )
+
+    def test_what_is_not_chosen_is_not_looked_at(self):
+        call = '{if: [false, {get_resource: other}, here]}'
+
+        self.assertEqual('here', self.value(call))
+
+    def test_without_another_value_nothing_stands_there(self):
+        loaded = self.load(
+            'tags: [a, {if: [false, b]}]\n'
+            'key_name: {if: [false, mine]}\n'
+            'metadata: {x: 1, y: {if: [false, 2]}}'
+        )
+
+        made = loaded.servers['a']
+        self.assertEqual(['a'], made['tags'])
+        self.assertEqual({'x': '1'}, made['metadata'])
+        self.assertNotIn('key_name', made)
+
+    def test_what_is_no_condition(self):
+        deep = {f'c{n}': f'c{n + 1}' for n in range(80)}
+        for condition, conditions, pattern in (
+            ('nothing', {}, 'names no condition: "nothing"'),
+            ('a', {'a': 'b', 'b': '{not: a}'}, 'stands on itself'),
+            ('c0', {**deep, 'c80': 'true'}, 'more than 64 conditions'),
+            ('1', {}, 'must be true or false'),
+            ('{get_param: size}', {}, 'must be true or false'),
+            ('{equals: [1]}', {}, 'a list of two values'),
+            ('{and: [true]}', {}, 'at least two conditions'),
+            ('{contains: [1, 2]}', {}, 'must be a list'),
+        ):
+            error = self.assertRaises(
+                template.TemplateError, self.chosen, condition, **conditions
+            )
+            self.assertRegex(str(error), pattern)
+        for call in ('{if: []}', '{if: true}', '{equals: [1, 1]}'):
+            self.refused(self.hot(f'user_data: {call}'), 'must be|is a funct')
+
+    def test_conditions_that_double_are_worked_out_once(self):
+        doubled = {
+            f'c{n}': f'{{and: [c{n + 1}, c{n + 1}]}}' for n in range(60)
+        }
+
+        self.assertEqual('no', self.chosen('c0', **doubled, c60='false'))
+
+
+class TestServers(base.TemplateTestCase):
+    def test_who_is_left_out_is_named_in_vain(self):
+        made = template.load(SHOP)
+
+        self.assertEqual({'web', 'data/db'}, {*made.servers})
+        [queries] = made.definition['relationships']
+        self.assertEqual('queries', queries['name'])
+        [policy] = made.definition['groups']['data']['policies']
+        self.assertEqual('affinity', policy['type'])
+        error = made.located('$.vrt_group.topology.relationships[0]: is odd')
+        self.assertEqual(SHOP.count('\n'), error.line)
+
+    def test_who_is_there_is_like_all_others(self):
+        made = template.load(SHOP, {'spare': 'true'})
+
+        self.assertEqual(
+            {'web', 'data/db', 'data/standby-0', 'data/standby-1'},
+            {*made.servers},
+        )
+        self.assertEqual(2, len(made.definition['relationships']))
+        self.assertEqual(2, len(made.definition['groups']['data']['policies']))
+
+    def test_heat_still_decides_by_itself(self):
+        emitted = template.load(SHOP).with_hints('group')
+
+        self.assertIn('condition: spared', emitted)
+        self.assertEqual(2, emitted.count('vrt_member'))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are Heat's functions worth what they are worth in Heat?"""
+
+import pathlib
+import tempfile
+
+from nova_groupext_client import template
+from tests.clients.template import base
+
+JSON = 'p: {type: json, default: {a: [1, {b: deep}]}}'
+
+
+class TestFunctions(base.TemplateTestCase):
+    def test_get_param(self):
+        for expression, value in {
+            '{get_param: p}': '{"a": [1, {"b": "deep"}]}',
+            '{get_param: [p, a, 1, b]}': 'deep',
+            '{get_param: [p, a, 7]}': '',
+            '{get_param: [p, nothing]}': '',
+            '{get_param: "OS::stack_name"}': 'shop',
+        }.items():
+            self.assertEqual(value, self.value(expression, parameters=JSON))
+
+    def test_str_replace_goes_over_the_text_once(self):
+        expression = (
+            '{str_replace: {template: a-ab-$c-$c, '
+            'params: {a: ab, ab: 1, $c: {get_param: "OS::stack_name"}}}}'
+        )
+
+        self.assertEqual('ab-1-shop-shop', self.value(expression))
+
+    def test_texts_of_what_is_no_text(self):
+        expression = (
+            '{list_join: ["|", ["1", null, {a: [1.5]}], '
+            '{list_concat: [[x], [y]]}]}'
+        )
+
+        self.assertEqual('1||{"a": [1.5]}|x|y', self.value(expression))
+        self.assertEqual(
+            'True {"x": 1} ',
+            self.value(
+                '{str_replace: {template: a b c, '
+                'params: {a: true, b: {x: 1}, c: null}}}'
+            ),
+        )
+
+    def test_map_merge(self):
+        made = self.load('metadata: {map_merge: [{a: 1, b: 2}, {b: 3}]}')
+
+        self.assertEqual({'a': '1', 'b': '3'}, made.servers['a']['metadata'])
+
+    def test_what_only_heat_knows(self):
+        for call in (
+            '{get_resource: other}',
+            '{get_attr: [other, name]}',
+            '{str_replace: {template: a, params: {a: {get_resource: b}}}}',
+            '{digest: [md5, x]}',
+        ):
+            text = self.hot(f'user_data: {call}')
+            loaded = template.load(text)
+            self.assertIn(call, loaded.with_hints('g'))
+            self.refused(text, 'the stack|only Heat has')
+
+    def test_wrong_arguments(self):
+        for call, reason in {
+            '{get_param: q}': 'names no parameter: "q"',
+            '{get_param: []}': 'needs the name',
+            '{get_param: "OS::stack_id"}': 'names no parameter',
+            '{str_replace: a}': 'must be a mapping',
+            '{str_replace: {template: a}}': 'needs params',
+            '{str_replace: {template: a, params: {"": b}}}': 'have ""',
+            '{str_replace_strict: {template: a, params: {b: c}}}': 'have "b"',
+            '{list_join: [","]}': 'must be a list: a delimiter',
+            '{list_join: [",", a]}': 'must be a list',
+            '{list_join: [",", [1]]}': 'must be a text',
+            '{get_file: a}': 'beside a template',
+        }.items():
+            error = self.refused(self.hot(f'user_data: {call}'), reason)
+            self.assertEqual(10, error.line)
+
+
+class TestFiles(base.TemplateTestCase):
+    def setUp(self):
+        super().setUp()
+        top = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.folder = top / 'here'
+        self.folder.mkdir()
+        (self.folder / 'init.sh').write_text('#!/bin/sh\n')
+        (self.folder / 'bin').write_bytes(b'\xff')
+        (top / 'secret').write_text('secret')
+        (self.folder / 'link').symlink_to(top / 'secret')
+
+    def test_file_beside_the_template(self):
+        self.assertEqual(
+            '#!/bin/sh\n', self.value('{get_file: init.sh}', None, self.folder)
+        )
+
+    def test_nothing_else_is_read(self):
+        for name, reason in {
+            '../secret': 'outside',
+            'link': 'outside',
+            '/etc/hostname': 'outside',
+            'file:///etc/hostname': 'names no file',
+            'nothing': 'names no file',
+            '.': 'names no file',
+            'bin': 'no text',
+            '"a\\0b"': 'cannot be read',
+        }.items():
+            loaded = self.load(
+                f'user_data: {{get_file: {name}}}', None, self.folder
+            )
+            error = self.assertRaises(
+                template.TemplateError, lambda it: it.servers, loaded
+            )
+            self.assertRegex(error.reason, reason)

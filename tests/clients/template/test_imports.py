@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the language need nothing but Python and PyYAML?"""
+
+import ast
+import pathlib
+import sys
+
+from oslotest import base
+
+from nova_groupext_client import template
+
+PACKAGE = template.__name__
+
+
+class TestImports(base.BaseTestCase):
+    def test_python_and_yaml_are_enough(self):
+        wrong = {
+            name
+            for path in pathlib.Path(template.__file__).parent.glob('*.py')
+            for name in _imported(path)
+            if name.partition('.')[0] not in {*sys.stdlib_module_names, 'yaml'}
+            and not name.startswith(PACKAGE)
+        }
+
+        self.assertEqual(set(), wrong)
+
+
+def _imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module

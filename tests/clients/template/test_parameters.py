@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are parameters read, and kept within their constraints?"""
+
+import fixtures
+
+from nova_groupext_client import template
+from nova_groupext_client.template import parameters
+from tests.clients.template import base
+
+
+class TestParameters(base.TemplateTestCase):
+    def given(self, declared, value):
+        return self.value(
+            '{get_param: p}', {'p': value}, parameters=f'p: {{{declared}}}'
+        )
+
+    def test_types(self):
+        for kind, value, expected in (
+            ('string', 'a', 'a'),
+            ('number', '2', '2'),
+            ('number', '2.5', '2.5'),
+            ('boolean', 'yes', 'True'),
+            ('json', '{"a": 1}', '{"a": 1}'),
+            ('json', {'a': [1]}, '{"a": [1]}'),
+            ('comma_delimited_list', 'a,b', '["a", "b"]'),
+            ('comma_delimited_list', ['a', 1], '["a", "1"]'),
+        ):
+            self.assertEqual(expected, self.given(f'type: {kind}', value))
+
+    def test_wrong_values(self):
+        for declared, value, reason in (
+            ('type: number', 'many', 'must be a number'),
+            ('type: number', '9' * 400, 'must be a number'),
+            ('type: boolean', 'maybe', 'must be true or false'),
+            ('type: json', 'text', 'must be a mapping'),
+            ('type: json', '{', 'is no JSON'),
+            ('type: text', 'a', 'must be one of string'),
+            ('label: x', 'a', 'needs type'),
+            ('type: string, kind: x', 'a', 'is no part of a parameter'),
+        ):
+            error = self.assertRaises(
+                template.TemplateError, self.given, declared, value
+            )
+            self.assertIn(reason, error.reason)
+            self.assertEqual(3, error.line)
+
+    def test_constraints(self):
+        for kind, constraint, good, bad in (
+            ('string', 'length: {min: 2, max: 3}', 'ab', 'a'),
+            ('number', 'range: {max: 3}', '3', '4'),
+            ('number', 'modulo: {step: 2, offset: 1}', '3', '4'),
+            ('string', 'allowed_values: [a, b]', 'b', 'c'),
+            ('number', 'allowed_values: [1, 2]', '2', '3'),
+            ('string', 'allowed_pattern: "[a-c]+"', 'abc', 'abcd'),
+            ('comma_delimited_list', 'length: {max: 1}', 'a', 'a,b'),
+        ):
+            declared = f'type: {kind}, constraints: [{{{constraint}}}]'
+            self.given(declared, good)
+            error = self.assertRaises(
+                template.TemplateError, self.given, declared, bad
+            )
+            self.assertIn(f'its {constraint.partition(":")[0]}', error.reason)
+
+    def test_words_of_the_author(self):
+        declared = (
+            'type: number, constraints: '
+            '[{range: {max: 3}, description: too many for us}]'
+        )
+
+        error = self.assertRaises(
+            template.TemplateError, self.given, declared, 4
+        )
+
+        self.assertEqual('too many for us', error.reason)
+
+    def test_wrong_constraints(self):
+        for constraint in (
+            '{}',
+            '{range: {min: 1}, length: {min: 1}}',
+            '{range: {least: 1}}',
+            '{range: 1}',
+            '{range: {min: 1}}',
+            '{modulo: {step: 0, offset: 0}}',
+            '{allowed_values: a}',
+            '{allowed_pattern: "("}',
+        ):
+            self.assertRaises(
+                template.TemplateError,
+                self.given,
+                f'type: string, constraints: [{constraint}]',
+                'a',
+            )
+
+    def test_pattern_that_would_take_for_ever(self):
+        declared = 'type: string, constraints: [{allowed_pattern: (a+)+}]'
+        self.useFixture(
+            fixtures.MockPatchObject(parameters, '_PATTERN_SECONDS', 0.5)
+        )
+
+        error = self.assertRaises(
+            template.TemplateError, self.given, declared, 'a' * 60 + 'b'
+        )
+
+        self.assertIn('takes too long', error.reason)
+
+    def test_missing_and_unknown(self):
+        for values, reason in (
+            ({}, 'needs a value: --parameter p=...'),
+            ({'p': 1, 'q': 1}, 'does not have "q"'),
+        ):
+            error = self.assertRaises(
+                template.TemplateError,
+                self.load,
+                values=values,
+                parameters='p: {type: number}',
+            )
+            self.assertIn(reason, error.reason)

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What do the clients send, to the letter?"""
+
+import json
+import types
+
+from keystoneauth1 import session
+from keystoneauth1 import token_endpoint
+from novaclient import client
+from openstack import connection
+from oslotest import base
+import requests
+
+from nova_groupext_client import sdk
+
+ID = '2f7a3ccf-758a-45c4-9544-6e18a1c0b459'
+URL = f'/os-vrt-groups/{ID}'
+ACTION = ('POST', f'{URL}/action')
+TOPOLOGY = {'members': {'a': {'flavor': 'f', 'image': 'i'}}}
+GROUP = {'id': ID, 'name': 'shop', 'generation': 7, 'topology': TOPOLOGY}
+# All that any of the calls reads of an answer.
+ANSWER = {
+    'vrt_group': GROUP,
+    'vrt_groups': [],
+    'members': [],
+    'member': {},
+    'proposal': {},
+    'capabilities': {},
+}
+
+
+class Wire(requests.adapters.BaseAdapter):
+    """Keeps what is sent as (method, path, body), and answers it."""
+
+    def __init__(self):
+        super().__init__()
+        self.sent = []
+
+    def send(self, request, **kwargs):
+        body = json.loads(request.body) if request.body else None
+        self.sent.append((request.method, request.path_url, body))
+        response = requests.Response()
+        response.status_code = 200
+        response.headers['content-type'] = 'application/json'
+        response._content = json.dumps(ANSWER).encode()
+        response.request, response.url = request, request.url
+        return response
+
+    def close(self):
+        """There is nothing to close."""
+
+
+class CallTestCase(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.wire = Wire()
+        transport = requests.Session()
+        transport.mount('http://', self.wire)
+        self.session = session.Session(
+            token_endpoint.Token('http://nova', 'token'), session=transport
+        )
+
+    def check(self, expected, call, *args, **kwargs):
+        """Fail unless a call sends this last."""
+        answer = call(*args, **kwargs)
+        if isinstance(answer, types.GeneratorType):
+            list(answer)
+        self.assertEqual(expected, self.wire.sent[-1])
+
+
+class TestProxy(CallTestCase):
+    def setUp(self):
+        super().setUp()
+        conn = connection.Connection(
+            session=self.session, vrt_endpoint_override='http://nova'
+        )
+        sdk.register(conn)
+        self.vrt = conn.vrt
+
+    def test_reading(self):
+        vrt = self.vrt
+        for path, call, *args in (
+            ('/os-vrt-groups/capabilities', vrt.get_capabilities),
+            ('/os-vrt-groups/detail', vrt.groups),
+            ('/os-vrt-groups', vrt.groups, False),
+            (URL, vrt.get_group, ID),
+            (URL, vrt.find_group, ID),
+            (f'{URL}/proposal', vrt.get_proposal, ID),
+            (f'{URL}/members', vrt.members, ID),
+            (f'{URL}/members/a/b%20c', vrt.get_member, ID, 'a/b c'),
+        ):
+            self.check(('GET', path, None), call, *args)
+        self.check(
+            ('GET', '/os-vrt-groups/detail?name=x&all_projects=True', None),
+            *(vrt.groups,),
+            **{'name': 'x', 'all_projects': True},
+        )
+
+    def test_groups(self):
+        attrs = {'name': 'shop', 'topology': TOPOLOGY, 'hold': False}
+
+        self.check(
+            ('POST', '/os-vrt-groups', {'vrt_group': attrs}),
+            self.vrt.create_group,
+            **attrs,
+        )
+        self.check(
+            (
+                'PUT',
+                URL,
+                {
+                    'vrt_group': {
+                        'generation': 7,
+                        'topology': TOPOLOGY,
+                        'name': 'store',
+                    }
+                },
+            ),
+            *(self.vrt.update_group, ID),
+            name='store',
+        )
+        self.check(('DELETE', URL, None), self.vrt.delete_group, ID)
+
+    def test_actions(self):
+        vrt, some = self.vrt, {'members': ['a']}
+        servers = {'a': 'uuid'}
+        templates = {'default': {'networks': 'none'}}
+        for body, call, *args in (
+            ({'hold': None}, vrt.hold_group),
+            ({'release': None}, vrt.release_group),
+            ({'release': some}, vrt.release_group, ['a']),
+            ({'replan': some}, vrt.replan_group, ['a']),
+            ({'extend': None}, vrt.extend_group),
+            ({'extend': {'expires_in': 60}}, vrt.extend_group, 60),
+            ({'adopt': {'servers': servers}}, vrt.adopt_servers, servers),
+            ({'boot': None}, vrt.boot_group),
+            ({'boot': {'servers': templates}}, vrt.boot_group, templates),
+        ):
+            self.check((*ACTION, body), call, ID, *args)
+
+    def test_members(self):
+        self.check(
+            (
+                'POST',
+                f'{URL}/members',
+                {'member': {'path': 'a/b', 'count': 2}},
+            ),
+            *(self.vrt.create_member, ID),
+            **{'path': 'a/b', 'count': 2},
+        )
+        self.check(
+            ('DELETE', f'{URL}/members/a/b%23c', None),
+            *(self.vrt.delete_member, ID, 'a/b#c'),
+        )
+        self.check(
+            ('DELETE', f'{URL}/members/a?keep_server=True', None),
+            *(self.vrt.delete_member, ID, 'a'),
+            keep_server=True,
+        )
+
+
+class TestManager(CallTestCase):
+    def setUp(self):
+        super().setUp()
+        self.groups = client.Client(
+            '2.1',
+            session=self.session,
+            extensions=client.discover_extensions(),
+        ).vrt_groups
+
+    def test_reading(self):
+        groups = self.groups
+        for path, call, *args in (
+            ('/os-vrt-groups/capabilities', groups.capabilities),
+            ('/os-vrt-groups/detail', groups.list),
+            ('/os-vrt-groups', groups.list, False),
+            (
+                '/os-vrt-groups/detail?limit=2&marker=m&name=x',
+                *(groups.list, True, {'name': 'x'}, 2, 'm'),
+            ),
+            (URL, groups.get, ID),
+            (f'{URL}/proposal', groups.proposal, ID),
+            (f'{URL}/members', groups.members, ID),
+        ):
+            self.check(('GET', path, None), call, *args)
+
+    def test_changing(self):
+        groups, some = self.groups, {'members': ['a']}
+        group = {'name': 'shop', 'topology': TOPOLOGY, 'hold': False}
+        revised = {'generation': 7, 'topology': TOPOLOGY}
+        member = {'path': 'a/b', 'count': 2}
+        for expected, call, *args in (
+            ((*ACTION, {'hold': None}), groups.hold, ID),
+            ((*ACTION, {'release': some}), groups.release, ID, ['a']),
+            ((*ACTION, {'replan': None}), groups.replan, ID),
+            ((*ACTION, {'extend': {'expires_in': 9}}), groups.extend, ID, 9),
+            ((*ACTION, {'boot': None}), groups.boot, ID),
+            (
+                (*ACTION, {'adopt': {'servers': {'a': 's'}}}),
+                *(groups.adopt, ID, {'a': 's'}),
+            ),
+            (
+                ('DELETE', f'{URL}/members/a?keep_server=True', None),
+                *(groups.remove_member, ID, 'a', True),
+            ),
+            (
+                ('PUT', URL, {'vrt_group': revised}),
+                *(groups.update, ID, 7, TOPOLOGY),
+            ),
+            (('DELETE', URL, None), groups.delete, ID),
+            (
+                ('DELETE', f'{URL}/members/a/b%23c', None),
+                *(groups.remove_member, ID, 'a/b#c'),
+            ),
+        ):
+            self.check(expected, call, *args)
+        self.check(
+            ('POST', '/os-vrt-groups', {'vrt_group': group}),
+            groups.create,
+            **group,
+        )
+        self.check(
+            ('POST', f'{URL}/members', {'member': member}),
+            *(groups.add_member, ID),
+            **member,
+        )

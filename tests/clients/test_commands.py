@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do the openstack commands do what they say, by openstackclient itself?"""
+
+import pathlib
+import tempfile
+from xml.etree import ElementTree
+
+from openstack import exceptions
+import yaml
+
+from nova_groupext_client.osc import command
+from tests.clients import base
+from tests.clients import shell
+
+SVG = '{http://www.w3.org/2000/svg}'
+
+
+class TestCommands(base.ClientTestCase):
+    def setUp(self):
+        super().setUp()
+        self.files = pathlib.Path(
+            self.enterContext(tempfile.TemporaryDirectory())
+        )
+
+    def openstack(self, *argv, cloud='vrt-demo'):
+        return shell.run(
+            *argv, clouds_yaml=self.cloud.clouds_yaml, cloud=cloud
+        )
+
+    def done(self, *argv, **kwargs):
+        """What a command writes; its failure is a failure of the test."""
+        outcome = self.openstack(*argv, **kwargs)
+        self.assertEqual(0, outcome.status, outcome.err)
+        return outcome
+
+    def refused(self, *argv):
+        """What a command that fails tells its user."""
+        outcome = self.openstack(*argv)
+        self.assertEqual(1, outcome.status, outcome.out)
+        self.assertNotIn('Traceback', outcome.err)
+        self.assertNotIn('http://', outcome.err)
+        return outcome.err
+
+    def definition(self, **given):
+        """The name of a file that defines a group."""
+        path = self.files / 'group.yaml'
+        path.write_text(yaml.safe_dump(given))
+        return str(path)
+
+    def created(self, *argv, **given):
+        """A group that a command has created, as JSON; deleted afterwards."""
+        file = self.definition(**{'topology': base.topology(), **given})
+        group = self.done(
+            *('vrt', 'group', 'create', '--definition', file, '-f', 'json'),
+            *(argv or (self.name(),)),
+        ).json
+        self.addCleanup(self.forget, self.vrt.get_group(group['id']))
+        return group
+
+    def test_life_of_a_group(self):
+        made = self.created(
+            *('--wait', '--description', 'a shop', '--expires-in', '600'),
+            name='shop',
+        )
+        self.assertEqual(
+            ('shop', 'HELD', 'a shop'),
+            (made['name'], made['status'], made['description']),
+        )
+        self.assertEqual(base.topology(), made['topology'])
+
+        self.done('vrt', 'group', 'extend', 'shop', '--expires-in', '3000')
+        longer = self.vrt.get_group(made['id']).expires_at
+        self.assertLess(made['expires_at'], longer)
+
+        self.done('vrt', 'group', 'release', 'shop', '--member', 'front/web-1')
+        self.assertEqual(['HELD', 'RELEASED'], self.states('shop'))
+        self.done('vrt', 'group', 'replan', 'shop', '--wait')
+        self.assertEqual(['HELD', 'HELD'], self.states('shop'))
+
+        self.done('vrt', 'group', 'set', 'shop', '--name', 'store', '--wait')
+        file = self.definition(
+            topology=base.topology(1), hold=False, client_token='x'
+        )
+        self.done(
+            'vrt', 'group', 'set', 'store', '--definition', file, '--wait'
+        )
+        self.assertEqual(['HELD'], self.states('store'))
+
+        self.done('vrt', 'group', 'delete', 'store')
+        self.assertIsNone(self.vrt.find_group(made['id'], ignore_missing=True))
+
+    def states(self, group):
+        listed = self.done('vrt', 'member', 'list', group, '-f', 'json').json
+        return [member['Status'] for member in listed]
+
+    def test_members_come_and_go(self):
+        group = self.held().id
+        image = ('--image', 'cirros', '--flavor', 'm1.tiny')
+
+        self.done('vrt', 'member', 'add', group, 'cache', *image, '--wait')
+        self.done(
+            *('vrt', 'member', 'add', group, 'front/web'),
+            *('--count', '1', '--wait'),
+        )
+        self.assertEqual(4 * ['HELD'], self.states(group))
+        self.done('vrt', 'member', 'remove', group, 'front/web-2', '--wait')
+        self.done('vrt', 'member', 'remove', group, 'cache', '--wait')
+
+        [first, second] = self.done(
+            'vrt', 'member', 'list', group, '--long', '-f', 'json'
+        ).json
+        self.assertEqual(
+            ('front/web-0', 'front/web-1'), (first['Path'], second['Path'])
+        )
+        self.assertEqual({'host', 'rack', 'zone'}, first['Domains'].keys())
+        self.assertIn(
+            'the last one, front/web-1,',
+            self.refused('vrt', 'member', 'remove', group, 'front/web-0'),
+        )
+
+    def test_servers_come_and_go(self):
+        group = self.described(hold=False)
+        self.wait(group)
+        server = self.boot()
+
+        self.done(
+            *('vrt', 'group', 'adopt', group.name, '--wait'),
+            *('--server', f'front/web-1={server.id}'),
+        )
+        self.assertEqual(['HELD', 'ACTIVE'], self.states(group.name))
+        told = self.refused(
+            'vrt', 'member', 'remove', group.name, 'front/web-1'
+        )
+        self.assertIn('(HTTP 409)', told)
+        self.done(
+            *('vrt', 'member', 'remove', group.name, 'front/web-1'),
+            *('--keep-server', '--wait'),
+        )
+
+        self.assertEqual(['HELD'], self.states(group.name))
+        self.assertIn(server.id, self.server_ids('demo'))
+
+    def test_what_if_is_held_later(self):
+        group = self.created('--no-hold', '--wait', 'what-if')
+        self.assertEqual('PLANNED', group['status'])
+
+        self.done('vrt', 'group', 'hold', 'what-if', '--wait')
+
+        self.assertEqual(['HELD', 'HELD'], self.states('what-if'))
+
+    def test_refusals_say_what_would_help(self):
+        file = self.definition(topology=base.topology(50))
+
+        told = self.refused(
+            *('vrt', 'group', 'create', 'too-large'),
+            *('--definition', file, '--wait'),
+        )
+        group = self.vrt.find_group('too-large')
+        self.addCleanup(self.forget, group)
+
+        self.check_refusal(told, 'too-large')
+        self.assertIn(f'openstack vrt group hold {group.id}', told)
+
+    def test_refused_revisions_leave_the_group_as_it_was(self):
+        group = self.held()
+        file = self.definition(topology=base.topology(50))
+
+        told = self.refused(
+            'vrt', 'group', 'set', group.id, '--definition', file, '--wait'
+        )
+
+        self.check_refusal(told, group.id)
+        self.assertIn('the group stays as it was', told)
+        self.assertEqual(['HELD', 'HELD'], self.states(group.id))
+
+    def check_refusal(self, told, group):
+        self.assertIn('There is not enough free room', told)
+        self.assertIn('- 50 web in front', told)
+        self.assertRegex(told, 'What would help:\n  - fits with [0-9]+ of 50')
+        shown = self.done('vrt', 'group', 'show', group).out
+        self.assertIn('There is not enough free room', shown)
+
+    def test_errors_are_sentences(self):
+        group = self.held().id
+        bad = self.files / 'bad.yaml'
+        bad.write_text('topology:\n  members: [a: b\n')
+        odd = self.files / 'odd.yaml'
+        odd.write_text('members:\n  a: {image: x,\n    flavor: m1.none}\n')
+        create = ('group', 'create', 'x', '--definition')
+        for expected, *words in (
+            ('There is no group with the name', 'group', 'show', 'nobody'),
+            ('cannot be held now (HTTP 409)', 'group', 'hold', group),
+            ('has no member x', 'member', 'remove', group, 'x'),
+            ('There is nothing to change.', 'group', 'set', group),
+            ('needs a topology', 'group', 'create', 'x'),
+            ('No such file', *create, 'nowhere.yaml'),
+            ('bad.yaml: line 3, column 1', *create, str(bad)),
+            ('odd.yaml: line 3, column 5', *create, str(odd)),
+            ('describes no member', *create, self.definition(topology={})),
+        ):
+            self.assertIn(expected, self.refused('vrt', *words))
+
+        told = self.refused('vrt', 'group', 'delete', 'nobody', group)
+        self.assertIn('1 of 2 groups were not deleted.', told)
+        self.assertIsNone(self.vrt.find_group(group, ignore_missing=True))
+
+    def test_a_nova_without_groups_is_told(self):
+        response = self.vrt.get('/os-nothing')
+
+        exc = self.assertRaises(
+            exceptions.NotFoundException,
+            exceptions.raise_from_response,
+            response,
+        )
+
+        self.assertIn('has no VRT groups', command.sentence(exc))
+
+    def test_formats(self):
+        group = self.held()
+        show = ('vrt', 'group', 'show', group.name, '-c', 'members')
+        listing = ('vrt', 'group', 'list', '--name', group.name)
+
+        self.assertEqual(
+            group.members, self.done(*show, '-f', 'json').json['members']
+        )
+        shown = yaml.safe_load(self.done(*show, '-f', 'yaml').out)
+        self.assertEqual(group.members, shown['members'])
+        self.assertIn('| front/web-0 HELD', self.done(*show).out)
+        self.assertEqual(
+            f'"ID","Name","Status"\n"{group.id}","{group.name}","HELD"\n',
+            self.done(*listing, '-f', 'csv').out.replace('\r', ''),
+        )
+        self.assertEqual(
+            f'{group.id}\n',
+            self.done(*listing, '-f', 'value', '-c', 'ID').out,
+        )
+
+    def test_lists_are_narrowed_down(self):
+        one, other = self.held(), self.described(hold=False)
+        self.wait(other)
+
+        def ids(*argv, **kwargs):
+            listing = ('vrt', 'group', 'list', '-f', 'json')
+            listed = self.done(*listing, *argv, **kwargs).json
+            return {row['ID'] for row in listed}
+
+        self.assertLessEqual({one.id, other.id}, ids())
+        self.assertNotIn(other.id, ids('--status', 'held'))
+        self.assertEqual({other.id}, ids('--name', other.name))
+        self.assertEqual(1, len(ids('--limit', '1')))
+        self.assertNotIn(one.id, ids(cloud='vrt-other'))
+        self.assertIn(one.id, ids('--all-projects', cloud='vrt-admin'))
+        [row] = self.done(
+            *('vrt', 'group', 'list', '--long', '--name', one.name)
+        ).out.splitlines()[3:-1]
+        self.assertIn('2 HELD', row)
+
+    def test_map_and_picture(self):
+        spread = {'type': 'spread', 'scope': 'rack', 'min_domains': 2}
+        group = self.held(topology=base.topology(policies=[spread]))
+        file = self.files / 'group.svg'
+
+        drawn = self.done('vrt', 'group', 'show', group.name, '--map').out
+        self.done('vrt', 'group', 'show', group.name, '--draw', str(file))
+        seen = self.done(
+            'vrt', 'group', 'show', group.id, '--map', cloud='vrt-admin'
+        ).out
+
+        hosts = [member['domains']['host'][:8] for member in group.members]
+        for host, member in zip(hosts, group.members, strict=True):
+            self.assertIn(f'    host {host}:  {member["path"]}\n', drawn)
+        self.assertEqual(2, drawn.count('  rack '))
+        self.assertIn('zone az1\n', drawn)
+        self.assertNotIn('cmp-', drawn)
+        self.assertIn('host cmp-1:', seen)
+        words = {e.text for e in ElementTree.parse(file).iter(f'{SVG}text')}
+        self.assertLessEqual({f'host {host}' for host in hosts}, words)
+
+    def test_capabilities(self):
+        shown = self.done('vrt', 'capabilities', 'show', '-f', 'json').json
+
+        self.assertEqual(['host', 'rack', 'zone'], shown['scopes'])
+        self.assertIn('min_domains', shown['policies']['spread'])
+        self.assertIn(
+            'survive: scope, strict, weight, failures, min_members',
+            self.done('vrt', 'capabilities', 'show').out,
+        )

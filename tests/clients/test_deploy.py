@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does deploying end with servers, or where it can go on?"""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+
+import yaml
+
+from nova_groupext_client import template
+from nova_groupext_client.deploy import deployment
+from nova_groupext_client.deploy import names
+from nova_groupext_client.deploy import servers
+from nova_groupext_client.deploy import states
+from nova_groupext_client.deploy import telling
+from nova_groupext_client.deploy import what_if
+from tests.clients import base
+from tests.clients import deploying
+from tests.clients.template import test_examples as examples
+
+PATHS = ['front/web-0', 'front/web-1', 'db']
+HELD = states.State.HELD
+BUILDING = states.State.BUILDING
+ACTIVE = states.State.ACTIVE
+
+
+class TestDeploy(deploying.DeployTestCase):
+    def test_all_become_servers(self):
+        loaded = self.load()
+
+        made = self.run_through(loaded)
+
+        self.assertEqual({ACTIVE: 3}, self.seen[-1])
+        self.assertIn({HELD: 3}, self.seen)
+        found = self.servers_of(made.group)
+        self.assertEqual(sorted(PATHS), sorted(found))
+        [second] = found['front/web-1']
+        self.assertEqual('web-1', second['name'])
+        self.assertEqual({'of': loaded.name}, second['metadata'])
+        self.assertEqual(second['id'], made.members['front/web-1'].server_id)
+        self.assertIsNone(telling.partial(made, 'again'))
+
+    def test_what_fails_is_released_and_can_be_tried_again(self):
+        loaded = self.load(key='nobody')
+
+        made = self.run_through(loaded)
+
+        self.assertEqual({ACTIVE: 2, states.State.FAILED: 1}, self.seen[-1])
+        self.assertIn('key_name', made.members['db'].fault)
+        self.assertEqual('RELEASED', self.status(made, 'db'))
+        told = telling.partial(made, 'again')
+        self.assertIn('1 of 3 members are no servers', told)
+        self.assertIn(f'again --resume {made.group.id}', told)
+
+        self.vrt.replan_group(made.group.id)
+        self.wait(made.group, 'HELD')
+        self.run_through(self.load(), resumed=made.group)
+
+        self.assertEqual({ACTIVE: 3}, self.seen[-1])
+        self.assertEqual(3, len(self.servers_of(made.group)))
+
+    def test_no_plan(self):
+        error = self.assertRaises(
+            deployment.NotPlanned, self.run_through, self.load(webs=3)
+        )
+
+        told = telling.not_held(error.group)
+        self.assertIn('REFUSED', told)
+        self.assertIn('fits with 2 of 3', told)
+        self.assertEqual({}, self.servers_of(error.group))
+
+    def test_names_that_nobody_knows(self):
+        for old, new, pattern in (
+            ('cirros', 'debian', r'\$\..*members.db.image: image "debian"'),
+            ('m1.tiny', 'm9', 'flavor "m9" could not be found'),
+            (
+                '{allocate_network: none}',
+                '{network: lan}',
+                'network "lan" could not be found',
+            ),
+        ):
+            loaded = template.load(
+                deploying.WEB.replace(old, new), name='nowhere'
+            )
+            self.assertRaisesRegex(
+                names.UnknownName, pattern, self.deploying, loaded
+            )
+
+    def status(self, made, path):
+        return self.vrt.get_member(made.group, path).status
+
+    def ask(self, **values):
+        loaded = self.load(**values)
+        made = self.deploying(loaded)
+        try:
+            with made:
+                return what_if.ask(made, name=loaded.name)
+        finally:
+            found = self.vrt.find_group(loaded.name, ignore_missing=True)
+            self.assertIsNone(found)
+
+    def test_fits(self):
+        columns, rows = what_if.table(self.ask())
+
+        self.assertEqual(('Member', 'Fits', 'Host', 'Rack', 'Zone'), columns)
+        self.assertEqual(
+            {(path, True) for path in PATHS}, {row[:2] for row in rows}
+        )
+        first, second = (row for row in rows if row[0].startswith('front'))
+        self.assertNotEqual(first[2], second[2])
+
+    def test_examples_fit(self):
+        for example in examples.EXAMPLES.iterdir():
+            if example.stem != 'with-heat':
+                asked = self.deploy('--dry-run', text=example.read_text())
+                self.assertEqual(0, asked.status, asked.err)
+
+    def test_does_not_fit(self):
+        error = self.assertRaises(deployment.NotPlanned, self.ask, webs=3)
+
+        told = telling.does_not_fit(error.group)
+        self.assertIn('host anti-affinity of front', told)
+        self.assertIn('What would help:\n', told)
+
+    def test_at_each_stage_there_is_a_group_to_go_on_with(self):
+        loaded = self.load()
+        one = self.stopped(loaded, sent=(type(self.vrt), 'create_group'))
+        self.stopped(loaded, one.group, seen=lambda counts: True)
+        self.stopped(loaded, one.group, seen=lambda counts: HELD in counts)
+        with self.nobody_scheduled():
+            self.stopped(loaded, one.group, sent=(servers.Servers, 'create'))
+            self.stopped(
+                loaded, one.group, seen=lambda counts: BUILDING in counts
+            )
+        self.stopped(loaded, one.group, seen=lambda counts: ACTIVE in counts)
+
+        made = self.run_through(loaded, resumed=one.group)
+
+        self.assertEqual({ACTIVE: 3}, states.counts(made.members.values()))
+        self.assertEqual(
+            dict.fromkeys(PATHS, 1),
+            {
+                path: len(it)
+                for path, it in self.servers_of(made.group).items()
+            },
+        )
+        self.assertEqual('ACTIVE', self.wait(made.group).status)
+
+    def stopped(self, loaded, resumed=None, seen=None, sent=None):
+        """Deploy until an interrupt comes; returns the Deployment.
+
+        :param seen: tells from the counts of states whether it comes
+        :param sent: (class, method) of a request during which it comes
+        """
+        made = self.deploying(loaded, _interrupt_if(seen), parallel=1)
+        if sent is not None:
+            self.interrupt_during(*sent)
+        with self.assertRaises(KeyboardInterrupt), made:
+            if resumed is None:
+                made.describe(name=loaded.name)
+                self.fail('It was not interrupted.')
+            made.resume(self.vrt.get_group(resumed.id))
+            made.create()
+        if resumed is None:
+            self.addCleanup(self.forget, made.group)
+        self.assert_known(made)
+        return made
+
+    def assert_known(self, made):
+        """Every server that was asked for is known, and the way on told."""
+        found = self.servers_of(made.group)
+        known = {m.path: m.server_id for m in made.members.values()}
+        for path, [server] in found.items():
+            self.assertEqual(server['id'], known[path])
+        told = telling.stopped(made, 'again')
+        self.assertIn(f'To go on:  again --resume {made.group.id}', told)
+        self.assertIn(f'openstack vrt group delete {made.group.id}', told)
+        for server_id in filter(None, known.values()):
+            self.assertIn(server_id, told)
+
+    def test_command_from_a_question_to_heat_and_to_servers(self):
+        asked = self.deploy('--dry-run', '-f', 'json')
+        self.assertEqual([True] * 3, [row['Fits'] for row in asked.json])
+        loaded = template.load(deploying.WEB, name=self.name())
+        with self.deploying(loaded) as made:
+            made.describe(name=loaded.name)
+        self.addCleanup(self.forget, made.group)
+
+        heat = yaml.safe_load(self.deploy('--emit-heat', loaded.name).out)
+        done = self.deploy('--resume', made.group.id, '-f', 'json')
+
+        self.assertEqual(
+            {'vrt_group': made.group.id, 'vrt_member': 'db'},
+            heat['resources']['db']['properties']['scheduler_hints'],
+        )
+        self.assertNotIn('groups', heat)
+        self.assertEqual(0, done.status, done.err)
+        self.assertEqual(
+            [(path, 'active', None) for path in sorted(PATHS)],
+            [(r['Member'], r['State'], r['Fault']) for r in done.json],
+        )
+        self.assertIn('3 active\n', done.err)
+        self.assertIn('is ACTIVE', self.refused('--emit-heat', loaded.name))
+        self.assertIn(
+            'was described in another way',
+            self.refused('--resume', loaded.name, '--parameter', 'webs=1'),
+        )
+
+    def test_command_says_what_is_wrong_and_where(self):
+        for argv, old, new, told in (
+            ((), 'm1.tiny', 'm9', 'flavor "m9" could not be found'),
+            ((), 'cirros', 'debian', r'yaml: line 16, column 11: .*"debian"'),
+            ((), 'scope: host', 'scope: row', r'yaml: line 30, .*one of'),
+            ((), 'front', 'a//b', 'line 27, column 3: .*without slashes'),
+            ((), 'OS::stack_name', 'x', 'names no parameter'),
+            (('--parameter', 'webs'), '', '', 'needs the form <name=value>'),
+            (('--parameter', 'x=1'), '', '', 'does not have "x"'),
+            (('--parallel', '0'), '', '', 'at least 1'),
+            (('--parameter', 'webs=3'), '', '', 'fits with 2 of 3 web'),
+            (
+                ('--parameter', 'webs=3', '--dry-run'),
+                *('', '', 'It does not fit(.|\n)*fits with 2 of 3 web'),
+            ),
+            (('--resume', 'nobody'), '', '', 'There is no group'),
+        ):
+            outcome = self.deploy(*argv, text=deploying.WEB.replace(old, new))
+            self.assertIn(outcome.status, (1, 2))
+            self.assertRegex(outcome.err, told)
+            self.assertNotIn('Traceback', outcome.err)
+        self.addCleanup(self.forget_all)
+
+    def test_group_of_a_template(self):
+        made = self.openstack(
+            *('vrt', 'group', 'create', '--template', self.file()),
+            *('--parameter', 'webs=1', '--wait', '-f', 'json'),
+        )
+        self.addCleanup(self.forget_all)
+
+        self.assertEqual(0, made.status, made.err)
+        self.assertEqual('HELD', made.json['status'])
+        self.assertEqual(
+            ['db', 'front/web-0'], [m['path'] for m in made.json['members']]
+        )
+
+        changed = self.openstack(
+            *('vrt', 'group', 'set', '--template', self.file(), '--wait'),
+            made.json['id'],
+        )
+        self.assertEqual(0, changed.status, changed.err)
+        now = self.vrt.get_group(made.json['id'])
+        self.assertEqual(made.json['name'], now.name)
+        self.assertEqual(sorted(PATHS), [m['path'] for m in now.members])
+
+    def test_command_stopped_with_ctrl_c(self):
+        file = self.file()
+        command = subprocess.Popen(
+            [
+                *(sys.executable, '-m', 'openstackclient.shell'),
+                *('vrt', 'deploy', file, '--parallel', '1'),
+            ],
+            env={
+                **os.environ,
+                'OS_CLIENT_CONFIG_FILE': str(self.cloud.clouds_yaml),
+                'OS_CLOUD': 'vrt-demo',
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(self.forget_all)
+        for line in command.stderr:
+            if 'held' in line:
+                break
+        command.send_signal(signal.SIGINT)
+        told = command.communicate(timeout=base.base.PATIENCE_SECONDS)[1]
+
+        self.assertEqual(1, command.returncode, told)
+        [again] = re.findall('To go on:  openstack (.*)', told)
+        done = self.openstack(*shlex.split(again))
+        self.assertEqual(0, done.status, done.err)
+
+
+def _interrupt_if(seen):
+    def show(members):
+        if seen is not None and seen(states.counts(members)):
+            raise KeyboardInterrupt
+
+    return show

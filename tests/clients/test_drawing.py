@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is everybody on the map, and does nobody's name break it?"""
+
+import io
+import types
+from xml.etree import ElementTree
+
+from oslotest import base
+
+from nova_groupext_client import words
+from nova_groupext_client.drawing import picture
+from nova_groupext_client.drawing import text
+from nova_groupext_client.osc import progress
+
+SVG = '{http://www.w3.org/2000/svg}'
+SUM = '8ad174dfd7b71e2b452b1038c914c4feb55287f48c6652d780791c81'
+
+
+def member(path, rack=None, status='HELD', host=SUM, **more):
+    domains = {'host': host, 'rack': rack, 'zone': 'az1'} if rack else {}
+    return {
+        'path': path,
+        'status': status,
+        'server_id': None,
+        'fault': None,
+        'domains': domains,
+        **more,
+    }
+
+
+def group(*members, **attrs):
+    attrs = {'status': 'HELD', 'fault': None, 'refusal': None, **attrs}
+    return types.SimpleNamespace(
+        **{'id': 'uuid', 'name': 'shop', 'revision': None, **attrs},
+        members=members,
+    )
+
+
+class TestMap(base.BaseTestCase):
+    def test_domains_are_sorted_and_sums_cut_short(self):
+        drawn = text.write(
+            group(
+                member('web-0', 'r10'),
+                member('web-1', 'r2', 'ACTIVE'),
+                member('web-2', 'r2', 'REDEEMING'),
+                member('db', 'r2', 'TENTATIVE', '9' * 56),
+            ),
+            80,
+        )
+
+        self.assertEqual(
+            'shop: HELD, 4 of 4 members have a place\n'
+            'zone az1\n'
+            '  rack r2\n'
+            '    host 8ad174df:  web-1*  web-2~\n'
+            '    host 99999999:  db?\n'
+            '  rack r10\n'
+            '    host 8ad174df:  web-0\n'
+            '\n'
+            '? planned, not held, ~ about to be a server, * a server\n',
+            drawn,
+        )
+
+    def test_who_has_no_place_is_told_by_reason(self):
+        drawn = text.write(
+            group(
+                member('a', status='FAILED', fault='Its host\nis gone.'),
+                member('b', status='RELEASED'),
+                member('c', status='RELEASED'),
+            ),
+            80,
+        )
+
+        self.assertEqual(
+            'shop: HELD, 0 of 3 members have a place\n'
+            'without a place\n'
+            '  FAILED, Its host?is gone.:  a\n'
+            '  RELEASED:  b  c\n',
+            drawn,
+        )
+
+    def test_hosts_without_a_rack_come_last_in_their_zone(self):
+        stray = member('stray', domains={'host': '9' * 56, 'zone': 'az1'})
+
+        drawn = text.write(group(stray, member('a', 'r1')), 80)
+
+        self.assertIn(
+            'zone az1\n'
+            '  rack r1\n'
+            '    host 8ad174df:  a\n'
+            '  no rack\n'
+            '    host 99999999:  stray\n',
+            drawn,
+        )
+
+    def test_admins_see_the_hosts_own_names(self):
+        drawn = text.write(group(member('a', 'r1', **{'host': 'cmp-7'})), 80)
+
+        self.assertIn('host cmp-7:  a\n', drawn)
+
+    def test_long_lines_go_on_below(self):
+        members = [member(f'front/web-{n}', 'r1') for n in range(40)]
+
+        drawn = text.write(group(*members), 60)
+
+        self.assertLessEqual(max(map(len, drawn.splitlines())), 60)
+        for each in members:
+            self.assertIn(f'  {each["path"]}', drawn)
+
+    def test_names_do_not_talk_to_the_terminal(self):
+        drawn = text.write(
+            group(member('a\x1b[2J', 'r\x1b[2J'), name='x\x07'), 80
+        )
+
+        self.assertNotIn('\x1b', drawn)
+        self.assertNotIn('\x07', drawn)
+
+
+class TestPicture(base.BaseTestCase):
+    def test_everybody_is_in_it_whatever_the_names(self):
+        members = [
+            member('front/<&>-0', 'r1'),
+            member('front/<&>-1', 'r"2\x00', 'ACTIVE', server_id='uuid'),
+            member('db', status='FAILED', fault='gone'),
+        ]
+
+        root = ElementTree.fromstring(picture.write(group(*members)))
+
+        tips = [e.text.splitlines() for e in root.iter(f'{SVG}title')]
+        for each in members:
+            self.assertIn(
+                [each['path'], each['status']], [t[:2] for t in tips]
+            )
+        labels = [e.text for e in root.iter(f'{SVG}text')]
+        self.assertIn('front/<&> (2)', labels)
+        self.assertIn('without a place', labels)
+        kinds = [e.get('class', '').split()[:1] for e in root.iter(f'{SVG}g')]
+        self.assertEqual(1, kinds.count(['pinned']))
+
+
+class TestWords(base.BaseTestCase):
+    def test_nothing_is_said_of_what_went_well(self):
+        planning = {'status': 'PLANNING', 'fault': None, 'refusal': None}
+
+        self.assertIsNone(words.why_not(group()))
+        self.assertIsNone(words.why_not(group(revision=planning)))
+
+    def test_undecided_and_broken(self):
+        for status, fault, expected in (
+            ('UNDECIDED', None, 'neither planned nor proved impossible'),
+            ('UNDECIDED', 'Others were faster.', 'Others were faster.'),
+            ('ERROR', 'It broke.', 'It broke.'),
+        ):
+            told = words.why_not(group(status=status, fault=fault))
+
+            self.assertIn(f'Group shop (uuid) is {status}.', told)
+            self.assertIn(expected, told)
+            self.assertIn('openstack vrt group hold uuid', told)
+
+    def test_a_conflict_that_was_not_narrowed_down(self):
+        refusal = {
+            'conflict': [{'text': '3 db in data'}],
+            'minimal': False,
+            'reason': None,
+            'relaxations': [],
+        }
+
+        self.assertEqual(
+            [
+                'What cannot be together, though perhaps not all are needed:',
+                '  - 3 db in data',
+            ],
+            words.refusal(refusal),
+        )
+
+
+class TestProgress(base.BaseTestCase):
+    def test_a_line_on_a_terminal_is_gone_at_the_end(self):
+        stream = io.StringIO()
+        stream.isatty = lambda: True
+
+        with progress.Line(stream) as line:
+            line.show(group(member('a'), member('b', status='FAILED')))
+            shown = stream.getvalue()
+
+        self.assertIn('shop: HELD (1 HELD, 1 FAILED)', shown)
+        self.assertEqual('', stream.getvalue().split('\r')[-2].strip())
+
+    def test_nothing_is_written_to_a_file(self):
+        stream = io.StringIO()
+
+        with progress.Line(stream) as line:
+            line.show(group())
+
+        self.assertEqual('', stream.getvalue())

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do the clients install without Nova, and start fast?"""
+
+import configparser
+from importlib import metadata
+import pathlib
+import subprocess
+import sys
+
+from oslotest import base
+
+from tests.clients import shell
+
+ROOT = pathlib.Path(__file__).parents[2]
+COMMANDS = 'openstack.vrt.v1'
+
+# What a laptop does not have.
+NOT_ON_A_LAPTOP = (
+    'nova',
+    'nova_groupext',
+    'placement',
+    'oslo_db',
+    'oslo_messaging',
+    'sqlalchemy',
+    'highspy',
+    'numpy',
+)
+EVERYTHING = """
+import importlib, pkgutil, sys
+import nova_groupext_client as package
+for each in pkgutil.walk_packages(package.__path__, 'nova_groupext_client.'):
+    importlib.import_module(each.name)
+print(*sys.modules)
+"""
+# As openstackclient does it for its help.
+HELP = """
+import sys
+from importlib import metadata
+from openstackclient import shell
+before = set(sys.modules)
+for each in metadata.entry_points(group='openstack.vrt.v1'):
+    each.load()
+print(*(set(sys.modules) - before))
+"""
+
+
+def modules(program):
+    """The names of modules that a program has printed."""
+    return subprocess.run(
+        [sys.executable, '-W', 'ignore', '-c', program],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout.split()
+
+
+def settings(path):
+    """What a setup.cfg has."""
+    parser = configparser.ConfigParser()
+    parser.read_string((ROOT / path).read_text())
+    return parser
+
+
+def requirements(path):
+    """The lines of a requirements.txt that name something."""
+    lines = (ROOT / path).read_text().splitlines()
+    return {line for line in lines if line and not line.startswith('#')}
+
+
+class TestImports(base.BaseTestCase):
+    def test_nothing_of_the_control_plane_is_needed(self):
+        loaded = modules(EVERYTHING)
+
+        self.assertIn('nova_groupext_client.osc.v1.group', loaded)
+        self.assertEqual([], sorted(set(NOT_ON_A_LAPTOP) & set(loaded)))
+
+    def test_help_loads_nothing_heavy(self):
+        ours = 'nova_groupext_client'
+
+        loaded = modules(HELP)
+
+        self.assertIn(f'{ours}.osc.v1.group', loaded)
+        wrong = [
+            name
+            for name in loaded
+            if not name.startswith((f'{ours}.osc', 'osc_lib'))
+            and name not in (ours, f'{ours}.words')
+        ]
+        self.assertEqual([], wrong)
+
+
+class TestPackaging(base.BaseTestCase):
+    def test_both_distributions_have_the_same_clients(self):
+        all_of_it, laptop = map(settings, ('setup.cfg', 'client/setup.cfg'))
+
+        for group, names in laptop['entry_points'].items():
+            self.assertEqual(all_of_it['entry_points'].get(group), names)
+        groups = {
+            group
+            for group, names in all_of_it['entry_points'].items()
+            if 'nova_groupext_client' in names
+        }
+        self.assertEqual(set(laptop['entry_points']), groups)
+        self.assertIn(
+            laptop['files']['packages'].strip(),
+            all_of_it['files']['packages'].split(),
+        )
+
+    def test_everything_is_required_by_the_whole_too(self):
+        self.assertLessEqual(
+            requirements('client/requirements.txt'),
+            requirements('requirements.txt'),
+        )
+
+    def test_the_package_is_the_same(self):
+        self.assertEqual(
+            (ROOT / 'nova_groupext_client').resolve(),
+            (ROOT / 'client' / 'nova_groupext_client').resolve(),
+        )
+
+
+class TestHelp(base.BaseTestCase):
+    def test_every_command_has_a_help(self):
+        names = metadata.entry_points(group=COMMANDS).names
+        self.assertIn('vrt_group_create', names)
+
+        listed = shell.run('--help').out
+
+        for name in names:
+            words = name.replace('_', ' ')
+            self.assertRegex(listed, rf'(?m)^  {words} +[A-Z]')
+            told = shell.run('help', *words.split()).out
+            self.assertRegex(told, rf'^usage: \S+ {words}')
+
+    def test_every_command_is_documented(self):
+        page = (ROOT / 'doc/source/user/clients.rst').read_text()
+
+        for name in metadata.entry_points(group=COMMANDS).names:
+            words = name.replace('_', ' ')
+            self.assertIn(f'``openstack {words}``', page)
+
+    def test_every_option_is_long_and_explained(self):
+        app = shell.shell.OpenStackShell()
+        for each in metadata.entry_points(group=COMMANDS):
+            parser = each.load()(app, None).get_parser(each.name)
+            for action in parser._actions:
+                self.assertTrue(action.help, (each.name, action))
+                self.assertTrue(
+                    not action.option_strings
+                    or any(o.startswith('--') for o in action.option_strings),
+                    (each.name, action),
+                )

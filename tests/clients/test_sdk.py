@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does ``conn.vrt`` lead groups through their life?"""
+
+from openstack import connection
+from openstack import exceptions
+from openstack.config import loader
+
+from nova_groupext.cloud import accounts
+from nova_groupext_client import sdk
+from tests.clients import base
+
+TOO_LARGE = base.topology(count=50)
+
+
+class TestProxy(base.ClientTestCase):
+    def test_described_held_and_found(self):
+        seen = []
+
+        group = self.described(description='a shop', expires_in=600)
+        self.assertEqual('PLANNING', group.status)
+        held = self.vrt.wait_for_group(
+            group, 'HELD', interval=base.INTERVAL_SECONDS, callback=seen.append
+        )
+
+        self.assertEqual('HELD', seen[-1].status)
+        self.assertEqual('a shop', held.description)
+        self.assertEqual(base.topology(), held.topology)
+        self.assertEqual(
+            ['front/web-0', 'front/web-1'], [m['path'] for m in held.members]
+        )
+        for known in (group.id, group.name):
+            self.assertEqual(held.id, self.vrt.find_group(known).id)
+        [listed] = self.vrt.groups(name=group.name, status='HELD')
+        self.assertEqual(held.members, listed.members)
+
+    def test_list_goes_through_all_pages(self):
+        ids = {self.described(hold=False).id for _ in range(3)}
+
+        for details in (True, False):
+            listed = self.vrt.groups(details=details, limit=1)
+            self.assertLessEqual(ids, {group.id for group in listed})
+
+    def test_names_that_are_no_ids(self):
+        for name in ('capabilities', 'detail', 'a/b?c'):
+            self.assertIsNone(self.vrt.find_group(name, ignore_missing=True))
+            group = self.described(name=name, hold=False)
+            self.assertEqual(group.id, self.vrt.find_group(name).id)
+        self.described(name='detail', hold=False)
+
+        with self.assertRaises(exceptions.DuplicateResource):
+            self.vrt.find_group('detail')
+        with self.assertRaises(exceptions.NotFoundException):
+            self.vrt.find_group('nobody')
+
+    def test_client_token_makes_creating_safe(self):
+        token = self.name()
+
+        made = self.described(name='once', client_token=token)
+        again = self.described(name='once', client_token=token)
+
+        self.assertEqual(made.id, again.id)
+
+    def test_waiting_ends_when_there_is_nothing_to_wait_for(self):
+        group = self.described(topology=TOO_LARGE)
+
+        with self.assertRaisesRegex(exceptions.ResourceFailure, 'REFUSED'):
+            self.wait(group, ('HELD', 'ACTIVE'))
+        self.assertEqual('REFUSED', self.wait(group).status)
+        self.assertIn('conflict', self.vrt.get_group(group).refusal)
+
+    def test_waited_for_in_vain_and_deleted(self):
+        group = self.held()
+
+        with self.assertRaises(exceptions.ResourceTimeout):
+            self.vrt.wait_for_group(group, 'ACTIVE', wait=0)
+
+        self.deleted(group)
+
+    def deleted(self, group):
+        self.vrt.delete_group(group)
+        self.vrt.delete_group(group)
+
+        with self.assertRaises(exceptions.NotFoundException):
+            self.vrt.delete_group(group, ignore_missing=False)
+        with self.assertRaises(exceptions.NotFoundException):
+            self.vrt.get_group(group.id)
+
+    def test_what_if_is_held_later(self):
+        group = self.wait(self.described(hold=False))
+        self.assertEqual('PLANNED', group.status)
+
+        self.vrt.hold_group(group)
+
+        self.assertEqual('HELD', self.wait(group).status)
+
+    def test_revised(self):
+        group = self.held()
+        stale = self.vrt.get_group(group.id)
+
+        self.vrt.update_group(group, description='new', name='renamed')
+        self.wait(group)
+
+        now = self.vrt.get_group(group.id)
+        self.assertEqual(('new', 'renamed'), (now.description, now.name))
+        self.assertEqual(base.topology(), now.topology)
+        with self.assertRaises(exceptions.ConflictException):
+            self.vrt.update_group(stale, description='too late')
+        self.vrt.update_group(group.id, topology=base.topology(1))
+        self.assertEqual(1, len(self.wait(group).members))
+
+    def test_extended(self):
+        first = self.held(expires_in=600)
+
+        self.vrt.extend_group(first, 3000)
+        longer = self.vrt.get_group(first.id)
+        self.vrt.extend_group(first.id)
+        again = self.vrt.get_group(first.id)
+
+        self.assertLess(first.expires_at, longer.expires_at)
+        self.assertLess(again.expires_at, longer.expires_at)
+
+    def test_released_and_replanned(self):
+        group = self.held()
+
+        self.vrt.release_group(group, ['front/web-1'])
+        self.assertEqual(['HELD', 'RELEASED'], self.states(group))
+        self.vrt.replan_group(group)
+        self.wait(group)
+
+        self.assertEqual(['HELD', 'HELD'], self.states(group))
+        self.vrt.release_group(group)
+        self.assertEqual('RELEASED', self.vrt.get_group(group).status)
+
+    def test_booted(self):
+        group = self.held(topology=base.topology(1))
+
+        booted = self.vrt.boot_group(group, {'default': {'networks': 'none'}})
+
+        [member] = self.wait(group, 'ACTIVE').members
+        self.assertEqual(
+            [{'path': 'front/web-0', 'server_id': member['server_id']}], booted
+        )
+        self.assertEqual([], self.vrt.get_proposal(group).moves)
+
+    def test_members_added_and_removed(self):
+        group = self.held()
+
+        self.vrt.create_member(
+            group, path='cache', flavor='m1.tiny', image=base.CIRROS
+        )
+        self.wait(group)
+        cache = self.vrt.get_member(group, 'cache')
+        self.assertEqual('HELD', cache.status)
+        self.assertEqual(3 * ['HELD'], self.states(group))
+        self.vrt.delete_member(group, cache)
+        self.wait(group)
+
+        self.assertEqual(2 * ['HELD'], self.states(group))
+        self.vrt.delete_member(group, 'cache')
+        with self.assertRaises(exceptions.NotFoundException):
+            self.vrt.delete_member(group, 'cache', ignore_missing=False)
+
+    def test_paths_are_parts_of_urls(self):
+        names = ('a b', 'c#d', 'e?f=1', '100%')
+        member = {'flavor': 'm1.tiny', 'image': base.CIRROS}
+        group = self.described(
+            hold=False, topology={'members': dict.fromkeys(names, member)}
+        )
+
+        for name in names:
+            self.assertEqual(name, self.vrt.get_member(group, name).path)
+        with self.assertRaises(exceptions.NotFoundException):
+            self.vrt.get_member(group, 'nobody')
+
+    def test_admins_see_hosts(self):
+        group = self.held()
+        admin = self.conn.connect_as(
+            username='admin', project_name='admin', password=accounts.PASSWORD
+        )
+        self.addCleanup(admin.close)
+
+        hosts = {member.host for member in admin.vrt.members(group)}
+        self.assertLessEqual(hosts, {'cmp-1', 'cmp-2'})
+        self.assertEqual({None}, {m.host for m in self.vrt.members(group)})
+        self.assertIsNotNone(admin.vrt.get_group(group.id).cost)
+
+    def test_nothing_is_asked_before_the_first_use(self):
+        asked = []
+        conn = self.cloud.sdk('other')
+        conn.session.request, real = (
+            lambda url, *args, **kwargs: (
+                asked.append(url) or real(url, *args, **kwargs)
+            ),
+            conn.session.request,
+        )
+
+        sdk.register(conn)
+        self.assertEqual([], asked)
+        capabilities = conn.vrt.get_capabilities()
+
+        self.assertEqual(['host', 'rack', 'zone'], capabilities.scopes)
+        self.assertTrue(asked[-1].endswith('/os-vrt-groups/capabilities'))
+
+    def test_registered_by_clouds_yaml(self):
+        config = loader.OpenStackConfig(
+            config_files=[str(self.cloud.clouds_yaml)], load_envvars=False
+        ).get_one('vrt-demo', vendor_hook='nova_groupext_client.sdk:register')
+
+        with connection.Connection(config=config) as conn:
+            self.assertEqual('1.0', conn.vrt.get_capabilities().version)
+
+    def states(self, group):
+        return [member.status for member in self.vrt.members(group)]
