@@ -5,10 +5,21 @@ import dataclasses
 
 import fixtures
 from keystoneauth1 import adapter
+from nova import context
+from nova import exception as nova_exc
+from nova.conductor import manager as conductor
+from nova.scheduler.client import report
+import sqlalchemy as sa
 
+from nova_groupext import exception
+from nova_groupext import objects
 from nova_groupext.cloud import accounts
 from nova_groupext.cloud import holistic
 from nova_groupext.cloud import image
+from nova_groupext.db import api as db
+from nova_groupext.db import engine
+from nova_groupext.db import models
+from nova_groupext.scheduler import ledger
 from tests.functional.cloud import base
 
 GROUPS = '/os-vrt-groups'
@@ -24,6 +35,10 @@ class GroupTestCase(base.CloudTestCase):
     """Describes groups and redeems their members over real HTTP."""
 
     PARTS = holistic.HOLISTIC
+
+    def setUp(self):
+        super().setUp()
+        self.context = context.get_admin_context()
 
     def api(self, user='demo'):
         """The compute API; error answers are returned, not raised."""
@@ -75,18 +90,17 @@ class GroupTestCase(base.CloudTestCase):
 
     def holds_of(self, uuid):
         """Return what our tables know of a group's holds."""
-        # Imported late: Nova's objects want a configured Nova.
-        from nova import context
-
-        from nova_groupext import exception
-        from nova_groupext import objects
-
-        requester = context.get_admin_context()
         try:
-            group = objects.VRTGroup.get(requester, uuid)
+            group = objects.VRTGroup.get(self.context, uuid)
         except exception.GroupNotFound:
             return []
-        return objects.VRTHold.list_by_group(requester, group.id)
+        return objects.VRTHold.list_by_group(self.context, group.id)
+
+    def change_row(self, uuid, **values):
+        """Change a group's row, as time or a crash would have."""
+        db.compare_and_set(
+            self.context, models.Group, models.Group.uuid == uuid, **values
+        )
 
     def planned(self, uuid):
         """Return {member path: host}, as the admin sees it."""
@@ -131,6 +145,16 @@ class GroupTestCase(base.CloudTestCase):
             json={**inventory, 'resource_provider_generation': generation},
         )
 
+    def hide(self, table):
+        """Make a table unreadable until the end of the test."""
+        self.rename(table, f'{table}_away')
+        self.addCleanup(self.rename, f'{table}_away', table)
+
+    @staticmethod
+    def rename(old, new):
+        with engine.get_engine().begin() as connection:
+            connection.execute(sa.text(f'ALTER TABLE {old} RENAME TO {new}'))
+
     def empty_later(self, consumer):
         self.addCleanup(
             self.cloud.placement.delete,
@@ -148,6 +172,38 @@ class GroupTestCase(base.CloudTestCase):
     def patch(self, where, name, value):
         self.useFixture(fixtures.MockPatchObject(where, name, value))
 
+    def after_scheduling(self, do):
+        """Let the conductor do something once a server was scheduled.
+
+        :param do: called with the server's uuid
+        """
+        schedule = conductor.ComputeTaskManager._schedule_instances
+
+        def scheduled(manager, context, spec, *args, **kwargs):
+            selected = schedule(manager, context, spec, *args, **kwargs)
+            do(spec.instance_uuid)
+            return selected
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova.conductor.manager.ComputeTaskManager'
+                '._schedule_instances',
+                scheduled,
+            )
+        )
+
+    def bury(self, uuid, path, flavor='m1.tiny', **kwargs):
+        """Let a member's server end in cell0 after its hold was redeemed."""
+
+        def fail(_server):
+            raise nova_exc.NoValidHost(reason='the answer was lost')
+
+        self.after_scheduling(fail)
+        server = self.redeem(uuid, path, flavor, **kwargs)
+        self.assertEqual('ERROR', server.status)
+        self.empty_later(server.id)
+        return server
+
     def host_of(self, server):
         found = self.cloud.nova('admin').servers.get(server)
         return getattr(found, 'OS-EXT-SRV-ATTR:host')
@@ -158,6 +214,16 @@ class GroupTestCase(base.CloudTestCase):
             host.name: self.cloud.free(host.name)[resource]
             for host in self.cloud.hosts
         }
+
+
+class StepTestCase(GroupTestCase):
+    """Takes the steps of planners itself, one at a time."""
+
+    PARTS = WITHOUT_REAPER
+
+    def setUp(self):
+        super().setUp()
+        self.ledger = ledger.Ledger(report.SchedulerReportClient())
 
 
 def pointer(uuid, path):

@@ -3,7 +3,6 @@
 
 import datetime
 
-from nova import context as nova_context
 from nova.scheduler.client import report
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
@@ -15,26 +14,19 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
-from nova_groupext.scheduler import audit
-from nova_groupext.scheduler import heal
 from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.follow import heal
 from tests.functional import base
 
 Kind = audit.Kind
 
 
-class AuditTestCase(base.GroupTestCase):
-    # It would be faster than the audit.
-    PARTS = base.WITHOUT_REAPER
+class AuditTestCase(base.StepTestCase):
     HOSTS = (
         hosts.Host('cmp-1', 'r1', 'az1', vcpus=4),
         hosts.Host('cmp-2', 'r2', 'az1', vcpus=4),
     )
-
-    def setUp(self):
-        super().setUp()
-        self.context = nova_context.get_admin_context()
-        self.ledger = ledger.Ledger(report.SchedulerReportClient())
 
     def audit(self):
         return audit.audit(self.context, self.ledger)
@@ -255,7 +247,7 @@ class TestAudit(AuditTestCase):
             hold, status=states.Member.REDEEMING, server_uuid=server
         )
         self.empty_later(server)
-        self.ledger.swap(self.context, hold, server, 'demo', 'demo')
+        self.ledger.swap(self.context, {server: hold}, 'demo', 'demo')
 
         self.found()
 

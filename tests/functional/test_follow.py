@@ -4,10 +4,8 @@
 import threading
 
 import fixtures
-from nova import context as nova_context
 from nova import exception as nova_exc
 from nova import objects as nova_objects
-from nova.scheduler.client import report
 from nova.virt import fake
 from oslo_db import exception as db_exc
 
@@ -15,31 +13,24 @@ from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
-from nova_groupext.scheduler import follow
-from nova_groupext.scheduler import ledger
+from nova_groupext.objects import transitions
+from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.follow import follow
 from tests.functional import base
 
 FREE = {'cmp-1': 8, 'cmp-2': 8, 'cmp-3': 8}
 ONE_HELD = {**FREE, 'cmp-1': 7}
+UNSCHEDULED = 'FAILED', 'its server was not scheduled'
 TRAP = 'nova_groupext.faultpoints.trap'
-SCHEDULE = 'nova.conductor.manager.ComputeTaskManager._schedule_instances'
 
 
-class FollowCase(base.GroupTestCase):
-    """Takes the reaper's steps itself, one at a time."""
-
-    PARTS = base.WITHOUT_REAPER
+class FollowCase(base.StepTestCase):
     # Each zone has one host, so that a member's zone tells where it is.
     HOSTS = (
         hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
         hosts.Host('cmp-2', 'r2', 'az2', vcpus=8),
         hosts.Host('cmp-3', 'r3', 'az3', vcpus=8),
     )
-
-    def setUp(self):
-        super().setUp()
-        self.context = nova_context.get_admin_context()
-        self.ledger = ledger.Ledger(report.SchedulerReportClient())
 
     def follow(self):
         for step in (
@@ -219,59 +210,68 @@ class TestServers(FollowCase):
 
         self.assert_outcome(uuid, ('ACTIVE', None), ONE_HELD)
 
-    def after_scheduling(self, do):
-        """Let the conductor do something once the hold is redeemed."""
-        from nova.conductor import manager
+    def buried(self, uuid):
+        return self.bury(uuid, 'a', availability_zone='az1')
 
-        schedule = manager.ComputeTaskManager._schedule_instances
-
-        def scheduled(conductor, context, spec, *args, **kwargs):
-            selected = schedule(conductor, context, spec, *args, **kwargs)
-            do(spec.instance_uuid)
-            return selected
-
-        self.useFixture(fixtures.MonkeyPatch(SCHEDULE, scheduled))
-
-    def bury(self, uuid):
-        """Let a server end in cell0 although its hold was redeemed."""
-
-        def fail(_server):
-            raise nova_exc.NoValidHost(reason='the answer was lost')
-
-        self.after_scheduling(fail)
-        server = self.built(self.create_member(uuid))
-        self.assertEqual('ERROR', server.status)
-        return server
-
-    def test_what_was_not_scheduled_keeps_what_it_owns(self):
+    def test_what_was_not_scheduled_fails_and_keeps_what_it_owns(self):
         uuid = self.hold_one()
-        server = self.bury(uuid)
-        self.empty_later(server.id)
+        self.buried(uuid)
 
         self.follow()
 
-        self.assert_outcome(uuid, ('ACTIVE', None), ONE_HELD)
+        self.assert_outcome(uuid, UNSCHEDULED, ONE_HELD)
+        self.assertEqual('ACTIVE', self.group(uuid)['status'])
+        self.assertEqual([], audit.audit(self.context, self.ledger))
 
     def test_what_was_not_scheduled_and_owns_nothing_fails_its_member(self):
         uuid = self.hold_one()
-        server = self.bury(uuid)
+        server = self.buried(uuid)
         self.cloud.placement.delete(f'/allocations/{server.id}')
 
         self.follow()
 
-        self.assert_outcome(
-            uuid, ('FAILED', 'its server was not scheduled'), FREE
-        )
+        self.assert_outcome(uuid, UNSCHEDULED, FREE)
+        self.assertEqual('RELEASED', self.group(uuid)['status'])
+
+    def test_what_was_not_scheduled_is_let_go_when_it_owns_nothing(self):
+        uuid = self.hold_one()
+        server = self.buried(uuid)
+        self.follow()
+        self.cloud.placement.delete(f'/allocations/{server.id}')
+        [finding] = audit.audit(self.context, self.ledger)
+        self.assertEqual(audit.Kind.EMPTY_SERVER, finding.kind)
+
+        self.follow()
+
+        self.assert_outcome(uuid, UNSCHEDULED, FREE)
+        self.assertEqual('RELEASED', self.group(uuid)['status'])
+        self.assertEqual([], self.holds_of(uuid))
 
     def test_for_what_was_not_scheduled_another_may_come(self):
+        """As soon as it owns nothing any more, not before."""
         self.hold_again()
         uuid = self.hold_one()
-        server = self.bury(uuid)
+        server = self.buried(uuid)
+        self.follow()
+        self.assert_outcome(uuid, UNSCHEDULED, ONE_HELD)
         self.cloud.placement.delete(f'/allocations/{server.id}')
 
         self.follow()
 
         self.assert_outcome(uuid, ('HELD', None), ONE_HELD)
+        self.assertEqual('HELD', self.group(uuid)['status'])
+
+    def test_what_was_not_scheduled_may_be_given_up(self):
+        uuid = self.hold_one()
+        self.buried(uuid)
+        self.follow()
+
+        given_up = self.act(uuid, 'release', {'members': ['a']})
+
+        self.assertEqual(202, given_up.status_code, given_up.text)
+        self.eventually(lambda: self.holds_of(uuid), lambda rows: not rows)
+        self.assertEqual(ONE_HELD, self.free())
+        self.assertEqual('RELEASED', self.group(uuid)['status'])
 
     def delete_before_scheduled(self, uuid):
         """Delete a server while its scheduler is at work."""
@@ -410,7 +410,7 @@ class TestHolds(FollowCase):
         uuid = self.held({'members': {'a': in_zone('az1', count=2)}})['id']
         holds = sorted(self.holds_of(uuid), key=lambda hold: hold.uuid)
         leaves, stays = holds
-        leaves.end(self.context, states.Hold.LEAVING)
+        transitions.end_hold(self.context, leaves, states.Hold.LEAVING)
         self.shrink_by(7)
 
         self.follow()

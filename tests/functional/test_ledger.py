@@ -3,8 +3,6 @@
 
 import datetime
 
-from nova import context as nova_context
-from nova.scheduler.client import report
 from oslo_utils import uuidutils
 
 from nova_groupext import exception
@@ -12,16 +10,14 @@ from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
 from nova_groupext.objects import states
-from nova_groupext.scheduler import holding
-from nova_groupext.scheduler import ledger
+from nova_groupext.objects import transitions
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.hold import holding
 from tests.functional import base
 
 
-class TestLedger(base.GroupTestCase):
-    # It would take away what a group holds that is not held.
-    PARTS = base.WITHOUT_REAPER
+class TestLedger(base.StepTestCase):
     HOSTS = (
         hosts.Host('cmp-1', 'r1', 'az1', vcpus=4),
         hosts.Host('cmp-2', 'r2', 'az1', vcpus=4),
@@ -29,8 +25,6 @@ class TestLedger(base.GroupTestCase):
 
     def setUp(self):
         super().setUp()
-        self.context = nova_context.get_admin_context()
-        self.ledger = ledger.Ledger(report.SchedulerReportClient())
         uuid = self.describe(
             {'members': {'a': base.member('m1.medium', count=2)}}, hold=False
         )['id']
@@ -38,7 +32,9 @@ class TestLedger(base.GroupTestCase):
         self.plan = objects.VRTPlan.newest(self.context, self.vrt_group.id)
 
     def hold(self):
-        rows = holding.write_down(self.context, self.vrt_group, self.plan)
+        rows = holding.write_down(
+            self.context, self.vrt_group.members, self.plan.placement
+        )
         self.addCleanup(holding.undo, self.context, rows, self.ledger)
         holding.hold(self.context, rows, self.ledger, renew=lambda: None)
         return rows
@@ -51,7 +47,7 @@ class TestLedger(base.GroupTestCase):
 
     def swap(self, hold, server):
         self.empty_later(server)
-        return self.ledger.swap(self.context, hold, server, 'demo', 'user')
+        return self.ledger.swap(self.context, {server: hold}, 'demo', 'user')
 
     def test_a_hold_is_of_its_own_type_and_project(self):
         row, _other = self.hold()
@@ -193,9 +189,11 @@ class TestLedger(base.GroupTestCase):
 
     def test_who_was_promised_a_hold_keeps_it_before_all_others(self):
         lower, higher = self.hold_too_much()
-        model, own, values, _count = higher.promised()
+        model, own, values, _count = objects.VRTHold.promised([higher])
         db.compare_and_set(self.context, model, *own, **values)
-        self.addCleanup(higher.end, self.context, states.Hold.LEAVING)
+        self.addCleanup(
+            transitions.end_hold, self.context, higher, states.Hold.LEAVING
+        )
         higher.status = states.Hold.HELD
 
         self.assertEqual([lower], self.losers(lower, higher))

@@ -5,13 +5,10 @@ import dataclasses
 import datetime
 import re
 
-from nova import context as nova_context
 from oslo_utils import timeutils
 
 from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
-from nova_groupext.db import api as db
-from nova_groupext.db import models
 from tests.functional import base
 
 REQUEST = re.compile(r'req-[-0-9a-f]{36}')
@@ -56,12 +53,7 @@ class TestLog(base.GroupTestCase):
     def test_each_round_of_the_reaper_has_a_request_id_of_its_own(self):
         uuid = self.held({'members': {'a': base.member()}})['id']
         long_ago = timeutils.utcnow() - datetime.timedelta(hours=1)
-        db.compare_and_set(
-            nova_context.get_admin_context(),
-            models.Group,
-            models.Group.uuid == uuid,
-            expires_at=long_ago,
-        )
+        self.change_row(uuid, expires_at=long_ago)
 
         [request] = REQUEST.findall(self.line(uuid, 'has expired'))
 

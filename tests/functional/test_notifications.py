@@ -9,9 +9,7 @@ import re
 from unittest import mock
 
 import fixtures
-from nova import context as nova_context
 from nova import rpc
-from nova.scheduler.client import report
 from oslo_messaging.notify import _impl_test
 from oslo_serialization import jsonutils
 from oslo_utils import timeutils
@@ -20,10 +18,9 @@ from nova_groupext import notifications
 from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.scheduler import follow
-from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import planning
-from nova_groupext.scheduler import reaper
+from nova_groupext.scheduler.decide import planning
+from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import reaper
 from tests.functional import base
 
 SAMPLES = pathlib.Path(__file__).parents[2] / 'doc' / 'notification_samples'
@@ -45,7 +42,7 @@ driver = test
 """
 
 
-class NotifiedTestCase(base.GroupTestCase):
+class NotifiedTestCase(base.StepTestCase):
     PARTS = dataclasses.replace(
         base.WITHOUT_REAPER, config=f'{base.WITHOUT_REAPER.config}{ON}'
     )
@@ -53,8 +50,6 @@ class NotifiedTestCase(base.GroupTestCase):
 
     def setUp(self):
         super().setUp()
-        self.context = nova_context.get_admin_context()
-        self.ledger = ledger.Ledger(report.SchedulerReportClient())
         _impl_test.reset()
 
     def told(self):

@@ -7,13 +7,10 @@ import pathlib
 import subprocess
 import sys
 
-from nova import context as nova_context
 from oslo_utils import timeutils
 
 from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
-from nova_groupext.db import api as db
-from nova_groupext.db import models
 from tests.functional import base
 
 
@@ -62,10 +59,4 @@ class TestPlannerProcess(base.GroupTestCase):
     def make_older(self, uuid):
         """Let a group look as if it had been described an hour ago."""
         long_ago = timeutils.utcnow() - datetime.timedelta(hours=1)
-        db.compare_and_set(
-            nova_context.get_admin_context(),
-            models.Group,
-            models.Group.uuid == uuid,
-            created_at=long_ago,
-            updated_at=long_ago,
-        )
+        self.change_row(uuid, created_at=long_ago, updated_at=long_ago)

@@ -10,7 +10,7 @@ from oslo_limit import fixture as limit_fixture
 from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.objects.group import VRTGroup
-from nova_groupext.scheduler import holding
+from nova_groupext.scheduler.hold import holding
 from tests.functional import base
 
 ONE = {'members': {'a': base.member()}}

@@ -4,7 +4,6 @@
 import dataclasses
 import datetime
 
-from nova import context as nova_context
 from nova.scheduler.client import report
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
@@ -15,8 +14,8 @@ from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
-from nova_groupext.scheduler import holding
 from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler.hold import holding
 from tests.functional import base
 
 
@@ -27,19 +26,6 @@ class TestReaper(base.GroupTestCase):
         config=f'{holistic.HOLISTIC.config}\nreap_interval = 1\n',
     )
 
-    def setUp(self):
-        super().setUp()
-        self.context = nova_context.get_admin_context()
-
-    def change(self, uuid, **values):
-        """Change a group's row, as time or a crash would have."""
-        db.compare_and_set(
-            self.context,
-            models.Group,
-            models.Group.uuid == uuid,
-            **values,
-        )
-
     def long_ago(self):
         return timeutils.utcnow() - datetime.timedelta(hours=1)
 
@@ -47,7 +33,7 @@ class TestReaper(base.GroupTestCase):
         uuid = self.held({'members': {'a': base.member(count=3)}})['id']
         server = self.redeem(uuid, 'a-0', 'm1.tiny')
 
-        self.change(uuid, expires_at=self.long_ago())
+        self.change_row(uuid, expires_at=self.long_ago())
 
         self.eventually(self.free, lambda free: free == {'cmp-1': 7})
         group = self.eventually(
@@ -90,7 +76,7 @@ class TestReaper(base.GroupTestCase):
         )['id']
         before = self.hold_half(uuid)
 
-        self.change(
+        self.change_row(
             uuid,
             status=states.Group.PLANNING,
             hold=True,
@@ -108,7 +94,7 @@ class TestReaper(base.GroupTestCase):
         )['id']
         self.hold_half(uuid)
 
-        self.change(uuid, status=states.Group.ERROR)
+        self.change_row(uuid, status=states.Group.ERROR)
 
         self.eventually(lambda: self.holds_of(uuid), lambda rows: not rows)
         self.assertEqual({'cmp-1': 8}, self.free())
@@ -143,8 +129,8 @@ class TestReaper(base.GroupTestCase):
         written = self.cloud.placement.get(path).json()
         self.cloud.placement.put(path, json=written)
 
-        self.change(first, expires_at=self.long_ago())
-        self.change(second, expires_at=self.long_ago())
+        self.change_row(first, expires_at=self.long_ago())
+        self.change_row(second, expires_at=self.long_ago())
 
         self.eventually(self.free, lambda free: free == {'cmp-1': 8})
 
@@ -152,9 +138,9 @@ class TestReaper(base.GroupTestCase):
         """Write holds and stop there, as a planner that is killed."""
         group = objects.VRTGroup.get(self.context, uuid)
         plan = objects.VRTPlan.newest(self.context, group.id)
-        self.change(uuid, status=states.Group.PLANNING)
+        self.change_row(uuid, status=states.Group.PLANNING)
         placement = ledger.Ledger(report.SchedulerReportClient())
-        rows = holding.write_down(self.context, group, plan)
+        rows = holding.write_down(self.context, group.members, plan.placement)
         holding.hold(self.context, rows, placement, renew=lambda: None)
         self.assertEqual({'cmp-1': 6}, self.free())
         db.compare_and_set(

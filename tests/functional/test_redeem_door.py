@@ -5,85 +5,27 @@ from concurrent import futures
 
 import fixtures
 from keystoneauth1 import exceptions as ks_exc
-from nova import context as nova_context
 from nova import exception as nova_exc
 from nova import objects as nova_objects
-from nova.scheduler import rpcapi
 from oslo_utils import timeutils
-from oslo_utils import uuidutils
 
 from nova_groupext import objects
-from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.scheduler import manager
-from nova_groupext.scheduler import reaper
-from nova_groupext.scheduler import requests
+from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.redeem import redeem
 from tests.functional import base
+from tests.functional import door
 
 
-class TestRedeemDoor(base.GroupTestCase):
-    """Speaks to the scheduler as nova-conductor does."""
-
-    PARTS = base.WITHOUT_REAPER
-    HOSTS = (
-        hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
-        hosts.Host('cmp-2', 'r2', 'az1', vcpus=8),
-    )
+class TestRedeemDoor(door.DoorCase):
+    """What it answers when no planner is asked for help."""
 
     def setUp(self):
         super().setUp()
-        self.context = nova_context.get_admin_context()
-        self.uuid = self.held(
-            {'members': {'a': base.member(), 'b': base.member()}}
-        )['id']
-        self.project = self.cloud.sdk('demo').current_project_id
-
-    def request(self, **changes):
-        """Return the arguments of a first boot of member ``a``."""
-        server_uuid = uuidutils.generate_uuid()
-        nova_objects.InstanceMapping(
-            self.context,
-            instance_uuid=server_uuid,
-            cell_mapping=None,
-            project_id=self.project,
-        ).create()
-        member = self.member('a')
-        spec = requests.spec_for(
-            self.context, member, self.project, 'somebody'
-        )
-        spec.instance_uuid = server_uuid
-        spec.scheduler_hints = {
-            name: [value]
-            for name, value in base.pointer(self.uuid, 'a').items()
-        }
-        for name, value in changes.items():
-            setattr(spec, name, value)
-        self.empty_later(server_uuid)
-        return spec, server_uuid
-
-    def select(self, spec, server_uuid):
-        return rpcapi.SchedulerAPI().select_destinations(
-            self.context,
-            spec,
-            [server_uuid],
-            return_objects=True,
-            return_alternates=True,
-        )
-
-    def refusal(self, spec, server_uuid):
-        error = self.assertRaises(
-            nova_exc.NoValidHost, self.select, spec, server_uuid
-        )
-        return str(error)
-
-    def member(self, path):
-        return objects.VRTMember.get_by_path(
-            self.context,
-            self.uuid,
-            path,
-            project_id=self.cloud.sdk('demo').current_project_id,
-        )
+        self.override('redeem_replan_time_limit', 0)
 
     def test_the_same_request_delivered_twice_gets_the_same_answer(self):
         request = self.request()
@@ -248,6 +190,54 @@ class TestRedeemDoor(base.GroupTestCase):
             )
         )
 
+    def test_a_swap_at_the_instant_of_the_fence_takes_nothing(self):
+        """Placement accepts both, if one comes while it reads for the other.
+
+        The fence comes in the middle of the swap: the member is held.
+        """
+        request = self.request()
+        self.in_the_middle_of(request[1], self.fence)
+
+        self.assertIn('was fenced', self.refusal(*request))
+
+        self.assertEqual('HELD', self.member('a').status)
+        self.assertEqual({}, self.allocations(request[1]))
+        self.assertEqual(14, sum(self.free().values()))
+        self.select(*self.request())
+
+    def test_a_fence_at_the_instant_of_the_swap_takes_nothing(self):
+        """The swap comes while the hold is moved: the member is a server."""
+        request = self.request()
+        server = request[1]
+        self.member('a').change(self.context, 'REDEEMING', server_uuid=server)
+        hold = objects.VRTHold.get_by_member(self.context, self.member('a').id)
+        self.in_the_middle_of(hold.uuid, lambda: self.swap(hold, server))
+
+        self.fence()
+
+        self.assertEqual(
+            ('ACTIVE', server),
+            (self.member('a').status, self.member('a').server_uuid),
+        )
+        self.assertEqual(14, sum(self.free().values()))
+        statuses = {
+            each.status
+            for each in self.holds_of(self.uuid)
+            if each.member_id == hold.member_id
+        }
+        self.assertEqual({'REDEEMED'}, statuses)
+
+    def fence(self):
+        """As the reaper does with a create that nobody hears of."""
+        member = self.member('a')
+        hold = objects.VRTHold.get_by_member(self.context, member.id)
+        redeem.conclude(self.context, self.ledger, member, hold)
+
+    def swap(self, hold, server):
+        self.ledger.swap(
+            self.context, {server: hold}, self.project, 'somebody'
+        )
+
     def test_a_member_whose_hold_an_admin_deleted_has_failed(self):
         member = self.member('a')
         hold = objects.VRTHold.get_by_member(self.context, member.id)
@@ -261,13 +251,59 @@ class TestRedeemDoor(base.GroupTestCase):
             (self.member('a').status, self.member('a').fault),
         )
 
-    def disable(self, host):
-        """Take a host out of service; returns how to bring it back."""
-        services = self.cloud.nova('admin').services
-        [found] = services.list(host=host, binary='nova-compute')
-        services.disable(found.id)
-        self.addCleanup(services.enable, found.id)
-        return lambda: services.enable(found.id)
+
+class TestSeveral(door.DoorCase):
+    """Requests that are handled at once, and several servers of one."""
+
+    TOPOLOGY = {'members': {'a': base.member(count=2)}}
+
+    def test_many_deliveries_that_find_another_place_redeem_once(self):
+        request = self.request(like='a-0', pointed='a-0')
+        planned = self.planned(self.uuid)['a-0']
+        self.disable(planned)
+
+        def deliver(_number):
+            try:
+                return self.select(*request)
+            except nova_exc.NoValidHost:
+                return None
+
+        with futures.ThreadPoolExecutor(4) as pool:
+            answers = [each for each in pool.map(deliver, range(4)) if each]
+
+        self.assertLessEqual(len({_said(answer) for answer in answers}), 1)
+        [[selection]] = self.select(*request)
+        self.assertNotEqual(planned, selection.service_host)
+        self.assertEqual('ACTIVE', self.member('a-0').status)
+        self.assertEqual('HELD', self.member('a-1').status)
+        self.assertEqual(14, sum(self.free().values()))
+
+    def test_where_one_is_fenced_the_other_gives_back_what_it_got(self):
+        """Nobody will build any of them, so no capacity may stay theirs."""
+        spec, first = self.request('a', like='a-0')
+        _spec, second = self.request('a', like='a-0')
+
+        def fence():
+            [member] = [
+                each
+                for each in (self.member('a-0'), self.member('a-1'))
+                if each.server_uuid == second
+            ]
+            hold = objects.VRTHold.get_by_member(self.context, member.id)
+            redeem.conclude(self.context, self.ledger, member, hold)
+
+        self.in_the_middle_of(first, fence)
+
+        self.assertIn('was fenced', self.refusal(spec, first, second))
+
+        for path in ('a-0', 'a-1'):
+            self.assertEqual('HELD', self.member(path).status)
+            self.assertIsNone(self.member(path).server_uuid)
+        for server in (first, second):
+            self.assertEqual({}, self.allocations(server))
+        self.assertEqual(14, sum(self.free().values()))
+        self.assertEqual([], audit.audit(self.context, self.ledger))
+        self.select(*self.request('a', like='a-0'))
 
 
 def _said(selections):

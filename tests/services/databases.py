@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Databases of a test's own, on each kind of server."""
 
+import sys
 import uuid
 
 import fixtures
@@ -36,7 +37,7 @@ class Database(fixtures.Fixture):
 class DatabaseTestCase(base.BaseTestCase):
     """Has our tables, made by our migrations, in a database of its own.
 
-    Tests are written once, in a mixin, with one subclass for each server.
+    Tests are written once, in a mixin, that is tested ``on`` some servers.
     """
 
     SERVER = None
@@ -50,3 +51,21 @@ class DatabaseTestCase(base.BaseTestCase):
             self.enterContext(cloud_databases.one_writer_each())
         self.url = self.useFixture(Database(self.SERVER)).url
         self.useFixture(ours.Database(self.url, sync=self.SYNC))
+
+
+def on(*some):
+    """Test a mixin on some servers.
+
+    ``class Expiry`` makes ``TestExpiryOnMariaDB`` and so on, in its module;
+    ``OnMariaDB`` selects all tests of one server.
+    """
+
+    def decorate(mixin):
+        for server in some:
+            name = f'Test{mixin.__name__}On{server.label}'
+            own = {'SERVER': server, '__module__': mixin.__module__}
+            made = type(name, (mixin, DatabaseTestCase), own)
+            setattr(sys.modules[mixin.__module__], name, made)
+        return mixin
+
+    return decorate

@@ -6,34 +6,40 @@ the test. Everything that writes is the product's own.
 """
 
 import collections
-import dataclasses
+import itertools
+import logging
 import types
 
 import fixtures
-from keystoneauth1 import exceptions as ks_exc
 from nova import context as nova_context
 from nova import exception as nova_exc
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
+from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext import objects
 from nova_groupext import pointer
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import revisions
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler import candidate
 from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import manager
-from nova_groupext.scheduler import planning
-from nova_groupext.scheduler import redeem
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import service
+from nova_groupext.scheduler.follow import servers
+from nova_groupext.scheduler.move import moving
+from nova_groupext.scheduler.move import positions
+from nova_groupext.scheduler.redeem import redeem
 from tests import fixtures as ours
 from tests import groups
 from tests.services import databases
+from tests.services import owners
 from tests.services import placement
+from tests.services import players
 
 PROJECT = 'project'
 # What one member asks for, and members per provider.
@@ -41,88 +47,19 @@ AMOUNT = 2
 # Long enough for every lease, and for a request that is under way.
 LATER = 1 + max(300, releasing.REQUEST_LIFETIME)
 
-# The states of a hold and of its member when nothing is under way.
-AT_REST = {
-    (states.Hold.HELD, states.Member.HELD),
-    (states.Hold.REDEEMED, states.Member.ACTIVE),
-    # A filler has no member.
-    (states.Hold.HELD, None),
-}
+# What an operation may end with, besides success.
+REFUSALS = (exception.VRTException, nova_exc.NoValidHost)
 
 
-class Planning(planning.Planning):
-    """Seats every member where its request says."""
-
-    def _look(self):
-        return None
-
-    def _decide(self, seen):
-        return {'status': objects.VRTPlan.PLACED}
-
-    def _plan(self, seen, answer):
-        return self._remember(
-            answer,
-            {
-                member.path: member.request
-                for member in self._group.members
-                if member.status == states.Member.TENTATIVE
-            },
-        )
-
-    def _rehearse(self, seen, plan):
-        return True
-
-
-class Scheduler(manager.HolisticSchedulerManager):
-    """The redeem door, without Nova's filters behind it."""
-
-    host_manager = None
-
-    def __init__(self, client):
-        self._placement_client = client
-
-    def _select_held(self, context, spec, server_uuid, hold):
-        if not self.placement_client.claim_resources(
-            context,
-            server_uuid,
-            candidate.HeldAllocation(hold),
-            spec.project_id,
-            spec.user_id,
-            candidate.PLACEMENT_VERSION,
-        ):
-            raise nova_exc.NoValidHost(reason='the claim failed')
-        return hold
-
-    def _selection(self, context, spec, hold):
-        return hold
-
-
-class Refusing(Scheduler):
-    """Its filters let nobody through."""
-
-    def _select_held(self, context, spec, server_uuid, hold):
-        raise nova_exc.NoValidHost(reason='a filter refuses')
-
-
-class Client(manager.RedeemingReportClient):
-    """Nova's client of Placement, that may not hear an answer."""
-
-    def __init__(self, adapter, life):
-        super().__init__(adapter)
-        self._life = life
-
-    def post(self, *args, **kwargs):
-        answer = super().post(*args, **kwargs)
-        if self._life.loses_answer:
-            self._life.loses_answer = False
-            raise ks_exc.ConnectFailure('a cable was cut')
-        return answer
+class Died(BaseException):
+    """Ends a process without cleaning up: nobody catches it."""
 
 
 class Life(fixtures.Fixture):
     """A cloud as far as holds are concerned; its clock is the test's.
 
     :ivar fates: {server uuid: Fate}, what Nova says of servers
+    :ivar whereabouts: {server uuid: provider}, likewise
     :ivar gone: hosts that are out of service
     :param url: of Placement
     """
@@ -133,6 +70,7 @@ class Life(fixtures.Fixture):
         self.context = nova_context.get_admin_context()
         self.admin = placement.client(url)
         self.fates = {}
+        self.whereabouts = {}
         self.gone = set()
         self.providers = []
         self.loses_answer = False
@@ -144,13 +82,25 @@ class Life(fixtures.Fixture):
         self.addCleanup(CONF.clear_override, 'hold_chunk_size', 'vrt')
         CONF.set_override('planning_attempts', 1, 'vrt')
         self.addCleanup(CONF.clear_override, 'planning_attempts', 'vrt')
+        # There is no planner that could be asked.
+        CONF.set_override('redeem_replan_time_limit', 0, 'vrt')
+        self.addCleanup(CONF.clear_override, 'redeem_replan_time_limit', 'vrt')
         for name, value in (
-            ('quota.check', lambda *_args: None),
-            ('scheduler.planning.Planning', Planning),
-            ('scheduler.redeem.RedeemDoor._check_description', _accept),
-            ('scheduler.servers.fates', self._fates),
-            ('scheduler.hosts.is_out_of_service', self._is_out_of_service),
-            ('scheduler.hosts.nodes', self._nodes),
+            ('quota.check', lambda *_args, **_kwargs: None),
+            ('scheduler.decide.planning.Planning', players.Planning),
+            ('scheduler.decide.revising.Revising', players.Revising),
+            ('scheduler.look.look.look', _look),
+            ('scheduler.redeem.redeem.RedeemDoor._check_description', _accept),
+            ('scheduler.follow.servers.read', self._servers),
+            ('scheduler.follow.servers.mapped', lambda *_args: set()),
+            (
+                'scheduler.look.hosts.is_out_of_service',
+                self._is_out_of_service,
+            ),
+            ('scheduler.look.hosts.nodes', self._nodes),
+            ('scheduler.look.hosts.compute_node', _node),
+            ('scheduler.look.hosts.domains_now', lambda *_args: {}),
+            ('scheduler.look.hosts.by_name', self._no_domains),
             ('objects.intent.PATIENCE', 1),
             ('objects.intent.PAUSE', 0),
         ):
@@ -158,25 +108,45 @@ class Life(fixtures.Fixture):
                 fixtures.MonkeyPatch(f'nova_groupext.{name}', value)
             )
 
-    def _fates(self, _context, uuids):
-        return {uuid: self.fates[uuid] for uuid in uuids if uuid in self.fates}
+        # Every request in full, in every failure: nobody would read that.
+        for name in ('keystoneauth', 'urllib3'):
+            logger = logging.getLogger(name)
+            self.addCleanup(logger.setLevel, logger.level)
+            logger.setLevel(logging.INFO)
+
+    def _servers(self, _context, uuids):
+        return {
+            uuid: servers.Server(
+                self.fates[uuid],
+                self.whereabouts.get(uuid),
+                self.whereabouts.get(uuid),
+            )
+            for uuid in uuids
+            if uuid in self.fates
+        }
 
     def _is_out_of_service(self, _context, host, _node_uuid):
         return host in self.gone
 
     @staticmethod
+    def _no_domains(_context, _level):
+        return {}
+
+    @staticmethod
     def _nodes(_context, host):
-        """A host is named like its provider."""
-        return [
-            types.SimpleNamespace(
-                host=host, hypervisor_hostname=host, uuid=host
-            )
-        ]
+        return [_node(_context, host)]
+
+    def forget(self):
+        """Begin anew, with nothing in our tables and without providers."""
+        ours.wipe()
+        self.providers.clear()
+        self.fates.clear()
+        self.whereabouts.clear()
 
     # -- who takes part ----------------------------------------------------
 
     def client(self):
-        return Client(placement.client(self._url), self)
+        return players.Client(placement.client(self._url), self)
 
     def ledger(self):
         return ledger.Ledger(self.client())
@@ -196,28 +166,22 @@ class Life(fixtures.Fixture):
 
     def describe(self, providers, policies=()):
         """Store a group with one member for each provider; not planned."""
-        group = groups.described(
-            project_id=PROJECT,
-            expires_in=1000 * LATER,
-            subgroups=[],
-            policies=[
-                objects.VRTPolicy(at='', type=each['type'], definition=each)
-                for each in policies
-            ],
-            relationships=[],
-            members=[
-                VRTMember(
-                    path=f'm-{number}',
-                    stem='m',
-                    status=states.Member.TENTATIVE,
-                    description={'count': len(providers)},
-                    request=_seat(provider),
-                )
-                for number, provider in enumerate(providers)
-            ],
+        group = _described(
+            {f'm-{number}': each for number, each in enumerate(providers)},
+            policies,
         )
         group.create(self.context)
         return group.uuid
+
+    def revise(self, uuid, providers):
+        """Store a group's next definition; not planned.
+
+        :param providers: {member path: where it is to be}
+        :returns: the draft's uuid
+        """
+        draft = _described(providers)
+        revisions.start(self.context, self.group(uuid), draft)
+        return draft.uuid
 
     def plan(self, uuid):
         self.planner().plan_group(self.context, uuid)
@@ -227,30 +191,53 @@ class Life(fixtures.Fixture):
         self.plan(uuid)
         return uuid
 
-    def redeem(self, uuid, path, server=None, scheduler=Scheduler):
+    def redeem(self, uuid, path, server=None, scheduler=players.Scheduler):
         """Return the server that got a member's capacity.
 
         :raises: nova.exception.NoValidHost
         """
         server = server or uuidutils.generate_uuid()
+        self.redeem_all(uuid, path, [server], scheduler)
+        return server
+
+    def redeem_all(
+        self, uuid, path, server_uuids, scheduler=players.Scheduler
+    ):
+        """Let servers that are created at once have a member each.
+
+        :param path: of one member, or a stem
+        :raises: nova.exception.NoValidHost
+        """
         with redeem.explained(path):
             scheduler(self.client())._redeem(
                 self.context,
                 pointer.Pointer(uuid, path),
                 types.SimpleNamespace(project_id=PROJECT, user_id='user'),
-                [server],
+                server_uuids,
             )
-        return server
+
+    def go(self, uuid, path, provider):
+        """Let a member's server go elsewhere, as the scheduler does."""
+        seat = positions.Seat(provider, provider)
+        move = moving.Move(
+            self.context, self.group(uuid), self.member(uuid, path), {seat}
+        )
+        request = types.SimpleNamespace(move=move, seat=seat)
+        moving.claim(self.context, request, lambda: self.fill(provider))
+
+    def leave(self, provider):
+        """Remove all that is on a provider."""
+        self.remove(*(c for c, at in self.books().items() if provider in at))
 
     def give_up(self, uuid, *paths):
         """Release members as the API does; they still hold."""
         group = self.group(uuid)
         named = [each for each in group.members if each.path in paths]
-        group.give_up(self.context, named or None)
+        transitions.give_up(self.context, group, named or None)
 
     def mark_deleted(self, uuid):
         """Delete a group as the API does; it still holds."""
-        self.group(uuid).change(self.context, states.Group.RELEASING)
+        self.group(uuid).mark_deleted(self.context)
 
     def release(self, uuid):
         self.planner().release_group(self.context, uuid)
@@ -259,12 +246,20 @@ class Life(fixtures.Fixture):
         self.mark_deleted(uuid)
         self.release(uuid)
 
-    def remove(self, consumer):
+    def remove(self, *consumers):
         """Remove allocations without a word to anybody."""
-        self.admin.delete(f'/allocations/{consumer}')
+        for consumer in consumers:
+            self.admin.delete(f'/allocations/{consumer}')
 
-    def fill(self, provider, seats=1):
-        consumer = uuidutils.generate_uuid()
+    def resize(self, provider, seats):
+        """Let a provider have so many seats, or what it was made with."""
+        path = f'/resource_providers/{provider}/inventories/VCPU'
+        inventory = self.admin.get(path).json()
+        reserved = inventory['total'] - max(0, seats) * AMOUNT
+        self.admin.put(path, json={**inventory, 'reserved': reserved})
+
+    def fill(self, provider, seats=1, consumer=None):
+        consumer = consumer or uuidutils.generate_uuid()
         placement.claim(self.admin, provider, consumer, VCPU=seats * AMOUNT)
         return consumer
 
@@ -309,6 +304,15 @@ class Life(fixtures.Fixture):
         member = self.member(uuid, path)
         return objects.VRTHold.get_by_member(self.context, member.id)
 
+    def seats(self, uuid):
+        """Return {member path: provider} of what is held."""
+        paths = {each.id: each.path for each in self.group(uuid).members}
+        return {
+            paths[hold.member_id]: hold.provider_uuid
+            for hold in self.owners().holds
+            if hold.status == states.Hold.HELD and hold.member_id in paths
+        }
+
     def statuses(self, uuid):
         """Return how many members are in each state."""
         return collections.Counter(
@@ -333,49 +337,44 @@ class Life(fixtures.Fixture):
         return dict(found)
 
     def owners(self):
-        """Return what our rows say of who owns what, as an Owners."""
+        """Return what our rows say of who owns what, as owners.Owners."""
         holds = objects.VRTHold.list_by_status(self.context, *states.Hold)
         members = VRTMember.list_by_ids(
             self.context, [hold.member_id for hold in holds]
         )
-        return Owners(holds, {member.id: member for member in members})
+        return owners.Owners(holds, {member.id: member for member in members})
 
 
-@dataclasses.dataclass
-class Owners:
-    """Our rows: the holds, and the members by id."""
+def _described(providers, policies=()):
+    return groups.described(
+        project_id=PROJECT,
+        expires_in=1000 * LATER,
+        subgroups=[],
+        policies=[groups.policy('', each) for each in policies],
+        relationships=[],
+        members=[
+            VRTMember(
+                path=path,
+                stem='m',
+                status=states.Member.TENTATIVE,
+                description={'count': len(providers)},
+                request=_seat(provider),
+            )
+            for path, provider in providers.items()
+        ],
+    )
 
-    holds: list
-    members: dict
 
-    def books(self):
-        """Return {consumer: allocations} as Placement should have it."""
-        return {self._consumer(hold): hold.allocations for hold in self.holds}
+def _node(_context, host, *_name):
+    """A host is named like its provider."""
+    return types.SimpleNamespace(
+        host=host, hypervisor_hostname=host, uuid=host
+    )
 
-    def _consumer(self, hold):
-        if hold.status == states.Hold.REDEEMED:
-            return self.members[hold.member_id].server_uuid
-        return hold.uuid
 
-    def pairs(self):
-        """Return {(state of a hold, state of its member)}; None: a filler."""
-        return {
-            (hold.status, member and member.status)
-            for hold, member in self._owned()
-        }
-
-    def _owned(self):
-        return [
-            (hold, self.members.get(hold.member_id)) for hold in self.holds
-        ]
-
-    def promised(self):
-        """Return [(promised hold, member)] of the members that have one."""
-        return [
-            (hold, member)
-            for hold, member in self._owned()
-            if member and hold.status in states.PROMISED
-        ]
+def _look(*_args):
+    """Nobody needs to see the cloud."""
+    return types.SimpleNamespace(class_of={})
 
 
 def _seat(provider):
@@ -409,6 +408,7 @@ class LifeTestCase(databases.DatabaseTestCase):
     def setUp(self):
         super().setUp()
         self.life = self.useFixture(Life(self.placement.urls[0]))
+        self.addCleanup(setattr, faultpoints, 'trap', None)
 
     def assert_one_owner(self):
         """Check what holds at every instant: no member has two owners."""
@@ -424,25 +424,48 @@ class LifeTestCase(databases.DatabaseTestCase):
         """Check that Placement has what our rows say, and all is done.
 
         :param strangers: consumers that need no row of ours
+        :returns: what Placement has, as Life.books()
         """
-        owners = self.life.owners()
-        expected, books = owners.books(), self.life.books()
-        for consumer in set(strangers) - set(expected):
-            books.pop(consumer, None)
-        self.assertEqual(expected, books)
-        self.assertLessEqual(owners.pairs(), AT_REST)
-        self.assert_one_owner()
+        rows = self.life.owners()
+        expected, books = rows.books(), self.life.books()
+        unknown = set(strangers) - set(expected)
+        ours = {uuid: books[uuid] for uuid in books if uuid not in unknown}
+        self.assertEqual(expected, ours)
+        self.assertLessEqual(rows.pairs(), owners.AT_REST)
+        for member, holds in VRTMember.list_promises(self.life.context):
+            pairs = [(member.status, hold.status) for hold in holds]
+            self.assertEqual(1, len(pairs), member.path)
+            self.assertLessEqual(set(pairs), states.PROMISES)
         for group in objects.VRTGroup.list(self.life.context):
-            self.assertEqual(_settled(group), group.status)
+            self.assertEqual(rows.settled(group), group.status)
+        return books
 
+    def at(self, point, do):
+        """Do something, once, when a point is reached."""
 
-def _settled(group):
-    """Return the status that a group at rest has to have."""
-    statuses = {member.status for member in group.members}
-    if group.status not in (*states.HOLDS, states.Group.RELEASED):
-        return group.status
-    if states.Member.HELD in statuses:
-        return states.Group.HELD
-    if states.Member.ACTIVE in statuses:
-        return states.Group.ACTIVE
-    return states.Group.RELEASED
+        def trap(reached):
+            if reached == point:
+                faultpoints.trap = None
+                do()
+
+        faultpoints.trap = trap
+
+    def is_dead_after(self, work, death):
+        """Do some work; tell whether its process died at a point of it."""
+        points = itertools.count()
+
+        def trap(_point):
+            if next(points) == death:
+                raise Died
+
+        if death is not None:
+            faultpoints.trap = trap
+        try:
+            work()
+        except REFUSALS:
+            return False
+        except Died:
+            return True
+        finally:
+            faultpoints.trap = None
+        return False

@@ -4,12 +4,12 @@
 import pathlib
 import subprocess
 import sys
-import uuid
 
 import fixtures
 from keystoneauth1 import adapter
 from keystoneauth1 import session
 from keystoneauth1 import token_endpoint
+from oslo_utils import uuidutils
 
 ROOT = pathlib.Path(__file__).parents[2]
 MICROVERSION = '1.39'
@@ -110,7 +110,7 @@ def client(url):
 
 def make_provider(admin, **totals):
     """Make a provider that has so much of some resource classes."""
-    provider = str(uuid.uuid4())
+    provider = uuidutils.generate_uuid()
     made = admin.post(
         '/resource_providers', json={'name': provider, 'uuid': provider}
     ).json()

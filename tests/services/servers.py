@@ -19,6 +19,12 @@ class Server:
     name: str
     url: str
 
+    @property
+    def label(self):
+        """The name, as a part of a class's name."""
+        words = self.name.split()
+        return ''.join(word[0].upper() + word[1:] for word in words)
+
     def require(self, test):
         """Skip the test, or fail it, unless the server answers."""
         try:
@@ -83,3 +89,6 @@ POSTGRESQL = DatabaseServer(
     create='CREATE DATABASE {}',
     drop='DROP DATABASE {} WITH (FORCE)',
 )
+
+# What our tables may be on.
+DATABASES = (SQLITE, MARIADB, POSTGRESQL)

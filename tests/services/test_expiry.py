@@ -11,6 +11,7 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from tests import groups
 from tests.services import at_once
 from tests.services import databases
@@ -21,6 +22,7 @@ SECOND = datetime.timedelta(seconds=1)
 NOON = datetime.datetime(2026, 11, 1, 12)
 
 
+@databases.on(*servers.DATABASES, servers.SNAPSHOTS)
 class Expiry:
     """Each call has its own clock: clocks of processes are never the same."""
 
@@ -39,7 +41,9 @@ class Expiry:
         requester = context.get_admin_context()
         group = groups.described()
         group.create(requester)
-        group.hold_members(requester, groups.holds(requester, group), NOON)
+        transitions.hold(
+            requester, group, groups.holds(requester, group), NOON
+        )
         return objects.VRTGroup.get(requester, group.uuid)
 
     def at(self, now, function, *args, **kwargs):
@@ -58,7 +62,7 @@ class Expiry:
             extended, expired = at_once.at_once(
                 [
                     self.at(NOON - SECOND, group.extend, 60),
-                    self.at(NOON + SECOND, group.expire),
+                    self.at(NOON + SECOND, transitions.expire, group),
                 ]
             )
 
@@ -82,8 +86,8 @@ class Expiry:
                         states.Member.REDEEMING,
                         server_uuid=uuidutils.generate_uuid(),
                     ),
-                    self.at(NOON + SECOND, group.expire),
-                    self.at(NOON + SECOND, group.expire),
+                    self.at(NOON + SECOND, transitions.expire, group),
+                    self.at(NOON + SECOND, transitions.expire, group),
                 ]
             )
 
@@ -122,19 +126,3 @@ class Expiry:
         self.assertEqual(
             NOON + 59 * SECOND if is_extended else NOON, now.expires_at
         )
-
-
-class TestOnSQLite(Expiry, databases.DatabaseTestCase):
-    SERVER = servers.SQLITE
-
-
-class TestOnMariaDB(Expiry, databases.DatabaseTestCase):
-    SERVER = servers.MARIADB
-
-
-class TestOnMariaDBWithSnapshots(Expiry, databases.DatabaseTestCase):
-    SERVER = servers.SNAPSHOTS
-
-
-class TestOnPostgreSQL(Expiry, databases.DatabaseTestCase):
-    SERVER = servers.POSTGRESQL

@@ -13,6 +13,7 @@ from tests.services import databases
 from tests.services import servers
 
 
+@databases.on(*servers.DATABASES)
 class Migrations:
     SYNC = False
 
@@ -75,15 +76,3 @@ def _sample(column):
         str: '{}',
     }
     return samples[column.type.python_type]
-
-
-class TestOnSQLite(Migrations, databases.DatabaseTestCase):
-    SERVER = servers.SQLITE
-
-
-class TestOnMariaDB(Migrations, databases.DatabaseTestCase):
-    SERVER = servers.MARIADB
-
-
-class TestOnPostgreSQL(Migrations, databases.DatabaseTestCase):
-    SERVER = servers.POSTGRESQL

@@ -14,7 +14,8 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
-from nova_groupext.scheduler import statistics
+from nova_groupext.objects import transitions
+from nova_groupext.scheduler.follow import statistics
 from tests import fixtures
 from tests import groups
 from tests.services import at_once
@@ -42,7 +43,8 @@ class Objects:
         group = self.create()
         requester = context.get_admin_context()
         holds = groups.holds(requester, group)
-        group.hold_members(requester, holds, timeutils.utcnow() + MINUTE)
+        later = timeutils.utcnow() + MINUTE
+        transitions.hold(requester, group, holds, later)
         return self.get(group)
 
     def holds(self, group):
@@ -75,6 +77,7 @@ def call(function, *args, **kwargs):
     return lambda: function(context.get_admin_context(), *args, **kwargs)
 
 
+@databases.on(*servers.DATABASES, servers.SNAPSHOTS)
 class Writers(Objects):
     def test_one_changes_a_group(self):
         for _round in range(ROUNDS):
@@ -138,7 +141,7 @@ class Writers(Objects):
                         for reader in readers[::2]
                     ),
                     *(
-                        call(reader.give_up, reader.members[:1])
+                        call(transitions.give_up, reader, reader.members[:1])
                         for reader in readers[1::2]
                     ),
                 ],
@@ -234,7 +237,7 @@ class Writers(Objects):
 
             self.one_wins(
                 [
-                    call(self.get(group).hold_members, holds, later)
+                    call(transitions.hold, self.get(group), holds, later)
                     for holds in written
                 ],
                 exception.GenerationConflict,
@@ -279,12 +282,12 @@ class Writers(Objects):
             self.only_raise(
                 [
                     call(
-                        self.get(group).hold_members,
+                        transitions.hold,
+                        self.get(group),
                         holds,
                         timeutils.utcnow() + MINUTE,
                     ),
-                    *[call(self.get(group).give_up)] * 2,
-                    *[call(objects.VRTGroup.settle, group.id)] * 2,
+                    *[call(transitions.give_up, self.get(group))] * 2,
                 ],
                 exception.GenerationConflict,
             )
@@ -318,8 +321,7 @@ class Writers(Objects):
             self.only_raise(
                 [
                     *self.claims(group)[:2],
-                    *[call(objects.VRTGroup.settle, group.id)] * 2,
-                    *(call(reader.give_up) for reader in readers),
+                    *(call(transitions.give_up, reader) for reader in readers),
                     *(
                         call(
                             member.change,
@@ -337,16 +339,13 @@ class Writers(Objects):
             )
             self.only_raise(
                 [call(hold.destroy) for hold in self.holds(group)] * 2
-                + [call(objects.VRTGroup.settle, group.id)] * 2
             )
-            self.only_raise(
-                [call(reader.destroy) for reader in readers]
-                + [call(objects.VRTGroup.settle, group.id)] * 2
-            )
+            self.only_raise([call(reader.destroy) for reader in readers])
 
             self.assertEqual({}, fixtures.rows())
 
 
+@databases.on(*servers.DATABASES)
 class Contents(Objects):
     def test_a_description_comes_back_as_it_was(self):
         group = self.get(self.create())
@@ -429,7 +428,9 @@ class Contents(Objects):
     def test_members_are_listed_with_what_they_were_promised(self):
         group = self.held()
         [first, *rest] = self.holds(group)
-        first.end(context.get_admin_context(), states.Hold.LEAVING)
+        transitions.end_hold(
+            context.get_admin_context(), first, states.Hold.LEAVING
+        )
 
         promises = objects.VRTMember.list_promises(context.get_admin_context())
 
@@ -473,31 +474,3 @@ class Contents(Objects):
 
         self.assertEqual([group.uuid], expired(now))
         self.assertEqual([], expired(now - 2 * MINUTE))
-
-
-class TestWritersOnSQLite(Writers, databases.DatabaseTestCase):
-    SERVER = servers.SQLITE
-
-
-class TestWritersOnMariaDB(Writers, databases.DatabaseTestCase):
-    SERVER = servers.MARIADB
-
-
-class TestWritersOnMariaDBWithSnapshots(Writers, databases.DatabaseTestCase):
-    SERVER = servers.SNAPSHOTS
-
-
-class TestWritersOnPostgreSQL(Writers, databases.DatabaseTestCase):
-    SERVER = servers.POSTGRESQL
-
-
-class TestContentsOnSQLite(Contents, databases.DatabaseTestCase):
-    SERVER = servers.SQLITE
-
-
-class TestContentsOnMariaDB(Contents, databases.DatabaseTestCase):
-    SERVER = servers.MARIADB
-
-
-class TestContentsOnPostgreSQL(Contents, databases.DatabaseTestCase):
-    SERVER = servers.POSTGRESQL

@@ -23,6 +23,7 @@ LIMITS = {
 REQUEST = {'flavor': {'nova_object.data': {'vcpus': 1, 'memory_mb': 1}}}
 
 
+@databases.on(*servers.DATABASES, servers.SNAPSHOTS)
 class Projects:
     """Writers have connections of their own, as in their own processes."""
 
@@ -83,19 +84,3 @@ class Projects:
                 context.get_admin_context(), 'project', token
             )
             self.assertEqual(made[token], found.uuid)
-
-
-class TestOnSQLite(Projects, databases.DatabaseTestCase):
-    SERVER = servers.SQLITE
-
-
-class TestOnMariaDB(Projects, databases.DatabaseTestCase):
-    SERVER = servers.MARIADB
-
-
-class TestOnMariaDBWithSnapshots(Projects, databases.DatabaseTestCase):
-    SERVER = servers.SNAPSHOTS
-
-
-class TestOnPostgreSQL(Projects, databases.DatabaseTestCase):
-    SERVER = servers.POSTGRESQL

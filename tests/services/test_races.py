@@ -8,6 +8,7 @@ same.
 
 import contextlib
 import functools
+import itertools
 
 from nova import exception as nova_exc
 from oslo_utils import timeutils
@@ -17,39 +18,33 @@ from testtools import content
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.objects import states
-from nova_groupext.scheduler import servers as nova_servers
+from nova_groupext.objects import transitions
+from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.follow import servers as nova_servers
 from tests.services import life
+from tests.services import players
 from tests.services import servers
-
-REFUSALS = (exception.VRTException, nova_exc.NoValidHost)
 
 
 class RaceCase(life.LifeTestCase):
     # Nothing runs side by side here: the smallest database does.
     SERVER = servers.SQLITE
+    POLICIES = ()
+    SEATS = 2
 
     def setUp(self):
         super().setUp()
-        self.addCleanup(setattr, faultpoints, 'trap', None)
-        self.wide = self.life.make_provider(seats=2)
+        self.wide = self.life.make_provider(self.SEATS)
         self.narrow = self.life.make_provider(seats=1)
 
     def begin(self, is_held=True):
         """Describe a group of three, of which two share a provider."""
-        self.uuid = self.life.describe([self.wide, self.wide, self.narrow])
+        self.uuid = self.life.describe(
+            [self.wide, self.wide, self.narrow], self.POLICIES
+        )
         if is_held:
             self.life.plan(self.uuid)
             self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
-
-    def at(self, point, do):
-        """Do something, once, when a point is reached."""
-
-        def trap(reached):
-            if reached == point:
-                faultpoints.trap = None
-                do()
-
-        faultpoints.trap = trap
 
     def end(self):
         """Reap, delete the group, and see that servers have the rest."""
@@ -67,7 +62,7 @@ class RaceCase(life.LifeTestCase):
         return set()
 
 
-class TestPairs(RaceCase):
+class PairsCase(RaceCase):
     """Each thing that happens, at every point of each other thing."""
 
     def race(self, one, other):
@@ -102,7 +97,7 @@ class TestPairs(RaceCase):
             self.life.remove(self.life.hold(self.uuid, 'm-0').uuid)
 
     def do(self, name):
-        with contextlib.suppress(*REFUSALS):
+        with contextlib.suppress(*life.REFUSALS):
             getattr(self, f'do_{name}')()
         self.assert_one_owner()
 
@@ -120,8 +115,17 @@ class TestPairs(RaceCase):
             raise
         self.granted.add(server)
 
+    def do_redeem_all(self):
+        created = {uuidutils.generate_uuid() for _each in range(2)}
+        try:
+            self.life.redeem_all(self.uuid, 'm', [*created])
+        except nova_exc.NoValidHost:
+            self.refused |= created
+            raise
+        self.granted |= created
+
     def do_turn_back(self):
-        self.life.redeem(self.uuid, 'm-0', scheduler=life.Refusing)
+        self.life.redeem(self.uuid, 'm-0', scheduler=players.Refusing)
 
     def do_release(self):
         self.life.give_up(self.uuid, 'm-0')
@@ -167,23 +171,44 @@ class TestPairs(RaceCase):
             self.life.remove(server)
 
 
-def _test(one, other):
-    return lambda self: self.race(one, other)
+def add_pairs(case, ones, others):
+    """Give a PairsCase a test for each of some things during others."""
+    for one, other in itertools.product(ones, others):
+
+        def test(self, one=one, other=other):
+            self.race(one, other)
+
+        setattr(case, f'test_{other}_during_{one}', test)
+
+
+class TestPairs(PairsCase):
+    """Whatever can happen to a group without fillers."""
 
 
 # Releasing and expiring write what deleting does.
-for _one in ('hold', 'redeem', 'turn_back', 'delete', 'follow', 'restore'):
-    for _other in (
+add_pairs(
+    TestPairs,
+    (
         'hold',
         'redeem',
+        'redeem_all',
+        'turn_back',
+        'delete',
+        'follow',
+        'restore',
+    ),
+    (
+        'hold',
+        'redeem',
+        'redeem_all',
         'release',
         'delete',
         'expire',
         'follow',
         'reap',
         'reap_late',
-    ):
-        setattr(TestPairs, f'test_{_other}_during_{_one}', _test(_one, _other))
+    ),
+)
 
 
 class TestStaged(RaceCase):
@@ -242,7 +267,7 @@ class TestStaged(RaceCase):
 
         self.at('before move.post', reap)
 
-        self.refusal(scheduler=life.Refusing)
+        self.refusal(scheduler=players.Refusing)
 
         self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
         self.end()
@@ -257,11 +282,11 @@ class TestStaged(RaceCase):
         self.life.ledger().hold(self.life.context, [left])
         swap = functools.partial(
             self.life.ledger().swap,
-            *(self.life.context, hold, self.server, life.PROJECT, 'user'),
+            *(self.life.context, {self.server: hold}, life.PROJECT, 'user'),
         )
         self.at('before move.commit', swap)
 
-        self.refusal(scheduler=life.Refusing)
+        self.refusal(scheduler=players.Refusing)
 
         self.assert_one_owner()
         self.assertNotIn(self.server, self.life.books())
@@ -298,16 +323,96 @@ class TestStaged(RaceCase):
     def test_a_redeem_wins_over_a_later_release(self):
         def give_up():
             self.assertRaises(
-                exception.MemberStateConflict, group.give_up, *arguments
+                exception.MemberStateConflict,
+                transitions.give_up,
+                *arguments,
             )
 
         group = self.life.group(self.uuid)
-        arguments = self.life.context, [group.members[0]]
+        arguments = self.life.context, group, [group.members[0]]
         self.at('before redeem.swap', give_up)
 
         self.redeem()
 
         self.assertIn(self.server, self.life.books())
+        self.end()
+
+    def redeem_all(self, count):
+        """Create several servers with one request; returns their uuids."""
+        created = [uuidutils.generate_uuid() for _each in range(count)]
+        self.life.redeem_all(self.uuid, 'm', created)
+        return created
+
+    def test_two_that_are_created_at_once_take_different_members(self):
+        faster = []
+        self.at(
+            'before redeem.reserve', lambda: faster.extend(self.redeem_all(1))
+        )
+
+        slower = self.redeem_all(2)
+
+        self.assertEqual({*faster, *slower}, set(self.life.books()))
+        self.assertEqual({'ACTIVE': 3}, self.life.statuses(self.uuid))
+
+    def test_of_two_that_want_the_same_members_one_gets_all(self):
+        faster = []
+        self.at(
+            'before redeem.reserve', lambda: faster.extend(self.redeem_all(2))
+        )
+
+        error = self.assertRaises(nova_exc.NoValidHost, self.redeem_all, 2)
+
+        self.assertIn('names 1 of 3 can become one', str(error))
+        self.assertEqual(
+            {'ACTIVE': 2, 'HELD': 1}, self.life.statuses(self.uuid)
+        )
+        self.assertLessEqual(set(faster), set(self.life.books()))
+
+    def test_several_that_are_delivered_twice_are_redeemed_once(self):
+        created = [uuidutils.generate_uuid() for _each in range(2)]
+
+        def deliver():
+            self.life.redeem_all(self.uuid, 'm', created)
+
+        for point in (
+            'before redeem.reserve',
+            'before redeem.swap',
+            'before redeem.close',
+            'after redeem.close',
+        ):
+            self.at(point, deliver)
+
+            deliver()
+            deliver()
+
+            self.assertEqual(
+                {'ACTIVE': 2, 'HELD': 1}, self.life.statuses(self.uuid)
+            )
+            self.assertLessEqual(set(created), set(self.life.books()))
+            self.life.delete(self.uuid)
+            for server in created:
+                self.life.remove(server)
+            self.begin()
+
+    def test_when_one_of_several_is_concluded_none_is_swapped(self):
+        """The reaper has taken the request for dead, and came to one only."""
+        created = [uuidutils.generate_uuid() for _each in range(2)]
+
+        def conclude_one():
+            timeutils.advance_time_seconds(life.LATER)
+            first, *_others = reaper.to_conclude(self.life.context)
+            reaper.conclude(self.life.context, self.life.ledger(), first)
+
+        self.at('before redeem.swap', conclude_one)
+
+        self.assertRaises(
+            nova_exc.NoValidHost,
+            self.life.redeem_all,
+            *(self.uuid, 'm', created),
+        )
+
+        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+        self.assertEqual(set(), set(created) & set(self.life.books()))
         self.end()
 
     def test_the_reaper_does_not_disturb_a_slow_redeem(self):
@@ -320,87 +425,6 @@ class TestStaged(RaceCase):
             self.end()
             self.life.remove(self.server)
             self.begin()
-
-
-class TestLostAnswers(RaceCase):
-    """Placement did what it was asked to, and nobody heard of it."""
-
-    def test_of_a_hold(self):
-        self.life.lose_answer()
-        self.begin(is_held=False)
-
-        self.life.plan(self.uuid)
-
-        self.assertEqual('ERROR', self.life.group(self.uuid).status)
-        self.assertEqual({'TENTATIVE': 3}, self.life.statuses(self.uuid))
-        self.life.reap()
-        self.assertEqual({}, self.life.books())
-        self.end()
-
-    def test_of_the_second_request_of_a_hold(self):
-        self.begin(is_held=False)
-        self.at('after hold.post', self.life.lose_answer)
-
-        self.life.plan(self.uuid)
-
-        self.assertEqual('ERROR', self.life.group(self.uuid).status)
-        self.assertEqual(1, len(self.life.books()), 'the second one')
-        self.life.reap()
-        self.assertEqual({}, self.life.books())
-        self.end()
-
-    def test_of_a_swap(self):
-        self.begin()
-        self.life.lose_answer()
-
-        server = self.life.redeem(self.uuid, 'm-0')
-
-        self.assertIn(server, self.life.books())
-        self.assertEqual(
-            {'HELD': 2, 'ACTIVE': 1}, self.life.statuses(self.uuid)
-        )
-        self.life.reap()
-        self.assert_at_rest()
-
-    def test_of_a_move(self):
-        self.begin()
-        self.life.lose_answer()
-
-        self.assertRaises(
-            nova_exc.NoValidHost,
-            self.life.redeem,
-            *(self.uuid, 'm-0'),
-            scheduler=life.Refusing,
-        )
-
-        self.assert_one_owner()
-        self.life.reap()
-        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
-        self.end()
-
-    def test_of_an_emptying(self):
-        self.begin()
-        self.life.give_up(self.uuid, 'm-0')
-        self.life.lose_answer()
-
-        self.life.release(self.uuid)
-
-        self.assertEqual(3, self.life.rows()['vrt_holds'])
-        self.life.reap(0)
-        self.assertEqual(2, self.life.rows()['vrt_holds'])
-        self.end()
-
-    def test_of_a_hold_that_is_restored(self):
-        self.begin()
-        self.life.remove(self.life.hold(self.uuid, 'm-0').uuid)
-        self.life.lose_answer()
-
-        self.life.reap(0)
-
-        self.assert_one_owner()
-        self.life.reap(0)
-        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
-        self.end()
 
 
 class Died(Exception):

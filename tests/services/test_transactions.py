@@ -9,9 +9,12 @@ from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 import sqlalchemy as sa
 
+from nova_groupext import exception
+from nova_groupext import objects
 from nova_groupext.db import engine
 from nova_groupext.db import models
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from tests import groups
 from tests.services import databases
 from tests.services import servers
@@ -38,11 +41,12 @@ class Deadlocks:
             futures.ThreadPoolExecutor(1) as pool,
         ):
             other.exec_driver_sql(self.PATIENCE)
-            other.execute(sa.update(models.Member).values(fault='other'))
+            other.execute(sa.update(models.Member).values(stem='other'))
             self.listen()
             held = pool.submit(
-                group.hold_members,
+                transitions.hold,
                 context.get_admin_context(),
+                group,
                 holds,
                 timeutils.utcnow(),
             )
@@ -57,9 +61,34 @@ class Deadlocks:
         )
         self.assertEqual(
             {(states.Member.HELD, 'other')},
-            {(member.status, member.fault) for member in stored.members},
+            {(member.status, member.stem) for member in stored.members},
         )
         self.assertEqual(1, len(self.deadlocks), self.deadlocks)
+
+    def test_nobody_works_on_a_group_that_is_forgotten(self):
+        requester = context.get_admin_context()
+        group = groups.described()
+        group.create(requester)
+        group.destroy(requester)
+
+        self.assertRaises(
+            exception.GroupNotFound,
+            objects.VRTIntent.acquire,
+            *(requester, group, objects.VRTIntent.RELEASE, 'me', 60),
+        )
+
+    def test_a_group_that_is_forgotten_gets_no_hold(self):
+        requester = context.get_admin_context()
+        group = groups.described()
+        group.create(requester)
+        [hold, *_others] = groups.holds(requester, group)
+        for each in objects.VRTHold.list_by_group(requester, group.id):
+            each.destroy(requester)
+        group.destroy(requester)
+
+        self.assertRaises(
+            exception.GroupNotFound, hold.again().create, requester
+        )
 
     def listen(self):
         """Hear when ours comes to the members, and of deadlocks."""

@@ -3,10 +3,12 @@
 
 Of the product everything takes part that writes to Placement or to our
 tables. Nova is played: a member's seat is any host that seems to have room,
-and a server is what owns an allocation.
+one that is empty for groups that want to be alone, and a server is what owns
+an allocation.
 """
 
 import datetime
+import types
 
 from nova import context as nova_context
 from nova import exception as nova_exc
@@ -20,19 +22,27 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
-from nova_groupext.scheduler import follow
-from nova_groupext.scheduler import holding
+from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import reaper
-from nova_groupext.scheduler import redeem
 from nova_groupext.scheduler import releasing
-from nova_groupext.scheduler import servers
+from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.follow import servers
+from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.redeem import redeem
+from nova_groupext.scheduler.redeem import reserving
 from tests import groups
 from tests.services import placement
 
 # Most members of a group, and VCPUs of a member or a stranger.
 MEMBERS = 8
 SIZE = 3
+
+# How many of the groups have their hosts to themselves.
+SHARE_ALONE = 0.2
+ALONE = {'type': 'exclusive', 'scope': 'host'}
 
 # Seconds until a planner or a scheduler counts as dead; a request lives as
 # long at most.
@@ -42,6 +52,7 @@ LEASE = 10
 REFUSALS = (
     exception.GenerationConflict,
     exception.GroupBusy,
+    exception.GroupNotFound,
     exception.HoldFailed,
     exception.MemberStateConflict,
     exception.PlacementUnavailable,
@@ -60,7 +71,8 @@ class Life:
     def __init__(self, random, client, providers):
         CONF.set_override('lease', LEASE, 'vrt')
         releasing.REQUEST_LIFETIME = LEASE
-        servers.fates = self._fates
+        servers.read = self._servers
+        hosts.nodes = self._nodes
         self._random = random
         self._client = client
         self._providers = providers
@@ -79,7 +91,11 @@ class Life:
     # -- planners ----------------------------------------------------------
 
     def plan(self):
-        group = groups.alike(self._random.randint(1, MEMBERS))
+        is_alone = self._random.random() < SHARE_ALONE
+        group = groups.alike(
+            self._random.randint(1, MEMBERS),
+            policies=[groups.policy('', ALONE)] if is_alone else [],
+        )
         group.create(self._context)
         return self._plan(group)
 
@@ -106,12 +122,9 @@ class Life:
         )
 
     def _hold(self, group):
-        plan = objects.VRTPlan(
-            placement={each.path: self._seat() for each in group.members}
-        )
-        rows = holding.write_down(self._context, group, plan)
+        plan = objects.VRTPlan(placement=self._placement(group))
         try:
-            holding.hold(self._context, rows, self._ledger, renew=lambda: None)
+            rows = self._write(group, plan)
         except exception.HoldFailed:
             group.change(self._context, states.Group.UNDECIDED)
             raise
@@ -119,15 +132,45 @@ class Life:
             seconds=self._random.choice((1, 60))
         )
         try:
-            group.hold_members(self._context, rows, expires_at)
+            transitions.hold(self._context, group, rows, expires_at)
         except exception.GenerationConflict:
             holding.undo(self._context, rows, self._ledger)
             raise
         return group
 
-    def _seat(self):
-        provider = self._random.choice(self._providers)
-        return groups.seat(provider, self._random.randint(1, SIZE))
+    def _write(self, group, plan):
+        fillers = exclusive.fillers(self._context, self._ledger, group, plan)
+        rows = holding.write_down(
+            self._context, group.members, plan.placement, fillers
+        )
+        holding.hold(self._context, rows, self._ledger, renew=lambda: None)
+        try:
+            exclusive.refuse_strangers(
+                self._context, self._ledger, group, rows
+            )
+        except exception.HoldFailed:
+            holding.undo(self._context, rows, self._ledger)
+            raise
+        return rows
+
+    def _placement(self, group):
+        providers = self._providers
+        if group.has_policy('exclusive'):
+            providers = [self._empty()]
+        return {
+            each.path: groups.seat(
+                self._random.choice(providers), self._random.randint(1, SIZE)
+            )
+            for each in group.members
+        }
+
+    def _empty(self):
+        """Return a host that was empty a moment ago, or else any."""
+        some = self._random.sample(self._providers, len(self._providers))
+        return next(
+            (p for p in some if not self._ledger.used(self._context, p)),
+            some[0],
+        )
 
     def release(self):
         """Give up some members of a group, or all of them."""
@@ -138,7 +181,8 @@ class Life:
             each for each in group.members if each.status == states.Member.HELD
         ]
         some = self._random.sample(held, self._random.randint(0, len(held)))
-        group.give_up(self._context, some or None)
+        transitions.give_up(self._context, group, some or None)
+        self._keep(group)
         releasing.give_back(self._context, group, self._ledger)
         return group
 
@@ -146,12 +190,13 @@ class Life:
         group = self._any_group(*states.HOLDS, states.Group.UNDECIDED)
         if group is None:
             return None
-        group.change(self._context, states.Group.RELEASING)
+        group.mark_deleted(self._context)
         return self._release(group)
 
     def _release(self, group):
         intent = self._acquire(group, objects.VRTIntent.RELEASE)
         try:
+            self._keep(group)
             releasing.release(self._context, group, self._ledger)
         finally:
             intent.fulfil(self._context)
@@ -168,14 +213,34 @@ class Life:
         reaper.empty(self._context, self._ledger)
         for group in reaper.to_release(self._context):
             self._release(group)
+        self.keep()
         return True
 
-    def _fates(self, context, uuids):
+    def keep(self):
+        """Fill what is free where groups are alone."""
+        for group in reaper.to_keep(self._context):
+            self._keep(group)
+        return True
+
+    def _keep(self, group):
+        exclusive.keep(self._context, self._ledger, group, set())
+
+    @staticmethod
+    def _nodes(_context, host):
+        """A host is named like its provider."""
+        node = types.SimpleNamespace(
+            host=host, hypervisor_hostname=host, uuid=host
+        )
+        return [node]
+
+    def _servers(self, context, uuids):
         """What of servers Nova would know: those that are, own something."""
         return {
-            uuid: servers.Fate.LIVE
-            if self._ledger.allocations(context, uuid)
-            else servers.Fate.DELETED
+            uuid: servers.Server(
+                servers.Fate.LIVE
+                if self._ledger.allocations(context, uuid)
+                else servers.Fate.DELETED
+            )
             for uuid in uuids
         }
 
@@ -188,20 +253,27 @@ class Life:
             return None
         server = uuidutils.generate_uuid()
         for _delivery in range(self._random.choice((1, 1, 1, 2))):
-            fresh = objects.VRTMember.find_by_id(self._context, member.id)
-            if fresh is not None:
-                self._redeem(fresh, server)
+            self._redeem(member.path, member.id, server)
         return member
 
-    def _redeem(self, member, server):
-        hold = redeem.reserve(self._context, self._ledger, member, server)
+    def _redeem(self, path, member_id, server):
+        [(_uuid, member, hold)] = reserving.reserve(
+            self._context,
+            self._ledger,
+            path,
+            lambda: objects.VRTMember.list_by_ids(self._context, [member_id]),
+            [server],
+        )
         if hold.status == states.Hold.REDEEMED:
             return
         if self._random.random() < 0.1:
             # Its host did not pass a filter.
             redeem.conclude(self._context, self._ledger, member, hold)
-        elif self._ledger.swap(self._context, hold, server, 'project', 'user'):
-            redeem.close(self._context, self._ledger, member, hold)
+        elif self._ledger.swap(
+            self._context, {server: hold}, 'project', 'user'
+        ):
+            if not redeem.close(self._context, self._ledger, member, hold):
+                redeem.prevails(self._context, self._ledger, member)
         else:
             redeem.conclude(self._context, self._ledger, member, hold)
 

@@ -28,6 +28,7 @@ ROLES = {
         'release': 2,
         'delete': 4,
         'reap': 1,
+        'keep': 2,
     },
     'scheduler': {'redeem': 20, 'conclude': 1},
     'stranger': {'claim': 6, 'leave': 6, 'delete_server': 3, 'delete_hold': 1},

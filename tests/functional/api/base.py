@@ -22,10 +22,6 @@ class ApiTestCase(base.GroupTestCase):
 
     def setUp(self):
         super().setUp()
-        # Imported late: Nova's contexts want a configured Nova.
-        from nova import context
-
-        self.context = context.get_admin_context()
         self.addCleanup(self.forget_groups)
 
     def forget_groups(self):
@@ -43,6 +39,9 @@ class ApiTestCase(base.GroupTestCase):
     def set(self, uuid, status):
         """Bring a group to a status as the planners would."""
         group = objects.VRTGroup.get(self.context, uuid)
+        db.delete(
+            self.context, models.Group, models.Group.revises_id == group.id
+        )
         db.compare_and_set(
             self.context,
             models.Group,
@@ -51,11 +50,18 @@ class ApiTestCase(base.GroupTestCase):
             expires_at=timeutils.utcnow() + datetime.timedelta(hours=1),
         )
         is_held = status in states.HOLDS
+        self.set_members(
+            uuid, states.Member.HELD if is_held else states.Member.TENTATIVE
+        )
+
+    def set_members(self, uuid, status):
+        """Bring all members of a group to a status."""
         db.compare_and_set(
             self.context,
             models.Member,
-            models.Member.group_id == group.id,
-            status=states.Member.HELD if is_held else states.Member.TENTATIVE,
+            models.Member.group_id == models.Group.id,
+            models.Group.uuid == uuid,
+            status=status,
         )
 
     def written(self):

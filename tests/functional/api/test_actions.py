@@ -3,7 +3,9 @@
 
 from oslo_utils import timeutils
 
+from nova_groupext.api import groups
 from nova_groupext.cloud import hosts
+from nova_groupext.db import models
 from tests.functional import base
 
 ALONE = {'members': {'a': base.member('m1.xlarge')}}
@@ -245,3 +247,19 @@ class TestActions(base.GroupTestCase):
 
         self.assertEqual('ACTIVE', server.manager.get(server).status)
         self.assertEqual(7, self.free()['cmp-1'])
+
+    def test_a_group_is_deleted_whatever_happens_to_it_meanwhile(self):
+        uuid = self.held(THREE)['id']
+        find = groups.find
+
+        def find_and_change(*args):
+            found = find(*args)
+            self.change_row(uuid, generation=models.Group.generation + 1)
+            return found
+
+        self.patch(groups, 'find', find_and_change)
+
+        deleted = self.api().delete(f'{base.GROUPS}/{uuid}')
+
+        self.assertEqual(202, deleted.status_code, deleted.text)
+        self.eventually(self.free, lambda free: free == {'cmp-1': 8})

@@ -81,6 +81,49 @@ ACTIONS = (
     {'release': None},
     {'release': {'members': ['a-0', 'a-1']}},
     {'release': {'members': None}},
+    {'adopt': {'servers': {'a-0': MEMBER['image'], 'a-1': 'a server'}}},
+)
+REVISIONS = (
+    {'generation': 1, 'keep_server': True, 'topology': THREE},
+    {
+        'generation': 1,
+        'name': 'new',
+        'description': None,
+        'expires_in': 60,
+        'keep_server': False,
+        'topology': GROUPS[0]['topology'],
+    },
+)
+BOOTS = (
+    {'boot': None},
+    {'boot': {}},
+    {
+        'boot': {
+            'servers': {
+                'default': {'networks': 'none', 'metadata': {'a': 'b'}},
+                'a': {
+                    'name': '{member}',
+                    'description': 'numbers',
+                    'image': MEMBER['image'],
+                    'networks': [{'uuid': MEMBER['image'], 'tag': 'x'}],
+                    'key_name': 'mine',
+                    'user_data': 'eA==',
+                    'security_groups': [{'name': 'default'}],
+                    'config_drive': True,
+                    'tags': ['a', 'b'],
+                    'block_device_mapping_v2': [
+                        {
+                            'boot_index': 0,
+                            'uuid': MEMBER['image'],
+                            'source_type': 'image',
+                            'destination_type': 'local',
+                        }
+                    ],
+                },
+                'a-1': {},
+            }
+        }
+    },
 )
 
 # Stands for what json.dumps() cannot write.
@@ -225,6 +268,35 @@ class TestFuzz(base.ApiTestCase):
                 self.assertEqual(expected, now.status)
                 self.assertEqual(1, len(set(done.values())))
         else:
+            self.assertEqual(before, self.written())
+
+    @settings
+    @hypothesis.given(bodies([{'vrt_group': each} for each in REVISIONS]))
+    def test_a_revision_is_taken_as_a_whole_or_not_at_all(self, sent):
+        group = self.there_is(states.Group.PLANNED)
+        self.change_row(group, generation=1)
+        before = self.written()
+
+        response = self.send('PUT', f'/{group}', *sent)
+
+        if response.status_code == 202:
+            given = json.loads(sent[0])['vrt_group']
+            now = response.json()['vrt_group']
+            self.assertEqual(said(given['topology']), said(now['topology']))
+        else:
+            self.assertEqual(before, self.written())
+
+    @settings
+    @hypothesis.given(bodies(BOOTS))
+    def test_a_boot_is_understood_or_refused(self, sent):
+        group = self.there_is(states.Group.HELD)
+        self.set_members(group, states.Member.RELEASED)
+        before = self.written()
+
+        response = self.send('POST', f'/{group}/action', *sent)
+
+        if response.status_code == 202 and 'boot' in json.loads(sent[0]):
+            self.assertEqual({'members': []}, response.json())
             self.assertEqual(before, self.written())
 
     @settings

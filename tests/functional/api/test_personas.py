@@ -4,6 +4,7 @@
 import fixtures
 import requests
 
+from nova_groupext import objects
 from nova_groupext.cloud import accounts
 from nova_groupext.objects import states
 from tests.functional import base as functional
@@ -39,11 +40,26 @@ OWN_READERS = {*OWN_MEMBERS, 'own reader'}
 MEMBERS = {*OWN_MEMBERS, 'foreign manager', 'foreign member'}
 READERS = {*MEMBERS, 'own reader', 'foreign reader'}
 
+BOOT = {'boot': {'servers': {'default': {'key_name': 'of nobody'}}}}
 ALONE = {**base.ONE, 'policies': [{'type': 'exclusive', 'scope': 'host'}]}
 
 
 def _create(topology=base.ONE, **values):
     return {'vrt_group': {'name': 'mine', 'topology': topology, **values}}
+
+
+def _update(group, _server):
+    return {'vrt_group': {'generation': group.generation, 'topology': SOME}}
+
+
+def _adopt(group, server):
+    return {'adopt': {'servers': {group.members[0].path: server}}}
+
+
+def _add(group, _server):
+    """Each time it is another one."""
+    path = f'm{len(group.members)}'
+    return {'member': {'path': path, **functional.member()}}
 
 
 # Name, method, path, body and who is answered with a success.
@@ -57,12 +73,27 @@ OF_A_PROJECT = (
     ('what-if', 'POST', '', _create(hold=False), MEMBERS),
     ('exclusive', 'POST', '', _create(ALONE, hold=False), ADMINS),
 )
-# The same of a group, and the status that it needs.
+# In a path: the last member of the group, which may be removed.
+LAST = '/members/{path:.+}'
+SOME = {'members': {'a': functional.member(count=9)}}
+
+# The same of a group, and the status that it needs; what is sent may depend on
+# the VRTGroup and the uuid of a server.
 OF_A_GROUP = (
     ('show', 'GET', '', None, OWN_READERS, states.Group.HELD),
+    ('update', 'PUT', '', _update, OWN_MEMBERS, states.Group.PLANNED),
+    ('members', 'GET', '/members', None, OWN_READERS, 'HELD'),
+    ('member', 'GET', LAST, None, OWN_READERS, 'HELD'),
+    ('add', 'POST', '/members', _add, OWN_MEMBERS, 'PLANNED'),
+    ('remove', 'DELETE', LAST, None, OWN_MEMBERS, 'PLANNED'),
+    ('proposal', 'GET', '/proposal', None, OWN_MEMBERS, states.Group.HELD),
     ('hold', 'POST', '/action', {'hold': None}, OWN_MEMBERS, 'PLANNED'),
     ('extend', 'POST', '/action', {'extend': None}, OWN_MEMBERS, 'HELD'),
     ('release', 'POST', '/action', {'release': None}, OWN_MEMBERS, 'HELD'),
+    ('replan', 'POST', '/action', {'replan': None}, OWN_MEMBERS, 'PLANNED'),
+    # Nova refuses the key, so that no server is left; the answer is a list.
+    ('boot', 'POST', '/action', BOOT, OWN_MEMBERS - {'foreign admin'}, 'HELD'),
+    ('adopt', 'POST', '/action', _adopt, OWN_MEMBERS, 'PLANNED'),
     ('delete', 'DELETE', '', None, OWN_MEMBERS, states.Group.HELD),
 )
 
@@ -112,8 +143,9 @@ class TestPersonas(PersonaCase):
             self.assertEqual(expected, told, name)
 
     def test_what_is_asked_of_a_group(self):
+        server = self.boot('m1.tiny').id
         for name, method, path, body, allowed, status in OF_A_GROUP:
-            group = self.stored()
+            group = self.stored(topology=SOME)
             success = 200 if method == 'GET' else 202
             # Whose project it is not finds no such group.
             expected = {
@@ -128,8 +160,13 @@ class TestPersonas(PersonaCase):
             told = {}
             for account in PERSONAS:
                 self.set(group, status)
+                now = objects.VRTGroup.get(self.context, group)
+                last = now.members[-1].path
                 told[account.name] = self.outcome(
-                    account, method, f'/{group}{path}', body
+                    account,
+                    method,
+                    f'/{group}{path.replace("{path:.+}", last)}',
+                    body(now, server) if callable(body) else body,
                 )
 
             self.assertEqual(expected, told, name)
@@ -148,6 +185,7 @@ class TestPersonas(PersonaCase):
 
     def test_every_action_and_route_is_asked_for(self):
         from nova_groupext.api import vrt_groups
+        from nova_groupext.api import vrt_members
         from nova_groupext.api.schemas import vrt_groups as schemas
 
         asked = {
@@ -156,8 +194,11 @@ class TestPersonas(PersonaCase):
             for _name, method, path, *_rest in calls
         }
         routes = {
-            (method, path.removeprefix(functional.GROUPS))
-            for path, methods in vrt_groups.ROUTES
+            (
+                method,
+                path.removeprefix(functional.GROUPS).replace('group_id', 'id'),
+            )
+            for path, methods in (*vrt_groups.ROUTES, *vrt_members.ROUTES)
             for method in methods
         }
 

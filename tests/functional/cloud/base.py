@@ -54,18 +54,18 @@ class CloudUser(base.BaseTestCase):
             server.manager.get, lambda now: now.status != 'BUILD', server
         )
 
-    def remove(self, server):
-        """Delete a server, as far as it is there, and wait until it is gone.
+    def remove(self, *servers):
+        """Delete servers, as far as they are there, and wait for the end.
 
         The admin does it, who is there in a restarted cloud as well.
         """
-        if server.id in self.server_ids('admin'):
-            self.cloud.nova('admin').servers.delete(server.id)
-        self.eventually(
-            self.server_ids, lambda left: server.id not in left, 'admin'
-        )
+        ids = {server.id for server in servers}
+        for each in ids & self.server_ids('admin'):
+            self.cloud.nova('admin').servers.delete(each)
+        self.eventually(self.server_ids, ids.isdisjoint, 'admin')
         # Nova gives the capacity back only after the server is gone.
-        self.eventually(self.allocations, lambda left: left == {}, server.id)
+        for each in ids:
+            self.eventually(self.allocations, lambda left: left == {}, each)
 
     def allocations(self, consumer):
         """What Placement has for a consumer: provider -> its part."""

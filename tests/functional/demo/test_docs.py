@@ -16,7 +16,7 @@ from nova_groupext.cmd import status
 from nova_groupext.conf import vrt
 from nova_groupext.objects import states
 from nova_groupext.planner import schemas
-from nova_groupext.scheduler import audit
+from nova_groupext.scheduler.follow import audit
 
 ROOT = pathlib.Path(__file__).parents[3]
 SOURCE = ROOT / 'doc' / 'source'
@@ -80,7 +80,7 @@ class TestDocs(base.BaseTestCase):
         text = (SOURCE / 'contributor' / 'architecture.rst').read_text()
         named = re.findall(r'``([a-z_]+/[\w/]*(?:\.py)?)``', text)
 
-        self.assertIn('scheduler/reaper.py', named)
+        self.assertIn('scheduler/follow/follow.py', named)
         self.assertEqual(
             [],
             [

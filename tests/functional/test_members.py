@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are members seen, added and removed one by one?"""
+
+from tests.functional import base
+from tests.functional import test_revising
+
+TOPOLOGY = {
+    'groups': {
+        'g': {'members': {'a': base.member(), 'w': base.member(count=2)}}
+    },
+}
+
+
+class TestMembers(test_revising.RevisingTestCase):
+    def setUp(self):
+        super().setUp()
+        self.uuid = self.held(TOPOLOGY)['id']
+        self.members = f'{base.GROUPS}/{self.uuid}/members'
+
+    def add(self, **member):
+        return self.api().post(self.members, json={'member': member})
+
+    def drop(self, path):
+        return self.api().delete(f'{self.members}/{path}')
+
+    def after(self, response):
+        """Return {path: status} once a change has been decided."""
+        self.assertEqual(202, response.status_code, response.text)
+        group = self.eventually(
+            self.group, test_revising.is_decided, self.uuid
+        )
+        self.assertIsNone(group['revision'], group['revision'])
+        return self.states(group)
+
+    def test_they_are_seen_as_in_the_group(self):
+        listed = self.api().get(self.members).json()['members']
+        one = self.api().get(f'{self.members}/g/w-1').json()['member']
+
+        self.assertEqual(self.group(self.uuid)['members'], listed)
+        self.assertEqual(listed[2], one)
+        self.assertRefused(
+            404, 'no member g/w-7', self.api().get(f'{self.members}/g/w-7')
+        )
+
+    def test_a_new_one_is_held(self):
+        states = self.after(self.add(path='g/x', **base.member()))
+
+        self.assertEqual('HELD', states['g/x'])
+        self.assertEqual(4, len(states))
+
+    def test_some_more_of_the_counted_are_held(self):
+        states = self.after(self.add(path='g/w', count=2))
+
+        self.assertEqual(
+            {'g/a', 'g/w-0', 'g/w-1', 'g/w-2', 'g/w-3'}, set(states)
+        )
+        self.assertEqual({'HELD'}, set(states.values()))
+
+    def test_the_last_of_the_counted_is_removed(self):
+        self.assertRefused(
+            409, 'the last one, g/w-1, can be removed', self.drop('g/w-0')
+        )
+
+        states = self.after(self.drop('g/w-1'))
+        self.assertEqual({'g/a', 'g/w-0'}, set(states))
+        self.assertEqual({'g/a'}, set(self.after(self.drop('g/w-0'))))
+        self.eventually(lambda: sum(self.free().values()), lambda n: n == 7)
+
+    def test_all_of_the_counted_are_removed_by_their_name(self):
+        self.assertEqual({'g/a'}, set(self.after(self.drop('g/w'))))
+
+    def test_one_that_is_a_server_is_not_removed(self):
+        self.redeem(self.uuid, 'g/a', 'm1.tiny')
+
+        self.assertRefused(409, 'Member g/a is ACTIVE', self.drop('g/a'))
+
+    def test_what_cannot_be_added_is_told(self):
+        for member, code, told in (
+            ({'path': 'h/x', **base.member()}, 400, 'subgroup "h"'),
+            ({'path': 'g/a', **base.member()}, 400, 'the name of a member'),
+            ({'path': 'x', 'flavor': 'none'}, 400, 'members.x'),
+            ({'path': 'g/w', 'flavor': 'm1.tiny'}, 400, 'a count'),
+        ):
+            self.assertRefused(code, told, self.add(**member))
+        self.assertRefused(404, 'no member x', self.drop('x'))
+        self.after(self.drop('g/w'))
+        self.assertRefused(400, 'no member', self.drop('g/a'))

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is the growth of a server held when its flavor is revised, and redeemed?"""
+
+import dataclasses
+import datetime
+
+import fixtures
+from oslo_utils import timeutils
+
+from nova_groupext.cloud import hosts
+from nova_groupext.scheduler import service
+from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.follow import reaper
+from tests.functional import base
+from tests.functional import moves
+from tests.functional import test_revising
+
+APART = {'type': 'anti-affinity', 'scope': 'host'}
+SMALL, LARGE = 'm1.tiny', 'm1.medium'
+
+
+def one(flavor=SMALL, **more):
+    return {'members': {'a': base.member(flavor, **more)}}
+
+
+class ResizingTestCase(moves.MovingTestCase, test_revising.RevisingTestCase):
+    """A member is a server of one VCPU, and is to have two."""
+
+    HOSTS = tuple(hosts.Host(f'cmp-{n}', vcpus=4) for n in range(1, 4))
+
+    def reap(self):
+        """Take the reaper's steps that are about servers and holds."""
+        for follow in reaper.to_follow():
+            follow(self.context, self.ledger)
+        reaper.empty(self.context, self.ledger)
+        self.assertEqual([], audit.audit(self.context, self.ledger))
+
+    def running(self, topology, flavor=SMALL):
+        """Hold a group and create its servers.
+
+        :returns: (group's id, {path: server})
+        """
+        uuid, servers = self.servers(topology, flavor)
+        self.assertEqual('ACTIVE', self.group(uuid)['status'])
+        return uuid, servers
+
+    def resize(self, server, flavor=LARGE):
+        """Resize a server; returns it before that is confirmed."""
+        nova = self.cloud.nova('demo')
+        nova.servers.resize(server, nova.flavors.find(name=flavor))
+        self.ended(server, 'resize')
+        return self.settled(server)
+
+    def confirm(self, server):
+        server.confirm_resize()
+        self.eventually(
+            self.settled, lambda now: now.status == 'ACTIVE', server
+        )
+        self.reap()
+
+    def revert(self, server):
+        server.revert_resize()
+        self.eventually(
+            self.settled, lambda now: now.status == 'ACTIVE', server
+        )
+        self.reap()
+
+    def of(self, uuid, path='a', user='demo'):
+        """Return what is shown of a member."""
+        members = self.group(uuid, user)['members']
+        return next(each for each in members if each['path'] == path)
+
+    def growth(self, uuid, path='a'):
+        """Return the host on which a member's growth is held, or None."""
+        resize = self.of(uuid, path, 'admin')['resize']
+        return resize and resize['host']
+
+    def fill_up(self):
+        """Leave nobody any room; returns the consumers."""
+        fillers = [
+            self.cloud.fill(host, VCPU=free)
+            for host, free in self.free().items()
+            if free
+        ]
+        for consumer in fillers:
+            self.empty_later(consumer)
+        return fillers
+
+    def vcpus(self, consumer):
+        """Return {host: VCPUs} of a consumer."""
+        names = {
+            each['uuid']: each['name']
+            for each in self.cloud.placement.get('/resource_providers').json()[
+                'resource_providers'
+            ]
+        }
+        return {
+            names[provider]: each['resources']['VCPU']
+            for provider, each in self.allocations(consumer).items()
+        }
+
+
+class TestResizing(ResizingTestCase):
+    def test_it_is_resized_on_its_host_though_nobody_has_room(self):
+        uuid, servers = self.running(one())
+        server = servers['a']
+        home = self.host_of(server)
+
+        group = self.revised(uuid, one(LARGE))
+
+        self.assertEqual('HELD', group['status'])
+        self.assertEqual(
+            {'from': SMALL, 'to': LARGE, 'held': True},
+            self.of(uuid)['resize'],
+        )
+        self.assertEqual(home, self.growth(uuid))
+        self.assertEqual({'a': home}, self.planned(uuid))
+        self.assertEqual(1, self.free()[home])
+        self.fill_up()
+
+        resized = self.resize(server)
+
+        self.assertEqual('VERIFY_RESIZE', resized.status)
+        self.assertEqual({home: 2}, self.vcpus(server.id))
+        self.assertIsNone(self.growth(uuid))
+        self.confirm(resized)
+        self.assertEqual(('ACTIVE', None), self.told(uuid))
+        self.assertEqual({home: 2}, self.vcpus(server.id))
+        self.assertEqual(1, self.free()[home])
+        [hold] = self.holds_of(uuid)
+        [allocation] = hold.allocations.values()
+        self.assertEqual(2, allocation['resources']['VCPU'])
+
+    def told(self, uuid):
+        return self.group(uuid)['status'], self.of(uuid)['resize']
+
+    def test_it_is_resized_on_another_host_if_its_own_is_full(self):
+        uuid, servers = self.running(one())
+        server = servers['a']
+        home = self.host_of(server)
+        self.fill(home, VCPU=3)
+        self.revised(uuid, one(LARGE))
+        target = self.growth(uuid)
+        self.assertNotEqual(home, target)
+        self.assertEqual({'a': home}, self.planned(uuid))
+        self.fill_up()
+
+        resized = self.resize(server)
+
+        self.assertEqual({target: 2}, self.vcpus(server.id))
+        self.reap()
+        self.confirm(resized)
+        self.assertEqual(('ACTIVE', None), self.told(uuid))
+        self.assertEqual({'a': target}, self.planned(uuid))
+        self.assertEqual(1, self.free()[home])
+
+    def test_a_server_that_has_moved_is_resized_to_where_that_is_held(self):
+        uuid, servers = self.running(one())
+        server = servers['a']
+        home = self.host_of(server)
+        self.revised(uuid, one(LARGE))
+        outcome = self.move('live_migrate', server)
+        self.assertEqual(('Success', 'ACTIVE'), outcome)
+        self.assertNotEqual(home, self.host_of(server))
+        self.reap()
+        self.assertEqual(home, self.growth(uuid))
+
+        resized = self.resize(server)
+
+        self.assertEqual({home: 2}, self.vcpus(server.id))
+        self.confirm(resized)
+        self.assertEqual(('ACTIVE', None), self.told(uuid))
+        self.assertEqual({'a': home}, self.planned(uuid))
+
+    def test_a_reverted_resize_leaves_the_member_as_it_was(self):
+        uuid, servers = self.running(one())
+        home = self.host_of(servers['a'])
+        self.revised(uuid, one(LARGE))
+
+        self.revert(self.resize(servers['a']))
+
+        self.assertEqual({home: 1}, self.vcpus(servers['a'].id))
+        self.assertEqual({'a': home}, self.planned(uuid))
+        not_held = {'from': SMALL, 'to': LARGE, 'held': False}
+        self.assertEqual(('ACTIVE', not_held), self.told(uuid))
+
+        self.act(uuid, 'replan')
+        self.eventually(self.growth, lambda host: host == home, uuid)
+
+    def test_what_is_not_redeemed_in_time_is_given_back(self):
+        uuid, _servers = self.running(one())
+        before = self.free()
+        self.revised(uuid, one(LARGE))
+        past = timeutils.utcnow() - datetime.timedelta(seconds=1)
+        self.change_row(uuid, expires_at=past)
+
+        reaper.expire(self.context)
+        reaper.empty(self.context, self.ledger)
+
+        self.reap()
+        self.assertEqual(before, self.free())
+        self.assertEqual('ACTIVE', self.of(uuid)['status'])
+        not_held = {'from': SMALL, 'to': LARGE, 'held': False}
+        self.assertEqual(('ACTIVE', not_held), self.told(uuid))
+
+    def test_the_old_flavor_gives_the_growth_back(self):
+        uuid, servers = self.running(one())
+        before = self.free()
+        self.revised(uuid, one(LARGE))
+        self.revised(uuid, one('m1.large'))
+        self.eventually(self.taken_of, lambda taken: taken == 4, before)
+
+        self.revised(uuid, one())
+
+        self.eventually(self.taken_of, lambda taken: taken == 0, before)
+        self.assertEqual(('ACTIVE', None), self.told(uuid))
+        self.reap()
+        self.assertEqual('ACTIVE', self.settled(servers['a']).status)
+
+    def taken_of(self, before):
+        """Return how many VCPUs were taken of what was free."""
+        return sum(before.values()) - sum(self.free().values())
+
+    def test_what_does_not_fit_changes_nothing(self):
+        uuid, _servers = self.running(one())
+        before = self.free(), self.of(uuid, user='admin')
+
+        group = self.decided(uuid, one('m1.xlarge'))
+
+        self.assertEqual('REFUSED', group['revision']['status'])
+        self.assertTrue(group['revision']['refusal']['conflict'])
+        self.assertEqual(one(), group['topology'])
+        self.assertEqual(before, (self.free(), self.of(uuid, user='admin')))
+        image = {'a': {**base.member(), 'availability_zone': 'az1'}}
+        self.assertRefused(
+            409,
+            'only the flavor can be described anew',
+            self.put(uuid, {'members': image}),
+        )
+        self.delete_group(uuid)
+
+    def delete_group(self, uuid, user='demo'):
+        """Delete a group with its draft, as the reaper does."""
+        self.api(user).delete(f'{base.GROUPS}/{uuid}')
+        planner = service.Planner('another')
+
+        def reap():
+            planner.reap(self.context)
+            return self.holds_of(uuid)
+
+        self.eventually(reap, lambda holds: not holds)
+
+    def test_what_is_more_takes_quota_until_the_server_has_it(self):
+        self.limit(cores=2, instances=1)
+        uuid, servers = self.running(one())
+        self.assertRefused(
+            403,
+            'cores: 3 asked for, 1 of 2 used or held, 2 too many',
+            self.put(uuid, one('m1.large')),
+        )
+
+        self.revised(uuid, one(LARGE))
+
+        too_much = 'cores: 1 asked for, 2 of 2 used or held, 1 too many'
+        self.assertRefused(403, too_much, self.post(topology=one()))
+        self.confirm(self.resize(servers['a']))
+        self.assertRefused(403, too_much, self.post(topology=one()))
+
+    def test_a_scheduler_that_dies_with_the_swap_leaves_it_held(self):
+        uuid, servers = self.running(one())
+        home = self.host_of(servers['a'])
+        self.revised(uuid, one(LARGE))
+
+        def trap(reached):
+            if reached == 'before resize.close':
+                raise RuntimeError
+
+        with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
+            self.resize(servers['a'])
+        self.eventually(
+            self.vcpus, lambda now: now == {home: 1}, servers['a'].id
+        )
+        self.reap()
+
+        self.assertEqual(home, self.growth(uuid))
+        self.fill_up()
+        self.confirm(self.resize(servers['a']))
+        self.assertEqual(('ACTIVE', None), self.told(uuid))
+
+
+class TestApart(ResizingTestCase):
+    """Nova's default: a server is not resized on its own host."""
+
+    PARTS = base.WITHOUT_REAPER
+    HOSTS = tuple(hosts.Host(f'cmp-{n}', vcpus=4) for n in range(1, 6))
+
+    def test_growths_keep_apart_from_where_everybody_is_or_may_be(self):
+        topology = {**one(count=2), 'policies': [APART]}
+        uuid, servers = self.running(topology)
+        homes = {*self.where(servers).values()}
+        larger = {
+            'members': {
+                'a': base.member(LARGE, count=2),
+                'b': base.member(),
+            },
+            'policies': [APART],
+        }
+
+        self.revised(uuid, larger)
+
+        planned = self.planned(uuid)
+        grown = {self.growth(uuid, path) for path in servers}
+        places = [*homes, *grown, planned['b']]
+        self.assertEqual(5, len({*places}), places)
+        for path, server in servers.items():
+            target = self.growth(uuid, path)
+            self.confirm(self.resize(server))
+            self.assertEqual(target, self.host_of(server))
+        self.assertEqual(
+            grown | {planned['b']}, {*self.planned(uuid).values()}
+        )
+
+
+class TestDying(test_revising.PlanningTestCase):
+    """A planner dies while one growth takes the place of another."""
+
+    HOSTS = (hosts.Host('cmp-1', vcpus=5),)
+    PARTS = dataclasses.replace(
+        test_revising.PlanningTestCase.PARTS,
+        config=moves.MovingTestCase.PARTS.config,
+    )
+
+    def delete_group(self, uuid, user='demo'):
+        """There is no planner to do it but the test's own."""
+
+    def test_the_growth_is_old_or_new_wherever_it_dies(self):
+        """There is room for either of them only."""
+        for write in ('hold.post', 'revise.commit'):
+            for when in ('before', 'after'):
+                point = f'{when} {write}'
+                uuid = self.post(topology=one()).json()['vrt_group']['id']
+                self.plan(uuid)
+                server = self.redeem(uuid, 'a', SMALL)
+                self.plan(self.drafted(uuid, one(LARGE)))
+                self.assertEqual([2], self.grown(uuid), point)
+                draft = self.drafted(uuid, one('m1.large'))
+
+                self.die_at(point, draft)
+                self.plan(draft)
+                self.planner.reap(self.context)
+                self.assertEqual([4], self.grown(uuid), point)
+                self.assertEqual(0, self.free()['cmp-1'], point)
+                self.assertEqual([], self.audit(), point)
+                self.remove(server)
+                self.forget(uuid)
+
+    def grown(self, uuid):
+        """Return the VCPUs that are held for resizes."""
+        return [
+            allocation['resources']['VCPU']
+            for hold in self.holds_of(uuid)
+            if hold.is_growth and hold.status == 'HELD'
+            for allocation in self.allocations(hold.uuid).values()
+        ]

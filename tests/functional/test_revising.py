@@ -1,0 +1,486 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a group take another definition, around what it has already?"""
+
+import dataclasses
+
+import fixtures
+from nova.scheduler.client import report
+
+from nova_groupext import objects
+from nova_groupext.cloud import hosts
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler import service
+from nova_groupext.scheduler.decide import exchanging
+from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.hold import ownership
+from tests.functional import base
+
+APART = {'type': 'anti-affinity', 'scope': 'host'}
+
+
+class RevisingTestCase(base.GroupTestCase):
+    HOSTS = (
+        hosts.Host('cmp-1', 'r1', 'az1', vcpus=4),
+        hosts.Host('cmp-2', 'r2', 'az1', vcpus=4),
+    )
+
+    def put(self, uuid, topology, generation=None, **group):
+        """PUT a definition; returns the response as it comes."""
+        if generation is None:
+            generation = self.group(uuid)['generation']
+        body = {'generation': generation, 'topology': topology, **group}
+        return self.api().put(
+            f'{base.GROUPS}/{uuid}', json={'vrt_group': body}
+        )
+
+    def decided(self, uuid, topology, **group):
+        """PUT a definition, and return the group once that is decided."""
+        response = self.put(uuid, topology, **group)
+        self.assertEqual(202, response.status_code, response.text)
+        return self.eventually(self.group, is_decided, uuid)
+
+    def revised(self, uuid, topology, **group):
+        """PUT a definition that has to become the group's."""
+        now = self.decided(uuid, topology, **group)
+        self.assertIsNone(now['revision'], now['revision'])
+        return now
+
+    def states(self, group):
+        return {each['path']: each['status'] for each in group['members']}
+
+    def held_on(self, uuid):
+        """Return {hold's uuid: host} of what is held."""
+        return {
+            hold.uuid: hold.host
+            for hold in self.holds_of(uuid)
+            if hold.status == 'HELD'
+        }
+
+    def assertRefused(self, code, reason, response):
+        self.assertEqual(code, response.status_code, response.text)
+        [fault] = response.json().values()
+        self.assertIn(reason, fault['message'])
+
+
+def is_decided(group):
+    revision = group['revision']
+    return revision is None or revision['status'] != 'PLANNING'
+
+
+class TestGrowing(RevisingTestCase):
+    def test_who_is_held_stays_and_more_are_held(self):
+        uuid = self.held({'members': {'a': base.member(count=2)}})['id']
+        before = self.held_on(uuid)
+
+        group = self.revised(uuid, {'members': {'a': base.member(count=5)}})
+
+        self.assertEqual(
+            {f'a-{n}': 'HELD' for n in range(5)}, self.states(group)
+        )
+        self.assertEqual(5, len(self.held_on(uuid)))
+        self.assertLessEqual(before.items(), self.held_on(uuid).items())
+        self.assertEqual(3, sum(self.free().values()))
+
+    def test_servers_stay_and_the_rest_keeps_the_policies(self):
+        topology = {'members': {'a': base.member()}, 'policies': [APART]}
+        uuid = self.held(topology)['id']
+        server = self.redeem(uuid, 'a', 'm1.tiny')
+
+        self.revised(
+            uuid,
+            {**topology, 'members': {'a': base.member(), 'b': base.member()}},
+        )
+
+        planned = self.planned(uuid)
+        self.assertEqual(self.host_of(server), planned['a'])
+        self.assertNotEqual(planned['a'], planned['b'])
+        self.assertEqual('ACTIVE', self.attempt(uuid, 'b'))
+
+    def test_what_is_dropped_is_given_back(self):
+        uuid = self.held({'members': {'a': base.member(count=5)}})['id']
+
+        group = self.revised(uuid, {'members': {'b': base.member()}})
+
+        self.assertEqual({'b': 'HELD'}, self.states(group))
+        self.eventually(lambda: sum(self.free().values()), lambda n: n == 7)
+        self.assertEqual(1, len(self.holds_of(uuid)))
+
+    def test_what_was_extended_is_held_as_long_as_before(self):
+        topology = {'members': {'a': base.member()}}
+        uuid = self.held(topology, expires_in=100)['id']
+        self.act(uuid, 'extend', {'expires_in': 5000})
+        before = self.group(uuid)['expires_at']
+
+        group = self.revised(uuid, {'members': {'a': base.member(count=2)}})
+
+        self.assertEqual(before, group['expires_at'])
+
+    def test_name_and_description_change_too(self):
+        topology = {'members': {'a': base.member()}}
+        uuid = self.held(topology)['id']
+
+        group = self.revised(uuid, topology, name='new', description='text')
+
+        self.assertEqual(
+            ('new', 'text'), (group['name'], group['description'])
+        )
+
+
+class TestShowing(RevisingTestCase):
+    def test_what_is_shown_is_not_older_than_its_revision(self):
+        """A revision is done between the look at the group and at drafts."""
+        uuid = self.held({'members': {'a': base.member()}})['id']
+        drafts_of = objects.VRTGroup.drafts_of
+        topologies = [{'members': {'b': base.member()}}]
+
+        def revise_and_look(*args):
+            if topologies:
+                self.revised(uuid, topologies.pop())
+            return drafts_of(*args)
+
+        self.patch(objects.VRTGroup, 'drafts_of', revise_and_look)
+
+        group = self.group(uuid)
+
+        self.assertEqual({'b': 'HELD'}, self.states(group))
+
+
+class TestRefusal(RevisingTestCase):
+    def setUp(self):
+        super().setUp()
+        self.topology = {'members': {'a': base.member(count=2)}}
+        self.uuid = self.held(self.topology)['id']
+
+    def test_what_does_not_fit_changes_nothing_and_says_why(self):
+        before = self.group(self.uuid), self.held_on(self.uuid)
+        wanted = {'members': {'a': base.member(count=20)}}
+
+        group = self.decided(self.uuid, wanted)
+
+        revision = group.pop('revision')
+        self.assertEqual('REFUSED', revision['status'])
+        self.assertTrue(revision['refusal']['conflict'])
+        self.assertEqual(wanted, revision['topology'])
+        self.assertEqual(before[0]['members'], group['members'])
+        self.assertEqual(before[0]['topology'], group['topology'])
+        self.assertEqual(before[1], self.held_on(self.uuid))
+
+        self.revised(self.uuid, {'members': {'a': base.member(count=3)}})
+
+    def test_an_old_generation_is_refused(self):
+        generation = self.group(self.uuid)['generation']
+
+        self.assertRefused(
+            409,
+            'was changed by another request',
+            self.put(self.uuid, self.topology, generation - 1),
+        )
+
+    def test_members_that_are_servers_are_not_dropped(self):
+        self.redeem(self.uuid, 'a-1', 'm1.tiny')
+
+        self.assertRefused(
+            409,
+            'Member a-1 is ACTIVE',
+            self.put(self.uuid, {'members': {'b': base.member()}}),
+        )
+
+    def test_of_servers_only_the_flavor_is_described_anew(self):
+        self.redeem(self.uuid, 'a-1', 'm1.tiny')
+
+        self.assertRefused(
+            409,
+            'Member a-1 is ACTIVE',
+            self.put(
+                self.uuid,
+                {
+                    'members': {
+                        'a': base.member(count=2, availability_zone='az1')
+                    }
+                },
+            ),
+        )
+
+    def test_a_released_group_is_not_revised(self):
+        self.act(self.uuid, 'release')
+
+        self.assertRefused(
+            409, 'describe a new group', self.put(self.uuid, self.topology)
+        )
+
+    def test_nor_is_one_that_is_released_before_it_is_planned(self):
+        revise = service.Planner._revise
+
+        def release_and_revise(*args):
+            group = objects.VRTGroup.get(self.context, self.uuid)
+            transitions.give_up(self.context, group)
+            return revise(*args)
+
+        self.patch(service.Planner, '_revise', release_and_revise)
+
+        group = self.decided(
+            self.uuid, {'members': {'a': base.member(count=3)}}
+        )
+
+        self.assertEqual('RELEASED', group['status'])
+        self.assertEqual('UNDECIDED', group['revision']['status'])
+        self.assertIn('describe a new group', group['revision']['fault'])
+
+
+class TestExchange(RevisingTestCase):
+    HOSTS = (
+        hosts.Host('cmp-1', vcpus=4),
+        hosts.Host('cmp-2', vcpus=2),
+    )
+
+    def test_two_change_places_when_there_is_no_other_room(self):
+        large, small = base.member('m1.large'), base.member('m1.medium')
+        uuid = self.held({'members': {'a': large, 'b': small}})['id']
+        self.assertEqual({'a': 'cmp-1', 'b': 'cmp-2'}, self.planned(uuid))
+
+        self.revised(uuid, {'members': {'a': small, 'b': large}})
+
+        self.assertEqual({'a': 'cmp-2', 'b': 'cmp-1'}, self.planned(uuid))
+        self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
+        self.assertEqual('ACTIVE', self.attempt(uuid, 'a', 'm1.medium'))
+
+    def test_what_a_server_has_taken_meanwhile_is_not_changed_back(self):
+        uuid = self.held({'members': {'a': base.member()}})['id']
+        group = objects.VRTGroup.get(self.context, uuid)
+        before = self.holds_of(uuid)
+        self.redeem(uuid, 'a', 'm1.tiny')
+        free = self.free()
+        books = ledger.Ledger(report.SchedulerReportClient())
+
+        exchanging.change_back(self.context, books, group, before, [])
+
+        self.assertEqual(free, self.free())
+        self.assertEqual(
+            {states.Hold.REDEEMED},
+            {hold.status for hold in self.holds_of(uuid)},
+        )
+
+
+class TestRedefining(RevisingTestCase):
+    def test_what_is_not_held_is_planned_as_if_it_were_new(self):
+        one = {'members': {'a': base.member()}}
+        uuid = self.describe(one, hold=False)['id']
+        two = {'members': {'a': base.member('m1.medium'), 'b': base.member()}}
+
+        self.assertEqual(202, self.put(uuid, two).status_code)
+
+        group = self.eventually(
+            self.group, lambda now: now['status'] == 'PLANNED', uuid
+        )
+        self.assertEqual(two, group['topology'])
+        self.assertEqual({'a', 'b'}, set(self.planned(uuid)))
+
+
+class TestReplanning(RevisingTestCase):
+    def replanned(self, uuid, body=None):
+        response = self.act(uuid, 'replan', body)
+        self.assertEqual(202, response.status_code, response.text)
+        return self.eventually(
+            self.group,
+            lambda now: is_decided(now) and now['status'] != 'PLANNING',
+            uuid,
+        )
+
+    def fail(self, uuid, path):
+        """Let a held member fail, as if its build had."""
+        [member] = [
+            each
+            for each in objects.VRTGroup.get(self.context, uuid).members
+            if each.path == path
+        ]
+        hold = objects.VRTHold.get_by_member(self.context, member.id)
+        values = {'status': states.Member.FAILED, 'fault': 'it burnt down'}
+        ownership.change(
+            *(self.context, self.ledger, hold, states.Hold.LEAVING),
+            *(member, values),
+        )
+
+    def setUp(self):
+        super().setUp()
+        self.ledger = ledger.Ledger(report.SchedulerReportClient())
+
+    def test_who_has_failed_is_held_on_another_host(self):
+        uuid = self.held({'members': {'a': base.member(count=2)}})['id']
+        failed_on = self.planned(uuid)['a-0']
+        self.fail(uuid, 'a-0')
+
+        group = self.replanned(uuid)
+
+        self.assertEqual({'a-0': 'HELD', 'a-1': 'HELD'}, self.states(group))
+        self.assertIsNone(group['members'][0]['fault'])
+        self.assertNotEqual(failed_on, self.planned(uuid)['a-0'])
+        self.assertEqual('ACTIVE', self.attempt(uuid, 'a-0'))
+
+    def test_where_everybody_has_failed_all_are_held_on_another_host(self):
+        uuid = self.held({'members': {'a': base.member()}})['id']
+        failed_on = self.planned(uuid)['a']
+        self.fail(uuid, 'a')
+        self.assertEqual('RELEASED', self.group(uuid)['status'])
+
+        group = self.replanned(uuid)
+
+        self.assertEqual(
+            ('HELD', {'a': 'HELD'}), (group['status'], self.states(group))
+        )
+        self.assertNotEqual(failed_on, self.planned(uuid)['a'])
+
+    def test_what_was_released_is_held_again(self):
+        uuid = self.held({'members': {'a': base.member(count=2)}})['id']
+        self.act(uuid, 'release')
+        self.eventually(self.free, lambda free: sum(free.values()) == 8)
+
+        group = self.replanned(uuid)
+
+        self.assertEqual({'a-0': 'HELD', 'a-1': 'HELD'}, self.states(group))
+        self.assertEqual(6, sum(self.free().values()))
+
+    def test_only_named_members_move(self):
+        """The soft policy would be met if any of the two moved."""
+        together = {'type': 'affinity', 'scope': 'host', 'strict': False}
+        others = [self.cloud.fill(host.name, VCPU=3) for host in self.HOSTS]
+        uuid = self.held(
+            {
+                'members': {'a': base.member(), 'b': base.member()},
+                'policies': [together],
+            }
+        )['id']
+        before = self.planned(uuid)
+        self.assertEqual(2, len(set(before.values())))
+        for each in others:
+            self.cloud.placement.delete(f'/allocations/{each}')
+
+        self.replanned(uuid, {'members': ['b']})
+
+        self.assertEqual(dict.fromkeys('ab', before['a']), self.planned(uuid))
+
+    def test_only_what_is_no_server_may_move(self):
+        uuid = self.held({'members': {'a': base.member()}})['id']
+        self.redeem(uuid, 'a', 'm1.tiny')
+
+        self.assertRefused(
+            409,
+            'servers stay where they are',
+            self.act(uuid, 'replan', {'members': ['a']}),
+        )
+
+    def test_an_unknown_member_is_not_found(self):
+        uuid = self.held({'members': {'a': base.member()}})['id']
+
+        self.assertRefused(
+            404,
+            'has no member b',
+            self.act(uuid, 'replan', {'members': ['b']}),
+        )
+
+
+class Died(BaseException):
+    """As a process that is killed, it is caught by nobody."""
+
+
+class PlanningTestCase(RevisingTestCase, base.StepTestCase):
+    """There is no planner but the test's own."""
+
+    PARTS = dataclasses.replace(base.WITHOUT_REAPER, services=())
+
+    def setUp(self):
+        super().setUp()
+        self.planner = service.Planner('another')
+        # Nobody but the test sends requests: none is on its way for long.
+        self.patch(releasing, 'REQUEST_LIFETIME', 0)
+
+    def plan(self, uuid):
+        self.planner.plan_group(self.context, uuid)
+
+    def reap(self):
+        self.planner.reap(self.context)
+
+    def draft_of(self, uuid):
+        """Return the uuid of a group's draft."""
+        group = objects.VRTGroup.get(self.context, uuid)
+        [draft] = objects.VRTGroup.drafts_of(self.context, [group.id]).values()
+        return draft.uuid
+
+    def drafted(self, uuid, topology):
+        """PUT a definition; returns the uuid of the draft."""
+        self.assertEqual(202, self.put(uuid, topology).status_code)
+        return self.draft_of(uuid)
+
+    def forget(self, uuid):
+        """Delete a group and let all of it go."""
+        self.api().delete(f'{base.GROUPS}/{uuid}')
+        for _round in range(3):
+            self.reap()
+        self.assertEqual(
+            {host.name: host.vcpus for host in self.HOSTS}, self.free()
+        )
+        self.assertEqual([], objects.VRTGroup.list_releasing(self.context))
+
+    def die_at(self, point, uuid):
+        """Plan, and die at a point when it is reached."""
+
+        def trap(reached):
+            if reached == point:
+                raise Died
+
+        with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
+            self.assertRaises(Died, self.plan, uuid)
+
+    def audit(self):
+        return audit.audit(self.context, self.ledger)
+
+
+class TestDying(PlanningTestCase):
+    """A planner dies anywhere; another one finds what it has left."""
+
+    HOSTS = TestExchange.HOSTS
+    LARGE, SMALL = base.member('m1.large'), base.member('m1.medium')
+    OLD = {'members': {'a': LARGE, 'b': SMALL}}
+    # Both change places, and there is no other room.
+    NEW = {'members': {'a': SMALL, 'c': LARGE}}
+
+    def described(self):
+        """Return the uuids of a held group and of its draft."""
+        uuid = self.post(topology=self.OLD).json()['vrt_group']['id']
+        self.addCleanup(self.forget, uuid)
+        self.plan(uuid)
+        self.assertEqual('HELD', self.group(uuid)['status'])
+        return uuid, self.drafted(uuid, self.NEW)
+
+    def delete_group(self, uuid, user='demo'):
+        """There is no planner to do it but the test's own."""
+
+    def test_the_group_is_old_or_new_wherever_it_dies(self):
+        for write in ('hold.write_down', 'hold.post', 'revise.commit'):
+            for when in ('before', 'after'):
+                point = f'{when} {write}'
+                uuid, draft = self.described()
+
+                self.die_at(point, draft)
+
+                is_new = point == 'after revise.commit'
+                self.check(uuid, self.NEW if is_new else self.OLD, point)
+                # Who comes next finishes it, or takes up what is left.
+                self.plan(draft)
+                self.reap()
+                self.check(uuid, self.NEW, point)
+                self.assertEqual([], self.audit(), point)
+                self.forget(uuid)
+
+    def check(self, uuid, topology, point):
+        """The group is as described, and all of it is held."""
+        self.reap()
+        group = self.group(uuid)
+        self.assertEqual(topology, group['topology'], point)
+        self.assertEqual(
+            dict.fromkeys(topology['members'], 'HELD'),
+            self.states(group),
+            point,
+        )

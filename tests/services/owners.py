@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What our rows say of who owns what."""
+
+import dataclasses
+
+from nova_groupext.objects import states
+
+# The states of a hold and of its member when nothing is under way.
+AT_REST = {
+    (states.Hold.HELD, states.Member.HELD),
+    (states.Hold.REDEEMED, states.Member.ACTIVE),
+    (states.Hold.REDEEMED, states.Member.FAILED),
+    # A filler has no member.
+    (states.Hold.HELD, None),
+}
+
+
+@dataclasses.dataclass
+class Owners:
+    """Our rows: the holds, and the members by id."""
+
+    holds: list
+    members: dict
+
+    def books(self):
+        """Return {consumer: allocations} as Placement should have it."""
+        return {self._consumer(hold): hold.allocations for hold in self.holds}
+
+    def _consumer(self, hold):
+        if hold.status == states.Hold.REDEEMED:
+            return self.members[hold.member_id].server_uuid
+        return hold.uuid
+
+    def pairs(self):
+        """Return {(state of a hold, state of its member)}; None: a filler."""
+        return {
+            (hold.status, member and member.status)
+            for hold, member in self._owned()
+        }
+
+    def settled(self, group):
+        """Return the status that a group at rest has to have."""
+        if group.status not in (*states.HOLDS, states.Group.RELEASED):
+            return group.status
+        statuses = {
+            hold.status
+            for hold, member in self._owned()
+            if member and member.group_id == group.id
+        }
+        if states.Hold.HELD in statuses:
+            return states.Group.HELD
+        if states.Hold.REDEEMED in statuses:
+            return states.Group.ACTIVE
+        return states.Group.RELEASED
+
+    def _owned(self):
+        return [
+            (hold, self.members.get(hold.member_id)) for hold in self.holds
+        ]
+
+    def promised(self):
+        """Return [(promised hold, member)] of the members that have one."""
+        return [
+            (hold, member)
+            for hold, member in self._owned()
+            if member and hold.status in states.PROMISED
+        ]

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what is held for a resize found, counted and given back everywhere?"""
+
+from nova import context
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
+
+from nova_groupext import objects
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from tests import groups
+from tests.services import databases
+from tests.services import servers
+from tests.services import test_objects
+
+SMALL = {'name': 'small', 'vcpus': 1}
+
+
+@databases.on(*servers.DATABASES)
+class Growths(test_objects.Objects):
+    def setUp(self):
+        super().setUp()
+        self.requester = context.get_admin_context()
+        self.server = uuidutils.generate_uuid()
+        self.home = uuidutils.generate_uuid()
+
+    def growing(self):
+        """Return a group of one server, with its hold and its growth."""
+        group = groups.alike(1)
+        group.create(self.requester)
+        [member] = group.members
+        hold = objects.VRTHold.redeemed(member, groups.seat(self.home, 1))
+        hold.create(self.requester)
+        growth = objects.VRTHold.growth(member, groups.seat(self.home, 2))
+        growth.status = states.Hold.HELD
+        growth.create(self.requester)
+        for model, this, values in (
+            (
+                models.Group,
+                models.Group.id == group.id,
+                {
+                    'status': states.Group.HELD,
+                    'expires_at': timeutils.utcnow(),
+                },
+            ),
+            (
+                models.Member,
+                models.Member.id == member.id,
+                {
+                    'status': states.Member.ACTIVE,
+                    'server_uuid': self.server,
+                    'server_flavor': SMALL,
+                },
+            ),
+        ):
+            db.compare_and_set(self.requester, model, this, **values)
+        group = self.get(group)
+        return group, group.members[0], hold, growth
+
+    def found(self, group):
+        """Return the uuids of the growths that each search finds."""
+        ids = [group.id]
+        hold_of = objects.VRTHold
+        return (
+            [each.uuid for each in hold_of.list_growths(self.requester)],
+            [
+                each.uuid
+                for each in hold_of.growths_of(self.requester, ids).values()
+            ],
+            getattr(
+                hold_of.get_growth(self.requester, self.server), 'uuid', None
+            ),
+        )
+
+    def counted(self, **kwargs):
+        growing = objects.VRTMember.list_growing(
+            self.requester, 'project', **kwargs
+        )
+        return [(each.path, each.server_flavor) for each in growing]
+
+    def test_it_is_found_until_the_server_has_grown(self):
+        group, member, hold, growth = self.growing()
+        uuid = growth.uuid
+        self.assertEqual(([uuid], [uuid], uuid), self.found(group))
+        self.assertEqual([('m-0', SMALL)], self.counted())
+        self.assertEqual([], self.counted(besides=[member.id]))
+
+        larger = groups.seat(self.home, 2)
+        self.assertTrue(
+            transitions.follow(
+                self.requester, member, hold, larger, has_grown=True
+            )
+        )
+
+        self.assertEqual(([], [], None), self.found(group))
+        fresh = self.get(group)
+        self.assertEqual(
+            (states.Group.ACTIVE, None),
+            (fresh.status, fresh.members[0].server_flavor),
+        )
+        by_uuid = {each.uuid: each for each in self.holds(group)}
+        self.assertEqual(states.Hold.LEAVING, by_uuid[uuid].status)
+        self.assertEqual(larger['allocations'], by_uuid[hold.uuid].allocations)
+
+    def test_it_expires_with_its_group(self):
+        group, _member, hold, growth = self.growing()
+
+        self.assertTrue(transitions.expire(self.requester, group))
+
+        self.assertEqual(([], [], None), self.found(group))
+        self.assertEqual(states.Group.ACTIVE, self.get(group).status)
+        self.assertEqual(
+            {
+                hold.uuid: states.Hold.REDEEMED,
+                growth.uuid: states.Hold.LEAVING,
+            },
+            {each.uuid: each.status for each in self.holds(group)},
+        )
