@@ -3,15 +3,19 @@
 
 import configparser
 from importlib import metadata
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
+import fixtures
 from oslotest import base
 
 from tests.clients import shell
 
 ROOT = pathlib.Path(__file__).parents[2]
+PACKAGE = 'nova_groupext_client'
 COMMANDS = 'openstack.vrt.v1'
 
 # What a laptop does not have.
@@ -53,6 +57,14 @@ def modules(program):
         check=True,
         text=True,
     ).stdout.split()
+
+
+def files(package):
+    """Return {path: text} of the modules of a package."""
+    return {
+        path.relative_to(package): path.read_text()
+        for path in package.rglob('*.py')
+    }
 
 
 def settings(path):
@@ -114,9 +126,20 @@ class TestPackaging(base.BaseTestCase):
         )
 
     def test_the_package_is_the_same(self):
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for name in ('client', PACKAGE):
+            shutil.copytree(ROOT / name, folder / name)
+
+        subprocess.run(
+            [sys.executable, 'setup.py', 'build', '--build-lib', 'built'],
+            cwd=folder / 'client',
+            env={**os.environ, 'PBR_VERSION': '0'},
+            capture_output=True,
+            check=True,
+        )
+
         self.assertEqual(
-            (ROOT / 'nova_groupext_client').resolve(),
-            (ROOT / 'client' / 'nova_groupext_client').resolve(),
+            files(ROOT / PACKAGE), files(folder / 'client/built' / PACKAGE)
         )
 
 
