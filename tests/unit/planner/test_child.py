@@ -44,6 +44,22 @@ def kill_on_answer(number):
     return kill
 
 
+class StandardError(fixtures.Fixture):
+    """Keeps what processes write there, this one and its children."""
+
+    def _setUp(self):
+        self._file = self.useFixture(fixtures.TempDir()).join('stderr')
+        before = os.dup(2)
+        self.addCleanup(os.close, before)
+        self.addCleanup(os.dup2, before, 2)
+        with open(self._file, 'wb') as file:
+            os.dup2(file.fileno(), 2)
+
+    @property
+    def lines(self):
+        return pathlib.Path(self._file).read_text().splitlines()
+
+
 def without_stats(answer):
     return dataclasses.replace(answer, stats={})
 
@@ -148,12 +164,14 @@ class TestBreakingOff(base.BaseTestCase):
             self.assertEqual('undecided', answer.status)
             self._assert_broken_off(answer, words)
 
-    def test_a_bug_is_no_answer_but_a_reason(self):
+    def test_a_bug_is_no_answer_but_a_reason_and_told_to_the_log(self):
+        told = self.useFixture(StandardError())
         answer = child.run(
             dataclasses.replace(builders.slow_problem(), hosts=None)
         )
         self.assertEqual('undecided', answer.status)
-        self._assert_broken_off(answer, 'failed: ')
+        self._assert_broken_off(answer, 'failed: TypeError')
+        self.assertTrue(told.lines[-1].startswith('TypeError: '))
 
 
 class TestOrphans(base.BaseTestCase):
