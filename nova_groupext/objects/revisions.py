@@ -11,15 +11,11 @@ Servers come and go with a draft. Those that it adopts its members name; those
 that it drops, and keeps, are servers of its members when it is deleted.
 """
 
-import dataclasses
-import datetime
-
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import group as group_obj
 from nova_groupext.objects import member as member_obj
-from nova_groupext.objects import plan as plan_obj
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
@@ -37,26 +33,6 @@ _REPEATED = (
     'relationships',
 )
 _MEMBER_COLUMNS = ('stem', 'description', 'request')
-
-
-@dataclasses.dataclass(frozen=True)
-class Exchange:
-    """What a revision changes of what is held.
-
-    :ivar plan: VRTPlan of the draft, for the whole group
-    :ivar written: VRTHold rows in state WRITING, of those who are held anew
-    :ivar leaving: promised VRTHolds that these replace, or nobody needs
-    :ivar left_out: ids of members for which there is no place any more
-    :ivar expires_at: naive UTC datetime until which everything is held
-    :ivar is_replan: see transitions.exchange_holds
-    """
-
-    plan: plan_obj.VRTPlan
-    written: list[VRTHold]
-    leaving: list[VRTHold]
-    left_out: list[int]
-    expires_at: datetime.datetime
-    is_replan: bool = False
 
 
 def again(group, elsewhere):
@@ -150,13 +126,14 @@ def adopted(draft):
     }
 
 
-def commit(context, group, draft, exchange, is_as_planned):
+def commit(context, group, draft, plan, exchange, is_as_planned):
     """Let the draft's definition, plan and holds become the group's.
 
     What adopts servers has to be alone with its project's row, by
     quota.serialised(): of two that adopt the same one the second finds that.
 
-    :param exchange: Exchange
+    :param plan: VRTPlan of the draft, for the whole group
+    :param exchange: transitions.Exchange
     :param is_as_planned: called without arguments, while nobody else changes
         the group
     :raises: GenerationConflict when anything of it has changed meanwhile:
@@ -168,18 +145,10 @@ def commit(context, group, draft, exchange, is_as_planned):
             raise exception.GenerationConflict(group=group.uuid)
         _exchange_definitions(context, group, draft)
         _begin_to_hold(context, group)
-        _adopt(context, group, draft, exchange.plan)
-        if not transitions.exchange_holds(
-            context,
-            group,
-            written=exchange.written,
-            leaving=exchange.leaving,
-            left_out=exchange.left_out,
-            expires_at=exchange.expires_at,
-            is_replan=exchange.is_replan,
-        ):
+        _adopt(context, group, draft, plan)
+        if not transitions.exchange_holds(context, group, exchange):
             raise exception.GenerationConflict(group=group.uuid)
-        _move(context, models.Plan, [exchange.plan.id], group)
+        _move(context, models.Plan, [plan.id], group)
         _finish(context, draft)
 
     _locking(context, group, work)
@@ -225,14 +194,10 @@ def _adopt(context, group, draft, plan):
             states.Member.ACTIVE, server_uuid=uuid, fault=None
         )
         db.compare_and_set(context, model, *is_same, **values)
-        # That of a server that has failed.
-        db.compare_and_set(
-            context,
-            models.Hold,
-            models.Hold.member_id == member.id,
-            models.Hold.status == states.Hold.REDEEMED,
-            status=states.Hold.LEAVING,
+        model, is_left, values, _expected = transitions.without_server(
+            [member.id]
         )
+        db.compare_and_set(context, model, *is_left, **values)
         VRTHold.redeemed(member, plan.placement[path]).create(context)
 
 

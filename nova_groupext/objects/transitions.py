@@ -8,6 +8,9 @@ it was promised, and a group that holds something always has the status that
 its members give it.
 """
 
+import dataclasses
+import datetime
+
 from oslo_utils import timeutils
 import sqlalchemy as sa
 
@@ -70,7 +73,7 @@ def hold(context, group, holds, expires_at):
             _HELD,
             len(ids),
         ),
-        _without_server(ids),
+        without_server(ids),
         VRTHold.promised(holds),
     )
     if not done:
@@ -80,30 +83,37 @@ def hold(context, group, holds, expires_at):
     group.expires_at = expires_at
 
 
-def exchange_holds(
-    context,
-    group,
-    written,
-    leaving,
-    left_out,
-    expires_at,
-    is_replan=False,
-):
+@dataclasses.dataclass(frozen=True)
+class Exchange:
+    """What changes of what a group holds.
+
+    :ivar written: VRTHold rows in state WRITING, of members that are no
+        servers, or for the resizes of servers; fillers are among them
+    :ivar leaving: promised VRTHolds that these replace, or nobody needs
+    :ivar left_out: ids of held members that are not held any more
+    :ivar expires_at: naive UTC datetime until which everything is held
+    :ivar is_replan: whether nobody but planners has asked for that; nobody
+        is held then who was released
+    """
+
+    written: list[VRTHold]
+    leaving: list[VRTHold]
+    left_out: list[int]
+    expires_at: datetime.datetime
+    is_replan: bool = False
+
+
+def exchange_holds(context, group, exchange):
     """Let a group that holds something hold something else.
 
-    :param written: VRTHold rows in state WRITING, of members that are no
-        servers, or for the resizes of servers; fillers are among them
-    :param leaving: promised VRTHolds that these replace, or nobody needs
-    :param left_out: ids of held members that are not held any more
-    :param expires_at: naive UTC datetime until which everything is held
-    :param is_replan: whether nobody but planners has asked for that; nobody
-        is held then who was released
+    :param exchange: Exchange
     :returns: whether that was done; nothing is when any of it has changed
     """
+    written, leaving = exchange.written, exchange.leaving
     ids = [hold.member_id for hold in written if hold.member_id is not None]
     is_new = models.Member.status.not_in((*states.IN_USE, states.Member.HELD))
     may_be = models.Member.status.not_in(states.IN_USE)
-    if is_replan:
+    if exchange.is_replan:
         may_be = models.Member.status.in_(states.REPLANNED)
     counts = _change(
         context,
@@ -111,7 +121,7 @@ def exchange_holds(
         (
             models.Group,
             (models.Group.id == group.id,),
-            {'expires_at': expires_at},
+            {'expires_at': exchange.expires_at},
             1,
         ),
         (
@@ -136,26 +146,29 @@ def exchange_holds(
             {'status': states.Member.HELD, 'fault': None},
             len(ids),
         ),
-        _without_server(ids),
+        without_server(ids),
         (
             models.Member,
             (
-                models.Member.id.in_(left_out),
+                models.Member.id.in_(exchange.left_out),
                 models.Member.status == states.Member.HELD,
             ),
             {'status': states.Member.TENTATIVE},
-            len(left_out),
+            len(exchange.left_out),
         ),
         VRTHold.promised(written),
         when=conditions.still(
-            group.id, states.CAN_REPLAN if is_replan else states.HOLDS
+            group.id, states.CAN_REPLAN if exchange.is_replan else states.HOLDS
         ),
     )
     return counts is not None
 
 
-def _without_server(ids):
-    """Return the change that forgets what failed servers had redeemed."""
+def without_server(ids):
+    """Return the change that forgets what failed servers had redeemed.
+
+    :param ids: of their members
+    """
     redeemed = (
         models.Hold.member_id.in_(ids),
         models.Hold.status == states.Hold.REDEEMED,

@@ -12,6 +12,7 @@ from nova_groupext import objects
 from nova_groupext import quota
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from tests import groups
 from tests.services import databases
 from tests.services import servers
@@ -40,13 +41,13 @@ class Adopting(test_objects.Objects):
         )
         plan.create(requester)
         later = timeutils.utcnow() + test_objects.MINUTE
-        return group, draft, revisions.Exchange(plan, [], [], [], later)
+        return group, draft, plan, transitions.Exchange([], [], [], later)
 
     @staticmethod
-    def commit(requester, group, draft, exchange):
+    def commit(requester, group, draft, plan, exchange):
         work = functools.partial(
             revisions.commit,
-            *(requester, group, draft, exchange, lambda: True),
+            *(requester, group, draft, plan, exchange, lambda: True),
         )
         quota.serialised(requester, group.project_id, work)
 
@@ -77,13 +78,13 @@ class Adopting(test_objects.Objects):
             self.assertEqual((PATH, server), (owner.path, owner.server_uuid))
 
     def test_a_group_that_is_held_meanwhile_does_not_change(self):
-        group, draft, exchange = self.adopting(uuidutils.generate_uuid())
+        group, draft, plan, exchange = self.adopting(uuidutils.generate_uuid())
         requester = context.get_admin_context()
         self.get(group).change(requester, states.Group.PLANNING)
 
         self.assertRaises(
             exception.GenerationConflict,
-            *(self.commit, requester, group, draft, exchange),
+            *(self.commit, requester, group, draft, plan, exchange),
         )
 
         self.assertEqual(

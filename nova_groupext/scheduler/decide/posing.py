@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The question that a revision asks the planner, and what it leaves open.
+"""The question that a revision asks the planner.
 
 The planner puts every member on one host. A server that is to be resized is
-on its host and will be on another, and so will one that is moving: whoever
-comes has to get on with them at either.
+on its host and will be on another: what is asked for is where it will be.
 """
 
 import collections
 import dataclasses
 
 from nova_groupext.conf import CONF
-from nova_groupext.planner import moves
 from nova_groupext.planner import problem as planner_problem
 from nova_groupext.planner import subproblem
 from nova_groupext.scheduler.look import look
@@ -91,30 +89,3 @@ def _growing(member_class, home):
         hosts=hosts,
         scores={**member_class.scores, home: best + 1},
     )
-
-
-def unwelcome(raw, coming, homes, others):
-    """Return the paths of those that cannot be where they are to come.
-
-    :param raw: as pinning() is given it
-    :param coming: {member path: host id} of the places that are new
-    :param homes: {path: host id} of the servers among them
-    :param others: {path: set of host ids} of everybody who has a place: where
-        it is to be, and where it may be until then, or instead
-    """
-    problem = planner_problem.parse(raw)
-    known = {
-        path: hosts & problem.hosts.keys() for path, hosts in others.items()
-    }
-    return {
-        path
-        for path, host in coming.items()
-        # Where it is at present it need not be asked about: others come.
-        if host != homes.get(path)
-        and not moves.Move(
-            problem,
-            {other: h for other, h in known.items() if other != path},
-            path,
-            None,
-        ).allows(host)
-    }

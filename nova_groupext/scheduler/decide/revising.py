@@ -3,38 +3,27 @@
 
 The same way as the first time, with the group's draft; the group stays as it
 is until the draft is held, and for good if there is no place for that.
-
-Who is held and moves gets the new seat before the old one is given up. Where
-one needs the room of another, all of these change places in one request, so
-that the group never has less than it had.
 """
 
-import collections
 import datetime
-import functools
 
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from nova_groupext import exception
-from nova_groupext import faultpoints
-from nova_groupext import notifications
-from nova_groupext import quota
 from nova_groupext.conf import CONF
-from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.decide import adopting
+from nova_groupext.scheduler.decide import changeover
 from nova_groupext.scheduler.decide import ends
 from nova_groupext.scheduler.decide import exchanging
 from nova_groupext.scheduler.decide import growing
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import posing
-from nova_groupext.scheduler.hold import exclusive
-from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.look import look
 from nova_groupext.scheduler.look import standing
 from nova_groupext.scheduler.move import positions
@@ -46,7 +35,7 @@ class Revising(planning.Planning):
     """A draft's way from PLANNING to an answer.
 
     :cvar STATUSES: what a group has to be to be revised
-    :cvar IS_REPLAN: see transitions.exchange_holds
+    :cvar IS_REPLAN: see transitions.Exchange
     :param draft: VRTGroup
     :param group: the VRTGroup that it revises
     :param intents: VRTIntents, by which nobody else works on either
@@ -62,16 +51,15 @@ class Revising(planning.Planning):
         self._standing = None
         # Where everybody was when it was decided.
         self._positions = None
-        # Paths of the moving servers that nobody could be put beside.
-        self._in_the_way = []
         self._needs = None
+        # Where else than the newest plan says servers may come to be, and
+        # the paths of those who moved when nobody could be put beside them.
+        self._ends = None
+        self._in_the_way = []
         # {path: seat} of what is to be held for resizes and is not yet, and
         # VRTHolds of what need not be any more.
         self._growths = {}
         self._leaving_growths = []
-        # {path: set of host ids} where everybody is to be, or may be as long
-        # as not all of them are.
-        self._places = {}
 
     def run(self):
         """Plan the draft and hold it, or say why not; see Planning.run()."""
@@ -189,30 +177,25 @@ class Revising(planning.Planning):
         """Let servers be where they are until they are resized."""
         placement = answer['placement']
         growths, leaving = {}, dict(self._standing.growths)
+        resizes = {}
         for path in self._needs.growing.keys() & placement.keys():
             growth = self._needs.staying.get(path)
             if growth and growth.node == placement[path]:
                 del leaving[path]
+                resizes[path] = positions.Seat(growth.host, growth.node)
             else:
-                growths[path] = super()._seat(
-                    seen, answer, path, placement[path]
-                )
+                seat = super()._seat(seen, answer, path, placement[path])
+                growths[path] = seat
+                resizes[path] = positions.Seat(seat['host'], seat['node'])
         self._growths, self._leaving_growths = growths, [*leaving.values()]
-        self._places = self._all_places(placement)
-        return super()._plan(
+        plan = super()._plan(
             seen, {**answer, 'placement': {**placement, **self._needs.growing}}
         )
-
-    def _all_places(self, placement):
-        found = collections.defaultdict(set)
-        for path, host_id in (
-            *placement.items(),
-            *self._needs.growing.items(),
-        ):
-            found[path].add(host_id)
-        for path, seats in self._positions.targets.items():
-            found[path].update(seat.node for seat in seats)
-        return found
+        self._ends = ends.Ends(
+            *(self._context, self._group, plan.placement),
+            *(resizes, self._positions),
+        )
+        return plan
 
     def _seat(self, seen, answer, path, host_id):
         hold = self._seated(path, host_id)
@@ -250,20 +233,19 @@ class Revising(planning.Planning):
         """Tell whether policies hold until all resizes and moves are over.
 
         What they forbid is not tried again.
+
+        :raises: MemberStateConflict when nobody who comes is to blame
         """
-        is_settled = all(len(each) == 1 for each in self._places.values())
-        if is_settled and not self._positions.targets:
-            return True
         coming = {path: seat['node'] for path, seat in arriving.items()}
-        unwelcome = posing.unwelcome(
-            seen.problem, coming, self._needs.growing, self._places
-        )
+        unwelcome = self._ends.unwelcome(coming)
         self._excluded |= {
             (seen.class_of[path], coming[path]) for path in unwelcome
         }
         if unwelcome:
-            self._in_the_way = [*self._positions.targets]
-        return not unwelcome
+            self._in_the_way = [*self._ends.moving]
+            return False
+        self._ends.check()
+        return True
 
     def _why_in_vain(self):
         if self._in_the_way:
@@ -276,7 +258,12 @@ class Revising(planning.Planning):
         )
 
     def _hold(self, plan):
-        ends.check(self._context, self._group, plan.placement, self._positions)
+        return changeover.Changeover(
+            *(self._context, self._ledger, self._revised, self._group),
+            self._change(plan),
+        ).run(self._renew)
+
+    def _change(self, plan):
         arriving = self._arriving(plan)
         leaving = [
             hold
@@ -285,134 +272,21 @@ class Revising(planning.Planning):
             or path in self._standing.servers
             or path not in plan.placement
         ]
-        leaving += self._leaving_growths
-        rows = []
-        try:
-            fillers, giving_way = exclusive.refilled(
-                *(self._context, self._ledger, self._revised, self._group),
-                *(plan, arriving, leaving),
-            )
-            leaving += giving_way
-            rows += quota.serialised(
-                self._context,
-                self._group.project_id,
-                functools.partial(self._write_down, plan, arriving, fillers),
-            )
-            adopting.point(self._context, self._revised, self._group)
-            exchanging.exchange(
-                self._context, self._ledger, rows, leaving, self._renew
-            )
-            self._commit(plan, rows, leaving)
-        except (
-            exception.HoldFailed,
-            exception.GenerationConflict,
-            exception.ServerConflict,
-            exception.MemberStateConflict,
-        ) as exc:
-            LOG.info(
-                'The revision of VRT group %(group)s is decided again: '
-                '%(why)s',
-                {'group': self._revised.uuid, 'why': exc},
-            )
-            exchanging.change_back(
-                self._context, self._ledger, self._revised, leaving, rows
-            )
-            holding.undo(self._context, rows, self._ledger)
-            adopting.point_back(self._context, self._group)
-            return False
-        if fillers or self._standing.fillers:
-            # Takes the place of what leaves.
-            exclusive.keep(self._context, self._ledger, self._revised, set())
-        releasing.give_back(self._context, self._revised, self._ledger)
-        return True
-
-    def _write_down(self, plan, arriving, fillers):
-        """Return new holds of what the tenant has quota for."""
-        drafted = [
-            member
-            for member in self._group.members
-            if member.path in plan.placement
-            and member.path not in self._standing.servers
-        ]
-        mine = {member.path: member for member in self._revised.members}
-        besides = [*self._standing.held, *self._standing.growths]
-        quota.check(
-            self._context,
-            self._group.project_id,
-            drafted,
-            besides=[mine[path].id for path in besides],
-            growing=growing.with_flavors(
-                self._group, self._revised, self._needs.growing
-            ),
-        )
-        # Who was a member before goes on as the same one.
-        members = [mine.get(member.path, member) for member in drafted]
-        return holding.write_down(
-            self._context,
-            members,
-            {
-                p: seat
-                for p, seat in arriving.items()
-                if p not in self._growths
-            },
-            [
-                *fillers,
-                *(
-                    VRTHold.growth(mine[path], seat)
-                    for path, seat in self._growths.items()
-                ),
-            ],
-        )
-
-    def _commit(self, plan, rows, leaving):
-        paths = {member.id: member.path for member in self._revised.members}
-        exchange = revisions.Exchange(
+        return changeover.Change(
             plan=plan,
-            written=rows,
-            leaving=leaving,
-            left_out=[
-                hold.member_id
-                for hold in leaving
-                if hold.member_id is not None
-                and paths[hold.member_id] not in plan.placement
-            ],
+            seats={
+                path: seat
+                for path, seat in arriving.items()
+                if path not in self._growths
+            },
+            growths=self._growths,
+            growing=frozenset(self._needs.growing),
+            leaving=[*leaving, *self._leaving_growths],
+            standing=self._standing,
+            positions=self._positions,
             expires_at=self._expires_at(),
             is_replan=self.IS_REPLAN,
         )
-        self._check_adopted(plan)
-        exclusive.refuse_strangers(
-            self._context, self._ledger, self._revised, rows
-        )
-        commit = functools.partial(
-            revisions.commit,
-            *(self._context, self._revised, self._group),
-            *(exchange, self._is_as_planned),
-        )
-        with faultpoints.around('revise.commit'):
-            quota.serialised(self._context, self._group.project_id, commit)
-        self._revised = VRTGroup.get(self._context, self._revised.uuid)
-        LOG.info('VRT group %s is revised.', self._revised.uuid)
-        notifications.decided(self._context, self._revised)
-        adopted = revisions.adopted(self._group)
-        for member in self._revised.members:
-            if member.path in adopted:
-                notifications.of_member(
-                    self._context, notifications.Event.REDEEM, member
-                )
-
-    def _check_adopted(self, plan):
-        """See that the servers that are adopted are still where they were.
-
-        :raises: GenerationConflict, ServerConflict, MemberStateConflict
-        """
-        for path, seat in self._adopted().items():
-            if seat.node != plan.placement[path]['node']:
-                raise exception.GenerationConflict(group=self._revised.uuid)
-
-    def _is_as_planned(self):
-        """Tell whether everybody is, and goes, where they did."""
-        now = positions.of(self._context, self._revised)
-        return now == self._positions
 
     def _expires_at(self):
         """What is new is held as long as it would be in a new group.

@@ -5,6 +5,8 @@ from nova import context
 from oslotest import base
 
 from nova_groupext import objects
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from tests import fixtures
 from tests import groups
 
@@ -22,3 +24,29 @@ class GroupCase(base.BaseTestCase):
 
     def get(self, group):
         return objects.VRTGroup.get(self.context, group.uuid)
+
+
+class HeldCase(GroupCase):
+    def held(self, expires_at=None):
+        """Return a group of three that are held."""
+        group = self.create()
+        holds = groups.holds(self.context, group)
+        transitions.hold(self.context, group, holds, expires_at)
+        return self.get(group)
+
+    def holds_of(self, group):
+        return objects.VRTHold.list_by_group(self.context, group.id)
+
+    def redeem(self, *members):
+        for member in members:
+            member.change(self.context, states.Member.REDEEMING)
+            self.end(member, states.Hold.REDEEMED, states.Member.ACTIVE)
+
+    def end(self, member, status, became):
+        """End a member's hold; returns whether that was done."""
+        hold = objects.VRTHold.get_by_member(self.context, member.id)
+        change = member.changed(became)
+        done = transitions.end_hold(self.context, hold, status, change)
+        if done:
+            member.status = became
+        return done

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What may become of members that are placed anew."""
 
+import datetime
+
 from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import exception
@@ -9,15 +11,15 @@ from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from tests import groups
-from tests.unit.objects import test_transitions
+from tests.unit.objects import base
 
 Member = states.Member
 Group = states.Group
 Hold = states.Hold
-NOON = test_transitions.NOON
+NOON = datetime.datetime(2026, 11, 1, 12)
 
 
-class ReplanCase(test_transitions.HeldCase):
+class ReplanCase(base.HeldCase):
     def setUp(self):
         super().setUp()
         self.group = self.held()
@@ -31,9 +33,8 @@ class ReplanCase(test_transitions.HeldCase):
         return objects.VRTHold.create_all(self.context, [hold])
 
     def exchange(self, written, leaving=(), is_replan=True):
-        return transitions.exchange_holds(
-            self.context, self.group, written, leaving, [], NOON, is_replan
-        )
+        exchange = transitions.Exchange(written, leaving, [], NOON, is_replan)
+        return transitions.exchange_holds(self.context, self.group, exchange)
 
     def fail(self, *members):
         for member in members:

@@ -3,12 +3,9 @@
 
 import datetime
 
-from oslo_utils import fixture as utils_fixture
-from oslo_utils import timeutils
 from oslo_utils import uuidutils
 from oslo_utils.fixture import uuidsentinel as uuids
 
-from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
@@ -23,33 +20,7 @@ Hold = states.Hold
 NOON = datetime.datetime(2026, 11, 1, 12)
 
 
-class HeldCase(base.GroupCase):
-    def held(self, expires_at=None):
-        """Return a group of three that are held."""
-        group = self.create()
-        holds = groups.holds(self.context, group)
-        transitions.hold(self.context, group, holds, expires_at)
-        return self.get(group)
-
-    def holds_of(self, group):
-        return objects.VRTHold.list_by_group(self.context, group.id)
-
-    def redeem(self, *members):
-        for member in members:
-            member.change(self.context, Member.REDEEMING)
-            self.end(member, Hold.REDEEMED, Member.ACTIVE)
-
-    def end(self, member, status, became):
-        """End a member's hold; returns whether that was done."""
-        hold = objects.VRTHold.get_by_member(self.context, member.id)
-        change = member.changed(became)
-        done = transitions.end_hold(self.context, hold, status, change)
-        if done:
-            member.status = became
-        return done
-
-
-class TestStatus(HeldCase):
+class TestStatus(base.HeldCase):
     """What a held group becomes is decided by its members, at once."""
 
     def setUp(self):
@@ -143,7 +114,7 @@ class TestStatus(HeldCase):
         self.assertEqual(before + 1, self.get(self.group).generation)
 
 
-class TestReserve(HeldCase):
+class TestReserve(base.HeldCase):
     """Several servers get a member each, or none of them does."""
 
     def setUp(self):
@@ -186,7 +157,7 @@ class TestReserve(HeldCase):
         self.assertEqual(Member.HELD, first.status)
 
 
-class TestEndHold(HeldCase):
+class TestEndHold(base.HeldCase):
     """A hold ends once, and together with its member's change."""
 
     def setUp(self):
@@ -234,168 +205,7 @@ class TestEndHold(HeldCase):
             )
 
 
-class TestExpiry(HeldCase):
-    """A held group of three is extended or expires, as a whole."""
-
-    def setUp(self):
-        super().setUp()
-        self.useFixture(utils_fixture.TimeFixture(NOON))
-        self.group = self.held(NOON + datetime.timedelta(seconds=60))
-
-    def pass_seconds(self, seconds):
-        timeutils.advance_time_seconds(seconds)
-
-    def expired(self):
-        found = objects.VRTGroup.list_expired(self.context, timeutils.utcnow())
-        return [group.uuid for group in found]
-
-    def state(self):
-        group = self.get(self.group)
-        return group.status, *(member.status for member in group.members)
-
-    def holds(self):
-        return [hold.status for hold in self.holds_of(self.group)]
-
-    def extend(self, seconds=60):
-        self.get(self.group).extend(self.context, seconds)
-
-    def expire(self):
-        return transitions.expire(self.context, self.group)
-
-    def refusal(self):
-        error = self.assertRaises(exception.GroupStateConflict, self.extend)
-        return error.format_message().partition(' is ')[2]
-
-    def test_it_is_held_until_its_time_is_over(self):
-        self.pass_seconds(59)
-        self.assertEqual([], self.expired())
-        self.assertFalse(self.expire())
-        self.assertEqual((Group.HELD, *[Member.HELD] * 3), self.state())
-
-        self.pass_seconds(1)
-
-        self.assertEqual([self.group.uuid], self.expired())
-        self.assertTrue(self.expire())
-        self.assertEqual([], self.expired())
-        self.assertEqual(
-            (Group.RELEASED, *[Member.RELEASED] * 3), self.state()
-        )
-        self.assertEqual(['LEAVING'] * 3, self.holds())
-
-    def test_its_members_say_why_they_are_released(self):
-        self.pass_seconds(60)
-        self.expire()
-
-        self.assertEqual(
-            {'its group expired at 2026-11-01T12:01:00Z'},
-            {member.fault for member in self.get(self.group).members},
-        )
-
-    def test_what_is_a_server_or_becomes_one_stays(self):
-        first, second, _third = self.group.members
-        self.redeem(first)
-        second.change(self.context, Member.REDEEMING)
-        self.pass_seconds(60)
-
-        self.expire()
-
-        self.assertEqual(
-            (Group.HELD, Member.ACTIVE, Member.REDEEMING, Member.RELEASED),
-            self.state(),
-        )
-        self.assertEqual(['REDEEMED', 'HELD', 'LEAVING'], self.holds())
-
-    def test_who_has_failed_keeps_its_fault(self):
-        transitions.end(
-            self.context,
-            self.group.members[0],
-            Member.FAILED,
-            'its host has burnt down',
-        )
-        self.pass_seconds(60)
-
-        self.expire()
-
-        failed, *_others = self.get(self.group).members
-        self.assertEqual(
-            (Member.FAILED, 'its host has burnt down'),
-            (failed.status, failed.fault),
-        )
-
-    def test_extending_counts_from_now(self):
-        self.pass_seconds(30)
-        generation = self.get(self.group).generation
-
-        self.extend(100)
-
-        group = self.get(self.group)
-        self.assertEqual(
-            NOON + datetime.timedelta(seconds=130), group.expires_at
-        )
-        self.assertEqual(generation + 1, group.generation)
-
-    def test_who_was_extended_in_time_does_not_expire(self):
-        """The reaper has found the group just before it was extended."""
-        self.pass_seconds(59)
-        self.extend()
-        self.pass_seconds(1)
-
-        self.assertFalse(self.expire())
-
-        self.assertEqual((Group.HELD, *[Member.HELD] * 3), self.state())
-
-    def test_who_has_expired_is_not_extended(self):
-        self.pass_seconds(60)
-
-        self.assertEqual(
-            'HELD: it expired at 2026-11-01T12:01:00Z', self.refusal()
-        )
-        self.expire()
-        self.assertEqual('RELEASED: nothing of it is held', self.refusal())
-
-    def test_an_extension_that_comes_late_changes_nothing(self):
-        """Its clock was before the end, its turn after the expiry."""
-        stale = self.get(self.group)
-        self.pass_seconds(60)
-        self.expire()
-        self.pass_seconds(-1)
-
-        self.assertRaises(
-            exception.GroupStateConflict, stale.extend, self.context, 60
-        )
-
-        self.assertEqual(
-            (Group.RELEASED, *[Member.RELEASED] * 3), self.state()
-        )
-
-    def test_members_that_are_being_created_are_extended(self):
-        for member in self.group.members:
-            member.change(self.context, Member.REDEEMING)
-
-        self.extend()
-
-    def test_what_holds_nothing_is_not_extended(self):
-        self.redeem(*self.group.members)
-
-        self.assertEqual('ACTIVE: nothing of it is held', self.refusal())
-
-    def test_a_hold_is_good_until_its_group_expires(self):
-        def obstacles():
-            by_path = objects.VRTMember.get_by_path(
-                self.context, self.group.uuid, 'master', project_id='project'
-            )
-            by_id = objects.VRTMember.find_by_id(self.context, by_path.id)
-            return {each.why_not_redeemable() for each in (by_path, by_id)}
-
-        self.assertEqual({None}, obstacles())
-        self.pass_seconds(60)
-        told = 'its group expired at 2026-11-01T12:01:00Z'
-        self.assertEqual({told}, obstacles())
-        self.expire()
-        self.assertEqual({told}, obstacles())
-
-
-class TestExchangeHolds(HeldCase):
+class TestExchangeHolds(base.HeldCase):
     """A group that holds something holds something else, at once."""
 
     def setUp(self):
@@ -411,9 +221,8 @@ class TestExchangeHolds(HeldCase):
         return objects.VRTHold.create_all(self.context, holds)
 
     def exchange(self, written, leaving=(), left_out=()):
-        return transitions.exchange_holds(
-            self.context, self.group, written, leaving, left_out, NOON
-        )
+        exchange = transitions.Exchange(written, leaving, left_out, NOON)
+        return transitions.exchange_holds(self.context, self.group, exchange)
 
     def hold_of(self, member):
         return objects.VRTHold.get_by_member(self.context, member.id)

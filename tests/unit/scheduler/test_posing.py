@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a revision ask, and who is welcome while it comes about?"""
+"""What does a revision ask?"""
 
 from oslotest import base
 
@@ -43,24 +43,3 @@ class TestPosing(base.BaseTestCase):
         self.allow_same_host(False)
 
         self.assertEqual({*'yz'}, self.read().class_of['a'].hosts)
-
-    def test_who_shares_a_host_with_one_who_may_be_there_is_unwelcome(self):
-        places = {'a': {'x', 'z'}, 'b': {'y', 'z'}}
-
-        for coming, unwelcome in (
-            ({'a': 'z'}, {'a'}),
-            ({'a': 'x'}, set()),
-            ({'a': 'z', 'b': 'z'}, {'a', 'b'}),
-        ):
-            found = posing.unwelcome(RAW, coming, {'a': 'x', 'b': 'y'}, places)
-            self.assertEqual(unwelcome, found, coming)
-
-    def test_two_do_not_change_places(self):
-        """Either may be resized first."""
-        places = {'a': {'x', 'y'}, 'b': {'x', 'y'}}
-
-        found = posing.unwelcome(
-            RAW, {'a': 'y', 'b': 'x'}, {'a': 'x', 'b': 'y'}, places
-        )
-
-        self.assertEqual({'a', 'b'}, found)

@@ -8,13 +8,13 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.move import positions
 from tests import groups
-from tests.unit.objects import test_transitions
+from tests.unit.objects import base
 
 Member = states.Member
 Seat = positions.Seat
 
 
-class TestPositions(test_transitions.HeldCase):
+class TestPositions(base.HeldCase):
     def setUp(self):
         super().setUp()
         self.group = self.held()
