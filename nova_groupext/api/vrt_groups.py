@@ -5,11 +5,8 @@ Every handler goes the same way: context, policy, schema, object, status.
 What it raises becomes one of Nova's faults in the decorator.
 """
 
-import functools
-
 from nova.api.openstack import common
 from nova.api.openstack import wsgi
-from oslo_db import exception as db_exc
 from oslo_utils import strutils
 
 from nova_groupext import exception
@@ -19,9 +16,9 @@ from nova_groupext.api import adopt
 from nova_groupext.api import boot
 from nova_groupext.api import describe
 from nova_groupext.api import groups
-from nova_groupext.api import resolve
 from nova_groupext.api import resource
 from nova_groupext.api import revise
+from nova_groupext.api import store
 from nova_groupext.api.schemas import vrt_groups as schemas
 from nova_groupext.api.views import capabilities
 from nova_groupext.api.views import vrt_groups as views
@@ -103,9 +100,9 @@ class VRTGroupController(wsgi.Controller):
         wanted, parsed = describe.read(body)
         group = describe.group(context, wanted, parsed)
         _check_rights(context, group, parsed)
-        made = _made_before(context, group)
-        if made is None:
-            made = self._make(context, group, parsed)
+        made, is_new = store.store(context, group, parsed)
+        if is_new:
+            groups.tell(self._planner.plan_group, context, made)
         detail = self._detail(req, made)
         answer = wsgi.ResponseObject({'vrt_group': detail})
         answer['Location'] = detail['links'][0]['href']
@@ -269,27 +266,6 @@ class VRTGroupController(wsgi.Controller):
             for group in found
         ]
 
-    def _make(self, context, group, parsed):
-        """Store a group that was not there before, and have it planned."""
-        requests = resolve.requests(context, parsed.stems)
-        for member in group.members:
-            member.request = requests[member.stem]
-        try:
-            quota.check(context, group.project_id, group.members)
-            quota.serialised(
-                context,
-                group.project_id,
-                functools.partial(_store, context, group),
-            )
-        except (db_exc.DBDuplicateEntry, exception.LimitExceeded):
-            # Perhaps the same request, sent twice at once, was faster.
-            made = _made_before(context, group)
-            if made is None:
-                raise
-            return made
-        groups.tell(self._planner.plan_group, context, group)
-        return group
-
 
 def _own(context):
     return {'project_id': context.project_id}
@@ -309,33 +285,6 @@ def _check_rights(context, group, parsed):
     if not group.hold:
         context.can(policies.WHAT_IF, _own(context))
     groups.check_exclusive(context, group, parsed)
-
-
-def _made_before(context, group):
-    """Return the group that an earlier try of the request made, or None.
-
-    :raises: TokenUsed when that one was described differently
-    """
-    if group.client_token is None:
-        return None
-    made = VRTGroup.get_by_token(context, group.project_id, group.client_token)
-    if made is not None and (
-        made.status == states.Group.RELEASING
-        or not describe.says_the_same(made, group)
-    ):
-        raise exception.TokenUsed(token=group.client_token)
-    return made
-
-
-def _store(context, group):
-    """Store a new group, unless its project has too many."""
-    limit = CONF.vrt.max_groups_per_project
-    if VRTGroup.count(context, group.project_id) >= limit:
-        raise exception.LimitExceeded(
-            reason=f'The project has {limit} VRT groups, which is all it '
-            'may have.'
-        )
-    group.create(context)
 
 
 def _to_release(group, paths):

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A new group is stored once, however often the request is repeated."""
+
+import functools
+
+from oslo_db import exception as db_exc
+
+from nova_groupext import exception
+from nova_groupext import quota
+from nova_groupext.api import describe
+from nova_groupext.api import resolve
+from nova_groupext.conf import CONF
+from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+
+
+def store(context, group, parsed):
+    """Store a group, unless an earlier try of the same request did.
+
+    :param group: VRTGroup, not stored yet
+    :param parsed: its topology.Topology
+    :returns: (the group that is stored, whether it is this one)
+    :raises: LimitExceeded, TokenUsed, and what resolve.requests() raises
+    """
+    made = _made_before(context, group)
+    if made is not None:
+        return made, False
+    requests = resolve.requests(context, parsed.stems)
+    for member in group.members:
+        member.request = requests[member.stem]
+    try:
+        quota.check(context, group.project_id, group.members)
+        quota.serialised(
+            context,
+            group.project_id,
+            functools.partial(_create, context, group),
+        )
+    except (db_exc.DBDuplicateEntry, exception.LimitExceeded):
+        # Perhaps the same request, sent twice at once, was faster.
+        made = _made_before(context, group)
+        if made is None:
+            raise
+        return made, False
+    return group, True
+
+
+def _made_before(context, group):
+    """Return the group that an earlier try of the request made, or None.
+
+    :raises: TokenUsed when that one was described differently
+    """
+    if group.client_token is None:
+        return None
+    made = VRTGroup.get_by_token(context, group.project_id, group.client_token)
+    if made is not None and (
+        made.status == states.Group.RELEASING
+        or not describe.says_the_same(made, group)
+    ):
+        raise exception.TokenUsed(token=group.client_token)
+    return made
+
+
+def _create(context, group):
+    """Store a new group, unless its project has too many."""
+    limit = CONF.vrt.max_groups_per_project
+    if VRTGroup.count(context, group.project_id) >= limit:
+        raise exception.LimitExceeded(
+            reason=f'The project has {limit} VRT groups, which is all it '
+            'may have.'
+        )
+    group.create(context)
