@@ -26,7 +26,7 @@ from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.hold import holding
-from nova_groupext.scheduler.redeem import redeem
+from nova_groupext.scheduler.redeem import concluding
 from nova_groupext.scheduler.redeem import reserving
 from tests import fixtures as ours
 from tests import groups
@@ -94,7 +94,7 @@ class Bench:
                     context, books, member.path, lambda m=member: [m], [server]
                 )
                 books.swap(context, {server: place.hold}, 'project', 'user')
-                redeem.close(context, books, member, place.hold)
+                concluding.close(context, books, member, place.hold)
 
         started = time.monotonic()
         failed = at_once.at_once(

@@ -9,7 +9,7 @@ import collections
 
 from nova_groupext import objects
 from nova_groupext.objects import states
-from nova_groupext.scheduler import service
+from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import audit
 from tests.functional import base
 from tests.services import owners
@@ -47,7 +47,7 @@ class Promises:
 
         :returns: {promise: what is there instead}
         """
-        service.Planner('reaper').reap(self.context)
+        planner.Planner('reaper').reap(self.context)
         self.now = self.group(self.uuid, 'admin')
         self.servers_now = {
             server.id: server

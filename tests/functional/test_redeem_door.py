@@ -15,7 +15,7 @@ from nova_groupext.db import models
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.redeem import redeem
+from nova_groupext.scheduler.redeem import concluding
 from tests.functional import base
 from tests.functional import door
 
@@ -231,7 +231,7 @@ class TestRedeemDoor(door.DoorCase):
         """As the reaper does with a create that nobody hears of."""
         member = self.member('a')
         hold = objects.VRTHold.get_by_member(self.context, member.id)
-        redeem.conclude(self.context, self.ledger, member, hold)
+        concluding.conclude(self.context, self.ledger, member, hold)
 
     def swap(self, hold, server):
         self.ledger.swap(
@@ -290,7 +290,7 @@ class TestSeveral(door.DoorCase):
                 if each.server_uuid == second
             ]
             hold = objects.VRTHold.get_by_member(self.context, member.id)
-            redeem.conclude(self.context, self.ledger, member, hold)
+            concluding.conclude(self.context, self.ledger, member, hold)
 
         self.in_the_middle_of(first, fence)
 

@@ -10,9 +10,9 @@ import oslo_messaging as messaging
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.scheduler import manager
+from nova_groupext.scheduler import planner
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import rpcapi
-from nova_groupext.scheduler import service
 from nova_groupext.scheduler.follow import audit
 from tests.functional import base
 from tests.functional import door
@@ -30,7 +30,7 @@ class TestDying(door.DoorCase):
     PARTS = dataclasses.replace(base.WITHOUT_REAPER, services=())
 
     def setUp(self):
-        self.planner = service.Planner('another')
+        self.planner = planner.Planner('another')
         super().setUp()
         self.scheduler = manager.HolisticSchedulerManager()
         # Nobody but the test sends requests: none is on its way for long.

@@ -8,7 +8,7 @@ import fixtures
 from oslo_utils import timeutils
 
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler import service
+from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import reaper
 from tests.functional import base
@@ -242,10 +242,10 @@ class TestResizing(ResizingTestCase):
     def delete_group(self, uuid, user='demo'):
         """Delete a group with its draft, as the reaper does."""
         self.api(user).delete(f'{base.GROUPS}/{uuid}')
-        planner = service.Planner('another')
+        endpoint = planner.Planner('another')
 
         def reap():
-            planner.reap(self.context)
+            endpoint.reap(self.context)
             return self.holds_of(uuid)
 
         self.eventually(reap, lambda holds: not holds)

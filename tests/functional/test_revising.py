@@ -11,8 +11,8 @@ from nova_groupext.cloud import hosts
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler import planner
 from nova_groupext.scheduler import releasing
-from nova_groupext.scheduler import service
 from nova_groupext.scheduler.decide import exchanging
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.hold import ownership
@@ -212,14 +212,14 @@ class TestRefusal(RevisingTestCase):
         )
 
     def test_nor_is_one_that_is_released_before_it_is_planned(self):
-        revise = service.Planner._revise
+        revise = planner.Planner._revise
 
         def release_and_revise(*args):
             group = objects.VRTGroup.get(self.context, self.uuid)
             transitions.give_up(self.context, group)
             return revise(*args)
 
-        self.patch(service.Planner, '_revise', release_and_revise)
+        self.patch(planner.Planner, '_revise', release_and_revise)
 
         group = self.decided(
             self.uuid, {'members': {'a': base.member(count=3)}}
@@ -392,7 +392,7 @@ class PlanningTestCase(RevisingTestCase, base.StepTestCase):
 
     def setUp(self):
         super().setUp()
-        self.planner = service.Planner('another')
+        self.planner = planner.Planner('another')
         # Nobody but the test sends requests: none is on its way for long.
         self.patch(releasing, 'REQUEST_LIFETIME', 0)
 

@@ -6,7 +6,7 @@ from nova.scheduler.filters import compute_filter
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
-from nova_groupext.scheduler import service
+from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import audit
 from tests.functional import base
 
@@ -24,7 +24,7 @@ class WorldCase(base.StepTestCase):
     def setUp(self):
         super().setUp()
         self.services = self.cloud.nova('admin').services
-        self.planner = service.Planner('another')
+        self.planner = planner.Planner('another')
 
     def delete_group(self, uuid, user='demo'):
         """Its draft, if there is one, goes with it."""

@@ -28,8 +28,8 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler import planner
 from nova_groupext.scheduler import releasing
-from nova_groupext.scheduler import service
 from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.move import moving
 from nova_groupext.scheduler.move import positions
@@ -152,9 +152,9 @@ class Life(fixtures.Fixture):
         return ledger.Ledger(self.client())
 
     def planner(self):
-        planner = service.Planner('planner')
-        planner._client = self.client()
-        return planner
+        made = planner.Planner('planner')
+        made._client = self.client()
+        return made
 
     # -- what is done ------------------------------------------------------
 

@@ -39,7 +39,8 @@ class Books:
         until = time.monotonic() + PATIENCE
         while found and time.monotonic() < until:
             # Placement has accepted two changes of one hold at one instant,
-            # and one of those who made them gives way: see redeem.prevails.
+            # and one of those who made them gives way, see
+            # concluding.prevails().
             time.sleep(PAUSE)
             found &= set(self._two_owners())
         return [*self._too_much(), *found]

@@ -31,7 +31,7 @@ from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.look import hosts
-from nova_groupext.scheduler.redeem import redeem
+from nova_groupext.scheduler.redeem import concluding
 from nova_groupext.scheduler.redeem import reserving
 from tests import groups
 from tests.services import placement
@@ -268,14 +268,14 @@ class Life:
             return
         if self._random.random() < 0.1:
             # Its host did not pass a filter.
-            redeem.conclude(self._context, self._ledger, member, hold)
+            concluding.conclude(self._context, self._ledger, member, hold)
         elif self._ledger.swap(
             self._context, {server: hold}, 'project', 'user'
         ):
-            if not redeem.close(self._context, self._ledger, member, hold):
-                redeem.prevails(self._context, self._ledger, member)
+            if not concluding.close(self._context, self._ledger, member, hold):
+                concluding.prevails(self._context, self._ledger, member)
         else:
-            redeem.conclude(self._context, self._ledger, member, hold)
+            concluding.conclude(self._context, self._ledger, member, hold)
 
     def conclude(self):
         """Ask too early what became of a create."""
@@ -285,7 +285,7 @@ class Life:
         )
         if not hold:
             return None
-        return redeem.conclude(self._context, self._ledger, member, hold)
+        return concluding.conclude(self._context, self._ledger, member, hold)
 
     # -- strangers ---------------------------------------------------------
 

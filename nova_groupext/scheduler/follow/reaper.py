@@ -42,7 +42,7 @@ from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import resizes
 from nova_groupext.scheduler.look import hosts
-from nova_groupext.scheduler.redeem import redeem
+from nova_groupext.scheduler.redeem import concluding
 
 LOG = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def conclude(context, ledger, member):
     hold = VRTHold.get_by_member(context, member.id)
     if hold is not None:
         before = timeutils.utcnow() - _lease()
-        redeem.conclude(context, ledger, member, hold, before)
+        concluding.conclude(context, ledger, member, hold, before)
 
 
 def to_follow():

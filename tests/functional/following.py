@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is done to groups whose servers, holds or hosts change."""
+
+import fixtures
+from oslo_db import exception as db_exc
+
+from nova_groupext import objects
+from nova_groupext.cloud import hosts
+from nova_groupext.conf import CONF
+from nova_groupext.scheduler.follow import follow
+from tests.functional import base
+
+FREE = {'cmp-1': 8, 'cmp-2': 8, 'cmp-3': 8}
+ONE_HELD = {**FREE, 'cmp-1': 7}
+
+
+class FollowCase(base.StepTestCase):
+    # Each zone has one host, so that a member's zone tells where it is.
+    HOSTS = (
+        hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
+        hosts.Host('cmp-2', 'r2', 'az2', vcpus=8),
+        hosts.Host('cmp-3', 'r3', 'az3', vcpus=8),
+    )
+
+    def follow(self):
+        for step in (
+            follow.follow_servers,
+            follow.follow_holds,
+            follow.follow_hosts,
+        ):
+            step(self.context, self.ledger)
+
+    def hold_one(self):
+        """Describe and hold member ``a`` on cmp-1; returns the group's id."""
+        return self.held({'members': {'a': in_zone('az1')}})['id']
+
+    def create_member(self, uuid):
+        return self.create(
+            scheduler_hints=base.pointer(uuid, 'a'), availability_zone='az1'
+        )
+
+    def hold_again(self):
+        CONF.set_override('hold_again', True, 'vrt')
+        self.addCleanup(CONF.clear_override, 'hold_again', 'vrt')
+
+    def outcome(self, uuid):
+        """Return {path: (status, fault)} of the members."""
+        return {
+            each['path']: (each['status'], each['fault'])
+            for each in self.group(uuid)['members']
+        }
+
+    def hold_of(self, uuid, path='a'):
+        member = objects.VRTMember.get_by_path(
+            self.context,
+            uuid,
+            path,
+            project_id=self.cloud.sdk('demo').current_project_id,
+        )
+        return objects.VRTHold.get_by_member(self.context, member.id)
+
+    def assert_outcome(self, uuid, outcome, free):
+        """Check member ``a``, and that following again changes nothing."""
+        for _round in range(2):
+            self.assertEqual({'a': outcome}, self.outcome(uuid))
+            self.assertEqual(free, self.free())
+            self.follow()
+
+    def assert_held_again(self, uuid):
+        self.assert_outcome(uuid, ('HELD', None), ONE_HELD)
+        self.assertEqual('HELD', self.group(uuid)['status'])
+        self.assertEqual(
+            'ACTIVE',
+            self.redeem(uuid, 'a', 'm1.tiny', availability_zone='az1').status,
+        )
+        self.assertEqual(ONE_HELD, self.free())
+
+
+def in_zone(zone, **more):
+    return base.member(availability_zone=zone, **more)
+
+
+def silent(kind, method):
+    """Let the database not answer one question of Nova's."""
+
+    def fail(*_args, **_kwargs):
+        raise db_exc.DBConnectionError
+
+    return fixtures.MockPatchObject(kind, method, fail)
