@@ -53,6 +53,25 @@ class TestShelved(moves.MovingTestCase, test_revising.RevisingTestCase):
             )
 
 
+class TestMoving(moves.MovingTestCase, test_revising.RevisingTestCase):
+    HOSTS = moves.HOSTS
+
+    def test_who_comes_gets_a_place_where_no_move_may_end(self):
+        uuid, servers = self.servers(apart(a=2))
+        source, others_host = self.where(servers).values()
+        self.cloud.nova('admin').servers.migrate(servers['a-0'])
+        self.assertEqual('Success', self.ended(servers['a-0']))
+        target = self.host_of(self.settled(servers['a-0']))
+        names = {host.name for host in self.HOSTS}
+        [last] = names - {source, others_host, target}
+        # Where there is more room one had rather be.
+        self.boot('m1.large', user='admin', availability_zone=f'az1:{last}')
+
+        self.revised(uuid, apart(a=2, b=1))
+
+        self.assertEqual(last, self.planned(uuid)['b-0'])
+
+
 class TestDrifted(moves.MovingTestCase, test_revising.RevisingTestCase):
     HOSTS = moves.HOSTS
 
