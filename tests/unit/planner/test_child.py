@@ -23,13 +23,15 @@ MIB = 1024**2
 
 # A parent that says who its child is and waits for the answers.
 PARENT = """
+import functools
 from nova_groupext.planner import child
 from tests.unit.planner import builders
 
 with child.Solver() as solver:
     print(solver._process.pid, flush=True)
     {}
-    solver.search(builders.slow_problem(time_limit=60), on_answer=print)
+    tell = functools.partial(print, flush=True)
+    solver.search(builders.slow_problem(time_limit=60), on_answer=tell)
 """
 
 
