@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a template to servers: hold, create all, release what failed."""
 
+import contextlib
 import time
+import uuid
 
 from keystoneauth1 import exceptions as ksa_exceptions
 from openstack import exceptions
@@ -19,11 +21,16 @@ _UNDER_WAY = ('HELD', 'ACTIVE')
 _NOT_HELD = ('PLANNED', 'REFUSED', 'UNDECIDED', 'ERROR')
 # States of servers that are not there yet.
 _COMING = ('BUILD', 'UNKNOWN')
-_FAULTS = (
+# An answer that is no JSON is a ValueError.
+FAULTS = (
     exceptions.SDKException,
     ksa_exceptions.ClientException,
     names.UnknownName,
+    ValueError,
 )
+# For how long the cloud may not say how any server is.
+_PATIENCE_SECONDS = 60
+_CREATE_TRIES = 2
 # A member may become a server between being looked at and released.
 _RELEASE_TRIES = 3
 
@@ -71,6 +78,9 @@ class Deployment:
         for path, arguments in self._arguments.items():
             # What cannot be sent had better be known before anything is.
             self._servers.body('', path, arguments)
+        # Who asks for the group twice gets one.
+        self._token = str(uuid.uuid4())
+        self._last_seen = None
         self._threads = threads.Threads(parallel)
 
     def __enter__(self):
@@ -100,17 +110,22 @@ class Deployment:
         self._wait()
 
     def forget(self):
-        """Delete the group, if there is one, and end."""
+        """Delete the group, if there is one, and end.
+
+        If that fails the group is still here; it has an answer to give first.
+        """
         # Its creation may be under way.
         self._threads.end()
         if self.group is not None:
-            self._vrt.delete_group(self.group.id)
-            self.group = None
+            with contextlib.suppress(*FAULTS):
+                self._vrt.delete_group(self.group.id)
+                self.group = None
 
     def create(self):
         """Create the servers of all members that are held, and wait."""
         self._find()
         self._each(self._create, self._in(_State.HELD))
+        self._last_seen = time.monotonic()
         while True:
             self._each(self._look, self._in(_State.BUILDING))
             if not self._in(_State.BUILDING):
@@ -124,9 +139,18 @@ class Deployment:
             self._threads.call(self._release, failed)
 
     def _create_group(self, attributes):
-        self.group = self._vrt.create_group(
-            topology=self.topology, **attributes
-        )
+        for tries_left in reversed(range(_CREATE_TRIES)):
+            try:
+                self.group = self._vrt.create_group(
+                    topology=self.topology,
+                    client_token=self._token,
+                    **attributes,
+                )
+                return
+            except ksa_exceptions.ConnectionError:
+                # Perhaps only the answer was lost.
+                if not tries_left:
+                    raise
 
     def _wait(self):
         self._vrt.wait_for_group(
@@ -154,14 +178,17 @@ class Deployment:
                 self.group.id, member.path, self._arguments[member.path]
             )
             member.state = _State.BUILDING
-        except _FAULTS as exc:
+        except FAULTS as exc:
             self._fail(member, getattr(exc, 'details', None) or str(exc))
 
     def _look(self, member):
         try:
             status, fault = self._servers.look(member.server_id)
-        except _FAULTS:
+        except FAULTS:
+            if time.monotonic() - self._last_seen > _PATIENCE_SECONDS:
+                raise
             return  # The next look may see more.
+        self._last_seen = time.monotonic()
         if status in ('ERROR', 'GONE'):
             self._fail(member, fault or 'The server is in state ERROR.')
         elif status not in _COMING:

@@ -6,16 +6,18 @@ from nova_groupext_client.deploy import states
 
 _OPENSTACK = 'openstack vrt group'
 
+# Statuses of members that a server would be refused for.
+_WITHOUT_PLACE = ('TENTATIVE', 'FAILED', 'RELEASED')
 
-def stopped(deployment, again):
-    """Say what there is after an interrupt, and what can be done now.
 
-    :param deployment: Deployment, or None if there was none yet
+def stopped(why, deployment, again):
+    """Say what there is when it ended early, and what can be done now.
+
+    :param why: sentence
+    :param deployment: Deployment with a group
     :param again: the command line that goes on, to which a group is added
     :returns: text
     """
-    if deployment is None or deployment.group is None:
-        return 'Stopped. Nothing was made.'
     group = deployment.group
     servers = [
         each.server_id
@@ -25,7 +27,7 @@ def stopped(deployment, again):
     counts = states.counts(deployment.members.values())
     parts = ', '.join(f'{number} {state}' for state, number in counts.items())
     lines = [
-        f'Stopped. Group {group.name} ({group.id}) stays as it is: '
+        f'{why} Group {group.name} ({group.id}) stays as it is: '
         f'{parts or "not planned yet"}.',
         f'To go on:  {again} --resume {group.id}',
         f'To undo:   {_OPENSTACK} delete {group.id}',
@@ -36,7 +38,9 @@ def stopped(deployment, again):
 
 
 def partial(deployment, again):
-    """Say that not everybody has become a server; None if all have.
+    """Say that some have not become servers; None if all have.
+
+    Whom the plan has left out, as its ``min_count`` allows, is not missed.
 
     :returns: text or None
     """
@@ -50,8 +54,8 @@ def partial(deployment, again):
         return None
     group = deployment.group.id
     return (
-        f'{len(missing)} of {len(members)} members are no servers, and no '
-        'places are kept for them. To try again:\n'
+        f'{len(missing)} of {len(members)} members have not become servers, '
+        'and no places are kept for them. To try again:\n'
         f'  {_OPENSTACK} replan --wait {group} && {again} --resume {group}'
     )
 
@@ -73,6 +77,30 @@ def does_not_fit(group):
     else:
         lines = [f'The group is {group.status}.', group.fault or '']
     return '\n'.join(lines)
+
+
+def not_deleted(group):
+    """Say that a group that was only asked about is still there."""
+    return (
+        f'Group {group.name} ({group.id}), of which nothing is held, could '
+        f'not be deleted: {_OPENSTACK} delete {group.id}'
+    )
+
+
+def not_held_for_heat(group):
+    """Say which members of a group Heat could not create; None if none."""
+    missing = [
+        f'{each["path"]} is {each["status"]}'
+        for each in group.members
+        if each['status'] in _WITHOUT_PLACE
+    ]
+    if not missing:
+        return None
+    return (
+        f'Nothing is held for some members of group {group.name} '
+        f'({group.id}): {", ".join(missing)}. Give the template the number '
+        f'that is held, or try once more: {_OPENSTACK} replan {group.id}'
+    )
 
 
 def unmet(group):

@@ -70,24 +70,27 @@ class Deploy(command.Lister):
         return super().run(parsed_args) or int(self._is_partial)
 
     def take_action(self, parsed_args):
-        template = templates.load(
-            parsed_args.template, parsed_args.parameters, parsed_args.name
-        )
         self.vrt  # noqa: B018 (only now the connection has it)
+        known = parsed_args.resume or parsed_args.emit_heat
+        group = self.find(known) if known else None
+        template = templates.load(
+            parsed_args.template,
+            parsed_args.parameters,
+            # The template may use it, as the name of the stack.
+            parsed_args.name or (group and group.name),
+        )
         if parsed_args.emit_heat:
-            return self._emit(template, parsed_args)
+            return self._emit(group, template, parsed_args)
         with self._deploying(parsed_args, template) as deployment:
             if parsed_args.dry_run:
                 return self._ask(deployment, template, parsed_args)
             if parsed_args.resume:
-                deployment.resume(
-                    self._same(parsed_args.resume, deployment.topology)
-                )
+                deployment.resume(_same(group, deployment.topology))
             else:
                 deployment.describe(**_attributes(template, parsed_args))
             deployment.create()
             deployment.release()
-        return self._outcome(deployment, parsed_args)
+        return self._outcome(deployment, _again(parsed_args, template))
 
     def produce_output(self, parsed_args, columns, data):
         if not parsed_args.emit_heat:
@@ -111,13 +114,29 @@ class Deploy(command.Lister):
                 stack.enter_context(made)
                 yield made
         except KeyboardInterrupt:
-            told = telling.stopped(made, _again(parsed_args))
+            told = self._stopped('Stopped.', made, parsed_args, template)
             raise exceptions.CommandError(told) from None
         except deployment.NotPlanned as exc:
             why_not = telling.not_held
             if parsed_args.dry_run:
                 why_not = telling.does_not_fit
             raise exceptions.CommandError(why_not(exc.group)) from exc
+        except deployment.FAULTS as exc:
+            why = f'{command.sentence(exc)}\nStopped.'
+            told = self._stopped(why, made, parsed_args, template)
+            raise exceptions.CommandError(told) from exc
+
+    @staticmethod
+    def _stopped(why, made, parsed_args, template):
+        from nova_groupext_client.deploy import telling
+
+        again = _again(parsed_args, template)
+        if made is not None and made.group is not None:
+            return telling.stopped(why, made, again)
+        if parsed_args.resume:
+            again = f'{again} --resume {shlex.quote(parsed_args.resume)}'
+            return f'{why} To go on:  {again}'
+        return f'{why} Nothing was made.'
 
     def _deployment(self, parsed_args, template):
         from nova_groupext_client.deploy import deployment
@@ -134,43 +153,42 @@ class Deploy(command.Lister):
     def _connection(self):
         return self.app.client_manager.sdk_connection
 
-    def _same(self, name, topology):
-        """Return the group of this name, if it has this topology."""
-        group = self.find(name)
-        if group.topology != topology:
-            raise exceptions.CommandError(
-                f'Group {group.name} ({group.id}) was described in another '
-                'way than by this template with these parameters.'
-            )
-        return group
-
     def _ask(self, deployment, template, parsed_args):
         from nova_groupext_client.deploy import telling
         from nova_groupext_client.deploy import what_if
 
-        group = what_if.ask(deployment, **_attributes(template, parsed_args))
+        try:
+            group = what_if.ask(
+                deployment, **_attributes(template, parsed_args)
+            )
+        finally:
+            if deployment.group is not None:
+                self._say(telling.not_deleted(deployment.group))
         self._say(*telling.unmet(group))
         return what_if.table(group)
 
-    def _emit(self, template, parsed_args):
+    def _emit(self, group, template, parsed_args):
         from nova_groupext_client.deploy import names
+        from nova_groupext_client.deploy import telling
 
         with templates.located(parsed_args.template, template):
             topology = names.with_ids(
                 template.definition, names.Names(self._connection)
             )
-        group = self._same(parsed_args.emit_heat, topology)
-        if group.status != 'HELD':
+        if _same(group, topology).status != 'HELD':
             raise exceptions.CommandError(
                 f'Group {group.name} ({group.id}) is {group.status}: nothing '
                 'is held for Heat to create.'
             )
+        told = telling.not_held_for_heat(group)
+        if told is not None:
+            raise exceptions.CommandError(told)
         return (), template.with_hints(group.id)
 
-    def _outcome(self, deployment, parsed_args):
+    def _outcome(self, deployment, again):
         from nova_groupext_client.deploy import telling
 
-        told = telling.partial(deployment, _again(parsed_args))
+        told = telling.partial(deployment, again)
         if told is not None:
             self._is_partial = True
             self._say(told)
@@ -192,11 +210,23 @@ def _attributes(template, parsed_args):
     return {name: value for name, value in given.items() if value}
 
 
-def _again(parsed_args):
-    """Return the command line that goes on, but for the group."""
+def _same(group, topology):
+    """Return a group if it has this topology."""
+    if group.topology != topology:
+        raise exceptions.CommandError(
+            f'Group {group.name} ({group.id}) was described in another way '
+            'than by this template with these parameters.'
+        )
+    return group
+
+
+def _again(parsed_args, template):
+    """Return the command line that goes on, but for the group and secrets."""
     words = ['openstack', 'vrt', 'deploy', parsed_args.template]
     for each in parsed_args.parameters:
-        words += ['--parameter', each]
+        name, _is_one, _value = each.partition('=')
+        hidden = f'{name}=...' if name in template.hidden else each
+        words += ['--parameter', hidden]
     if parsed_args.name:
         words += ['--name', parsed_args.name]
     return shlex.join(words)
