@@ -126,6 +126,13 @@ class VRTHold(base.VRTObject):
     def is_growth(self):
         return self.obj_attr_is_set('grows_id') and self.grows_id is not None
 
+    def has_seat(self, seat):
+        """Whether it is what a plan says of a member, which may be None."""
+        return seat is not None and (self.provider_uuid, self.allocations) == (
+            seat['provider'],
+            seat['allocations'],
+        )
+
     def again(self):
         """Return a hold of the same seat under a new uuid, not created yet."""
         seat = {name: getattr(self, name) for name in SEAT}
@@ -179,6 +186,15 @@ class VRTHold(base.VRTObject):
     @classmethod
     def list_by_uuids(cls, context, uuids):
         return cls._list(context, models.Hold.uuid.in_(list(uuids)))
+
+    @classmethod
+    def still(cls, context, holds, status):
+        """Return those of some holds that are in a state now."""
+        return cls._list(
+            context,
+            models.Hold.id.in_([hold.id for hold in holds]),
+            models.Hold.status == status,
+        )
 
     @classmethod
     def list_fillers(cls, context, group_id, provider_uuid):
@@ -244,13 +260,22 @@ class VRTHold(base.VRTObject):
         )
 
     @classmethod
-    def list_heirs(cls, context, member_id):
-        """Return what was to take the place of a member's hold."""
-        return cls._list(
+    def list_heirs(cls, context, hold):
+        """Return what was to hold a member's seat under another uuid.
+
+        What is written down for another seat belongs to a revision.
+        """
+        written = cls._list(
             context,
-            models.Hold.member_id == member_id,
+            models.Hold.member_id == hold.member_id,
             models.Hold.status == states.Hold.WRITING,
         )
+        return [
+            heir
+            for heir in written
+            if heir.provider_uuid == hold.provider_uuid
+            and heir.allocations == hold.allocations
+        ]
 
     @classmethod
     def redeemed_by(cls, context, member_ids):

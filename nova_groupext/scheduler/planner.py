@@ -291,6 +291,8 @@ class Planner:
                 # Holds may have changed places: the reaper tries again.
                 LOG.exception('A revision waits for Placement.')
         except Exception:
+            # If this fails as well the reaper begins anew.
+            planner.clear()
             self._fail(context, group, 'An unexpected error.')
 
     @staticmethod

@@ -5,9 +5,11 @@ import dataclasses
 
 import fixtures
 from nova.scheduler.client import report
+from oslo_db import exception as db_exc
 
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
+from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
@@ -16,6 +18,7 @@ from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.decide import exchanging
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.hold import ownership
+from nova_groupext.scheduler.redeem import reserving
 from tests.functional import base
 
 APART = {'type': 'anti-affinity', 'scope': 'host'}
@@ -474,6 +477,31 @@ class TestDying(PlanningTestCase):
                 self.assertEqual([], self.audit(), point)
                 self.forget(uuid)
 
+    def test_no_server_comes_while_places_change_hands(self):
+        self.patch(reserving, 'PATIENCE', 1)
+        uuid, draft = self.described()
+        self.die_at('before revise.commit', draft)
+
+        told = self.attempt(uuid, 'a', 'm1.large')
+
+        self.assertIn('its group is being revised at this moment', told)
+        self.plan(draft)
+        self.check(uuid, self.NEW, told)
+        self.assertEqual([], self.audit())
+
+    def test_all_changes_back_after_what_nobody_expected(self):
+        uuid, draft = self.described()
+        before = self.planned(uuid)
+        self.patch(revisions, 'commit', fail)
+
+        self.plan(draft)
+
+        group = self.group(uuid)
+        self.assertEqual('ERROR', group['revision']['status'])
+        self.check(uuid, self.OLD, 'commit')
+        self.assertEqual(before, self.planned(uuid))
+        self.assertEqual([], self.audit())
+
     def check(self, uuid, topology, point):
         """The group is as described, and all of it is held."""
         self.reap()
@@ -484,3 +512,7 @@ class TestDying(PlanningTestCase):
             self.states(group),
             point,
         )
+
+
+def fail(*_args):
+    raise db_exc.DBError

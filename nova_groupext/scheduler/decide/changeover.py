@@ -16,6 +16,7 @@ from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext import quota
+from nova_groupext.objects import changing_hands
 from nova_groupext.objects import revisions
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
@@ -164,12 +165,21 @@ class Changeover:
             VRTHold.growth(mine[path], seat)
             for path, seat in change.growths.items()
         ]
-        return holding.write_down(
+        write_down = functools.partial(
+            holding.write_down,
             self._context,
             # Who was a member before goes on as the same one.
             [mine.get(member.path, member) for member in drafted],
             change.seats,
             [*fillers, *growths],
+        )
+        leaving = [
+            hold.member_id
+            for hold in self._leaving
+            if hold.member_id is not None
+        ]
+        return changing_hands.begin(
+            self._context, self._group, leaving, write_down
         )
 
     def _commit(self, rows):

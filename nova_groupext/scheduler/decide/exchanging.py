@@ -58,9 +58,12 @@ def change_back(context, ledger, group, holds, written):
     """Hold again what was emptied for something else, in one request.
 
     :param group: VRTGroup
-    :param holds: its VRTHolds in state HELD, some of which were emptied
-    :param written: VRTHolds in state WRITING, that took their place
+    :param holds: its VRTHolds that were HELD, some of which were emptied
+    :param written: VRTHolds that were WRITING, and took their place
     """
+    # Somebody may have ended some of them meanwhile.
+    holds = VRTHold.still(context, holds, states.Hold.HELD)
+    written = VRTHold.still(context, written, states.Hold.WRITING)
     lost = [
         hold for hold in holds if not ledger.allocations(context, hold.uuid)
     ]

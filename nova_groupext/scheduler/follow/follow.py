@@ -13,6 +13,7 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.conf import CONF
+from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
@@ -151,6 +152,8 @@ def restore(context, ledger, changed):
     """Hold under new uuids what somebody has changed in Placement."""
     for hold, member in changed:
         if ledger.allocations(context, hold.uuid) == hold.allocations:
+            continue
+        if hold.member_id in changing_hands.members(context, hold.group_id):
             continue
         if not _hold_again(context, ledger, hold, member, _write_down):
             _lose(context, ledger, [(hold, member)], HOLD_IS_LOST)

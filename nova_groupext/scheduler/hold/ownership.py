@@ -62,7 +62,7 @@ def left_behind(context, ledger, hold):
     Only for a hold of which nothing is in Placement any more: nobody may get
     its capacity besides.
     """
-    for heir in VRTHold.list_heirs(context, hold.member_id):
+    for heir in VRTHold.list_heirs(context, hold):
         if ledger.allocations(context, heir.uuid):
             return heir
     return None

@@ -5,14 +5,15 @@ A server's uuid is written to its member before anything else happens; from
 then on the member is nobody else's.
 """
 
+import time
 import typing
 
 from nova import exception as nova_exc
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
+from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import verification
@@ -20,6 +21,12 @@ from nova_groupext.scheduler.hold import ownership
 
 HOLD_IS_GONE = 'its hold is gone from Placement'
 BEING_CLEARED_UP = 'an earlier create is being cleared up'
+
+BEING_REVISED = 'its group is being revised at this moment; try again'
+
+# How often, and after how many seconds, one looks whether a revision that
+# exchanges holds is over.
+PATIENCE, PAUSE = 20, 0.25
 
 # What becomes of a member that holds too much.
 TOO_MUCH = {
@@ -58,6 +65,7 @@ def reserve(context, ledger, path, read, server_uuids, refused=()):
     :returns: [Place], in the order of the servers
     :raises: nova.exception.NoValidHost, TooFewPass
     """
+    looks_left = PATIENCE
     while True:
         members = read()
         own = {m.server_uuid: m for m in members if m.status in states.IN_USE}
@@ -72,10 +80,18 @@ def reserve(context, ledger, path, read, server_uuids, refused=()):
         ]
         if len(free) < len(server_uuids):
             raise _too_few(path, members, free, server_uuids)
+        changing = changing_hands.members(context, free[0].group_id)
+        free = [member for member in free if member.id not in changing]
+        if len(free) < len(server_uuids):
+            if not looks_left:
+                raise refusal(path, BEING_REVISED)
+            looks_left -= 1
+            time.sleep(PAUSE)
+            continue
         own = dict(zip(server_uuids, free, strict=False))
         if _verify(context, ledger, own.values()):
             with faultpoints.around('redeem.reserve'):
-                is_done = transitions.reserve(context, own)
+                is_done = changing_hands.reserve(context, own)
             if is_done:
                 break
     return [_place(context, uuid, own[uuid]) for uuid in server_uuids]

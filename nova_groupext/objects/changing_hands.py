@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds that a revision is exchanging for others at this moment.
+
+From when the new ones are written down until the revision is committed, or
+changed back, Placement may have nothing for the old ones. Until then nobody
+becomes a server by them, and nobody concludes anything from that.
+"""
+
+from nova_groupext import exception
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.plan import VRTPlan
+
+
+def members(context, group_id):
+    """Return the ids of the members whose holds may be empty by now.
+
+    The revision has other seats for them, or none, and something is written
+    down where they are: it exchanges all that it has there.
+    """
+    draft = db.find_one(
+        context,
+        models.Group,
+        models.Group.revises_id == group_id,
+        models.Group.status == states.Group.PLANNING,
+    )
+    plan = draft and VRTPlan.newest(context, draft.id)
+    if plan is None:
+        return set()
+    hosts = {
+        row.provider_uuid
+        for owner in (group_id, draft.id)
+        for row in VRTHold.list_by_group(context, owner, states.Hold.WRITING)
+    }
+    paths = {
+        row.id: row.path
+        for row in db.find(
+            context, models.Member, models.Member.group_id == group_id
+        )
+    }
+    return {
+        hold.member_id
+        for hold in VRTHold.list_by_group(context, group_id, states.Hold.HELD)
+        if hold.provider_uuid in hosts
+        and hold.member_id is not None
+        and not hold.has_seat(plan.placement.get(paths[hold.member_id]))
+    }
+
+
+def reserve(context, servers):
+    """Write the uuids of servers to members, unless these change hands.
+
+    :param servers: see transitions.reserve()
+    :returns: False when somebody else changes, or has changed, one of them
+    """
+    [group_id] = {member.group_id for member in servers.values()}
+
+    def work():
+        changing = members(context, group_id)
+        if any(member.id in changing for member in servers.values()):
+            return False
+        return transitions.reserve(context, servers)
+
+    return bool(db.locked(context, models.Group, work, id=group_id))
+
+
+def begin(context, group, ids, write_down):
+    """Write down what some members are to hold instead of what they hold.
+
+    :param group: the VRTGroup that is revised
+    :param ids: of these members
+    :param write_down: called without arguments, while none of them can become
+        a server
+    :returns: what it returns
+    :raises: GenerationConflict when one of them is not held any more
+    """
+
+    def work():
+        rows = VRTMember.list_by_ids(context, ids)
+        held = {row.id for row in rows if row.status == states.Member.HELD}
+        return write_down() if held == set(ids) else None
+
+    written = db.locked(context, models.Group, work, id=group.id)
+    if written is None:
+        raise exception.GenerationConflict(group=group.uuid)
+    return written
