@@ -126,6 +126,9 @@ def claim(context, request, claim_resources):
     except db_exc.DBError:
         LOG.exception('A move to %s is not written down.', request.seat.host)
         return claim_resources()
+    except (exception.GroupNotFound, exception.MemberNotFound) as exc:
+        LOG.info("A server moves as nobody's: %s", exc)
+        return claim_resources()
     if row is None:
         return False
     is_claimed = False
@@ -153,14 +156,16 @@ class Move:
     """
 
     def __init__(self, context, group, member, seats):
-        self._group = group
         self._member = member
+        self._read(context, group)
+        self._judge = self._judge_of(positions.of(context, group), seats)
+
+    def _read(self, context, group):
+        self._group = group
         self._topology = definition.read(group)
         self._domains = hosts.Domains(
             context, definition.levels(self._topology)
         )
-        now = positions.of(context, group)
-        self._judge = self._judge_of(now, seats)
 
     @property
     def is_bound(self):
@@ -178,7 +183,9 @@ class Move:
     def begin(self, context, seat):
         """Write down that it goes there, if that is allowed at this moment.
 
-        :returns: VRTMove, or None if others have moved so that it is not
+        :returns: VRTMove, or None if others have moved, or the group was
+            revised, so that it is not
+        :raises: GroupNotFound, MemberNotFound when the server has left it
         """
         row = VRTMove(
             group_id=self._group.id,
@@ -189,6 +196,7 @@ class Move:
         )
 
         def is_allowed():
+            self._read_again(context)
             now = positions.of(context, self._group)
             return self._judge_of(now, {seat}).allows(seat.node)
 
@@ -196,7 +204,8 @@ class Move:
             return row
         LOG.info(
             'VRT group %(group)s: member %(member)s does not move to %(host)s '
-            'because others of the group have moved meanwhile.',
+            'because others of the group have moved meanwhile, or it was '
+            'revised.',
             {
                 'group': self._group.uuid,
                 'member': self._member.path,
@@ -204,6 +213,17 @@ class Move:
             },
         )
         return None
+
+    def _read_again(self, context):
+        """Heed a revision that was committed since the filter looked."""
+        group = VRTGroup.get(context, self._group.uuid)
+        servers = {member.id: member.server_uuid for member in group.members}
+        if servers.get(self._member.id) != self._member.server_uuid:
+            raise exception.MemberNotFound(
+                group=group.uuid, member=self._member.path
+            )
+        if group.generation != self._group.generation:
+            self._read(context, group)
 
     def _judge_of(self, now, seats):
         """Return a planner's Move that knows all these seats."""

@@ -71,18 +71,21 @@ class Positions:
 def of(context, group):
     """Read where the members of a group are now.
 
+    Who has come since the group was read, or has left it, is not among them.
+
     :param group: VRTGroup, of which the members' ids and paths are used
     :returns: Positions
     """
     paths = {member.id: member.path for member in group.members}
     targets = collections.defaultdict(set)
     for move in VRTMove.list_by_group(context, group.id):
-        targets[paths[move.member_id]].add(Seat(move.host, move.node))
+        if move.member_id in paths:
+            targets[paths[move.member_id]].add(Seat(move.host, move.node))
     seats, growths = {}, {}
     for hold in VRTHold.list_by_group(context, group.id, *states.PROMISED):
         seat = Seat(hold.host, hold.node)
-        if hold.is_growth:
+        if hold.grows_id in paths:
             growths[paths[hold.grows_id]] = seat
-        elif not hold.is_filler:
+        elif hold.member_id in paths:
             seats[paths[hold.member_id]] = seat
     return Positions(seats, dict(targets), growths)

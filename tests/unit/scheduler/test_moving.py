@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a move that begins heed what has happened since its filter looked?"""
+
+import datetime
+
+from oslo_utils import uuidutils
+
+from nova_groupext import exception
+from nova_groupext import objects
+from nova_groupext.objects import revisions
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.scheduler.move import moving
+from nova_groupext.scheduler.move import positions
+from tests import groups
+from tests.unit.objects import base
+
+NOON = datetime.datetime(2026, 11, 1, 12)
+NO_RACKS = {'policies': [], 'relationships': []}
+
+
+class TestMove(base.HeldCase):
+    def setUp(self):
+        super().setUp()
+        group = self.create(**NO_RACKS)
+        holds = groups.holds(self.context, group)
+        transitions.hold(self.context, group, holds, None)
+        self.group = self.get(group)
+        self.first, self.second, _third = self.group.members
+        self.first.change(
+            self.context,
+            states.Member.REDEEMING,
+            server_uuid=uuidutils.generate_uuid(),
+        )
+        self.end(self.first, states.Hold.REDEEMED, states.Member.ACTIVE)
+        self.group = self.get(self.group)
+        hold = objects.VRTHold.get_by_member(self.context, self.second.id)
+        self.seat = positions.Seat(hold.host, hold.node)
+        self.move = moving.Move(
+            self.context, self.group, self.group.members[0], {self.seat}
+        )
+
+    def revise(self, **described):
+        draft = groups.described(**{**NO_RACKS, **described})
+        revisions.start(self.context, self.group, draft)
+        plan = objects.VRTPlan(
+            group_id=draft.id,
+            status=objects.VRTPlan.PLACED,
+            placement={},
+            answer={},
+        )
+        plan.create(self.context)
+        revisions.commit(
+            *(self.context, self.group, draft, plan),
+            transitions.Exchange([], [], [], NOON),
+            lambda: True,
+        )
+
+    def test_it_goes_where_it_was_let(self):
+        self.assertTrue(self.move.allows(self.seat))
+        self.assertIsNotNone(self.move.begin(self.context, self.seat))
+
+    def test_a_policy_that_came_meanwhile_is_kept(self):
+        apart = {'type': 'anti-affinity', 'scope': 'host'}
+        self.revise(policies=[groups.policy('', apart)])
+
+        self.assertIsNone(self.move.begin(self.context, self.seat))
+
+    def test_a_member_that_came_meanwhile_counts(self):
+        new = groups.member('new', 'new', {})
+        self.revise(members=[*groups.described().members, new])
+
+        self.assertIsNotNone(self.move.begin(self.context, self.seat))
+
+    def test_a_server_that_has_left_the_group_is_nobodys(self):
+        others = groups.described().members[1:]
+        self.revise(members=others, keep_server=True)
+
+        self.assertRaises(
+            exception.MemberNotFound,
+            *(self.move.begin, self.context, self.seat),
+        )
+        self.assertEqual(
+            [], objects.VRTMove.list_by_group(self.context, self.group.id)
+        )
