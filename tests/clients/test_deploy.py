@@ -8,6 +8,9 @@ import signal
 import subprocess
 import sys
 
+import fixtures
+from keystoneauth1 import exceptions as ksa_exceptions
+from openstack import exceptions
 import yaml
 
 from nova_groupext_client import template
@@ -52,7 +55,7 @@ class TestDeploy(deploying.DeployTestCase):
         self.assertIn('key_name', made.members['db'].fault)
         self.assertEqual('RELEASED', self.status(made, 'db'))
         told = telling.partial(made, 'again')
-        self.assertIn('1 of 3 members are no servers', told)
+        self.assertIn('1 of 3 members have not become servers', told)
         self.assertIn(f'again --resume {made.group.id}', told)
 
         self.vrt.replan_group(made.group.id)
@@ -175,7 +178,7 @@ class TestDeploy(deploying.DeployTestCase):
         known = {m.path: m.server_id for m in made.members.values()}
         for path, [server] in found.items():
             self.assertEqual(server['id'], known[path])
-        told = telling.stopped(made, 'again')
+        told = telling.stopped('Stopped.', made, 'again')
         self.assertIn(f'To go on:  again --resume {made.group.id}', told)
         self.assertIn(f'openstack vrt group delete {made.group.id}', told)
         for server_id in filter(None, known.values()):
@@ -231,6 +234,105 @@ class TestDeploy(deploying.DeployTestCase):
             self.assertRegex(outcome.err, told)
             self.assertNotIn('Traceback', outcome.err)
         self.addCleanup(self.forget_all)
+
+    def test_command_after_an_error_says_how_to_go_on(self):
+        self.addCleanup(self.forget_all)
+        for error in (
+            ksa_exceptions.ConnectFailure('Nobody answers.'),
+            exceptions.HttpException('Service Unavailable'),
+            ValueError('Expecting value'),
+        ):
+            with fixtures.MockPatchObject(
+                servers.Servers, 'of', side_effect=error
+            ):
+                told = self.refused()
+            self.assertIn(str(error), told)
+            [again] = re.findall('To go on:  openstack (.*)', told)
+            done = self.openstack(*shlex.split(again))
+            self.assertEqual(0, done.status, done.err)
+            self.forget_all()
+
+    def test_command_ends_when_no_server_is_seen_for_long(self):
+        self.addCleanup(self.forget_all)
+        self.useFixture(
+            fixtures.MockPatchObject(deployment, '_PATIENCE_SECONDS', 0)
+        )
+        error = exceptions.HttpException('Forbidden')
+        with fixtures.MockPatchObject(
+            servers.Servers, 'look', side_effect=error
+        ):
+            told = self.refused()
+
+        self.assertIn('Forbidden', told)
+        self.assertIn('3 building', told)
+        self.assertIn('--resume', told)
+
+    def test_a_lost_answer_leaves_one_group(self):
+        create = type(self.vrt).create_group
+        lost = [ksa_exceptions.ConnectFailure('The answer is lost.')]
+
+        def create_and_lose(*args, **kwargs):
+            made = create(*args, **kwargs)
+            if lost:
+                raise lost.pop()
+            return made
+
+        with fixtures.MockPatchObject(
+            type(self.vrt), 'create_group', create_and_lose
+        ):
+            self.run_through(self.load())
+
+        self.assertEqual([], lost)
+        self.assertEqual(1, len(list(self.vrt.groups())))
+
+    def test_command_does_not_print_what_is_hidden(self):
+        secret = deploying.WEB.replace(
+            'key: {type: string, default: ""}',
+            'key: {type: string, hidden: true}',
+        )
+        self.addCleanup(self.forget_all)
+
+        done = self.deploy('--parameter', 'key=s3cret', text=secret)
+
+        self.assertEqual(1, done.status, done.out)
+        self.assertIn('--parameter key=... --resume', done.err)
+
+    def test_command_tells_of_a_question_that_stays(self):
+        self.addCleanup(self.forget_all)
+        error = ksa_exceptions.ConnectFailure('Nobody answers.')
+        with fixtures.MockPatchObject(
+            type(self.vrt), 'delete_group', side_effect=error
+        ):
+            asked = self.deploy('--dry-run', '-f', 'json')
+
+        self.assertEqual([True] * 3, [row['Fits'] for row in asked.json])
+        [group] = self.vrt.groups()
+        self.assertIn(f'openstack vrt group delete {group.id}', asked.err)
+
+    def test_command_goes_on_with_a_group_of_another_name(self):
+        self.addCleanup(self.forget_all)
+        made = self.openstack(
+            *('vrt', 'group', 'create', 'blue', '--template', self.file()),
+            *('--wait', '-f', 'json'),
+        )
+        self.assertEqual(0, made.status, made.err)
+
+        done = self.deploy('--resume', 'blue')
+
+        self.assertEqual(0, done.status, done.err)
+        [server] = self.servers_of(self.vrt.find_group('blue'))['db']
+        self.assertEqual({'of': 'blue'}, server['metadata'])
+
+    def test_command_gives_heat_no_hint_that_nothing_is_held_for(self):
+        loaded = template.load(deploying.WEB, name=self.name())
+        with self.deploying(loaded) as made:
+            made.describe(name=loaded.name)
+        self.addCleanup(self.forget, made.group)
+        self.vrt.release_group(made.group, ['db'])
+
+        told = self.refused('--emit-heat', loaded.name)
+
+        self.assertIn('db is RELEASED', told)
 
     def test_group_of_a_template(self):
         made = self.openstack(
