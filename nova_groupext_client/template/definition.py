@@ -56,18 +56,23 @@ def build(root, servers, left_out, scope):
 class _Builder:
     def __init__(self, servers, left_out, scope):
         self._servers = servers
-        self._left_out = left_out
+        self._left_out = frozenset(left_out)
         self._scope = scope
-        self._nodes = {}
+        # Paths of the groups that stay, and of those that are left out.
+        self._there = set()
+        self._gone = set()
         # {resource name: (path of its group, Node of what is said there)}
         self.groups = {}
         self.places = {}
 
     def assign(self, part, path):
-        """Note in which group each server is, from the top down."""
+        """Note in which group each server is, from the top down.
+
+        :returns: names of the servers in this group and below
+        """
         part.known(SECTIONS, 'part of a group')
-        self._nodes[path] = part
-        for name, said in _named(part).items():
+        named = _named(part)
+        for name, said in named.items():
             if name in self._left_out:
                 continue
             if name not in self._servers:
@@ -77,12 +82,17 @@ class _Builder:
                     f'has {json.dumps(name)}, which is in another group'
                 )
             self.groups[name] = (path, said)
+        everybody = {*named}
         for name, below in _entries(part, 'groups').items():
             if name in self._servers or '/' in name or not name:
                 raise below.error(
                     'needs a name without slashes that no server has'
                 )
-            self.assign(below, _path(path, name))
+            everybody |= self.assign(below, _path(path, name))
+        # Only the API says what is wrong with a group that names nobody.
+        is_gone = path and everybody and everybody <= self._left_out
+        (self._gone if is_gone else self._there).add(path)
+        return everybody
 
     def node(self, part, path, where):
         """Return the group at ``path`` as the API takes it."""
@@ -95,13 +105,15 @@ class _Builder:
                     each, _path(path, name), nodes.join(below, name)
                 )
                 for name, each in _entries(part, 'groups').items()
+                if _path(path, name) not in self._gone
             },
             'policies': [
-                each.plain() for each in self._list(part, 'policies', where)
+                each.plain()
+                for each in self._list(part, 'policies', path, where)
             ],
             'relationships': [
                 {**each.plain(), 'between': self._between(each, path)}
-                for each in self._list(part, 'relationships', where)
+                for each in self._list(part, 'relationships', path, where)
             ],
         }
         return {key: value for key, value in made.items() if value}
@@ -134,7 +146,7 @@ class _Builder:
             members[name] = described
         return members
 
-    def _list(self, part, key, where):
+    def _list(self, part, key, path, where):
         """Return the Nodes of the policies or relationships of a group."""
         entries = part.value.get(key)
         if entries is None or entries.value is None:
@@ -144,7 +156,7 @@ class _Builder:
         for each in found:
             each.mapping()
         if key == 'relationships':
-            found = [each for each in found if not self._lacks_an_end(each)]
+            found = [e for e in found if not self._lacks_an_end(e, path)]
         for index, each in enumerate(found):
             self._note(each, nodes.join(f'{where}.{key}', index))
         return found
@@ -155,18 +167,21 @@ class _Builder:
         for key, each in node.children():
             self._note(each, nodes.join(at, key))
 
-    def _lacks_an_end(self, relationship):
-        """Tell whether it is about a server that is left out."""
+    def _lacks_an_end(self, relationship, path):
+        """Tell whether it is about a server or group that is left out."""
         return any(
-            self._server_named(end.text()) in self._left_out
+            self._is_gone(end.text(), path)
             for end in relationship.required('between').sequence()
         )
 
-    def _server_named(self, end):
-        """Return the name of the resource that an end would be of."""
+    def _is_gone(self, end, path):
+        """Tell whether an end, in the group at ``path``, is left out."""
         name = end.rpartition('/')[2]
-        # Without the number of one that is counted.
-        return name if name in self._servers else _NUMBER.sub('', name)
+        if _path(path, end) in self._there or name in self._by_name:
+            return False
+        # One that is counted is named with its number.
+        names = {name, _NUMBER.sub('', name)}
+        return _path(path, end) in self._gone or bool(names & self._left_out)
 
     def _between(self, relationship, path):
         """Return the ends of a relationship as paths from its group."""
@@ -197,7 +212,7 @@ class _Builder:
 
     @functools.cached_property
     def _paths(self):
-        return {*self._nodes, *self._by_name.values()} - {''}
+        return {*self._there, *self._by_name.values()} - {''}
 
 
 def _named(part):

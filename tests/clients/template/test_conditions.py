@@ -34,6 +34,42 @@ relationships:
   - {{name: copies, between: [db, standby-1]}}
   - {{name: queries, between: [web, data/db]}}
 """
+WEB = {'flavor': 'm1.tiny', 'image': 'cirros'}
+WITHIN = {'name': 'of web', 'between': ['web', 'web']}
+TIERS = f"""\
+heat_template_version: 2021-04-16
+parameters:
+  spare: {{type: boolean, default: false}}
+resources:
+  web:{base.SERVER}
+  db:{base.SERVER}    condition: {{get_param: spare}}
+  copy:{base.SERVER}    condition: {{get_param: spare}}
+groups:
+  data:
+    members: {{db: {{min_count: 0}}}}
+    policies:
+      - {{type: affinity, scope: zone}}
+    groups:
+      cold:
+        members: [copy]
+relationships:
+  - {{name: of data, between: [web, data]}}
+  - {{name: of cold, between: [web, data/cold]}}
+  - {{name: of copy, between: [web, copy]}}
+  - {{name: of web, between: [web, web]}}
+"""
+LOOKS_ALIKE = f"""\
+heat_template_version: 2021-04-16
+resources:
+  a:{base.SERVER}
+  c:{base.SERVER}
+  db:{base.SERVER}    condition: false
+groups:
+  {{group}}: {{{{members: [a]}}}}{{close}}
+  h: {{{{members: [c]}}}}
+relationships:
+  - {{{{between: [{{end}}, h]}}}}
+"""
 
 
 class TestConditions(base.TemplateTestCase):
@@ -136,6 +172,61 @@ class TestServers(base.TemplateTestCase):
         )
         self.assertEqual(2, len(made.definition['relationships']))
         self.assertEqual(2, len(made.definition['groups']['data']['policies']))
+
+    def test_groups_go_with_all_that_is_named_in_them(self):
+        without = template.load(TIERS).definition
+        everybody = template.load(TIERS, {'spare': True}).definition
+
+        self.assertEqual(
+            {'members': {'web': WEB}, 'relationships': [WITHIN]}, without
+        )
+        self.assertEqual(
+            {'data', 'cold'},
+            {*everybody['groups'], *everybody['groups']['data']['groups']},
+        )
+        self.assertEqual(4, len(everybody['relationships']))
+
+    def test_groups_that_keep_somebody_stay(self):
+        kept = TIERS.replace('members: [copy]', 'members: [copy, web]')
+
+        made = template.load(kept).definition
+
+        cold = {'members': {'web': WEB}}
+        self.assertEqual({'cold': cold}, made['groups']['data']['groups'])
+        self.assertEqual(
+            ['of data', 'of cold', 'of web'],
+            [each['name'] for each in made['relationships']],
+        )
+
+    def test_groups_that_name_nobody_are_left_to_the_api(self):
+        for spare in (False, True):
+            nobody = TIERS.replace('groups:\n', 'groups:\n  nobody: {}\n', 1)
+
+            made = template.load(nobody, {'spare': spare}).definition
+
+            self.assertEqual({}, made['groups']['nobody'])
+
+    def test_names_that_look_like_those_of_who_is_left_out(self):
+        for group, end in (
+            ('db-2', 'db-2'),
+            ('db', 'db'),
+            ('x: {groups: {db-2', 'x/db-2'),
+        ):
+            text = LOOKS_ALIKE.format(
+                group=group, end=end, close='}' * group.count('{')
+            )
+
+            made = template.load(text).definition
+
+            [found] = made['relationships']
+            self.assertEqual([end, 'h'], found['between'])
+
+    def test_who_is_left_out_may_have_a_number_in_its_name(self):
+        text = SHOP.replace('standby', 'db-2').replace('db-2-1', 'db-2')
+
+        [found] = template.load(text).definition['relationships']
+
+        self.assertEqual('queries', found['name'])
 
     def test_heat_still_decides_by_itself(self):
         emitted = template.load(SHOP).with_hints('group')
