@@ -33,6 +33,7 @@ class Template:
     :ivar name: of the group, as it was given
     :ivar description: of the template, '' if it has none
     :ivar definition: the topology, as the API takes it
+    :ivar hidden: names of the parameters whose values nobody may see
     :ivar others: names of the resources that are no servers
     """
 
@@ -41,6 +42,7 @@ class Template:
         self._root = root
         self._scope = scope
         self.description = _description(root)
+        self.hidden = declared.hidden(root)
         self._servers, left_out, self.others = resources.servers(root, scope)
         if not self._servers:
             raise root.value['resources'].error('describes no server')

@@ -37,16 +37,37 @@ def values(root, given):
     :param given: {parameter: text, or a value of its type}
     :raises: TemplateError
     """
-    declared = root.value.get('parameters')
-    found = {}
-    if declared is not None and declared.value is not None:
-        for name, node in declared.mapping().items():
-            found[name] = _value(node, name, given)
+    found = {
+        name: _value(node, name, given)
+        for name, node in _declared(root).items()
+    }
     unknown = sorted(set(given) - set(found), key=str)
     if unknown:
-        place = declared or root
+        place = root.value.get('parameters') or root
         raise place.error(f'does not have {json.dumps(str(unknown[0]))}')
     return found
+
+
+def hidden(root):
+    """Return the names of the parameters whose values nobody may see.
+
+    :param root: Node of a template whose parameters have values
+    :raises: TemplateError
+    """
+    return frozenset(
+        name for name, node in _declared(root).items() if _is_hidden(node)
+    )
+
+
+def _declared(root):
+    declared = root.value.get('parameters')
+    if declared is None or declared.value is None:
+        return {}
+    return declared.mapping()
+
+
+def _is_hidden(node):
+    return 'hidden' in node.value and node.value['hidden'].flag()
 
 
 def _value(node, name, given):
@@ -127,10 +148,9 @@ def _check(node, value):
             raise each.error(f'needs one of {", ".join(_CONSTRAINTS)}')
         if not _CONSTRAINTS[name](each.value[name], value):
             told = each.value.get('description')
+            shown = '' if _is_hidden(node) else f'{json.dumps(value)}, '
             raise node.error(
-                told.text()
-                if told
-                else f'is {json.dumps(value)}, against its {name}'
+                told.text() if told else f'is {shown}against its {name}'
             )
 
 

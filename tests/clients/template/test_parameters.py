@@ -73,6 +73,36 @@ class TestParameters(base.TemplateTestCase):
 
         self.assertEqual('too many for us', error.reason)
 
+    def test_hidden_values_are_not_told(self):
+        for kind, constraint in (
+            ('string', '{length: {max: 3}}'),
+            ('json', '{length: {max: 0}}'),
+            ('number', '{range: {max: 3}}'),
+        ):
+            declared = f'type: {kind}, constraints: [{constraint}]'
+            value = '{"password": 1}' if kind == 'json' else '4711'
+            for hidden, told in (
+                ('hidden: true', f'is against its {constraint[1:6]}'),
+                ('hidden: "no"', '4711|password'),
+            ):
+                error = self.assertRaises(
+                    template.TemplateError,
+                    self.given,
+                    f'{hidden}, {declared}',
+                    value,
+                )
+                self.assertRegex(error.reason, told)
+
+    def test_template_knows_what_is_hidden(self):
+        loaded = self.load(
+            parameters='a: {type: string, default: x, hidden: true}\n'
+            'b: {type: string, default: x, hidden: false}\n'
+            'c: {type: string, default: x}'
+        )
+
+        self.assertEqual({'a'}, loaded.hidden)
+        self.assertEqual(frozenset(), self.load().hidden)
+
     def test_wrong_constraints(self):
         for constraint in (
             '{}',
