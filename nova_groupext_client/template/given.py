@@ -7,6 +7,17 @@ from nova_groupext_client.template import nodes
 from nova_groupext_client.template import reading
 
 _GROUP = '$.vrt_group'
+# What a request may say of a new group, or of one that is revised.
+_KEYS = (
+    'name',
+    'description',
+    'hold',
+    'expires_in',
+    'client_token',
+    'topology',
+    'generation',
+    'keep_server',
+)
 
 
 class Given:
@@ -47,6 +58,7 @@ def load_definition(text):
         node.known(('vrt_group',), 'part of a body')
         node = node.value['vrt_group']
     if 'topology' in node.mapping():
+        node.known(_KEYS, 'part of a group')
         node.value['topology'].mapping()
         return Given(node, _GROUP)
     node.known(definition.SECTIONS, 'part of a topology')

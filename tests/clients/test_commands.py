@@ -60,7 +60,7 @@ class TestCommands(base.ClientTestCase):
     def test_life_of_a_group(self):
         made = self.created(
             *('--wait', '--description', 'a shop', '--expires-in', '600'),
-            name='shop',
+            **{'name': 'shop', 'generation': 7, 'keep_server': True},
         )
         self.assertEqual(
             ('shop', 'HELD', 'a shop'),
@@ -186,7 +186,10 @@ class TestCommands(base.ClientTestCase):
         bad.write_text('topology:\n  members: [a: b\n')
         odd = self.files / 'odd.yaml'
         odd.write_text('members:\n  a: {image: x,\n    flavor: m1.none}\n')
+        typo = self.files / 'typo.yaml'
+        typo.write_text('topology: {}\ngroup: web\n')
         create = ('group', 'create', 'x', '--definition')
+        change = ('group', 'set', group, '--definition')
         for expected, *words in (
             ('There is no group with the name', 'group', 'show', 'nobody'),
             ('cannot be held now (HTTP 409)', 'group', 'hold', group),
@@ -196,6 +199,8 @@ class TestCommands(base.ClientTestCase):
             ('No such file', *create, 'nowhere.yaml'),
             ('bad.yaml: line 3, column 1', *create, str(bad)),
             ('odd.yaml: line 3, column 5', *create, str(odd)),
+            ('typo.yaml: line 2, column 1', *create, str(typo)),
+            ('typo.yaml: line 2, column 1', *change, str(typo)),
             ('describes no member', *create, self.definition(topology={})),
         ):
             self.assertIn(expected, self.refused('vrt', *words))

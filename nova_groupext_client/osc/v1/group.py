@@ -86,6 +86,7 @@ class CreateGroup(command.ShowOne):
         with definition.reading(
             parsed_args, self.app.client_manager.sdk_connection
         ) as wanted:
+            wanted = _without(wanted, 'generation', 'keep_server')
             wanted |= _given(
                 parsed_args,
                 *('name', 'description', 'expires_in', 'hold', 'client_token'),
@@ -201,9 +202,7 @@ class SetGroup(command.GroupCommand):
         with definition.reading(
             parsed_args, self.app.client_manager.sdk_connection
         ) as wanted:
-            # Such a file is for creating groups as well.
-            for only_new in ('hold', 'client_token'):
-                wanted.pop(only_new, None)
+            wanted = _without(wanted, 'hold', 'client_token')
             if parsed_args.template:
                 wanted.pop('name')
             wanted |= _given(parsed_args, 'name', 'description', 'expires_in')
@@ -258,6 +257,11 @@ def _given(parsed_args, *names):
     """Return {name: value} of the options that were used."""
     given = {name: getattr(parsed_args, name) for name in names}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _without(wanted, *names):
+    """Leave out what is for others: one file may create and revise."""
+    return {name: each for name, each in wanted.items() if name not in names}
 
 
 def _show(group):

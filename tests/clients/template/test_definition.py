@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do resources and sections become the topology that is meant?"""
 
+import json
+
+from nova_groupext.api.schemas import vrt_groups
 from nova_groupext_client import template
 from tests.clients.template import base
 
@@ -170,6 +173,16 @@ class TestOwnForm(base.TemplateTestCase):
             template.load_definition(text).definition,
         )
 
+    def test_all_that_a_request_takes_may_be_there(self):
+        bodies = (vrt_groups.CREATE, vrt_groups.UPDATE)
+        for body in bodies:
+            known = body['properties']['vrt_group']['properties']
+            text = json.dumps({**dict.fromkeys(known, 1), 'topology': {}})
+
+            made = template.load_definition(text).definition
+
+            self.assertEqual(known.keys(), made.keys())
+
     def test_what_the_api_refuses_has_a_line_too(self):
         for text, place, line in (
             ('members:\n  a:\n    flavor: x', 'topology.members.a.flavor', 3),
@@ -192,6 +205,8 @@ class TestOwnForm(base.TemplateTestCase):
         for text, line in (
             ('members: {}\nmember: {}', 2),
             ('vrt_group:\n  topology: 1', 2),
+            ('name: shop\nexpire_in: 60\ntopology: {}', 2),
+            ('vrt_group:\n  topology: {}\n  group: x', 3),
             ('- a', 1),
             ('a: [', 1),
         ):
