@@ -3,8 +3,10 @@
 
 import re
 
-# An answer begins with the place it is about.
-_PLACE = re.compile(r'(\$\.vrt_group\S*): (.*)', re.DOTALL)
+# An answer begins with the place it is about: keys that are words, indexes,
+# and keys that are quoted since they are none.
+_STEP = r'\.[\w-]+|\[[0-9]+\]|\["(?:[^"\\]|\\.)*"\]'
+_PLACE = re.compile(rf'(\$\.vrt_group(?:{_STEP})*): (.*)', re.DOTALL)
 
 
 def located(answer, places, top):

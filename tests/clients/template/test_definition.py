@@ -5,6 +5,7 @@ import json
 
 from nova_groupext.api.schemas import vrt_groups
 from nova_groupext_client import template
+from nova_groupext_client.template import nodes
 from tests.clients.template import base
 
 IMAGE = {'image': 'cirros'}
@@ -149,6 +150,18 @@ class TestDefinition(base.TemplateTestCase):
             line = base.SHOP[: base.SHOP.index(place)].count('\n') + 1
             self.assertEqual((line, 'is "odd"'), (error.line, error.reason))
         self.assertIsNone(loaded.located('$.vrt_group.name: is too long'))
+
+    def test_names_in_answers_may_have_any_character(self):
+        for name in ('my web', 'a.b', 'a]: b', '"a" \\', 'a[0]', 'é: ', ' '):
+            text = self.hot('').replace('  a:\n', f'  {json.dumps(name)}:\n')
+            loaded = template.load(text)
+            member = nodes.join('$.vrt_group.topology.members', name)
+            for part, line in (('flavor', 8), ('nothing', 5)):
+                error = loaded.located(f'Oh: {member}.{part}: is: odd')
+
+                self.assertEqual(
+                    (line, 'is: odd'), (error.line, error.reason), name
+                )
 
 
 class TestOwnForm(base.TemplateTestCase):
