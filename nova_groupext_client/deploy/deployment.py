@@ -77,7 +77,8 @@ class Deployment:
         self.topology = names.with_ids(template.definition, self._names)
         for path, arguments in self._arguments.items():
             # What cannot be sent had better be known before anything is.
-            self._servers.body('', path, arguments)
+            with names.placed(self.topology, path):
+                self._servers.body('', path, arguments)
         # Who asks for the group twice gets one.
         self._token = str(uuid.uuid4())
         self._last_seen = None

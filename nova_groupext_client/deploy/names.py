@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the names in a template to the ids that Nova takes."""
 
+import contextlib
 import functools
 import json
 
@@ -10,9 +11,28 @@ from nova_groupext_client import ids
 from nova_groupext_client.template import definition
 from nova_groupext_client.template import nodes
 
+# What names something of a kind; the images that describe members are known
+# once there is a topology with ids.
+_PROPERTIES = {
+    'flavor': 'flavor',
+    'image': 'block_device_mapping_v2',
+    'network': 'networks',
+}
+
 
 class UnknownName(Exception):
-    """A name that means nothing in this cloud; the text says which."""
+    """A name that means nothing in this cloud; the text says which.
+
+    :ivar kind: flavor, image or network
+    """
+
+    def __init__(self, kind, reason):
+        super().__init__(reason)
+        self.kind = kind
+
+    def at(self, place):
+        """Return one whose text begins with a JSON path like the API's."""
+        return UnknownName(self.kind, f'{place}: {self}')
 
 
 class Names:
@@ -46,10 +66,13 @@ class Names:
             found = find(name)
         except exceptions.DuplicateResource as exc:
             raise UnknownName(
-                f'{kind} {json.dumps(name)} is the name of several; use an id'
+                kind,
+                f'{kind} {json.dumps(name)} is the name of several; use an id',
             ) from exc
         if found is None:
-            raise UnknownName(f'{kind} {json.dumps(name)} could not be found')
+            raise UnknownName(
+                kind, f'{kind} {json.dumps(name)} could not be found'
+            )
         return found.id
 
 
@@ -75,4 +98,31 @@ def _member(described, names, path):
     try:
         return {**described, 'image': names.image(described['image'])}
     except UnknownName as exc:
-        raise UnknownName(f'{path}.image: {exc}') from exc
+        raise exc.at(f'{path}.image') from exc
+
+
+@contextlib.contextmanager
+def placed(topology, path):
+    """Let an UnknownName tell in which property of a member's server it is.
+
+    :param topology: as :func:`with_ids` returns it
+    :param path: of the member
+    """
+    try:
+        yield
+    except UnknownName as exc:
+        where = _member_place(topology, path)
+        raise exc.at(f'{where}.{_PROPERTIES[exc.kind]}') from exc
+
+
+def _member_place(topology, path):
+    """Return the JSON path of what describes a member."""
+    *groups, name = path.split('/')
+    where = definition.TOPOLOGY
+    for group in groups:
+        topology = topology['groups'][group]
+        where = nodes.join(f'{where}.groups', group)
+    if name not in topology['members']:
+        # One of those that are counted.
+        name = name.rpartition('-')[0]
+    return nodes.join(f'{where}.members', name)

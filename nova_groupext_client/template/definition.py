@@ -132,7 +132,7 @@ class _Builder:
             described = properties.describe(server, self._scope)
             at = nodes.join(where, name)
             self.places[at] = server.node
-            for key in described:
+            for key in (*described, *server.properties.value):
                 place = server.properties.value.get(key, server.properties)
                 self.places[nodes.join(at, key)] = place
             if server.count is not None:

@@ -78,11 +78,16 @@ class TestDeploy(deploying.DeployTestCase):
     def test_names_that_nobody_knows(self):
         for old, new, pattern in (
             ('cirros', 'debian', r'\$\..*members.db.image: image "debian"'),
-            ('m1.tiny', 'm9', 'flavor "m9" could not be found'),
+            ('m1.tiny', 'm9', r'\$\..*front.members.web.flavor: flavor "m9"'),
             (
                 '{allocate_network: none}',
                 '{network: lan}',
-                'network "lan" could not be found',
+                r'\$\..*front.members.web.networks: network "lan"',
+            ),
+            (
+                'name: db\n',
+                'block_device_mapping_v2: [{image: a, boot_index: -1}]\n',
+                r'\$\..*members.db.block_device_mapping_v2: image "a"',
             ),
         ):
             loaded = template.load(
@@ -214,7 +219,11 @@ class TestDeploy(deploying.DeployTestCase):
 
     def test_command_says_what_is_wrong_and_where(self):
         for argv, old, new, told in (
-            ((), 'm1.tiny', 'm9', 'flavor "m9" could not be found'),
+            ((), 'm1.tiny', 'm9', r'yaml: line 15, column 11: .*"m9" could'),
+            (
+                *((), '{allocate_network: none}', '{network: lan}'),
+                r'yaml: line 17, column 11: .*networks: network "lan" could',
+            ),
             ((), 'cirros', 'debian', r'yaml: line 16, column 11: .*"debian"'),
             ((), 'scope: host', 'scope: row', r'yaml: line 30, .*one of'),
             ((), 'front', 'a//b', 'line 27, column 3: .*without slashes'),
