@@ -5,6 +5,8 @@ Two things come of them: how the API describes a member, and the arguments
 with which its server is created.
 """
 
+import json
+
 from nova_groupext_client.template import devices as block_devices
 from nova_groupext_client.template import functions
 from nova_groupext_client.template import networks
@@ -136,8 +138,13 @@ def _hints(node):
 
 def _metadata(node):
     return {
-        name: functions.written(each) for name, each in node.mapping().items()
+        name: _metadatum(each.plain()) for name, each in node.mapping().items()
     }
+
+
+def _metadatum(value):
+    """Return a value as Heat sends it, which is not how it joins texts."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _texts(node):

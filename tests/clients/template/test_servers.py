@@ -41,7 +41,7 @@ class TestServers(base.TemplateTestCase):
             admin_pass: secret
             diskConfig: MANUAL
             config_drive: "yes"
-            metadata: {a: 1, b: [2]}
+            metadata: {a: 1, b: [2], c: true, d: null, e: "é", f: ""}
             tags: [x]
             security_groups: [web]
             user_data_format: RAW
@@ -62,7 +62,10 @@ class TestServers(base.TemplateTestCase):
                 'adminPass': 'secret',
                 'OS-DCF:diskConfig': 'MANUAL',
                 'config_drive': True,
-                'metadata': {'a': '1', 'b': '[2]'},
+                'metadata': {
+                    **{'a': '1', 'b': '[2]', 'c': 'true', 'd': 'null'},
+                    **{'e': 'é', 'f': ''},
+                },
                 'tags': ['x'],
                 'security_groups': ['web'],
                 'scheduler_hints': {'mine': 1},
