@@ -24,6 +24,8 @@ _HEAT = (
     'outputs',
     'conditions',
 )
+# Of a group; a template may have a whole manual there.
+_MAX_DESCRIPTION = 1024
 _SECTIONS = (*_HEAT, *definition.SECTIONS)
 
 
@@ -31,7 +33,8 @@ class Template:
     """A Heat template with groups.
 
     :ivar name: of the group, as it was given
-    :ivar description: of the template, '' if it has none
+    :ivar description: of the template, cut to what a group may have; '' if it
+        has none
     :ivar definition: the topology, as the API takes it
     :ivar hidden: names of the parameters whose values nobody may see
     :ivar others: names of the resources that are no servers
@@ -144,6 +147,9 @@ def _conditions(root):
 
 def _description(root):
     node = root.value.get('description')
-    if node is None or node.value is None:
+    if node is None or node.value in (None, ''):
         return ''
-    return node.text()
+    text = node.text()
+    if len(text) > _MAX_DESCRIPTION:
+        return f'{text[: _MAX_DESCRIPTION - 1]}…'
+    return text

@@ -62,6 +62,22 @@ class TestDefinition(base.TemplateTestCase):
             loaded.definition,
         )
 
+    def test_description_is_as_long_as_a_group_may_have_it(self):
+        limit = vrt_groups.CREATE['properties']['vrt_group']['properties'][
+            'description'
+        ]['maxLength']
+        for length, expected in (
+            (0, ''),
+            (limit, limit * 'x'),
+            (limit + 1, (limit - 1) * 'x' + '…'),
+        ):
+            text = base.SHOP.replace('A shop', f'"{length * "x"}"')
+
+            loaded = template.load(text, name='shop')
+
+            self.assertEqual(expected, loaded.description)
+            self.assertIn(length * 'x', loaded.with_hints('g'))
+
     def test_plain_heat_is_a_flat_group(self):
         plain = base.SHOP[: base.SHOP.index('groups:')]
 
