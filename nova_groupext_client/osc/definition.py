@@ -2,6 +2,7 @@
 """How a command is told what a group is to be."""
 
 import contextlib
+import pathlib
 import sys
 
 from osc_lib import exceptions
@@ -61,18 +62,17 @@ def _defined(file_name):
     from nova_groupext_client import template
 
     try:
-        given = template.load_definition(_text(file_name))
+        given = template.load_definition(_read(file_name))
     except template.TemplateError as exc:
         raise exceptions.CommandError(f'{file_name}: {exc}') from exc
     with templates.located(file_name, given):
         yield {**given.definition}
 
 
-def _text(name):
+def _read(name):
     try:
         if name == '-':
-            return sys.stdin.read()
-        with open(name, encoding='utf-8') as file:
-            return file.read()
-    except (OSError, UnicodeError) as exc:
+            return sys.stdin.buffer.read()
+        return pathlib.Path(name).read_bytes()
+    except OSError as exc:
         raise exceptions.CommandError(f'{name}: {exc}') from exc

@@ -49,6 +49,7 @@ def load_definition(text):
     It may be the whole body of a request, or what stands under its
     ``vrt_group``, or a topology alone.
 
+    :param text: str, or bytes in UTF-8
     :returns: Given
     :raises: TemplateError, and nothing else
     """

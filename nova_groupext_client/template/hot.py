@@ -121,7 +121,7 @@ class Template:
 def load(text, parameters=None, name=None, folder=None):
     """Read a template.
 
-    :param text: YAML: a Heat template, perhaps with groups
+    :param text: YAML, str or bytes: a Heat template, perhaps with groups
     :param parameters: {name: value, as a text or of its type}
     :param name: of the group; a stack's name to the template
     :param folder: where files are that get_file may read, None for none

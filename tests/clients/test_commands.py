@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do the openstack commands do what they say, by openstackclient itself?"""
 
+import io
 import pathlib
 import tempfile
+from unittest import mock
 from xml.etree import ElementTree
 
 from openstack import exceptions
@@ -188,6 +190,8 @@ class TestCommands(base.ClientTestCase):
         odd.write_text('members:\n  a: {image: x,\n    flavor: m1.none}\n')
         typo = self.files / 'typo.yaml'
         typo.write_text('topology: {}\ngroup: web\n')
+        latin = self.files / 'latin.yaml'
+        latin.write_bytes('name: x\ndescription: Müll\n'.encode('latin-1'))
         create = ('group', 'create', 'x', '--definition')
         change = ('group', 'set', group, '--definition')
         for expected, *words in (
@@ -199,6 +203,7 @@ class TestCommands(base.ClientTestCase):
             ('No such file', *create, 'nowhere.yaml'),
             ('bad.yaml: line 3, column 1', *create, str(bad)),
             ('odd.yaml: line 3, column 5', *create, str(odd)),
+            ('latin.yaml: line 2, column 15', *create, str(latin)),
             ('typo.yaml: line 2, column 1', *create, str(typo)),
             ('typo.yaml: line 2, column 1', *change, str(typo)),
             ('describes no member', *create, self.definition(topology={})),
@@ -208,6 +213,20 @@ class TestCommands(base.ClientTestCase):
         told = self.refused('vrt', 'group', 'delete', 'nobody', group)
         self.assertIn('1 of 2 groups were not deleted.', told)
         self.assertIsNone(self.vrt.find_group(group, ignore_missing=True))
+
+    def test_definition_from_standard_input(self):
+        for raw, told in (
+            ('name: Müll\ntopology: {}\n'.encode(), 'describes no member'),
+            (b'name: x\ndescription: M\xfcll', '-: line 2, column 15'),
+        ):
+            stdin = io.TextIOWrapper(io.BytesIO(raw), encoding='ascii')
+            with mock.patch('sys.stdin', stdin):
+                self.assertIn(
+                    told,
+                    self.refused(
+                        'vrt', 'group', 'create', '--definition', '-'
+                    ),
+                )
 
     def test_a_nova_without_groups_is_told(self):
         response = self.vrt.get('/os-nothing')
