@@ -104,7 +104,10 @@ class Proxy(proxy.Proxy):
         :raises: ConflictException when it has changed in between
         """
         found = self._get_resource(vrt_group.VrtGroup, group)
-        if found.generation is None or found.topology is None:
+        if found.generation is not None:
+            # What was read before is what is revised, also if it was listed.
+            attrs = {'generation': found.generation, **attrs}
+        if found.topology is None:
             found = self.get_group(found.id)
         return found.revise(self, **attrs)
 

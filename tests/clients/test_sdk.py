@@ -96,6 +96,8 @@ class TestProxy(base.ClientTestCase):
     def test_revised(self):
         group = self.held()
         stale = self.vrt.get_group(group.id)
+        listed = self.vrt.groups(details=False, name=group.name)
+        also_stale = next(each for each in listed if each.id == group.id)
 
         self.vrt.update_group(group, description='new', name='renamed')
         self.wait(group)
@@ -103,8 +105,9 @@ class TestProxy(base.ClientTestCase):
         now = self.vrt.get_group(group.id)
         self.assertEqual(('new', 'renamed'), (now.description, now.name))
         self.assertEqual(base.topology(), now.topology)
-        with self.assertRaises(exceptions.ConflictException):
-            self.vrt.update_group(stale, description='too late')
+        for old in (stale, also_stale):
+            with self.assertRaises(exceptions.ConflictException):
+                self.vrt.update_group(old, description='too late')
         self.vrt.update_group(group.id, topology=base.topology(1))
         self.assertEqual(1, len(self.wait(group).members))
 

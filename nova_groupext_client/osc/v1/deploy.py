@@ -3,6 +3,7 @@
 
 import argparse
 import contextlib
+import logging
 import shlex
 
 from osc_lib import exceptions
@@ -142,6 +143,9 @@ class Deploy(command.Lister):
         from nova_groupext_client.deploy import deployment
         from nova_groupext_client.deploy import progress
 
+        # With more requests at a time than connections are kept it warns of
+        # each, in the midst of the bars.
+        logging.getLogger('urllib3.connectionpool').setLevel(logging.ERROR)
         show = progress.Bars(self.app.stderr).show
         if parsed_args.dry_run:
             show = _show_nothing
