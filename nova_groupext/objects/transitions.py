@@ -91,7 +91,8 @@ class Exchange:
         servers, or for the resizes of servers; fillers are among them
     :ivar leaving: promised VRTHolds that these replace, or nobody needs
     :ivar left_out: ids of held members that are not held any more
-    :ivar expires_at: naive UTC datetime until which everything is held
+    :ivar expires_at: naive UTC datetime until which everything is held, or
+        for longer if it was before; None for neither more nor less than that
     :ivar is_replan: whether nobody but planners has asked for that; nobody
         is held then who was released
     """
@@ -99,7 +100,7 @@ class Exchange:
     written: list[VRTHold]
     leaving: list[VRTHold]
     left_out: list[int]
-    expires_at: datetime.datetime
+    expires_at: datetime.datetime | None
     is_replan: bool = False
 
 
@@ -121,7 +122,7 @@ def exchange_holds(context, group, exchange):
         (
             models.Group,
             (models.Group.id == group.id,),
-            {'expires_at': exchange.expires_at},
+            {'expires_at': _held_until(exchange.expires_at)},
             1,
         ),
         (
@@ -162,6 +163,14 @@ def exchange_holds(context, group, exchange):
         ),
     )
     return counts is not None
+
+
+def _held_until(expires_at):
+    """Return the time as an expression: nothing of an extension is lost."""
+    current = models.Group.expires_at
+    if expires_at is None:
+        return current
+    return sa.case((current > expires_at, current), else_=expires_at)
 
 
 def without_server(ids):

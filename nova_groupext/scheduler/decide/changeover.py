@@ -45,7 +45,7 @@ class Change:
     :ivar leaving: promised VRTHolds that these replace, or nobody needs
     :ivar standing: standing.Standing of the group when it was decided
     :ivar positions: positions.Positions of the group at that time
-    :ivar expires_at: naive UTC datetime until which everything is held
+    :ivar expires_at: see transitions.Exchange
     :ivar is_replan: see transitions.Exchange
     """
 
@@ -56,7 +56,7 @@ class Change:
     leaving: list[VRTHold]
     standing: standing.Standing
     positions: positions.Positions
-    expires_at: datetime.datetime
+    expires_at: datetime.datetime | None
     is_replan: bool
 
     @property

@@ -120,4 +120,4 @@ class Replanning(revising.Revising):
         )
 
     def _expires_at(self):
-        return self._revised.expires_at
+        return None

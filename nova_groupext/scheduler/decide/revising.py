@@ -289,14 +289,10 @@ class Revising(planning.Planning):
         )
 
     def _expires_at(self):
-        """What is new is held as long as it would be in a new group.
-
-        What was there may have been extended for longer.
-        """
-        new = timeutils.utcnow() + datetime.timedelta(
+        """All is held as long as it would be in a new group, at least."""
+        return timeutils.utcnow() + datetime.timedelta(
             seconds=self._group.expires_in
         )
-        return max(new, self._revised.expires_at or new)
 
     def _tell(self):
         LOG.info(

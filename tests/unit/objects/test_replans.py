@@ -3,6 +3,7 @@
 
 import datetime
 
+from oslo_utils import fixture as utils_fixture
 from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import exception
@@ -17,6 +18,8 @@ Member = states.Member
 Group = states.Group
 Hold = states.Hold
 NOON = datetime.datetime(2026, 11, 1, 12)
+SOON = NOON + datetime.timedelta(seconds=60)
+LATER = NOON + datetime.timedelta(hours=1)
 
 
 class ReplanCase(base.HeldCase):
@@ -93,6 +96,41 @@ class TestExchange(ReplanCase):
         self.assertTrue(self.exchange(self.written(self.first)))
 
         self.assertIsNone(self.member().server_uuid)
+
+
+class TestExpiry(base.HeldCase):
+    """A group may be extended while it is planned around what it has."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(utils_fixture.TimeFixture(NOON))
+
+    def exchanged(self, group, expires_at, is_replan=False):
+        """Return until when a group is held after an exchange."""
+        exchange = transitions.Exchange([], [], [], expires_at, is_replan)
+        self.assertTrue(
+            transitions.exchange_holds(self.context, group, exchange)
+        )
+        return self.get(group).expires_at
+
+    def test_nothing_of_an_extension_is_lost(self):
+        for is_replan, expires_at in ((True, None), (False, SOON)):
+            group = self.held(SOON)
+            group.extend(self.context, 3600)
+
+            self.assertEqual(
+                LATER, self.exchanged(group, expires_at, is_replan)
+            )
+
+    def test_a_replan_leaves_a_group_that_expires_sooner_as_it_is(self):
+        group = self.held(LATER)
+        group.extend(self.context, 60)
+
+        self.assertEqual(SOON, self.exchanged(group, None, is_replan=True))
+
+    def test_a_revision_is_held_as_long_as_a_new_group(self):
+        for before in (None, SOON):
+            self.assertEqual(LATER, self.exchanged(self.held(before), LATER))
 
 
 class TestAgain(ReplanCase):
