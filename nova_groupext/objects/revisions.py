@@ -73,19 +73,23 @@ def start(context, group, draft):
 
     def work():
         _count_up(context, group)
-        old = group_obj.VRTGroup.drafts_of(context, [group.id])
-        for each in old.values():
-            if each.status == states.Group.PLANNING:
-                raise exception.GroupStateConflict(
-                    group=group.uuid,
-                    status=group.status,
-                    reason='an earlier revision is still being planned',
-                )
-            each.mark_deleted(context)
-        draft.revises_id = group.id
-        draft.create(context)
+        _create(context, group, draft)
 
     _locking(context, group, work)
+
+
+def _create(context, group, draft):
+    """Store a draft; an earlier one that came to nothing is deleted."""
+    for old in group_obj.VRTGroup.drafts_of(context, [group.id]).values():
+        if old.status == states.Group.PLANNING:
+            raise exception.GroupStateConflict(
+                group=group.uuid,
+                status=group.status,
+                reason='an earlier revision is still being planned',
+            )
+        old.mark_deleted(context)
+    draft.revises_id = group.id
+    draft.create(context)
 
 
 def redefine(context, group, draft):
@@ -95,12 +99,11 @@ def redefine(context, group, draft):
 
     :param group: VRTGroup in one of states.HOLDS_NOTHING, or RELEASED
     :param draft: VRTGroup, not stored yet
-    :raises: GenerationConflict
+    :raises: as start() does
     """
 
     def work():
-        draft.revises_id = group.id
-        draft.create(context)
+        _create(context, group, draft)
         _exchange_definitions(context, group, draft)
         db.compare_and_set(
             context,

@@ -165,3 +165,34 @@ class TestAgain(ReplanCase):
             revisions.start,
             *(self.context, self.group, revisions.again(self.group, {})),
         )
+
+
+class TestRedefine(base.GroupCase):
+    """A group of which nothing is held is described anew."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.create()
+        self.group.change(self.context, Group.PLANNED)
+        self.draft = groups.described()
+        self.draft.members[0].server_uuid = uuids.server
+        revisions.start(self.context, self.group, self.draft)
+
+    def redefine(self):
+        new = groups.described(name='new')
+        revisions.redefine(self.context, self.get(self.group), new)
+
+    def test_a_draft_that_is_being_planned_is_in_the_way(self):
+        self.assertRaises(exception.GroupStateConflict, self.redefine)
+
+        self.assertEqual('analytics', self.get(self.group).name)
+
+    def test_one_that_came_to_nothing_is_seen_no_more(self):
+        self.draft.change(self.context, Group.REFUSED)
+
+        self.redefine()
+
+        self.assertEqual('new', self.get(self.group).name)
+        self.assertEqual(
+            {}, objects.VRTGroup.drafts_of(self.context, [self.group.id])
+        )
