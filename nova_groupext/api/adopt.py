@@ -52,6 +52,10 @@ def adopt(context, group, servers):
         ServerConflict, DescriptionMismatch, InvalidInput, and as
         revise.revise() does
     """
+    if group.has_policy('exclusive'):
+        raise invalid.InvalidInput(
+            SERVERS, 'cannot be members of a group with a policy "exclusive"'
+        )
     members = _members(group, servers)
     known = compute_api.API()
     for path, server_uuid in servers.items():

@@ -30,7 +30,7 @@ class AdoptingTestCase(test_revising.PlanningTestCase, moves.MovingTestCase):
         return uuid
 
     def delete_group(self, uuid, user='demo'):
-        self.api().delete(f'{base.GROUPS}/{uuid}')
+        self.api(user).delete(f'{base.GROUPS}/{uuid}')
         for _round in range(2):
             self.reap()
 

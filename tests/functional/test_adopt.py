@@ -389,6 +389,19 @@ class TestChecks(adopting.AdoptingTestCase):
         self.api().delete(f'{base.GROUPS}/{uuid}')
         self.assertNotAdopted(404, uuid, uuid, 'a', server)
 
+    def test_what_is_to_be_alone_adopts_nothing(self):
+        alone = {**ONE, 'policies': [{'type': 'exclusive', 'scope': 'host'}]}
+        described = self.post('admin', topology=alone, hold=False).json()
+        uuid = described['vrt_group']['id']
+        self.plan(uuid)
+        server = self.boot('m1.tiny', user='admin')
+
+        response = self.act(
+            uuid, 'adopt', {'servers': {'a': server.id}}, 'admin'
+        )
+
+        self.assertRefused(400, '$.adopt.servers: cannot be', response)
+
     def test_nothing_is_adopted_twice(self):
         uuid, other = self.grouped(TWO), self.grouped(ONE)
         server, another = self.server(), self.server()
