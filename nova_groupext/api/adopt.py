@@ -58,31 +58,22 @@ def adopt(context, group, servers):
         )
     members = _members(group, servers)
     known = compute_api.API()
+    uuids = {}
     for path, server_uuid in servers.items():
         server = _find(context, known, group, server_uuid)
-        _check_state(server)
-        _check_owner(context, members[path], server_uuid)
-        found = _differences(context, server, members[path].request)
-        if found:
-            raise exception.DescriptionMismatch(
-                member=path, reason='; '.join(found)
-            )
-    return revise.adopt(context, group, servers)
+        _check_once(uuids, path, server.uuid)
+        _check(context, members[path], server)
+        # Some databases find it by another spelling of that, too.
+        uuids[path] = server.uuid
+    return revise.adopt(context, group, uuids)
 
 
 def _members(group, servers):
     """Return {path: VRTMember} of the members that get a server."""
     members = {member.path: member for member in group.members}
-    seen = {}
-    for path, server_uuid in servers.items():
+    for path in servers:
         if path not in members:
             raise exception.MemberNotFound(group=group.uuid, member=path)
-        if server_uuid in seen:
-            raise invalid.InvalidInput(
-                invalid.child(SERVERS, path),
-                f'is the server of {invalid.quote(seen[server_uuid])} too',
-            )
-        seen[server_uuid] = path
     taken = [members[p] for p in servers if members[p].status in states.IN_USE]
     if taken:
         raise revise.in_use(taken, 'it has a server; delete that first')
@@ -110,6 +101,27 @@ def _find(context, known, group, server_uuid):
     ):
         raise exception.ServerNotFound(server=server_uuid)
     return server
+
+
+def _check_once(uuids, path, server_uuid):
+    """Refuse a server that another member gets."""
+    for other, uuid in uuids.items():
+        if uuid == server_uuid:
+            raise invalid.InvalidInput(
+                invalid.child(SERVERS, path),
+                f'is the server of {invalid.quote(other)} too',
+            )
+
+
+def _check(context, member, server):
+    """Refuse a server that cannot become the member as it is."""
+    _check_state(server)
+    _check_owner(context, member, server.uuid)
+    found = _differences(context, server, member.request)
+    if found:
+        raise exception.DescriptionMismatch(
+            member=member.path, reason='; '.join(found)
+        )
 
 
 def _check_state(server):

@@ -4,6 +4,7 @@
 import fixtures
 from nova import context as nova_context
 from nova import objects as nova_objects
+from nova.compute import api as compute_api
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
@@ -402,15 +403,36 @@ class TestChecks(adopting.AdoptingTestCase):
 
         self.assertRefused(400, '$.adopt.servers: cannot be', response)
 
+    def test_a_server_is_called_as_nova_calls_it(self):
+        """Some databases find it in capital letters too."""
+        get = compute_api.API.get
+
+        def find(known, context, server_uuid, **kwargs):
+            return get(known, context, server_uuid.lower(), **kwargs)
+
+        self.patch(compute_api.API, 'get', find)
+        uuid = self.grouped(TWO, hold=False)
+        server = self.server().id
+
+        both = {'servers': {'a': server, 'b': server.upper()}}
+        self.assertRefused(
+            400, 'is the server of "a" too', self.act(uuid, 'adopt', both)
+        )
+
+        one = {'servers': {'a': server.upper()}}
+        self.assertEqual(202, self.act(uuid, 'adopt', one).status_code)
+        self.plan(self.draft_of(uuid))
+        self.assertEqual('ACTIVE', self.states(self.group(uuid))['a'])
+
     def test_nothing_is_adopted_twice(self):
         uuid, other = self.grouped(TWO), self.grouped(ONE)
         server, another = self.server(), self.server()
-        self.adopt(uuid, {'a': server})
 
         both = self.ask_to_adopt(other, {'a': another, 'b': another})
         self.assertRefused(404, 'no member b', both)
         both = self.ask_to_adopt(uuid, {'a': another, 'b': another})
         self.assertRefused(400, 'is the server of "a" too', both)
+        self.adopt(uuid, {'a': server})
         self.assertNotAdopted(409, f'of VRT group {uuid}', other, 'a', server)
         self.assertNotAdopted(409, 'it is member a', uuid, 'b', server)
         self.assertNotAdopted(409, 'it has a server', uuid, 'a', another)
