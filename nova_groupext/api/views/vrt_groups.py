@@ -206,7 +206,9 @@ def _revision(draft, plan, sees_hosts):
 
 def _refusal(group, plan, sees_hosts):
     """Return why the group is REFUSED, None for all others."""
-    if group.status != states.Group.REFUSED or plan.status != VRTPlan.REFUSED:
+    is_refused = group.status == states.Group.REFUSED
+    # Who was deleted since it was read may have no plan any more.
+    if not (is_refused and plan and plan.status == VRTPlan.REFUSED):
         return None
     answer = plan.answer
     reason = _only(REASON, [answer.get('reason') or {}], sees_hosts)

@@ -152,6 +152,11 @@ class TestGroupView(base.GroupCase):
         self.assertIsNone(group['refusal'])
         self.assertIsNone(group['cost'])
 
+    def test_so_is_a_refused_one_that_is_forgotten_at_this_moment(self):
+        self.group.status = states.Group.REFUSED
+
+        self.assertIsNone(self.shown(None)['refusal'])
+
     def test_a_plan_that_could_not_be_held_is_nobodys_place(self):
         plan = self.plan()
         self.group.status = states.Group.UNDECIDED
