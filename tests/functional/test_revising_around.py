@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is a group revised around servers that are shelved, or in the way?"""
 
+from tests.functional import adopting
 from tests.functional import base
 from tests.functional import moves
 from tests.functional import test_revising
@@ -51,6 +52,25 @@ class TestShelved(moves.MovingTestCase, test_revising.RevisingTestCase):
             self.assertRefused(
                 409, 'Member a-0', self.put(self.uuid, topology)
             )
+
+
+class TestShelvedMeanwhile(adopting.AdoptingTestCase):
+    def test_who_is_shelved_by_now_is_not_described_anew(self):
+        one = {'members': {'a': base.member()}}
+        server = self.server()
+        uuid = self.grouped(one, hold=False)
+        self.adopt(uuid, {'a': server})
+        larger = {'members': {'a': base.member('m1.medium')}}
+        draft = self.drafted(uuid, larger)
+        self.shelve(server)
+        self.follow()
+
+        self.plan(draft)
+
+        group = self.group(uuid)
+        self.assertEqual(one, group['topology'])
+        self.assertEqual('UNDECIDED', group['revision']['status'])
+        self.assertIn('Member a is SHELVED', group['revision']['fault'])
 
 
 class TestMoving(moves.MovingTestCase, test_revising.RevisingTestCase):

@@ -33,6 +33,7 @@ def compare(context, ledger, group, draft, standing, seen, *, is_replan=False):
     :param is_replan: whether nothing more than before is held for resizes
     :raises: GenerationConflict for who becomes a server at this moment, as it
         was described before
+    :raises: MemberStateConflict for who was shelved meanwhile
     """
     drafted = {member.path: member for member in draft.members}
     needs = Needs(staying={}, growing={})
@@ -46,6 +47,12 @@ def compare(context, ledger, group, draft, standing, seen, *, is_replan=False):
                 needs.staying[path] = standing.held[path]
         elif member.status == states.Member.REDEEMING and not is_same:
             raise exception.GenerationConflict(group=group.uuid)
+        elif member.status == states.Member.SHELVED and not is_same:
+            raise exception.MemberStateConflict(
+                member=path,
+                status=member.status,
+                reason='unshelve it before you describe another flavor',
+            )
         elif path in standing.servers and not (
             (is_same and member.server_flavor is None)
             or (is_replan and path not in standing.growths)
