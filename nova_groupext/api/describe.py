@@ -159,7 +159,7 @@ def _members(nodes, parsed):
             status=states.Member.TENTATIVE,
             fault=None,
             server_uuid=None,
-            description=description,
+            description={**description, **rows.counts(description)},
         )
         for path, node in nodes
         for name, description in node.get('members', {}).items()

@@ -31,8 +31,11 @@ def compose(group, describe):
 
 
 def counts(description):
-    """Return what a member's description says of how many there are."""
-    return {key: description[key] for key in COUNTS if key in description}
+    """Return what a member's description says of how many there are.
+
+    In JSON 4.0 is a whole number too.
+    """
+    return {key: int(description[key]) for key in COUNTS if key in description}
 
 
 def spec(description):

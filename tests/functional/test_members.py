@@ -66,6 +66,13 @@ class TestMembers(test_revising.RevisingTestCase):
         self.assertEqual({'g/a'}, set(self.after(self.drop('g/w-0'))))
         self.eventually(lambda: sum(self.free().values()), lambda n: n == 7)
 
+    def test_so_it_is_if_the_count_was_written_as_a_decimal(self):
+        counted = {'g': {'members': {'w': base.member(count=2.0)}}}
+        self.uuid = self.held({'groups': counted})['id']
+        self.members = f'{base.GROUPS}/{self.uuid}/members'
+
+        self.assertEqual({'g/w-0'}, set(self.after(self.drop('g/w-1'))))
+
     def test_all_of_the_counted_are_removed_by_their_name(self):
         self.assertEqual({'g/a'}, set(self.after(self.drop('g/w'))))
 
