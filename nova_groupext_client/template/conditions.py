@@ -3,7 +3,7 @@
 
 import json
 
-#: How many conditions may stand on one another.
+#: How many conditions may stand in, or on, one another.
 MAX_DEPTH = 64
 
 _WANTED = (
@@ -21,8 +21,14 @@ class Conditions:
     def __init__(self, entries):
         self._entries = entries
         self._known = {}
-        # Names of those that are being worked out.
+        # Names of those that are being worked out, and how deep that goes.
         self._open = []
+        self._depth = 0
+
+    @property
+    def is_open(self):
+        """Tell whether a condition is being worked out."""
+        return self._depth > 0
 
     def holds(self, node, resolve):
         """Tell whether a condition holds.
@@ -31,6 +37,15 @@ class Conditions:
         :param resolve: returns the Node in which calls are their values
         :raises: TemplateError
         """
+        if self._depth == MAX_DEPTH:
+            raise node.error(f'is more than {MAX_DEPTH} conditions deep')
+        self._depth += 1
+        try:
+            return self._worked_out(node, resolve)
+        finally:
+            self._depth -= 1
+
+    def _worked_out(self, node, resolve):
         value = node.value
         if isinstance(value, bool):
             return value
@@ -51,12 +66,12 @@ class Conditions:
             raise node.error(f'names no condition: {json.dumps(name)}')
         if name in self._open:
             raise node.error(f'stands on itself: {json.dumps(name)}')
-        if len(self._open) == MAX_DEPTH:
-            raise node.error(f'stands on more than {MAX_DEPTH} conditions')
         if name not in self._known:
             self._open.append(name)
-            self._known[name] = self.holds(self._entries[name], resolve)
-            self._open.pop()
+            try:
+                self._known[name] = self.holds(self._entries[name], resolve)
+            finally:
+                self._open.pop()
         return self._known[name]
 
     def _equals(self, node, resolve):

@@ -52,7 +52,12 @@ class Scope:
         self._made = 0
 
     def holds(self, condition):
-        """Tell whether a condition holds, a Node."""
+        """Tell whether the condition of an ``if`` or a server holds.
+
+        :param condition: Node
+        """
+        if self._conditions.is_open:
+            raise condition.error('is of an if: there is no if in a condition')
         self.spend(1, condition)
         return self._conditions.holds(
             condition, lambda node: resolve(node, self)

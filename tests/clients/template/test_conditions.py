@@ -126,10 +126,22 @@ class TestConditions(base.TemplateTestCase):
 
     def test_what_is_no_condition(self):
         deep = {f'c{n}': f'c{n + 1}' for n in range(80)}
+        nots = {
+            f'n{n}': f'{"{not: " * 56}n{n + 1}{"}" * 56}' for n in range(63)
+        }
+        ands = {
+            f'a{n}': f'{"{and: [true, " * 28}a{n + 1}{"]}" * 28}'
+            for n in range(63)
+        }
+        inside = '{if: [true, 1, 2]}'
         for condition, conditions, pattern in (
             ('nothing', {}, 'names no condition: "nothing"'),
             ('a', {'a': 'b', 'b': '{not: a}'}, 'stands on itself'),
             ('c0', {**deep, 'c80': 'true'}, 'more than 64 conditions'),
+            ('n0', {**nots, 'n63': 'true'}, 'more than 64 conditions'),
+            ('a0', {**ands, 'a63': 'true'}, 'more than 64 conditions'),
+            (f'{{equals: [{inside}, 1]}}', {}, 'no if in a condition'),
+            (f'{{equals: [[1, {inside}], 1]}}', {}, 'no if in a condition'),
             ('1', {}, 'must be true or false'),
             ('{get_param: size}', {}, 'must be true or false'),
             ('{equals: [1]}', {}, 'a list of two values'),
@@ -143,12 +155,21 @@ class TestConditions(base.TemplateTestCase):
         for call in ('{if: []}', '{if: true}', '{equals: [1, 1]}'):
             self.refused(self.hot(f'user_data: {call}'), 'must be|is a funct')
 
+    def test_a_condition_that_is_refused_is_refused_again(self):
+        loaded = self.load('user_data: {if: [a, x]}', conditions='a: b\nb: 1')
+
+        for _ in range(2):
+            error = self.assertRaises(
+                template.TemplateError, lambda it: it.servers, loaded
+            )
+            self.assertIn('must be true or false', error.reason)
+
     def test_conditions_that_double_are_worked_out_once(self):
         doubled = {
-            f'c{n}': f'{{and: [c{n + 1}, c{n + 1}]}}' for n in range(60)
+            f'c{n}': f'{{and: [c{n + 1}, c{n + 1}]}}' for n in range(30)
         }
 
-        self.assertEqual('no', self.chosen('c0', **doubled, c60='false'))
+        self.assertEqual('no', self.chosen('c0', **doubled, c30='false'))
 
 
 class TestServers(base.TemplateTestCase):
