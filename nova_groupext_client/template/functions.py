@@ -254,7 +254,8 @@ def _get_file(node, scope):
         return path.read_text(encoding='utf-8')
     except UnicodeDecodeError as exc:
         raise node.error('names a file that is no text in UTF-8') from exc
-    except (OSError, ValueError) as exc:
+    except (OSError, RuntimeError) as exc:
+        # Python up to 3.12 has the latter for links that lead in a circle.
         raise node.error(f'cannot be read: {exc}') from exc
 
 

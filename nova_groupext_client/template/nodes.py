@@ -119,6 +119,17 @@ def join(path, key):
     return f'{path}[{json.dumps(key)}]'
 
 
+def flaw(text):
+    """Return what is wrong with the characters of a text, None if nothing."""
+    if '\0' in text:
+        return 'has a NUL'
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return 'has half a character'
+    return None
+
+
 def _number(text):
     """Return the number that a text is, None if it is none."""
     for kind in (int, float):

@@ -77,6 +77,7 @@ def _value(node, name, given):
         raise node.value['type'].error(f'must be one of {", ".join(_TYPES)}')
     if name in given:
         value = nodes.Node(given[name], node.line, node.column, node.path)
+        _check_characters(value)
     elif 'default' in node.value:
         value = node.value['default']
     else:
@@ -86,6 +87,25 @@ def _value(node, name, given):
     value = _TYPES[kind](value)
     _check(node, value)
     return value
+
+
+def _check_characters(node):
+    """Refuse what no template could have: bytes that are no text, and NUL."""
+    for text in _texts(node.value):
+        reason = nodes.flaw(text)
+        if reason is not None:
+            raise node.error(reason)
+
+
+def _texts(value):
+    """Yield the texts in a plain value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts([*value, *value.values()])
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
 
 
 def _string(node):

@@ -156,11 +156,9 @@ def _merged(value, mark, path):
 
 
 def _text(source, path):
-    try:
-        source.value.encode()
-    except UnicodeEncodeError as exc:
-        reason = 'has half a character'
-        raise _at(source.start_mark, reason, path) from exc
+    reason = nodes.flaw(source.value)
+    if reason is not None:
+        raise _at(source.start_mark, reason, path)
     return source.value
 
 

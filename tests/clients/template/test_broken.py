@@ -124,6 +124,8 @@ class TestBroken(base.TemplateTestCase):
             ('a: \x07', 'has a character', 1),
             ('a: b\nc: "\\UFFFFFFFF"\n', 'is no YAML', 2),
             ('a: b\nc: "\\uD800"\n', 'half a character', 2),
+            ('a: b\nc: "\\0"\n', 'a NUL', 2),
+            ('a: b\n"\\0": c\n', 'a NUL', 2),
             ('a:\n- !!python/object:os.system x\n', 'has the tag', 2),
             ('a: !!binary x\n', 'has the tag', 1),
             ('a: !!set {x}\n', 'has the tag', 1),

@@ -89,6 +89,7 @@ class TestFiles(base.TemplateTestCase):
         (self.folder / 'bin').write_bytes(b'\xff')
         (top / 'secret').write_text('secret')
         (self.folder / 'link').symlink_to(top / 'secret')
+        (self.folder / 'loop').symlink_to(self.folder / 'loop')
 
     def test_file_beside_the_template(self):
         self.assertEqual(
@@ -104,7 +105,8 @@ class TestFiles(base.TemplateTestCase):
             'nothing': 'names no file',
             '.': 'names no file',
             'bin': 'no text',
-            '"a\\0b"': 'cannot be read',
+            300 * 'a': 'cannot be read',
+            'loop': 'cannot be read|names no file',
         }.items():
             loaded = self.load(
                 f'user_data: {{get_file: {name}}}', None, self.folder

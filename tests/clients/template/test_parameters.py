@@ -44,6 +44,28 @@ class TestParameters(base.TemplateTestCase):
             self.assertIn(reason, error.reason)
             self.assertEqual(3, error.line)
 
+    def test_texts_that_are_none(self):
+        for declared in (
+            'type: string',
+            'type: string, constraints: [{allowed_pattern: .*}]',
+            'type: comma_delimited_list',
+            'type: json',
+        ):
+            for value, reason in (
+                ('a\udcff', 'half a character'),
+                ('a\0', 'a NUL'),
+            ):
+                error = self.assertRaises(
+                    template.TemplateError, self.given, declared, value
+                )
+                self.assertIn(reason, error.reason)
+                self.assertEqual(3, error.line)
+        for value in (['\udcff'], {'\udcff': 1}, {'a': ['\udcff']}):
+            error = self.assertRaises(
+                template.TemplateError, self.given, 'type: json', value
+            )
+            self.assertEqual('has half a character', error.reason)
+
     def test_constraints(self):
         for kind, constraint, good, bad in (
             ('string', 'length: {min: 2, max: 3}', 'ab', 'a'),
