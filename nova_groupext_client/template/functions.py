@@ -190,7 +190,7 @@ def _str_replace_strict(node, scope):
 def _replaced(node, scope, strict):
     node.known(('template', 'params'), 'part of str_replace')
     template = node.required('template')
-    text = template.text()
+    text = template.text(least=0)
     params = {
         key: written(each)
         for key, each in node.required('params').mapping().items()

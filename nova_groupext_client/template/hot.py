@@ -147,9 +147,9 @@ def _conditions(root):
 
 def _description(root):
     node = root.value.get('description')
-    if node is None or node.value in (None, ''):
+    if node is None or node.value is None:
         return ''
-    text = node.text()
+    text = node.text(least=0)
     if len(text) > _MAX_DESCRIPTION:
         return f'{text[: _MAX_DESCRIPTION - 1]}…'
     return text

@@ -57,12 +57,12 @@ class Node:
             raise self.error('must be a list')
         return self.value
 
-    def text(self):
-        """Return a text that is not empty; numbers are written out."""
+    def text(self, least=1):
+        """Return a text of at least so many characters, or a number as one."""
         value = self.value
         if isinstance(value, int | float) and not isinstance(value, bool):
             return str(value)
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or len(value) < least:
             raise self.error('must be a text')
         return value
 

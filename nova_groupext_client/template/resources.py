@@ -41,8 +41,8 @@ class Server:
 def servers(root, scope):
     """Return what servers there are.
 
-    :returns: {resource name: Server}, the names of those that a condition
-        leaves out, and those of other resources
+    :returns: {resource name: Server}, the names of those that a condition or
+        a count of 0 leaves out, and those of other resources
     :raises: TemplateError
     """
     found, left_out, others = {}, [], []
@@ -50,7 +50,7 @@ def servers(root, scope):
         server = _server(name, node, scope)
         if server is None:
             others.append(name)
-        elif _is_left_out(node, scope):
+        elif _is_left_out(node, scope) or server.count == 0:
             left_out.append(name)
         else:
             found[name] = server
@@ -85,7 +85,7 @@ def _counted(name, node, scope):
         return None
     count, index_var = 1, _INDEX
     if 'count' in properties.value:
-        count = functions.resolve(properties.value['count'], scope).whole(1)
+        count = functions.resolve(properties.value['count'], scope).whole()
     if 'index_var' in properties.value:
         index_var = functions.resolve(
             properties.value['index_var'], scope

@@ -249,6 +249,16 @@ class TestServers(base.TemplateTestCase):
 
         self.assertEqual('queries', found['name'])
 
+    def test_a_count_of_none_leaves_out_as_well(self):
+        text = SHOP.replace('condition: spared', 'depends_on: db')
+
+        made = template.load(text.replace('count: 2', 'count: 0'))
+
+        self.assertEqual({'web', 'data/db'}, {*made.servers})
+        [queries] = made.definition['relationships']
+        self.assertEqual('queries', queries['name'])
+        self.assertIn('count: 0', made.with_hints('group'))
+
     def test_heat_still_decides_by_itself(self):
         emitted = template.load(SHOP).with_hints('group')
 

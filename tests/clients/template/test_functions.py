@@ -29,6 +29,14 @@ class TestFunctions(base.TemplateTestCase):
 
         self.assertEqual('ab-1-shop-shop', self.value(expression))
 
+    def test_str_replace_in_an_empty_text(self):
+        for function, params in (
+            ('str_replace', '{a: b}'),
+            ('str_replace_strict', '{}'),
+        ):
+            call = f'{{{function}: {{template: "", params: {params}}}}}'
+            self.assertEqual('', self.value(call))
+
     def test_texts_of_what_is_no_text(self):
         expression = (
             '{list_join: ["|", ["1", null, {a: [1.5]}], '
@@ -68,6 +76,7 @@ class TestFunctions(base.TemplateTestCase):
             '{get_param: "OS::stack_id"}': 'names no parameter',
             '{str_replace: a}': 'must be a mapping',
             '{str_replace: {template: a}}': 'needs params',
+            '{str_replace: {template: null, params: {}}}': 'must be a text',
             '{str_replace: {template: a, params: {"": b}}}': 'have ""',
             '{str_replace_strict: {template: a, params: {b: c}}}': 'have "b"',
             '{list_join: [","]}': 'must be a list: a delimiter',

@@ -62,7 +62,7 @@ class TestSections(base.TemplateTestCase):
         self.changed('between: [web, db]', 'x: 1', 'needs between', 'name: q')
 
     def test_resources(self):
-        self.changed('{get_param: webs}', '0', 'at least 1', 'count')
+        self.changed('{get_param: webs}', '-1', 'at least 0', 'count')
         self.changed('{get_param: webs}', 'x', 'must be a number', 'count')
         self.changed('{get_param: webs}', '10000', 'more than', 'resources')
         self.changed(
