@@ -19,11 +19,15 @@ CHARACTERS = 64
 MAX_FILE = 1024 * 1024
 
 _NAME = 'OS::stack_name'
-_PSEUDO = (_NAME, 'OS::stack_id', 'OS::project_id')
+_OF_A_STACK = ('OS::stack_id', 'OS::project_id')
 # The one that looks at no more than what it chooses.
 _IF = 'if'
 # Their values exist once Heat, or another resource, does.
 _LATER = ('get_attr', 'get_resource', 'resource_facade')
+_NOT_YET = (
+    'is not known before the stack is there, and is needed to describe or '
+    'create a server'
+)
 _FOREIGN = (
     'digest',
     'filter',
@@ -89,10 +93,7 @@ def resolve(node, scope):
             value = _FUNCTIONS[name](resolve(argument, scope), scope)
             return made(node, value, scope)
         if name in _LATER:
-            raise argument.error(
-                'is not known before the stack is there, and is needed to '
-                'describe or create a server'
-            )
+            raise argument.error(_NOT_YET)
         if name in condition_sets.NAMES:
             raise argument.error('is a function for conditions')
         if name in _FOREIGN:
@@ -159,6 +160,8 @@ def _get_param(node, scope):
         raise node.error('needs the name of a parameter')
     first, *keys = parts
     name = first.text()
+    if name in _OF_A_STACK:
+        raise first.error(_NOT_YET)
     if name not in scope.values:
         raise first.error(f'names no parameter: {json.dumps(name)}')
     value = scope.values[name]

@@ -61,6 +61,8 @@ class TestFunctions(base.TemplateTestCase):
         for call in (
             '{get_resource: other}',
             '{get_attr: [other, name]}',
+            "{get_param: 'OS::project_id'}",
+            "{get_param: ['OS::stack_id']}",
             '{str_replace: {template: a, params: {a: {get_resource: b}}}}',
             '{digest: [md5, x]}',
         ):
@@ -73,7 +75,7 @@ class TestFunctions(base.TemplateTestCase):
         for call, reason in {
             '{get_param: q}': 'names no parameter: "q"',
             '{get_param: []}': 'needs the name',
-            '{get_param: "OS::stack_id"}': 'names no parameter',
+            '{get_param: "OS::stack"}': 'names no parameter',
             '{str_replace: a}': 'must be a mapping',
             '{str_replace: {template: a}}': 'needs params',
             '{str_replace: {template: null, params: {}}}': 'must be a text',
