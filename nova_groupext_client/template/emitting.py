@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a template with groups to the one that Heat takes.
 
-The YAML is changed as PyYAML has read it, so that functions, texts over
-several lines and aliases stay what they are; comments are lost.
+The YAML is changed as PyYAML has read it, so that functions and texts over
+several lines stay what they are. What servers share by aliases is written
+out, and comments are lost.
 """
 
 import copy
