@@ -28,14 +28,16 @@ def members(context, group_id):
         models.Group.revises_id == group_id,
         models.Group.status == states.Group.PLANNING,
     )
-    plan = draft and VRTPlan.newest(context, draft.id)
-    if plan is None:
+    if draft is None:
         return set()
     hosts = {
         row.provider_uuid
         for owner in (group_id, draft.id)
         for row in VRTHold.list_by_group(context, owner, states.Hold.WRITING)
     }
+    plan = VRTPlan.newest(context, draft.id) if hosts else None
+    if plan is None:
+        return set()
     paths = {
         row.id: row.path
         for row in db.find(
@@ -45,8 +47,9 @@ def members(context, group_id):
     return {
         hold.member_id
         for hold in VRTHold.list_by_group(context, group_id, states.Hold.HELD)
-        if hold.provider_uuid in hosts
-        and hold.member_id is not None
+        # No fillers, nor who has come since the members were read.
+        if hold.member_id in paths
+        and hold.provider_uuid in hosts
         and not hold.has_seat(plan.placement.get(paths[hold.member_id]))
     }
 

@@ -79,6 +79,14 @@ class TestChangingHands(base.HeldCase):
 
         self.assertTrue(self.reserve(self.first))
 
+    def test_who_has_come_since_the_members_were_read_is_left_out(self):
+        self.write_down()
+        new = objects.VRTHold.of(self.draft.members[0], self.there)
+        new.group_id, new.status = self.group.id, states.Hold.HELD
+        new.create(self.context)
+
+        self.assertEqual({self.first.id}, self.members())
+
     def test_what_is_written_for_another_seat_is_no_heir(self):
         self.write_down()
         hold = objects.VRTHold.get_by_member(self.context, self.first.id)
