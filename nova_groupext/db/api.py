@@ -13,7 +13,6 @@ import functools
 
 from oslo_db import api as oslo_db_api
 from oslo_db import exception as db_exc
-from oslo_utils import timeutils
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -155,6 +154,9 @@ def compare_and_set(context, model, *conditions, **values):
 def compare_and_set_all(context, *changes):
     """Make several updates in one transaction, or none of them.
 
+    Inside locked() that is the caller's to see to: what was made before the
+    mismatch is undone when the work raises.
+
     :param changes: (model, conditions, values, how many rows are expected or
         None where any number will do)
     :returns: how many rows each update met, or None when one met others than
@@ -194,8 +196,13 @@ def locked(context, model, work, **key):
     """Do some work in one transaction that has a row to itself.
 
     What the work reads and writes, with the same context, belongs to the
-    transaction. That changes the row before it reads anything: so the row is
-    locked in every database, and nothing is read from before the lock.
+    transaction. That writes the row, as it is, before it reads anything: so
+    the row is locked in every database, and nothing is read from before that.
+
+    The database may break the work off at any statement of it, and at the
+    very end; then it is done again. So it has to be one that can be: what it
+    changes besides the database, above all objects of the caller, it finds
+    changed the second time. Change these when locked() has returned.
 
     :param work: called without arguments; again if it was broken off
     :param key: columns of the row that are unique together, with their values
@@ -204,8 +211,9 @@ def locked(context, model, work, **key):
     """
     conditions = [getattr(model, name) == key[name] for name in key]
     with engine.writer(context) as session:
-        now = timeutils.utcnow()
-        lock = sa.update(model).where(*conditions).values(updated_at=now)
+        # Else the row would be told to be changed: see onupdate.
+        as_it_is = {'updated_at': model.updated_at}
+        lock = sa.update(model).where(*conditions).values(as_it_is)
         if not session.execute(lock).rowcount:
             return None
         inside = _is_inside.set(True)

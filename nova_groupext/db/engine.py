@@ -13,6 +13,15 @@ context_manager = enginefacade.transaction_context()
 _configured_for = None
 
 
+def is_configured(conf=CONF):
+    """Tell whether there is a database that configure() can point at."""
+    return bool(_connection(conf))
+
+
+def _connection(conf):
+    return conf.vrt_database.connection or conf.api_database.connection
+
+
 def configure(conf=CONF):
     """Point the facade at ``[vrt_database]``, or at Nova's API database.
 
@@ -21,9 +30,7 @@ def configure(conf=CONF):
     """
     global _configured_for
     settings = dict(conf.vrt_database.items())
-    settings['connection'] = (
-        settings['connection'] or conf.api_database.connection
-    )
+    settings['connection'] = _connection(conf)
     settings['connection_parameters'] = _parameters(**settings)
     if settings['connection'] != _configured_for:
         reset()

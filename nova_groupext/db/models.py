@@ -87,6 +87,9 @@ class Group(Base):
     # Whether the plan is to be held as soon as it is made.
     hold = sa.Column(sa.Boolean, nullable=False)
     client_token = sa.Column(_exact(255))
+    # Of the request that came with the token; what the group is like may
+    # change. Null without a token, and in groups from before there was this.
+    request_digest = sa.Column(sa.String(64))
     # Seconds that a hold lives, and when it ends once there is one.
     expires_in = sa.Column(sa.Integer, nullable=False)
     expires_at = sa.Column(sa.DateTime)
@@ -293,7 +296,7 @@ class Intent(Base):
         sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
         nullable=False,
     )
-    # plan, release or boot
+    # See VRTIntent.
     operation = sa.Column(sa.String(16), nullable=False)
     # Which planner or request, and until when nobody else takes it over.
     owner = sa.Column(sa.String(255), nullable=False)

@@ -52,8 +52,12 @@ class VRTObject(base.VersionedObject):
         return obj
 
     def columns(self, model):
-        """Return the fields that were set and that the table has."""
-        names = model.__table__.columns.keys()
+        """Return the fields that were set, for a new row of a table.
+
+        Without the id, which the database gives: an object whose row was
+        stored in a transaction that was broken off is stored again.
+        """
+        names = {*model.__table__.columns.keys()} - {'id'}
         return {
             name: getattr(self, name)
             for name in self.fields

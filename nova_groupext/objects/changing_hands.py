@@ -11,6 +11,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.plan import VRTPlan
@@ -30,11 +31,14 @@ def members(context, group_id):
     )
     if draft is None:
         return set()
-    hosts = {
-        row.provider_uuid
+    written = [
+        row
         for owner in (group_id, draft.id)
         for row in VRTHold.list_by_group(context, owner, states.Hold.WRITING)
-    }
+    ]
+    hosts = {row.provider_uuid for row in written}
+    # Who is described anew may be held in the same seat once more.
+    arriving = {row.member_id for row in written}
     plan = VRTPlan.newest(context, draft.id) if hosts else None
     if plan is None:
         return set()
@@ -50,7 +54,10 @@ def members(context, group_id):
         # No fillers, nor who has come since the members were read.
         if hold.member_id in paths
         and hold.provider_uuid in hosts
-        and not hold.has_seat(plan.placement.get(paths[hold.member_id]))
+        and (
+            hold.member_id in arriving
+            or not hold.has_seat(plan.placement.get(paths[hold.member_id]))
+        )
     }
 
 
@@ -66,28 +73,61 @@ def reserve(context, servers):
         changing = members(context, group_id)
         if any(member.id in changing for member in servers.values()):
             return False
-        return transitions.reserve(context, servers)
+        if not transitions.reserve(context, servers):
+            raise _Undone
+        return True
 
-    return bool(db.locked(context, models.Group, work, id=group_id))
+    try:
+        done = db.locked(context, models.Group, work, id=group_id)
+    except _Undone:
+        return False
+    if done:
+        for uuid, member in servers.items():
+            member.status = states.Member.REDEEMING
+            member.server_uuid = uuid
+    return bool(done)
 
 
-def begin(context, group, ids, write_down):
-    """Write down what some members are to hold instead of what they hold.
+class _Undone(Exception):
+    """Rolls back what was written before one was found changed."""
+
+
+def begin(context, group, leaving, write_down):
+    """Write down what is to be held instead of something.
 
     :param group: the VRTGroup that is revised
-    :param ids: of these members
-    :param write_down: called without arguments, while none of them can become
-        a server
+    :param leaving: VRTHolds of it; fillers, and what is for resizes, too
+    :param write_down: called without arguments, while none of their members
+        can become a server
     :returns: what it returns
     :raises: GenerationConflict when one of them is not held any more
     """
+    ids = {hold.member_id for hold in leaving} - {None}
 
     def work():
         rows = VRTMember.list_by_ids(context, ids)
         held = {row.id for row in rows if row.status == states.Member.HELD}
-        return write_down() if held == set(ids) else None
+        still = VRTHold.still(context, leaving, states.Hold.HELD)
+        if held != ids or len(still) != len(leaving):
+            return None
+        return write_down()
 
     written = db.locked(context, models.Group, work, id=group.id)
     if written is None:
         raise exception.GenerationConflict(group=group.uuid)
     return written
+
+
+def dismiss(context, fillers):
+    """Let fillers of one group leave, unless they may be changing hands.
+
+    Who finds one empty cannot know by whom: a revision that counts on it
+    would come to nothing, and leave its host open.
+    """
+    [group_id] = {filler.group_id for filler in fillers}
+
+    def work():
+        if group_id not in VRTGroup.exchanging(context):
+            VRTHold.dismiss(context, fillers)
+
+    db.locked(context, models.Group, work, id=group_id)

@@ -2,6 +2,7 @@
 """Conditions on groups and holds that several statements have."""
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from nova_groupext.db import models
 from nova_groupext.objects import states
@@ -53,4 +54,14 @@ def is_growth():
     """The condition on a hold that it is promised to a server's resize."""
     return models.Hold.grows_id.is_not(None) & (
         models.Hold.status == states.Hold.HELD
+    )
+
+
+def is_planned():
+    """The condition on a hold that its group, or its draft, is planned."""
+    planned = orm.aliased(models.Group)
+    return sa.exists().where(
+        planned.status == states.Group.PLANNING,
+        (planned.id == models.Hold.group_id)
+        | (planned.revises_id == models.Hold.group_id),
     )

@@ -9,6 +9,7 @@ from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
 from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
@@ -41,6 +42,8 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         'generation': fields.IntegerField(),
         'hold': fields.BooleanField(),
         'client_token': fields.StringField(nullable=True),
+        # Of the request that came with the token.
+        'request_digest': fields.StringField(nullable=True),
         'expires_in': fields.IntegerField(),
         'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
@@ -63,6 +66,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         'relationships': fields.ListOfObjectsField('VRTRelationship'),
     }
 
+    @faultpoints.around('group.create')
     def create(self, context):
         """Store the group with all its parts, in state PLANNING.
 
@@ -254,24 +258,39 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
         :raises: GenerationConflict
         """
-        moved = self.status in states.sources(
-            states.GROUP_CHANGES, status
-        ) and db.compare_and_set(
-            context,
-            models.Group,
-            models.Group.id == self.id,
-            models.Group.generation == self.generation,
-            status=status,
-            generation=self.generation + 1,
-            **values,
-        )
-        if not moved:
+        may_move = self.status in states.sources(states.GROUP_CHANGES, status)
+        if not may_move or not self._compare_and_set(
+            context, status=status, **values
+        ):
             raise exception.GenerationConflict(group=self.uuid)
         self.status = status
         self.generation += 1
         for name, value in values.items():
             setattr(self, name, value)
 
+    def _compare_and_set(self, context, **values):
+        with faultpoints.around('group.change'):
+            return db.compare_and_set(
+                context,
+                models.Group,
+                models.Group.id == self.id,
+                models.Group.generation == self.generation,
+                generation=self.generation + 1,
+                **values,
+            )
+
+    def is_unchanged(self, context):
+        """Tell whether the group is still as it was read."""
+        return bool(
+            db.count(
+                context,
+                models.Group,
+                models.Group.id == self.id,
+                models.Group.generation == self.generation,
+            )
+        )
+
+    @faultpoints.around('group.delete')
     def mark_deleted(self, context):
         """Become RELEASING, whatever else happens to the group meanwhile.
 
@@ -302,6 +321,17 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             raise exception.GroupNotFound(group=self.uuid)
         self.status = states.Group.RELEASING
 
+    def wait(self, context):
+        """Be planned again only after as long as a new group would."""
+        db.compare_and_set(
+            context,
+            models.Group,
+            models.Group.id == self.id,
+            models.Group.status == states.Group.PLANNING,
+            updated_at=timeutils.utcnow(),
+        )
+
+    @faultpoints.around('group.extend')
     def extend(self, context, seconds):
         """Keep what is held for so many seconds from now.
 
@@ -321,11 +351,20 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
     def _not_extended(self, context):
         fresh = self.get(context, self.uuid)
-        reason = 'nothing of it is held'
         if fresh.status == states.Group.HELD:
-            reason = f'it {member_obj.expired(fresh.expires_at)}'
+            return fresh.conflict(f'it {member_obj.expired(fresh.expires_at)}')
+        reason = 'nothing of it is held'
+        if fresh.expires_at and fresh.expires_at <= timeutils.utcnow():
+            reason += f'; it {member_obj.expired(fresh.expires_at)}'
+        return fresh.conflict(reason)
+
+    def conflict(self, reason):
+        """Return the error of one who wants what its state does not allow.
+
+        :param reason: a phrase that goes on after the state
+        """
         return exception.GroupStateConflict(
-            group=self.uuid, status=fresh.status, reason=reason
+            group=self.uuid, status=self.status, reason=reason
         )
 
     def destroy(self, context):

@@ -3,6 +3,7 @@
 
 from oslo_utils import timeutils
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
@@ -76,6 +77,23 @@ class GroupSearch:
         )
 
     @classmethod
+    def find_alone(cls, context, group_id):
+        """Return a group if it may have hosts to itself now, or None.
+
+        For a draft that is the group that it revises.
+        """
+        asked = orm.aliased(models.Group)
+        owner = sa.select(sa.func.coalesce(asked.revises_id, asked.id)).where(
+            asked.id == group_id
+        )
+        found = cls._find(
+            context,
+            *conditions.still(owner.scalar_subquery()),
+            conditions.has_policy('exclusive'),
+        )
+        return found[0] if found else None
+
+    @classmethod
     def list_releasing(cls, context, of=None):
         """Return groups that were deleted and are not forgotten yet.
 
@@ -121,12 +139,23 @@ class GroupSearch:
         return {row.id: row.uuid for row in db.find(context, models.Group)}
 
     @staticmethod
-    def being_revised(context):
-        """Return the ids of the groups whose drafts are being planned."""
+    def exchanging(context):
+        """Return the ids of the groups that exchange what they hold.
+
+        They may from when their revision has written down what they are to
+        hold until that counts, or is given back. A draft that only waits to
+        be planned exchanges nothing.
+        """
+        is_begun = sa.exists().where(
+            models.Hold.status == states.Hold.WRITING,
+            (models.Hold.group_id == models.Group.id)
+            | (models.Hold.group_id == models.Group.revises_id),
+        )
         drafts = db.find(
             context,
             models.Group,
             models.Group.revises_id.is_not(None),
             models.Group.status == states.Group.PLANNING,
+            is_begun,
         )
         return {draft.revises_id for draft in drafts}

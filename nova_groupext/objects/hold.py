@@ -9,18 +9,18 @@ what it will have once it is resized to the flavor that is described by now.
 """
 
 from oslo_db import exception as db_exc
-from oslo_utils import timeutils
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 import sqlalchemy as sa
-from sqlalchemy import orm
 
 from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects import conditions
+from nova_groupext.objects import hold_search
 from nova_groupext.objects import states
 
 # What of a hold stays when its seat is held under another uuid.
@@ -37,7 +37,7 @@ SEAT = (
 
 
 @ovo.VersionedObjectRegistry.register
-class VRTHold(base.VRTObject):
+class VRTHold(hold_search.HoldSearch, base.VRTObject):
     VERSION = '1.0'
 
     fields = {
@@ -124,7 +124,7 @@ class VRTHold(base.VRTObject):
 
     @property
     def is_growth(self):
-        return self.obj_attr_is_set('grows_id') and self.grows_id is not None
+        return self.grows_id is not None
 
     def has_seat(self, seat):
         """Whether it is what a plan says of a member, which may be None."""
@@ -162,160 +162,50 @@ class VRTHold(base.VRTObject):
         return [cls.from_row(context, row) for row in created]
 
     @classmethod
-    def _list(cls, context, *conditions):
-        rows = db.find(context, models.Hold, *conditions)
-        return [cls.from_row(context, row) for row in rows]
+    def create_fillers(cls, context, group, fillers):
+        """Store fillers as create_all() does, while their group has hosts.
 
-    @classmethod
-    def list_by_group(cls, context, group_id, *statuses):
-        """Return the holds of a group, or those in some states."""
-        return cls._list(
-            context,
-            models.Hold.group_id == group_id,
-            models.Hold.status.in_(statuses or states.Hold),
-        )
-
-    @classmethod
-    def list_by_status(cls, context, *statuses):
-        return cls._list(context, models.Hold.status.in_(statuses))
-
-    @staticmethod
-    def count(context, *statuses):
-        return db.count(context, models.Hold, models.Hold.status.in_(statuses))
-
-    @classmethod
-    def list_by_uuids(cls, context, uuids):
-        return cls._list(context, models.Hold.uuid.in_(list(uuids)))
-
-    @classmethod
-    def still(cls, context, holds, status):
-        """Return those of some holds that are in a state now."""
-        return cls._list(
-            context,
-            models.Hold.id.in_([hold.id for hold in holds]),
-            models.Hold.status == status,
-        )
-
-    @classmethod
-    def list_fillers(cls, context, group_id, provider_uuid):
-        """Return the fillers that a group has on a provider."""
-        return cls._list(
-            context,
-            models.Hold.group_id == group_id,
-            models.Hold.provider_uuid == provider_uuid,
-            conditions.is_filler(),
-            models.Hold.status == states.Hold.HELD,
-        )
-
-    @classmethod
-    def list_growths(cls, context):
-        """Return all that is held for resizes."""
-        return cls._list(context, conditions.is_growth())
-
-    @classmethod
-    def growths_of(cls, context, group_ids):
-        """Return {member id: what is held for the resize of its server}."""
-        found = cls._list(
-            context,
-            conditions.is_growth(),
-            models.Hold.group_id.in_(group_ids),
-        )
-        return {growth.grows_id: growth for growth in found}
-
-    @classmethod
-    def get_growth(cls, context, server_uuid):
-        """Return what is held for the resize of a server, or None."""
-        row = db.find_one(
-            context,
-            models.Hold,
-            conditions.is_growth(),
-            models.Hold.grows_id == models.Member.id,
-            models.Member.server_uuid == server_uuid,
-            models.Member.status == states.Member.ACTIVE,
-        )
-        return cls.from_row(context, row) if row else None
-
-    @classmethod
-    def list_unfinished(cls, context, before):
-        """Return what was written down before a time and came to nothing.
-
-        Not what a planner still works on, nor what was to take the place of
-        a hold that is being moved: who finds out about the latter needs it.
+        :raises: GroupNotFound when it was deleted, or holds nothing any more
         """
-        is_worked_on = sa.exists().where(
-            models.Intent.group_id == models.Hold.group_id,
-            models.Intent.lease_ends_at >= timeutils.utcnow(),
-        )
-        moving = orm.aliased(models.Hold)
-        is_heir = sa.exists().where(
-            moving.member_id == models.Hold.member_id,
-            moving.status == states.Hold.MOVING,
-        )
-        return cls._list(
-            context,
-            models.Hold.status == states.Hold.WRITING,
-            models.Hold.created_at < before,
-            ~is_worked_on,
-            ~is_heir,
-        )
 
-    @classmethod
-    def list_heirs(cls, context, hold):
-        """Return what was to hold a member's seat under another uuid.
+        def work():
+            if not db.count(
+                context, models.Group, *conditions.still(group.id)
+            ):
+                return None
+            return cls.create_all(context, fillers)
 
-        What is written down for another seat belongs to a revision.
-        """
-        written = cls._list(
-            context,
-            models.Hold.member_id == hold.member_id,
-            models.Hold.status == states.Hold.WRITING,
-        )
-        return [
-            heir
-            for heir in written
-            if heir.provider_uuid == hold.provider_uuid
-            and heir.allocations == hold.allocations
-        ]
+        created = db.locked(context, models.Group, work, id=group.id)
+        if created is None:
+            raise exception.GroupNotFound(group=group.uuid)
+        return created
 
-    @classmethod
-    def redeemed_by(cls, context, member_ids):
-        """Return {member id: the hold that its server has redeemed}."""
-        redeemed = cls._list(
-            context,
-            models.Hold.member_id.in_(member_ids),
-            models.Hold.status == states.Hold.REDEEMED,
+    def is_heir_of(self, hold):
+        """Whether it is to hold the same seat of a member, or a resize's."""
+        return (
+            not self.is_filler
+            and self.member_id == hold.member_id
+            and self.grows_id == hold.grows_id
+            and self.provider_uuid == hold.provider_uuid
+            and self.allocations == hold.allocations
         )
-        return {hold.member_id: hold for hold in redeemed}
-
-    @classmethod
-    def get_by_member(cls, context, member_id):
-        """Return the one hold that a member was promised, or None."""
-        row = db.find_one(
-            context,
-            models.Hold,
-            models.Hold.member_id == member_id,
-            models.Hold.status.in_(states.PROMISED),
-        )
-        return cls.from_row(context, row) if row else None
 
     def follow(self, context, seat):
-        """Take the place of a server that is somewhere else now.
+        """Write that the server of the hold is somewhere else now.
+
+        For relocation.follow(), which knows when that is done.
 
         :param seat: what VRTPlan.placement says of it
         :returns: False when the hold is not that server's any more
         """
-        values = self.of_seat(seat)
         done = db.compare_and_set(
             context,
             models.Hold,
             models.Hold.id == self.id,
             models.Hold.status == states.Hold.REDEEMED,
             models.Hold.node == self.node,
-            **values,
+            **self.of_seat(seat),
         )
-        if done:
-            for name, value in values.items():
-                setattr(self, name, value)
         return bool(done)
 
     @staticmethod
@@ -330,6 +220,20 @@ class VRTHold(base.VRTObject):
             'provider_uuid': seat['provider'],
             'allocations': seat['allocations'],
             'mappings': seat['mappings'],
+        }
+
+    def seat(self, domains):
+        """Return what a plan says of who is held here; see of_seat().
+
+        :param domains: {level: domain of its host}
+        """
+        return {
+            'host': self.host,
+            'node': self.node,
+            'provider': self.provider_uuid,
+            'allocations': self.allocations,
+            'mappings': self.mappings,
+            'domains': domains,
         }
 
     def claim(self, context, before=None):
@@ -347,18 +251,17 @@ class VRTHold(base.VRTObject):
                 models.Hold.status == states.Hold.MOVING,
                 models.Hold.updated_at < before,
             )
-        claimed = bool(
-            db.compare_and_set(
+        with faultpoints.around('move.claim'):
+            claimed = db.compare_and_set(
                 context,
                 models.Hold,
                 models.Hold.id == self.id,
                 free,
                 status=states.Hold.MOVING,
             )
-        )
         if claimed:
             self.status = states.Hold.MOVING
-        return claimed
+        return bool(claimed)
 
     @staticmethod
     def promised(holds):
@@ -381,14 +284,17 @@ class VRTHold(base.VRTObject):
         :param is_answered: whether no request that fills them can come any
             more
         """
-        db.compare_and_set(
-            context,
-            models.Hold,
-            models.Hold.id.in_([hold.id for hold in holds]),
-            models.Hold.status == states.Hold.WRITING,
-            status=states.Hold.LEAVING,
-            is_answered=is_answered,
-        )
+        if not holds:
+            return
+        with faultpoints.around('hold.retire'):
+            db.compare_and_set(
+                context,
+                models.Hold,
+                models.Hold.id.in_([hold.id for hold in holds]),
+                models.Hold.status == states.Hold.WRITING,
+                status=states.Hold.LEAVING,
+                is_answered=is_answered,
+            )
 
     @classmethod
     def dismiss(cls, context, fillers):

@@ -156,14 +156,18 @@ class VRTMember(base.VRTObject):
         )
 
     @classmethod
-    def list_stuck(cls, context, before):
-        """Return members that have been redeeming since before a time."""
-        rows = db.find(
-            context,
-            models.Member,
+    def list_stuck(cls, context, before, member_id=None):
+        """Return members that have been redeeming since before a time.
+
+        :param member_id: of the one that is asked about; all by default
+        """
+        conditions = [
             models.Member.status == states.Member.REDEEMING,
             models.Member.updated_at < before,
-        )
+        ]
+        if member_id is not None:
+            conditions.append(models.Member.id == member_id)
+        rows = db.find(context, models.Member, *conditions)
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
@@ -254,7 +258,7 @@ class VRTMember(base.VRTObject):
         self.obj_reset_changes([attrname])
 
     @property
-    def has_flavor(self):
+    def current_flavor(self):
         """{id, name, vcpus, memory_mb} of the flavor that its server has."""
         return self.server_flavor or flavor_of(self.request)
 
@@ -286,6 +290,9 @@ class VRTMember(base.VRTObject):
     def changed(self, status, **values):
         """Return the change to a status, to be made together with others.
 
+        It meets the member only as it was read, with the same server: what
+        one has found out about a server is nothing to the next one.
+
         :raises: MemberStateConflict when there is no such change
         """
         if self.status not in states.sources(states.MEMBER_CHANGES, status):
@@ -293,6 +300,7 @@ class VRTMember(base.VRTObject):
         own = (
             models.Member.id == self.id,
             models.Member.status == self.status,
+            models.Member.server_uuid == self.server_uuid,
         )
         return models.Member, own, {'status': status, **values}, 1
 

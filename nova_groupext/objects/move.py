@@ -29,10 +29,8 @@ class VRTMove(base.VRTObject):
     }
 
     def create(self, context):
-        """Store the move; perhaps again, when that was broken off."""
-        values = self.columns(models.Move)
-        values.pop('id', None)
-        self.id = db.create(context, models.Move(**values)).id
+        row = db.create(context, models.Move(**self.columns(models.Move)))
+        self.id = row.id
         self.obj_reset_changes()
 
     @classmethod

@@ -6,6 +6,8 @@ from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 import sqlalchemy as sa
 
+from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
@@ -29,9 +31,20 @@ class VRTPlan(base.VRTObject):
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
 
+    @faultpoints.around('plan.create')
     def create(self, context):
+        """Store the plan, while its group is there.
+
+        :raises: GroupNotFound when it was forgotten meanwhile
+        """
         self.uuid = uuidutils.generate_uuid()
-        row = db.create(context, models.Plan(**self.columns(models.Plan)))
+
+        def work():
+            return db.create(context, models.Plan(**self.columns(models.Plan)))
+
+        row = db.locked(context, models.Group, work, id=self.group_id)
+        if row is None:
+            raise exception.GroupNotFound(group=self.group_id)
         self.id = row.id
         self.obj_reset_changes()
 

@@ -12,8 +12,10 @@ that it drops, and keeps, are servers of its members when it is deleted.
 """
 
 from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import exchanges
 from nova_groupext.objects import group as group_obj
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import states
@@ -62,6 +64,7 @@ def _tentative(member):
     )
 
 
+@faultpoints.around('revise.start')
 def start(context, group, draft):
     """Store the draft of a group, instead of one that came to nothing.
 
@@ -76,17 +79,14 @@ def start(context, group, draft):
         _create(context, group, draft)
 
     _locking(context, group, work)
+    group.generation += 1
 
 
 def _create(context, group, draft):
     """Store a draft; an earlier one that came to nothing is deleted."""
     for old in group_obj.VRTGroup.drafts_of(context, [group.id]).values():
         if old.status == states.Group.PLANNING:
-            raise exception.GroupStateConflict(
-                group=group.uuid,
-                status=group.status,
-                reason='an earlier revision is still being planned',
-            )
+            raise group.conflict('an earlier revision is still being planned')
         old.mark_deleted(context)
     draft.revises_id = group.id
     draft.create(context)
@@ -114,10 +114,13 @@ def redefine(context, group, draft):
             server_uuid=None,
             fault=None,
         )
-        group.change(context, states.Group.PLANNING, fault=None)
+        # The group itself stays as it is: perhaps all of this is done again.
+        group.obj_clone().change(context, states.Group.PLANNING, fault=None)
         draft.mark_deleted(context)
 
     _locking(context, group, work)
+    group.status, group.fault = states.Group.PLANNING, None
+    group.generation += 1
 
 
 def adopted(draft):
@@ -136,7 +139,7 @@ def commit(context, group, draft, plan, exchange, is_as_planned):
     quota.serialised(): of two that adopt the same one the second finds that.
 
     :param plan: VRTPlan of the draft, for the whole group
-    :param exchange: transitions.Exchange
+    :param exchange: exchanges.Exchange
     :param is_as_planned: called without arguments, while nobody else changes
         the group
     :raises: GenerationConflict when anything of it has changed meanwhile:
@@ -149,7 +152,7 @@ def commit(context, group, draft, plan, exchange, is_as_planned):
         _exchange_definitions(context, group, draft)
         _begin_to_hold(context, group)
         _adopt(context, group, draft, plan)
-        if not transitions.exchange_holds(context, group, exchange):
+        if not exchanges.exchange_holds(context, group, exchange):
             raise exception.GenerationConflict(group=group.uuid)
         _move(context, models.Plan, [plan.id], group)
         _finish(context, draft)
@@ -230,7 +233,6 @@ def _count_up(context, group):
         generation=group.generation + 1,
     ):
         raise exception.GenerationConflict(group=group.uuid)
-    group.generation += 1
 
 
 def _exchange_definitions(context, group, draft):

@@ -73,6 +73,10 @@ SERVERS = (Member.ACTIVE, Member.SHELVED)
 # Holds that are a member's; it has one of them at most.
 PROMISED = (Hold.HELD, Hold.MOVING, Hold.REDEEMED)
 
+# Promised holds whose members are, or perhaps become, servers: whoever finds
+# out that one does not writes down another hold of its seat.
+ENDING = (Hold.MOVING, Hold.REDEEMED)
+
 # Holds that may own something in Placement; what was redeemed is the server's.
 MAY_OWN = (Hold.WRITING, Hold.HELD, Hold.MOVING, Hold.LEAVING)
 

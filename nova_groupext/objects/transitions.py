@@ -8,20 +8,17 @@ it was promised, and a group that holds something always has the status that
 its members give it.
 """
 
-import dataclasses
-import datetime
-
 from oslo_utils import timeutils
 import sqlalchemy as sa
 
 from nova_groupext import exception
+from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import conditions
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.objects.plan import VRTPlan
 
 # A member is held, whatever it was before.
 _HELD = {
@@ -83,96 +80,6 @@ def hold(context, group, holds, expires_at):
     group.expires_at = expires_at
 
 
-@dataclasses.dataclass(frozen=True)
-class Exchange:
-    """What changes of what a group holds.
-
-    :ivar written: VRTHold rows in state WRITING, of members that are no
-        servers, or for the resizes of servers; fillers are among them
-    :ivar leaving: promised VRTHolds that these replace, or nobody needs
-    :ivar left_out: ids of held members that are not held any more
-    :ivar expires_at: naive UTC datetime until which everything is held, or
-        for longer if it was before; None for neither more nor less than that
-    :ivar is_replan: whether nobody but planners has asked for that; nobody
-        is held then who was released
-    """
-
-    written: list[VRTHold]
-    leaving: list[VRTHold]
-    left_out: list[int]
-    expires_at: datetime.datetime | None
-    is_replan: bool = False
-
-
-def exchange_holds(context, group, exchange):
-    """Let a group that holds something hold something else.
-
-    :param exchange: Exchange
-    :returns: whether that was done; nothing is when any of it has changed
-    """
-    written, leaving = exchange.written, exchange.leaving
-    ids = [hold.member_id for hold in written if hold.member_id is not None]
-    is_new = models.Member.status.not_in((*states.IN_USE, states.Member.HELD))
-    may_be = models.Member.status.not_in(states.IN_USE)
-    if exchange.is_replan:
-        may_be = models.Member.status.in_(states.REPLANNED)
-    counts = _change(
-        context,
-        group.id,
-        (
-            models.Group,
-            (models.Group.id == group.id,),
-            {'expires_at': _held_until(exchange.expires_at)},
-            1,
-        ),
-        (
-            models.Hold,
-            (
-                models.Hold.id.in_([hold.id for hold in leaving]),
-                models.Hold.status == states.Hold.HELD,
-            ),
-            {'status': states.Hold.LEAVING},
-            len(leaving),
-        ),
-        # To one that is held already its server may be on the way.
-        (
-            models.Member,
-            (models.Member.id.in_(ids), is_new),
-            {'server_uuid': None},
-            None,
-        ),
-        (
-            models.Member,
-            (models.Member.id.in_(ids), may_be),
-            {'status': states.Member.HELD, 'fault': None},
-            len(ids),
-        ),
-        without_server(ids),
-        (
-            models.Member,
-            (
-                models.Member.id.in_(exchange.left_out),
-                models.Member.status == states.Member.HELD,
-            ),
-            {'status': states.Member.TENTATIVE},
-            len(exchange.left_out),
-        ),
-        VRTHold.promised(written),
-        when=conditions.still(
-            group.id, states.CAN_REPLAN if exchange.is_replan else states.HOLDS
-        ),
-    )
-    return counts is not None
-
-
-def _held_until(expires_at):
-    """Return the time as an expression: nothing of an extension is lost."""
-    current = models.Group.expires_at
-    if expires_at is None:
-        return current
-    return sa.case((current > expires_at, current), else_=expires_at)
-
-
 def without_server(ids):
     """Return the change that forgets what failed servers had redeemed.
 
@@ -201,134 +108,60 @@ def promise(context, group, fillers):
 def reserve(context, servers):
     """Write the uuids of servers to members that are held, all or none.
 
+    For changing_hands.reserve(), which knows when the members are theirs.
+
     :param servers: {server uuid: VRTMember in state HELD}, of one group
     :returns: False when somebody else has changed one of the members
     """
-    redeeming = states.Member.REDEEMING
     changes = [
-        member.changed(redeeming, server_uuid=uuid)
+        member.changed(states.Member.REDEEMING, server_uuid=uuid)
         for uuid, member in servers.items()
     ]
     [group_id] = {member.group_id for member in servers.values()}
-    if not _change(context, group_id, *changes):
-        return False
-    for uuid, member in servers.items():
-        member.status = redeeming
-        member.server_uuid = uuid
-    return True
+    return bool(change(context, group_id, *changes))
 
 
-def end_hold(context, hold, status, *changes):
+def end_hold(context, hold, status, *changes, heir=None):
     """Let a hold that was promised end together with what that entails.
 
     :param status: REDEEMED or LEAVING
     :param changes: see db.api.compare_and_set_all
+    :param heir: VRTHold in state WRITING that takes the hold's place
     :returns: False when it was not promised, or somebody else has changed any
         of it: then nothing is changed
     """
     if hold.status not in states.PROMISED:
         return False
     own = (models.Hold.id == hold.id, models.Hold.status == hold.status)
-    done = _change(
-        context,
-        hold.group_id,
-        *changes,
-        (models.Hold, own, {'status': status}, 1),
-    )
+    inherited = () if heir is None else (VRTHold.promised([heir]),)
+    with faultpoints.around(_end_of_hold(status, heir)):
+        done = change(
+            context,
+            hold.group_id,
+            *changes,
+            *inherited,
+            (models.Hold, own, {'status': status}, 1),
+        )
     if done:
         hold.status = status
     return bool(done)
 
 
-def begin_move(context, move, is_allowed=lambda: True):
-    """Write down where a server goes, if its group allows that now.
-
-    Nobody else changes the group meanwhile. The generation counts up, so that
-    nothing is held that was planned with the server where it was.
-
-    :param move: VRTMove, not created yet
-    :param is_allowed: called without arguments
-    :returns: whether it was written down
-    """
-
-    def work():
-        if not is_allowed():
-            return False
-        move.create(context)
-        db.compare_and_set(
-            context,
-            models.Group,
-            models.Group.id == move.group_id,
-            generation=models.Group.generation + 1,
-        )
-        return True
-
-    return bool(db.locked(context, models.Group, work, id=move.group_id))
+def _end_of_hold(status, heir):
+    if status == states.Hold.REDEEMED:
+        return 'redeem.close'
+    return 'release.end' if heir is None else 'move.commit'
 
 
-def follow(context, member, hold, seat, *, has_grown=False):
-    """Let everything say that a member's server is in a seat now.
-
-    :param hold: VRTHold in state REDEEMED; None for a member that was SHELVED
-    :param seat: what VRTPlan.placement is to say of it
-    :param has_grown: whether it has the flavor that is described, by now
-    :returns: False when the member or its hold was changed meanwhile: then
-        nothing is changed
-    """
-
-    def work():
-        if hold is None:
-            active = states.Member.ACTIVE
-            model, own, values, _expected = member.changed(active)
-            if not db.compare_and_set(context, model, *own, **values):
-                return False
-            VRTHold.redeemed(member, seat).create(context)
-        elif not hold.follow(context, seat):
-            return False
-        plan = VRTPlan.newest(context, member.group_id)
-        if plan is not None:
-            plan.follow(context, member.path, seat)
-        if has_grown:
-            _note_growth(context, member)
-        db.compare_and_set(
-            context,
-            models.Group,
-            *conditions.still(member.group_id),
-            **_followed(),
-        )
-        return True
-
-    done = db.locked(context, models.Group, work, id=member.group_id)
-    if done:
-        member.status = states.Member.ACTIVE
-    return bool(done)
-
-
-def _note_growth(context, member):
-    """A server is what is described: nothing more is held for it."""
-    db.compare_and_set(
-        context,
-        models.Member,
-        models.Member.id == member.id,
-        server_flavor=None,
-    )
-    db.compare_and_set(
-        context,
-        models.Hold,
-        models.Hold.grows_id == member.id,
-        conditions.is_growth(),
-        status=states.Hold.LEAVING,
-    )
-
-
+@faultpoints.around('member.end')
 def end(context, member, status, fault):
     """Let a member end that has no hold, or whose hold is its server's.
 
     :param status: FAILED or RELEASED
     :raises: MemberStateConflict
     """
-    change = member.changed(status, fault=fault)
-    if not _change(context, member.group_id, change):
+    ended = member.changed(status, fault=fault)
+    if not change(context, member.group_id, ended):
         raise member.conflict(status)
     member.status = status
     member.fault = fault
@@ -350,10 +183,11 @@ def give_up(context, group, members=None):
     changes = _given_up(ids, states.GIVES_UP, expected)
     if members is None:
         changes += (_growths_leave(group),)
-    counts = _change(context, group.id, *changes)
+    with faultpoints.around('release.mark'):
+        counts = change(context, group.id, *changes)
     if counts is None:
-        raise exception.MemberStateConflict(
-            member=', '.join(each.path for each in members),
+        raise exception.state_conflict(
+            [each.path for each in members],
             status='changing',
             reason='a server is being created; nothing was released',
         )
@@ -373,44 +207,25 @@ def expire(context, group):
     :returns: whether anything was released; nothing is when the group was
         extended in time, or another has done it
     """
-    counts = _change(
-        context,
-        group.id,
-        *_given_up(
-            [member.id for member in group.members],
-            [states.Member.HELD],
-            fault=f'its group {member_obj.expired(group.expires_at)}',
-        ),
-        _growths_leave(group),
-        when=(
-            *conditions.still(group.id),
-            models.Group.expires_at <= timeutils.utcnow(),
-        ),
-    )
+    with faultpoints.around('release.expire'):
+        counts = change(
+            context,
+            group.id,
+            *_given_up(
+                [member.id for member in group.members],
+                [states.Member.HELD],
+                fault=f'its group {member_obj.expired(group.expires_at)}',
+            ),
+            _growths_leave(group),
+            when=(
+                *conditions.still(group.id),
+                models.Group.expires_at <= timeutils.utcnow(),
+            ),
+        )
     return counts is not None and any(counts)
 
 
-def note_drift(context, group, drift):
-    """Store what is broken, unless the group was changed since it was read.
-
-    It is no change of the group: its generation stays.
-
-    :param drift: [{at, policy}]
-    :returns: whether it was stored
-    """
-    done = db.compare_and_set(
-        context,
-        models.Group,
-        models.Group.id == group.id,
-        models.Group.generation == group.generation,
-        drift=drift,
-    )
-    if done:
-        group.drift = drift
-    return bool(done)
-
-
-def _change(context, group_id, *changes, when=None):
+def change(context, group_id, *changes, when=None):
     """Change members and holds of a group, and let its status follow.
 
     It is ACTIVE when nothing of it is held or being redeemed any more, for
@@ -427,13 +242,13 @@ def _change(context, group_id, *changes, when=None):
     else:
         lock = (models.Group, when, _UNCHANGED, 1)
     still = when or conditions.still(group_id)
-    follow = (models.Group, still, _followed(), None)
+    follow = (models.Group, still, followed(), None)
     counts = db.compare_and_set_all(context, lock, *changes, follow)
     return counts and counts[1:-1]
 
 
-def _followed():
-    """The values of a group whose members have changed."""
+def followed():
+    """Return the values of a group whose members have changed."""
     pending = (
         conditions.has_member(states.Member.HELD, states.Member.REDEEMING)
         | conditions.has_growth()

@@ -117,6 +117,17 @@ class TestBrokenOff(base.BaseTestCase):
         self.assertEqual(1, fixtures.rows()['vrt_groups'])
         self.assertEqual(1, fixtures.rows()['vrt_projects'])
 
+    def test_a_row_that_is_locked_is_not_told_to_be_changed(self):
+        group = self.create()
+
+        db.locked(self.context, models.Group, lambda: None, id=group.id)
+
+        self.assertIsNone(
+            db.find_one(
+                self.context, models.Group, models.Group.id == group.id
+            ).updated_at
+        )
+
     def test_nothing_is_run_again_inside_a_lock(self):
         calls = []
 

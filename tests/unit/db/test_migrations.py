@@ -103,6 +103,11 @@ class TestMigrations(base.BaseTestCase):
         nullable = {each['name']: each['nullable'] for each in columns}
         self.assertFalse(nullable['replans'])
 
+    def _check_1e7c4a9d2b63(self):
+        columns = sa.inspect(engine.get_engine()).get_columns('vrt_groups')
+        nullable = {each['name']: each['nullable'] for each in columns}
+        self.assertTrue(nullable['request_digest'])
+
     def test_the_models_are_what_the_migrations_make(self):
         migration.sync()
 

@@ -37,6 +37,12 @@ class HeldCase(GroupCase):
     def holds_of(self, group):
         return objects.VRTHold.list_by_group(self.context, group.id)
 
+    def forget(self, group):
+        """Forget a group of which nothing is held any more."""
+        for hold in self.holds_of(group):
+            hold.destroy(self.context)
+        group.destroy(self.context)
+
     def redeem(self, *members):
         for member in members:
             member.change(self.context, states.Member.REDEEMING)

@@ -73,6 +73,21 @@ class TestChangingHands(base.HeldCase):
         self.assertFalse(self.reserve(self.first))
         self.assertTrue(self.reserve(self.second))
 
+    def test_of_several_none_is_reserved_if_one_was_taken_meanwhile(self):
+        [taken] = objects.VRTMember.list_by_ids(self.context, [self.second.id])
+        taken.change(self.context, states.Member.REDEEMING)
+        first, second = uuidutils.generate_uuid(), uuidutils.generate_uuid()
+
+        self.assertFalse(
+            changing_hands.reserve(
+                self.context, {first: self.first, second: self.second}
+            )
+        )
+
+        [fresh] = objects.VRTMember.list_by_ids(self.context, [self.first.id])
+        self.assertEqual(states.Member.HELD, fresh.status)
+        self.assertIsNone(fresh.server_uuid)
+
     def test_who_leaves_does_again_when_that_is_over(self):
         rows = self.write_down()
         objects.VRTHold.retire(self.context, rows, is_answered=True)
@@ -100,11 +115,63 @@ class TestChangingHands(base.HeldCase):
             [h.uuid for h in objects.VRTHold.list_heirs(self.context, hold)],
         )
 
+    def filler(self):
+        """Return a filler that the group has."""
+        row = objects.VRTHold.get_by_member(self.context, self.first.id)
+        filler = row.again()
+        filler.member_id, filler.status = None, states.Hold.HELD
+        filler.create(self.context)
+        return filler
+
+    def statuses(self, *holds):
+        return {
+            row.status
+            for row in objects.VRTHold.list_by_uuids(
+                self.context, [hold.uuid for hold in holds]
+            )
+        }
+
+    def test_a_filler_that_may_change_hands_is_not_dismissed(self):
+        filler = self.filler()
+        rows = self.write_down()
+
+        changing_hands.dismiss(self.context, [filler])
+        self.assertEqual({states.Hold.HELD}, self.statuses(filler))
+
+        objects.VRTHold.retire(self.context, rows, is_answered=True)
+        changing_hands.dismiss(self.context, [filler])
+        self.assertEqual({states.Hold.LEAVING}, self.statuses(filler))
+
+    def test_nothing_is_written_down_instead_of_a_filler_that_has_gone(self):
+        filler = self.filler()
+        changing_hands.dismiss(self.context, [filler])
+
+        self.assertRaises(
+            exception.GenerationConflict,
+            changing_hands.begin,
+            *(self.context, self.group, [filler], self.fail),
+        )
+
+    def test_who_is_held_anew_in_the_same_seat_becomes_none(self):
+        own = objects.VRTHold.get_by_member(self.context, self.second.id)
+        own.again().create(self.context)
+
+        self.assertFalse(self.reserve(self.second))
+
+    def test_a_group_whose_draft_waits_exchanges_nothing(self):
+        exchanging = objects.VRTGroup.exchanging
+        self.assertEqual(set(), exchanging(self.context))
+
+        self.write_down()
+
+        self.assertEqual({self.group.id}, exchanging(self.context))
+
     def test_nothing_is_written_down_for_who_becomes_a_server(self):
-        ids = [self.first.id]
+        own = objects.VRTHold.get_by_member(self.context, self.first.id)
         begin = changing_hands.begin
         self.assertEqual(
-            'written', begin(self.context, self.group, ids, lambda: 'written')
+            'written',
+            begin(self.context, self.group, [own], lambda: 'written'),
         )
 
         self.first.change(self.context, states.Member.REDEEMING)
@@ -112,5 +179,5 @@ class TestChangingHands(base.HeldCase):
         self.assertRaises(
             exception.GenerationConflict,
             begin,
-            *(self.context, self.group, ids, self.fail),
+            *(self.context, self.group, [own], self.fail),
         )

@@ -135,7 +135,11 @@ class TestExpiry(base.HeldCase):
             'HELD: it expired at 2026-11-01T12:01:00Z', self.refusal()
         )
         self.expire()
-        self.assertEqual('RELEASED: nothing of it is held', self.refusal())
+        self.assertEqual(
+            'RELEASED: nothing of it is held; it expired at '
+            '2026-11-01T12:01:00Z',
+            self.refusal(),
+        )
 
     def test_an_extension_that_comes_late_changes_nothing(self):
         """Its clock was before the end, its turn after the expiry."""

@@ -8,6 +8,7 @@ from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext.objects import exchanges
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
@@ -36,8 +37,8 @@ class ReplanCase(base.HeldCase):
         return objects.VRTHold.create_all(self.context, [hold])
 
     def exchange(self, written, leaving=(), is_replan=True):
-        exchange = transitions.Exchange(written, leaving, [], NOON, is_replan)
-        return transitions.exchange_holds(self.context, self.group, exchange)
+        exchange = exchanges.Exchange(written, leaving, [], NOON, is_replan)
+        return exchanges.exchange_holds(self.context, self.group, exchange)
 
     def fail(self, *members):
         for member in members:
@@ -107,9 +108,9 @@ class TestExpiry(base.HeldCase):
 
     def exchanged(self, group, expires_at, is_replan=False):
         """Return until when a group is held after an exchange."""
-        exchange = transitions.Exchange([], [], [], expires_at, is_replan)
+        exchange = exchanges.Exchange([], [], [], expires_at, is_replan)
         self.assertTrue(
-            transitions.exchange_holds(self.context, group, exchange)
+            exchanges.exchange_holds(self.context, group, exchange)
         )
         return self.get(group).expires_at
 

@@ -6,9 +6,12 @@ import datetime
 from oslo_utils import uuidutils
 from oslo_utils.fixture import uuidsentinel as uuids
 
+from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import changing_hands
+from nova_groupext.objects import exchanges
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from tests import groups
@@ -124,7 +127,7 @@ class TestReserve(base.HeldCase):
 
     def reserve(self, *members):
         servers = dict(zip(self.uuids, members, strict=True))
-        return transitions.reserve(self.context, servers)
+        return changing_hands.reserve(self.context, servers)
 
     def reserved(self):
         members = self.get(self.group).members
@@ -196,6 +199,32 @@ class TestEndHold(base.HeldCase):
 
         self.assertEqual(before, self.state())
 
+    def test_what_became_of_one_server_is_not_said_of_the_next(self):
+        first, second = uuids.first, uuids.second
+        self.be_shelved(first)
+        [stale] = objects.VRTMember.list_servers(self.context)
+        self.be_shelved(second)
+
+        self.assertRaises(
+            exception.MemberStateConflict,
+            transitions.end,
+            *(self.context, stale, Member.RELEASED, 'it was deleted'),
+        )
+
+        member = self.get(self.group).members[0]
+        self.assertEqual(
+            (Member.SHELVED, second), (member.status, member.server_uuid)
+        )
+
+    def be_shelved(self, server):
+        db.compare_and_set(
+            self.context,
+            models.Member,
+            models.Member.id == self.member.id,
+            status=Member.SHELVED,
+            server_uuid=server,
+        )
+
     def test_what_was_never_promised_does_not_end(self):
         for status in (Hold.WRITING, Hold.LEAVING):
             hold = self.holds_of(self.group)[0]
@@ -221,8 +250,8 @@ class TestExchangeHolds(base.HeldCase):
         return objects.VRTHold.create_all(self.context, holds)
 
     def exchange(self, written, leaving=(), left_out=()):
-        exchange = transitions.Exchange(written, leaving, left_out, NOON)
-        return transitions.exchange_holds(self.context, self.group, exchange)
+        exchange = exchanges.Exchange(written, leaving, left_out, NOON)
+        return exchanges.exchange_holds(self.context, self.group, exchange)
 
     def hold_of(self, member):
         return objects.VRTHold.get_by_member(self.context, member.id)

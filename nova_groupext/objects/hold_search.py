@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is looked for among all holds."""
+
+from oslo_utils import timeutils
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import conditions
+from nova_groupext.objects import states
+
+
+class HoldSearch:
+    """The part of VRTHold that finds them by owner and state."""
+
+    @classmethod
+    def _list(cls, context, *conditions):
+        rows = db.find(context, models.Hold, *conditions)
+        return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
+    def list_by_group(cls, context, group_id, *statuses):
+        """Return the holds of a group, or those in some states."""
+        return cls._list(
+            context,
+            models.Hold.group_id == group_id,
+            models.Hold.status.in_(statuses or states.Hold),
+        )
+
+    @classmethod
+    def list_by_status(cls, context, *statuses):
+        return cls._list(context, models.Hold.status.in_(statuses))
+
+    @staticmethod
+    def count(context, *statuses):
+        return db.count(context, models.Hold, models.Hold.status.in_(statuses))
+
+    @classmethod
+    def list_by_uuids(cls, context, uuids):
+        return cls._list(context, models.Hold.uuid.in_(list(uuids)))
+
+    @classmethod
+    def renewed(cls, context, holds):
+        """Return holds as they are now; those that are forgotten as given."""
+        uuids = [hold.uuid for hold in holds]
+        now = {hold.uuid: hold for hold in cls.list_by_uuids(context, uuids)}
+        return [now.get(hold.uuid, hold) for hold in holds]
+
+    @classmethod
+    def still(cls, context, holds, status):
+        """Return those of some holds that are in a state now."""
+        return cls._list(
+            context,
+            models.Hold.id.in_([hold.id for hold in holds]),
+            models.Hold.status == status,
+        )
+
+    @classmethod
+    def list_fillers(cls, context, group_id, provider_uuid):
+        """Return the fillers that a group has on a provider."""
+        return cls._list(
+            context,
+            models.Hold.group_id == group_id,
+            models.Hold.provider_uuid == provider_uuid,
+            conditions.is_filler(),
+            models.Hold.status == states.Hold.HELD,
+        )
+
+    @classmethod
+    def list_growths(cls, context):
+        """Return all that is held for resizes."""
+        return cls._list(context, conditions.is_growth())
+
+    @classmethod
+    def growths_of(cls, context, group_ids):
+        """Return {member id: what is held for the resize of its server}."""
+        found = cls._list(
+            context,
+            conditions.is_growth(),
+            models.Hold.group_id.in_(group_ids),
+        )
+        return {growth.grows_id: growth for growth in found}
+
+    @classmethod
+    def get_growth(cls, context, server_uuid):
+        """Return what is held for the resize of a server, or None."""
+        row = db.find_one(
+            context,
+            models.Hold,
+            conditions.is_growth(),
+            models.Hold.grows_id == models.Member.id,
+            models.Member.server_uuid == server_uuid,
+            models.Member.status == states.Member.ACTIVE,
+        )
+        return cls.from_row(context, row) if row else None
+
+    @classmethod
+    def list_unfinished(cls, context, before):
+        """Return what was written down before a time and came to nothing.
+
+        Not what a planner still works on, or the next one takes up: it may
+        own what a group has, and changes back to what that had. Nor what was
+        to take the place of a hold that is being moved: who finds out about
+        the latter needs it.
+        """
+        is_worked_on = sa.exists().where(
+            models.Intent.group_id == models.Hold.group_id,
+            models.Intent.lease_ends_at >= timeutils.utcnow(),
+        )
+        moving = orm.aliased(models.Hold)
+        is_heir = sa.exists().where(
+            moving.member_id == models.Hold.member_id,
+            moving.status == states.Hold.MOVING,
+        )
+        return cls._list(
+            context,
+            models.Hold.status == states.Hold.WRITING,
+            models.Hold.created_at < before,
+            ~is_worked_on,
+            ~conditions.is_planned(),
+            ~is_heir,
+        )
+
+    @classmethod
+    def list_heirs(cls, context, hold):
+        """Return what was to hold a seat under another uuid.
+
+        What is written down for another seat belongs to a revision.
+        """
+        written = cls.list_by_group(
+            context, hold.group_id, states.Hold.WRITING
+        )
+        return [heir for heir in written if heir.is_heir_of(hold)]
+
+    @classmethod
+    def redeemed_by(cls, context, member_ids):
+        """Return {member id: the hold that its server has redeemed}."""
+        redeemed = cls._list(
+            context,
+            models.Hold.member_id.in_(member_ids),
+            models.Hold.status == states.Hold.REDEEMED,
+        )
+        return {hold.member_id: hold for hold in redeemed}
+
+    @classmethod
+    def get_by_member(cls, context, member_id):
+        """Return the one hold that a member was promised, or None."""
+        row = db.find_one(
+            context,
+            models.Hold,
+            models.Hold.member_id == member_id,
+            models.Hold.status.in_(states.PROMISED),
+        )
+        return cls.from_row(context, row) if row else None

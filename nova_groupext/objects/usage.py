@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a project uses that nobody else counts."""
+
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from nova_groupext.objects.member import VRTMember
+
+
+def redeemed_since(context, project_id, since):
+    """Return the members of a project whose holds were redeemed lately.
+
+    :param since: naive UTC datetime
+    :returns: [VRTMember], each with the uuid of its server
+    """
+    rows = db.find(
+        context,
+        models.Member,
+        models.Member.server_uuid.is_not(None),
+        models.Member.group_id == models.Group.id,
+        models.Group.project_id == project_id,
+        models.Hold.member_id == models.Member.id,
+        models.Hold.status == states.Hold.REDEEMED,
+        models.Hold.updated_at >= since,
+    )
+    return [VRTMember.from_row(context, row) for row in rows]
