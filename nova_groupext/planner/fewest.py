@@ -8,6 +8,8 @@ elsewhere, and nothing else counts.
 import collections
 import dataclasses
 
+from nova_groupext.planner import subproblem
+
 
 def problem_of(problem, home, movable):
     """The problem of moving as few members as possible.
@@ -19,18 +21,22 @@ def problem_of(problem, home, movable):
     :param movable: paths of those that may move
     :returns: problem.Problem; a plan of it that prefers best moves the fewest
     """
+    problem = subproblem.all_due(
+        subproblem.without(
+            problem, problem.class_of.keys() - home.keys(), are_coming=False
+        )
+    )
     free = collections.defaultdict(collections.Counter)
-    classes, members = dict(problem.classes), {}
+    classes, class_of = dict(problem.classes), {}
     for member in problem.topology.members:
         path = member.path
-        if path not in home:
-            continue
         # No class of the problem has a name like this.
-        name = (member.spec['class'], home[path])
+        name = class_of[path] = (member.spec['class'], home[path])
         classes[name] = _staying(problem.class_of[path], home[path])
-        members[path] = dataclasses.replace(member, spec={'class': name})
         if path in movable:
             free[home[path]].update(problem.class_of[path].request)
+    problem = subproblem.reclassified(problem, classes, class_of)
+    tree = problem.topology
     return dataclasses.replace(
         problem,
         hosts={
@@ -41,8 +47,9 @@ def problem_of(problem, home, movable):
             else host
             for host_id, host in problem.hosts.items()
         },
-        classes=classes,
-        topology=_of(problem.topology, members),
+        topology=dataclasses.replace(
+            tree, policies=tuple(p for p in tree.policies if p.strict)
+        ),
         pinned={p: host for p, host in home.items() if p not in movable},
     )
 
@@ -67,37 +74,3 @@ def _staying(member_class, home):
             home: [member_class.request],
         },
     )
-
-
-def _of(tree, members):
-    """A Topology of some members, all due, and its strict policies."""
-    stems = []
-    for stem in tree.stems:
-        some = tuple(
-            members[m.path] for m in stem.members if m.path in members
-        )
-        if some:
-            size = len(some)
-            stems.append(
-                dataclasses.replace(
-                    stem, members=some, count=size, min_count=size
-                )
-            )
-    policies = [_over(policy, members) for policy in tree.policies]
-    return dataclasses.replace(
-        tree,
-        stems=tuple(stems),
-        members=tuple(members.values()),
-        policies=tuple(policy for policy in policies if policy is not None),
-    )
-
-
-def _over(policy, members):
-    """A strict policy over some members; None where it asks for nothing."""
-    sides = tuple(
-        tuple(path for path in side if path in members)
-        for side in policy.sides
-    )
-    if not policy.strict or not all(sides):
-        return None
-    return dataclasses.replace(policy, sides=sides)

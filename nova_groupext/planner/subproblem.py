@@ -24,7 +24,7 @@ def on_hosts(problem, hosts):
         may = unit.member_class.hosts.intersection(some)
         classes[name] = dataclasses.replace(unit.member_class, hosts=may)
         class_of.update(dict.fromkeys(unit.members, name))
-    return _reclassified(problem, classes, class_of)
+    return reclassified(problem, classes, class_of)
 
 
 def apart(problem, member_classes):
@@ -36,10 +36,10 @@ def apart(problem, member_classes):
     # No class of the problem has a name like these.
     class_of = {path: (path,) for path in member_classes}
     own = {class_of[path]: each for path, each in member_classes.items()}
-    return _reclassified(problem, {**problem.classes, **own}, class_of)
+    return reclassified(problem, {**problem.classes, **own}, class_of)
 
 
-def _reclassified(problem, classes, class_of):
+def reclassified(problem, classes, class_of):
     """The problem with other classes.
 
     :param class_of: {path: name of a class} of the members that change theirs
@@ -106,14 +106,17 @@ def due(problem, paths):
     :param paths: of these members; all that are pinned are among them
     :returns: problem.Problem
     """
-    others = problem.class_of.keys() - set(paths)
-    smaller = without(problem, others)
-    tree = smaller.topology
+    return all_due(without(problem, problem.class_of.keys() - set(paths)))
+
+
+def all_due(problem):
+    """The problem in which all members have to be placed."""
+    tree = problem.topology
     stems = tuple(
         dataclasses.replace(stem, min_count=stem.count) for stem in tree.stems
     )
     return dataclasses.replace(
-        smaller, topology=dataclasses.replace(tree, stems=stems)
+        problem, topology=dataclasses.replace(tree, stems=stems)
     )
 
 

@@ -174,7 +174,7 @@ class TestRoomy(EjectionCase):
 
 
 class TestAny(EjectionCase):
-    @hypothesis.settings(deadline=None)
+    @hypothesis.settings(deadline=None, derandomize=True)
     @hypothesis.given(strategies.data())
     def test_nobody_is_forgotten(self, data):
         draw = data.draw
