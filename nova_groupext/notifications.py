@@ -124,7 +124,10 @@ def decided(context, group):
 
     :param group: VRTGroup with its new status
     """
-    of_group(context, _DECISIONS[group.status], group)
+    event = _DECISIONS.get(group.status)
+    # Whoever releases a group that was deleted since then tells of that.
+    if event is not None:
+        of_group(context, event, group)
 
 
 def _safely(function):

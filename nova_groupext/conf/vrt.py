@@ -222,6 +222,21 @@ Related options:
 * ``planning_time_limit``
 """,
     ),
+    cfg.FloatOpt(
+        'move_weight_multiplier',
+        default=1000.0,
+        min=0,
+        help="""
+Multiplier of the HolisticWeigher, which weighs the hosts to which a member's
+server may move by what the group would cost there. Other servers are not
+weighed by it.
+
+With the default the group's cost comes first and Nova's own weighers decide
+between hosts that cost the same, as they do when a group is planned. Hosts
+with failed builds are still avoided: ``[filter_scheduler]
+build_failure_weight_multiplier`` is larger.
+""",
+    ),
 ]
 
 HOLD_OPTS = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every request to Placement: hold, swap, move, empty, and what is there.
+"""Every request to Placement: hold, swap, move, take back, empty, and read.
 
 One consumer each: a hold's own uuid while the member has no server, the
 server's uuid afterwards. Every emptying names the consumer's generation, so
@@ -7,6 +7,8 @@ that a late request of a slow process changes nothing (DESIGN, "Holds").
 """
 
 import collections
+import contextlib
+import functools
 import itertools
 import random
 import time
@@ -43,19 +45,19 @@ class Ledger:
     def __init__(self, client):
         self._client = client
 
-    # -- the four writes ---------------------------------------------------
+    # -- writing -----------------------------------------------------------
 
     def hold(self, context, holds, instead_of=()):
         """Write some holds, all or none.
 
         :param holds: VRTHold rows in state WRITING
-        :param instead_of: fillers that are emptied in the same request
+        :param instead_of: VRTHolds that are emptied in the same request
         :raises: HoldFailed when Placement refuses: nothing was written
         :raises: PlacementUnavailable when it is unknown whether it was
         """
         body = {hold.uuid: _filled(hold) for hold in holds}
-        for filler in instead_of:
-            body |= self._emptied(context, filler)
+        for old in instead_of:
+            body |= self._emptied(context, old)
         with faultpoints.around('hold.post'):
             response = self._post(context, body)
         if response.status_code != 204:
@@ -150,6 +152,25 @@ class Ledger:
         """Return {provider: {"resources": {class: amount}}} of a consumer."""
         return self._consumer(context, consumer)[0]
 
+    def candidates(self, context, resources):
+        """Return where there is room for one server.
+
+        Nova's client does not tell a refusal from silence, so it is not asked.
+
+        :param resources: Nova's ResourceRequest
+        :returns: (allocation requests, {provider uuid: summary})
+        :raises: UnknownToPlacement when no provider can have what is asked
+            for: it names a trait or resource class that does not exist
+        :raises: PlacementUnavailable
+        """
+        response = self._ask(
+            context, f'/allocation_candidates?{resources.to_querystring()}'
+        )
+        if response.status_code == 400:
+            raise exception.UnknownToPlacement(reason=_detail(response))
+        body = _said(response)
+        return body['allocation_requests'], body['provider_summaries']
+
     def used(self, context, provider):
         """Return what every consumer uses of a provider.
 
@@ -173,9 +194,13 @@ class Ledger:
         return {name: -amount for name, amount in rest.items() if amount < 0}
 
     def inventories(self, context, provider):
-        """Return {class: its inventory, as Placement has it}."""
+        """Return {class: its inventory, as Placement has it}.
+
+        A provider that is not there, any more, has none.
+        """
         url = f'/resource_providers/{provider}/inventories'
-        return self._get(context, url)['inventories']
+        body = self._get(context, url, may_be_missing=True)
+        return body['inventories'] if body else {}
 
     def total(self, context):
         """Return (how many holds own something, {class: amount} of that)."""
@@ -252,19 +277,28 @@ class Ledger:
         return {hold.uuid: emptied}
 
     def _get(self, context, url, may_be_missing=False):
-        try:
-            response = self._client.get(
-                url,
-                version=candidate.PLACEMENT_VERSION,
-                global_request_id=context.global_id,
-            )
-        except ks_exc.ClientException as exc:
-            raise exception.PlacementUnavailable(reason=exc) from exc
+        response = self._ask(context, url)
         if may_be_missing and response.status_code == 404:
             return None
-        if response.status_code != 200:
-            raise exception.PlacementUnavailable(reason=_detail(response))
-        return response.json()
+        return _said(response)
+
+    def _ask(self, context, url):
+        """Ask something; once more where the connection was lost.
+
+        A server may close one that was idle at the moment when it is used.
+        """
+        ask = functools.partial(
+            self._client.get,
+            url,
+            version=candidate.PLACEMENT_VERSION,
+            global_request_id=context.global_id,
+        )
+        try:
+            with contextlib.suppress(ks_exc.ConnectFailure):
+                return ask()
+            return ask()
+        except ks_exc.ClientException as exc:
+            raise exception.PlacementUnavailable(reason=exc) from exc
 
     def _post(self, context, body):
         """Send one atomic change; repeat it while it only loses races."""
@@ -305,7 +339,9 @@ def left(inventories, used):
 
 def _consumer_of(uuid):
     """Return a consumer of which there is no row, as something to empty."""
-    return VRTHold(uuid=uuid, member_id=None, allocations={}, mappings={})
+    return VRTHold(
+        uuid=uuid, member_id=None, grows_id=None, allocations={}, mappings={}
+    )
 
 
 def _filled(hold):
@@ -318,6 +354,16 @@ def _filled(hold):
         'consumer_generation': None,
         'consumer_type': FILLER_TYPE if hold.is_filler else HOLD_TYPE,
     }
+
+
+def _said(response):
+    """Return the body of an answer.
+
+    :raises: PlacementUnavailable when it is none
+    """
+    if response.status_code != 200:
+        raise exception.PlacementUnavailable(reason=_detail(response))
+    return response.json()
 
 
 def _errors(response):

@@ -14,6 +14,7 @@ from nova_groupext import notifications
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.intent import VRTIntent
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.planner import clock as clocks
@@ -60,8 +61,7 @@ class Planner:
         self._deciding = threading.Semaphore(CONF.vrt.max_concurrent_plans)
         # Who is known to be where a group should be alone.
         self._strangers = set()
-        # Whether there were strays in the last round.
-        self._had_strays = False
+        self._strays = reaper.Strays()
 
     def plan_group(self, context, group_uuid):
         """Look, decide and, if the group wants it, hold."""
@@ -87,7 +87,7 @@ class Planner:
         ):
             if group is not None:
                 guarded(self._keep, context, group)
-                releasing.release(context, group, self._ledger())
+                releasing.release(context, self._ledger(), group)
 
     def replan(self, context, group_uuid, elsewhere, seconds):
         """Find other places for members, for whom a server waits."""
@@ -148,7 +148,10 @@ class Planner:
             self._deciding.release()
 
     def reap(self, context):
-        """Finish what others began; what fails does not stop the rest."""
+        """Finish what others began; what fails does not stop the rest.
+
+        What has to be decided is left to plan_left().
+        """
         placement = self._ledger()
         guarded(reaper.expire, context)
         for member in reaper.to_conclude(context):
@@ -168,6 +171,11 @@ class Planner:
                 *(context, group.uuid),
                 about=f'VRT group {group.uuid}',
             )
+        guarded(self._note_drift, context)
+        guarded(self._count, context)
+
+    def plan_left(self, context):
+        """Decide what nobody decides; it waits for decisions under way."""
         for group in reaper.to_plan(context):
             guarded(
                 self.plan_group,
@@ -180,8 +188,6 @@ class Planner:
                 *(context, group, elsewhere),
                 about=f'VRT group {group.uuid}',
             )
-        guarded(self._note_drift, context)
-        guarded(self._count, context)
 
     def _replan_failed(self, context, group, elsewhere):
         need = replanning.in_need(context, group, elsewhere)
@@ -204,10 +210,7 @@ class Planner:
             )
 
     def _empty_strays(self, context, placement):
-        """Look for strays when there are some for two rounds."""
-        had, has = self._had_strays, reaper.has_strays(context, placement)
-        self._had_strays = has
-        if had and has:
+        if self._strays.are_due(context, placement):
             reaper.empty_strays(context, placement)
 
     @staticmethod
@@ -268,6 +271,12 @@ class Planner:
 
     def _revising(self, context, draft, group, intents, clock=None):
         """Return who is to decide what becomes of a draft."""
+        # Fillers count as the group's own room; what leaves does not.
+        exclusive.give_back(
+            context,
+            self._ledger(),
+            VRTHold.list_by_group(context, group.id, states.Hold.LEAVING),
+        )
         given = (context, draft, group, self._placement(), self._ledger())
         if draft.elsewhere is None:
             return revising.Revising(*given, intents)
@@ -277,7 +286,12 @@ class Planner:
         try:
             planner.clear()
             planner.run()
-        except (exception.GenerationConflict, exception.GroupBusy) as exc:
+        except (
+            exception.GenerationConflict,
+            exception.GroupBusy,
+            # It was forgotten, a draft perhaps because it counts by now.
+            exception.GroupNotFound,
+        ) as exc:
             LOG.info(
                 'VRT group %(group)s was planned in vain: %(why)s',
                 {'group': group.uuid, 'why': exc},
@@ -285,11 +299,12 @@ class Planner:
         except exception.LimitExceeded as exc:
             self._fail(context, group, exc.format_message())
         except exception.PlacementUnavailable:
-            if group.revises_id is None:
-                self._fail(context, group, 'Placement did not answer.')
-            else:
-                # Holds may have changed places: the reaper tries again.
+            if planner.has_begun():
+                # Not undone at once: a request may still be on its way.
                 LOG.exception('A revision waits for Placement.')
+                group.wait(context)
+            else:
+                self._fail(context, group, 'Placement did not answer.')
         except Exception:
             # If this fails as well the reaper begins anew.
             planner.clear()

@@ -37,9 +37,14 @@ class PlannerService(service.Service):
         )
         self._server.start()
         self._repeat(CONF.vrt.reap_interval, endpoint.reap)
+        self._repeat(CONF.vrt.reap_interval, endpoint.plan_left)
         self._repeat(CONF.vrt.exclusive_interval, endpoint.keep_exclusive)
 
-    def stop(self, graceful=False):
+    def stop(self, graceful=True):
+        """Stop, by default once requests and rounds under way have ended.
+
+        They need Placement and the databases, which may go with the service.
+        """
         if self._server is not None:
             self._server.stop()
             self._server.wait()

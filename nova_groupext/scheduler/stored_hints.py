@@ -69,10 +69,9 @@ def _change(context, server_uuid, wanted):
 
 def _hints(spec, pointed):
     """Return the hints of a spec with ours as they are to be."""
-    hints = (spec.scheduler_hints if 'scheduler_hints' in spec else None) or {}
     others = {
         name: values
-        for name, values in hints.items()
+        for name, values in pointer.hints_of(spec).items()
         if name not in (pointer.GROUP_HINT, pointer.MEMBER_HINT)
     }
     if pointed is None:

@@ -36,20 +36,36 @@ def losers_on(context, ledger, provider, used):
     stay.
 
     :param used: what Ledger.used() has returned
+    :raises: PlacementUnavailable
     """
-    excess = ledger.excess(context, provider, used)
-    lost = set()
-    if excess:
+    while excess := ledger.excess(context, provider, used):
         ours = VRTHold.list_by_uuids(context, used)
-        for hold in sorted(ours, key=_rank, reverse=True):
-            amounts = used[hold.uuid]
-            if any(amounts.get(name) for name in excess):
-                lost.add(hold.uuid)
-                excess = {
-                    name: over - amounts.get(name, 0)
-                    for name, over in excess.items()
-                    if over > amounts.get(name, 0)
-                }
+        # A hold's row is there for longer than its allocation. So what has
+        # no row is a server's, if it is still there; else it was perhaps a
+        # hold, that has given way and is no reason for another to do so.
+        others = used.keys() - {hold.uuid for hold in ours}
+        now = ledger.used(context, provider) or {}
+        if all(now.get(each) == used[each] for each in others):
+            return _too_much(ours, used, excess)
+        used = now
+    return set()
+
+
+def _too_much(holds, used, excess):
+    """Return the uuids of those holds without which the rest fits.
+
+    :param excess: {resource class: how much too much of it is used}
+    """
+    lost = set()
+    for hold in sorted(holds, key=_rank, reverse=True):
+        amounts = used[hold.uuid]
+        if any(amounts.get(name) for name in excess):
+            lost.add(hold.uuid)
+            excess = {
+                name: over - amounts.get(name, 0)
+                for name, over in excess.items()
+                if over > amounts.get(name, 0)
+            }
     return lost
 
 

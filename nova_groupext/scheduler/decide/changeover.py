@@ -17,8 +17,8 @@ from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.objects import changing_hands
+from nova_groupext.objects import exchanges
 from nova_groupext.objects import revisions
-from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
@@ -45,8 +45,8 @@ class Change:
     :ivar leaving: promised VRTHolds that these replace, or nobody needs
     :ivar standing: standing.Standing of the group when it was decided
     :ivar positions: positions.Positions of the group at that time
-    :ivar expires_at: see transitions.Exchange
-    :ivar is_replan: see transitions.Exchange
+    :ivar expires_at: see exchanges.Exchange
+    :ivar is_replan: see exchanges.Exchange
     """
 
     plan: VRTPlan
@@ -115,14 +115,14 @@ class Changeover:
         if fillers or self._change.standing.fillers:
             # Takes the place of what leaves.
             exclusive.keep(self._context, self._ledger, self._group, set())
-        releasing.give_back(self._context, self._group, self._ledger)
+        releasing.give_back(self._context, self._ledger, self._group)
         return True
 
     def _change_back(self, rows):
         exchanging.change_back(
             self._context, self._ledger, self._group, self._leaving, rows
         )
-        holding.undo(self._context, rows, self._ledger)
+        holding.undo(self._context, self._ledger, rows)
         adopting.point_back(self._context, self._draft)
 
     def _serialised(self, work, *args):
@@ -173,13 +173,8 @@ class Changeover:
             change.seats,
             [*fillers, *growths],
         )
-        leaving = [
-            hold.member_id
-            for hold in self._leaving
-            if hold.member_id is not None
-        ]
         return changing_hands.begin(
-            self._context, self._group, leaving, write_down
+            self._context, self._group, self._leaving, write_down
         )
 
     def _commit(self, rows):
@@ -199,7 +194,7 @@ class Changeover:
 
     def _exchange(self, rows):
         paths = {member.id: member.path for member in self._group.members}
-        return transitions.Exchange(
+        return exchanges.Exchange(
             written=rows,
             leaving=self._leaving,
             left_out=[

@@ -107,9 +107,9 @@ def conflict(moving):
 
     :param moving: paths of their members
     """
-    return exception.MemberStateConflict(
-        member=', '.join(sorted(moving)),
+    return exception.state_conflict(
+        sorted(moving),
         status='moving',
-        reason='where it may come to rest, a strict policy would be broken; '
-        'try again when that is over',
+        reason='where that may end, a strict policy would be broken; try '
+        'again when it is over',
     )

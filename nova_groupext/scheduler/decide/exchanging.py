@@ -27,7 +27,7 @@ def exchange(context, ledger, rows, leaving, renew):
     full = {hold.provider_uuid for hold in leaving}
     beside = [row for row in rows if row.provider_uuid not in full]
     instead = [row for row in rows if row.provider_uuid in full]
-    holding.hold(context, beside, ledger, renew)
+    holding.hold(context, ledger, beside, renew)
     if instead:
         hosts = {row.provider_uuid for row in instead}
         renew()
@@ -42,9 +42,8 @@ def exchange(context, ledger, rows, leaving, renew):
         )
 
 
-def _restore(context, ledger, group, holds):
+def _restore(context, ledger, members, holds):
     """Hold what was exchanged in vain, each for itself."""
-    members = {member.id: member for member in group.members}
     for hold in holds:
         if hold.is_growth:
             growths.restore(context, ledger, hold)
@@ -61,28 +60,33 @@ def change_back(context, ledger, group, holds, written):
     :param holds: its VRTHolds that were HELD, some of which were emptied
     :param written: VRTHolds that were WRITING, and took their place
     """
-    # Somebody may have ended some of them meanwhile.
+    # Somebody may have ended some of them meanwhile, or taken them for left
+    # over, and forgotten them: but for that they own what they have got.
     holds = VRTHold.still(context, holds, states.Hold.HELD)
-    written = VRTHold.still(context, written, states.Hold.WRITING)
+    written = [
+        hold
+        for hold in VRTHold.renewed(context, written)
+        if hold.status not in states.PROMISED
+    ]
     lost = [
         hold for hold in holds if not ledger.allocations(context, hold.uuid)
     ]
     if not lost:
         return
-    heirs = VRTHold.create_all(context, [hold.again() for hold in lost])
+    members = {member.id: member for member in group.members}
+    heirs = holding.write_down_again(context, lost)
     try:
         ledger.hold(context, heirs, written)
     except exception.HoldFailed:
         # Somebody else was faster: each for itself, as far as it goes.
-        holding.undo(context, [*heirs, *written], ledger)
-        _restore(context, ledger, group, lost)
+        holding.undo(context, ledger, [*heirs, *written])
+        _restore(context, ledger, members, lost)
         return
-    members = {member.id: member for member in group.members}
     for hold, heir in zip(lost, heirs, strict=True):
         member = members.get(hold.member_id)
         if not _replace(context, ledger, hold, member, heir):
             # It was not emptied by us: its server has it by now.
-            holding.undo(context, [heir], ledger)
+            holding.undo(context, ledger, [heir])
 
 
 def _replace(context, ledger, hold, member, heir):

@@ -85,7 +85,7 @@ def with_flavors(draft, group, growing):
     :param growing: paths of theirs
     """
     has = {
-        member.path: member.has_flavor
+        member.path: member.current_flavor
         for member in group.members
         if member.path in growing
     }

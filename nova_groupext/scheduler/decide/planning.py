@@ -27,12 +27,12 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.planner import child
-from nova_groupext.planner import decide
 from nova_groupext.planner import problem as planner_problem
 from nova_groupext.planner import rules
+from nova_groupext.planner.explain import sentences
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.decide import rehearsal
+from nova_groupext.scheduler.decide import solving
 from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.look import hosts
@@ -42,6 +42,12 @@ LOG = logging.getLogger(__name__)
 
 # Seconds by which the longest pause before another attempt grows.
 PAUSE = 0.5
+
+UNKNOWN = (
+    'No host can take {}: the flavor or image asks for a trait or a resource '
+    'class that Placement does not know. Describe another one, or ask the '
+    'operator to make it known.'
+)
 
 NO_SUCCESS = (
     "Nova's filters, a part of the cloud that did not answer, or other "
@@ -72,7 +78,7 @@ class Planning:
             self._context, self._group.id, states.Hold.WRITING
         )
         VRTHold.retire(self._context, rows, is_answered=False)
-        releasing.give_back(self._context, self._group, self._ledger)
+        releasing.give_back(self._context, self._ledger, self._group)
 
     def run(self):
         """Plan the group, hold it if it wants that, and say how it went.
@@ -156,10 +162,7 @@ class Planning:
 
     def _solve(self, problem):
         """Return the planner's answer to a problem of DESIGN section 5."""
-        solver = functools.partial(
-            child.run, memory_limit=CONF.vrt.planning_memory_limit * 1024**2
-        )
-        return decide.decide(self._parsed(problem), solver).to_dict()
+        return solving.solve(self._parsed(problem)).to_dict()
 
     @staticmethod
     def _parsed(problem):
@@ -171,6 +174,7 @@ class Planning:
         if answer['status'] == VRTPlan.REFUSED:
             if not self._excluded and seen.is_complete:
                 status = states.Group.REFUSED
+                fault = _why_nowhere(seen.unknown())
             else:
                 # Without the hosts that the filters took away, or that did
                 # not answer: that proves nothing about the group.
@@ -178,6 +182,10 @@ class Planning:
                 fault = self._why_in_vain()
         self._remember(answer, {})
         self._conclude(status, fault=fault)
+
+    def has_begun(self):
+        """Whether what it has changed is left for another planner to undo."""
+        return False
 
     def _plan(self, seen, answer):
         """Store the plan, with what Placement is to be asked for."""
@@ -197,7 +205,7 @@ class Planning:
             'provider': host.uuid,
             'allocations': way['allocations'],
             'mappings': way['mappings'],
-            'domains': domains(host),
+            'domains': hosts.all_domains(host),
         }
 
     def _remember(self, answer, placement):
@@ -243,7 +251,7 @@ class Planning:
                 self._group.project_id,
                 functools.partial(self._write_down, plan, fillers),
             )
-            holding.hold(self._context, rows, self._ledger, self._renew)
+            holding.hold(self._context, self._ledger, rows, self._renew)
             self._commit(rows)
         except exception.HoldFailed as exc:
             LOG.info(
@@ -265,7 +273,7 @@ class Planning:
             with faultpoints.around('hold.commit'):
                 transitions.hold(self._context, self._group, rows, expires_at)
         except exception.VRTException:
-            holding.undo(self._context, rows, self._ledger)
+            holding.undo(self._context, self._ledger, rows)
             raise
         self._tell()
 
@@ -285,6 +293,6 @@ class Planning:
         self._intent.renew(self._context, CONF.vrt.lease)
 
 
-def domains(host):
-    """Return {level: domain} of a host, the host itself among them."""
-    return {'host': host.nodename, **hosts.domains(host)}
+def _why_nowhere(paths):
+    """What a tenant is told of members that no host will ever take."""
+    return UNKNOWN.format(sentences.in_a_row(paths)) if paths else None

@@ -43,11 +43,13 @@ def in_need(context, group, elsewhere):
     They are held where they should not be; or they have failed, and there is
     no server of theirs that owns the capacity still.
     """
+    promised = VRTHold.list_by_group(context, group.id, *states.PROMISED)
+    hold_of = {hold.member_id: hold for hold in promised}
     need = set()
     for member in group.members:
         if member.path not in elsewhere:
             continue
-        hold = VRTHold.get_by_member(context, member.id)
+        hold = hold_of.get(member.id)
         if hold is None:
             is_in_need = member.status == states.Member.FAILED
         else:

@@ -24,6 +24,7 @@ from nova_groupext.scheduler.decide import exchanging
 from nova_groupext.scheduler.decide import growing
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import posing
+from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.look import look
 from nova_groupext.scheduler.look import standing
 from nova_groupext.scheduler.move import positions
@@ -35,7 +36,7 @@ class Revising(planning.Planning):
     """A draft's way from PLANNING to an answer.
 
     :cvar STATUSES: what a group has to be to be revised
-    :cvar IS_REPLAN: see transitions.Exchange
+    :cvar IS_REPLAN: see exchanges.Exchange
     :param draft: VRTGroup
     :param group: the VRTGroup that it revises
     :param intents: VRTIntents, by which nobody else works on either
@@ -78,19 +79,40 @@ class Revising(planning.Planning):
         If it has exchanged holds already, they change back in one request.
         """
         context, group = self._context, self._revised
-        written = [
-            row
-            for each in (group, self._group)
-            for row in VRTHold.list_by_group(
-                context, each.id, states.Hold.WRITING
-            )
-        ]
+        written = self._written()
         if written:
             held = standing.Standing.of(context, group).free
             exchanging.change_back(context, self._ledger, group, held, written)
         VRTHold.retire(context, written, is_answered=False)
         for each in (group, self._group):
-            releasing.give_back(context, each, self._ledger)
+            releasing.give_back(context, self._ledger, each)
+
+    def has_begun(self):
+        """Whether holds may have changed places, or do so any moment."""
+        return bool(self._written())
+
+    def _written(self):
+        """Return what was written down for the revision, and counts not yet.
+
+        Heirs of holds that end just now are not: they own what servers have
+        not redeemed, or give back, and belong to who ends the hold.
+        """
+        written = [
+            row
+            for each in (self._revised, self._group)
+            for row in VRTHold.list_by_group(
+                self._context, each.id, states.Hold.WRITING
+            )
+        ]
+        # In this order: a hold ends before its heir is written down.
+        ending = VRTHold.list_by_group(
+            self._context, self._revised.id, *states.ENDING
+        )
+        return [
+            row
+            for row in written
+            if not any(row.is_heir_of(hold) for hold in ending)
+        ]
 
     def _renew(self):
         for intent in self._intents:
@@ -102,11 +124,7 @@ class Revising(planning.Planning):
         # Around servers that it adopts, something of a group may be held.
         begins = states.HOLDS_NOTHING if adopted else ()
         if self._revised.status not in (*self.STATUSES, *begins):
-            raise exception.GroupStateConflict(
-                group=self._revised.uuid,
-                status=self._revised.status,
-                reason='replan it, or describe a new group',
-            )
+            raise self._revised.conflict('replan it, or describe a new group')
         self._positions = positions.of(self._context, self._revised)
         self._standing = standing.Standing.of(
             self._context, self._revised
@@ -202,14 +220,7 @@ class Revising(planning.Planning):
         if hold is None:
             return super()._seat(seen, answer, path, host_id)
         host = seen.hosts.get(host_id)
-        return {
-            'host': hold.host,
-            'node': hold.node,
-            'provider': hold.provider_uuid,
-            'allocations': hold.allocations,
-            'mappings': hold.mappings,
-            'domains': planning.domains(host) if host else {},
-        }
+        return hold.seat(hosts.all_domains(host) if host else {})
 
     def _seated(self, path, node):
         """Return the hold of a member that stays on a host, else None."""

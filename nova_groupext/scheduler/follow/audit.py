@@ -22,9 +22,9 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.intent import VRTIntent
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.follow import servers
+from nova_groupext.scheduler.hold import emptying
 
 
 class Kind(enum.StrEnum):
@@ -114,7 +114,10 @@ class _Auditor:
             self.find_strays()
 
     def findings(self):
-        busy = {self._groups.get(group_id) for group_id in self._busy}
+        # Of what belongs to no group nobody is at work on it.
+        busy = {
+            self._groups[each] for each in self._busy & self._groups.keys()
+        }
         # A provider that does not answer was perhaps asked twice.
         found = dict.fromkeys(self._found)
         return [each for each in found if each.group not in busy]
@@ -141,7 +144,7 @@ class _Auditor:
     def _find_overdue(self):
         """Find what the reaper should have ended two rounds ago."""
         rounds = 2 * CONF.vrt.reap_interval
-        before = _ago(releasing.REQUEST_LIFETIME + rounds)
+        before = _ago(emptying.REQUEST_LIFETIME + rounds)
         for hold in VRTHold.list_unfinished(self._context, before):
             self._add(Kind.OVERDUE, "written down, and nobody's since", hold)
         for hold in self._holds:

@@ -13,17 +13,17 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.conf import CONF
-from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.move import VRTMove
+from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.follow import whereabouts
-from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.hold import again
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
@@ -97,21 +97,26 @@ def follow_holds(context, ledger):
         for provider in hold.allocations:
             by_provider[provider].append((hold, member))
     for provider, held in sorted(by_provider.items()):
-        # What ended because of another of its providers is done with.
-        held = [each for each in held if each[0].status == states.Hold.HELD]
-        used = ledger.used(context, provider)
-        if used is None:
-            _lose(context, ledger, held, HOST_IS_GONE)
-            continue
-        changed = [
-            (hold, member)
-            for hold, member in held
-            if used.get(hold.uuid) != hold.allocations[provider]['resources']
-        ]
-        restore(context, ledger, changed)
-        lost = verification.losers_on(context, ledger, provider, used)
-        too_much = [each for each in held if each[0].uuid in lost]
-        _lose(context, ledger, too_much, verification.IS_TOO_MUCH)
+        with trouble.passed_over(f'Provider {provider}'):
+            _follow_provider(context, ledger, provider, held)
+
+
+def _follow_provider(context, ledger, provider, held):
+    # What ended because of another of its providers is done with.
+    held = [each for each in held if each[0].status == states.Hold.HELD]
+    used = ledger.used(context, provider)
+    if used is None:
+        _lose(context, ledger, held, HOST_IS_GONE)
+        return
+    changed = [
+        (hold, member)
+        for hold, member in held
+        if used.get(hold.uuid) != hold.allocations[provider]['resources']
+    ]
+    restore(context, ledger, changed)
+    lost = verification.losers_on(context, ledger, provider, used)
+    too_much = [each for each in held if each[0].uuid in lost]
+    _lose(context, ledger, too_much, verification.IS_TOO_MUCH)
 
 
 def follow_hosts(context, ledger):
@@ -128,11 +133,11 @@ def _held(context):
     """Return [(hold, member)] of the members that are held.
 
     Fillers are not among them: exclusive.keep follows these.
-    Nor those of groups that are being revised: they may change places.
+    Nor those of groups that exchange what they hold: it may be empty.
     A member that is being redeemed is left alone: its hold may have become
     its server's, and whoever redeems it, or concludes that, finds out.
     """
-    revised = VRTGroup.being_revised(context)
+    exchanging = VRTGroup.exchanging(context)
     holds = VRTHold.list_by_status(context, states.Hold.HELD)
     members = {
         member.id: member
@@ -144,7 +149,7 @@ def _held(context):
     return [
         (hold, members[hold.member_id])
         for hold in holds
-        if hold.member_id in members and hold.group_id not in revised
+        if hold.member_id in members and hold.group_id not in exchanging
     ]
 
 
@@ -153,10 +158,26 @@ def restore(context, ledger, changed):
     for hold, member in changed:
         if ledger.allocations(context, hold.uuid) == hold.allocations:
             continue
-        if hold.member_id in changing_hands.members(context, hold.group_id):
+        # A revision writes down what it exchanges before it empties a hold.
+        if hold.group_id in VRTGroup.exchanging(context):
+            continue
+        if not _is_still_held(context, hold):
             continue
         if not _hold_again(context, ledger, hold, member, _write_down):
             _lose(context, ledger, [(hold, member)], HOLD_IS_LOST)
+
+
+def _is_still_held(context, hold):
+    """Tell whether a hold is to be there, after Placement has been asked.
+
+    Whoever gives it up, or redeems it, writes that down before it is emptied.
+    """
+    member = VRTMember.find_by_id(context, hold.member_id)
+    return (
+        member is not None
+        and member.status == states.Member.HELD
+        and bool(VRTHold.still(context, [hold], states.Hold.HELD))
+    )
 
 
 def _fail(context, member, fault):
@@ -193,43 +214,42 @@ def _may_hold_again(status):
 
 
 def _hold_again(context, ledger, hold, member, write_down):
-    """Hold a member's seat under a new uuid; fillers there give way.
+    """Hold a member's seat under a new uuid.
 
     :param write_down: gives a new hold of the seat, in state WRITING
     :returns: False when there is no room for it, or no quota
     """
-    heir = ownership.left_behind(context, ledger, hold)
-    fillers = VRTHold.list_fillers(context, hold.group_id, hold.provider_uuid)
+
+    def replace(heir):
+        return ownership.change(
+            context, ledger, hold, LEAVING, member, ownership.HELD_AGAIN, heir
+        )
+
     try:
-        if heir is None:
-            heir = write_down(context, hold, member)
-            ledger.hold(context, [heir], instead_of=fillers)
-            exclusive.dismiss(context, ledger, fillers)
-        fits = not verification.losers(context, ledger, [heir])
+        return again.hold_again(
+            *(context, ledger, hold),
+            lambda: write_down(context, hold, member),
+            replace,
+        )
     except exception.LimitExceeded as exc:
         LOG.info('Member %s is not held again: %s', member.path, exc)
         return False
-    except exception.HoldFailed:
-        fits = False
-    if not fits or not ownership.change(
-        context, ledger, hold, LEAVING, member, ownership.HELD_AGAIN, heir
-    ):
-        holding.undo(context, [heir], ledger)
-    return fits
 
 
 def _write_down(context, hold, _member):
-    heir = hold.again()
-    heir.create(context)
+    [heir] = holding.write_down_again(context, [hold])
     return heir
 
 
 def _write_down_charged(context, hold, member):
     """The same for a member that was not held: its tenant needs quota.
 
-    :raises: LimitExceeded
+    :raises: LimitExceeded, GroupNotFound
     """
-    project_id = VRTGroup.brief(context, hold.group_id).project_id
+    group = VRTGroup.brief(context, hold.group_id)
+    if group is None:
+        raise exception.GroupNotFound(group=hold.group_id)
+    project_id = group.project_id
 
     def check_and_write_down():
         quota.check(context, project_id, [member])

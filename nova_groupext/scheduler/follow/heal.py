@@ -17,12 +17,12 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.follow import resizes
 from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.hold import filling
 
 LOG = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ _STEPS = (
 def _dismiss_filler(context, ledger, finding):
     """Fillers are made anew: what is free may be another amount by now."""
     rows = VRTHold.list_by_uuids(context, [finding.consumer])
-    exclusive.dismiss(context, ledger, [row for row in rows if row.is_filler])
+    filling.dismiss(context, ledger, [row for row in rows if row.is_filler])
 
 
 def _end_contradiction(context, ledger, finding):
@@ -105,7 +105,7 @@ def _end_contradiction(context, ledger, finding):
         if hold.status != states.Hold.MOVING and transitions.end_hold(
             context, hold, states.Hold.LEAVING
         ):
-            releasing.leave(context, hold, ledger)
+            exclusive.give_back(context, ledger, [hold])
 
 
 def _fail(context, finding):

@@ -10,17 +10,20 @@ what one has done, another finds done. What is unknown is not touched.
 4. Holds are compared with Placement, and with the hosts there are; those for
    resizes with the servers, too.
 5. What was written down and came to nothing is marked as leaving.
-6. What leaves is emptied in Placement and forgotten.
+6. What leaves is emptied in Placement and forgotten; on hosts that its group
+   has to itself fillers take its place.
 7. What no row knows of is looked for when Placement has more than the rows,
-   and emptied: a planner that had stopped for very long has held something,
-   and died.
+   and now and then in any case, and emptied: a planner that had stopped for
+   very long has held something, and died.
 8. Groups that were deleted are forgotten when nothing of them is left.
-9. Groups that no planner works on are planned.
-10. Members that have failed are placed anew, if the operator wants that.
-11. What is broken where everybody is now is noted as drift.
+9. What is broken where everybody is now is noted as drift.
+
+These have rounds of their own, which nothing above waits for. Decisions take
+time; and Nova gives back what a deleted server had by itself:
+
+10. Groups that no planner works on are planned.
+11. Members that have failed are placed anew, if the operator wants that.
 12. What is free on hosts that groups have to themselves is held by fillers.
-    It has a short interval of its own, because Nova gives back what a deleted
-    server had by itself.
 """
 
 import datetime
@@ -37,16 +40,21 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import resizes
+from nova_groupext.scheduler.hold import emptying
+from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.redeem import concluding
 
 LOG = logging.getLogger(__name__)
 
 Event = notifications.Event
+
+# Rounds after which strays are looked for whatever the numbers say: an hour,
+# unless the operator has chosen other intervals.
+SEARCH_EVERY = 60
 
 
 def expire(context):
@@ -63,11 +71,16 @@ def to_conclude(context):
 
 
 def conclude(context, ledger, member):
-    """Find out what became of a create."""
+    """Find out what became of a create, if it is still not known.
+
+    :param member: VRTMember that to_conclude() has returned, perhaps long ago
+    """
+    before = timeutils.utcnow() - _lease()
     hold = VRTHold.get_by_member(context, member.id)
-    if hold is not None:
-        before = timeutils.utcnow() - _lease()
-        concluding.conclude(context, ledger, member, hold, before)
+    # Read after its hold: so that is the hold of this server, of no later one.
+    stuck = VRTMember.list_stuck(context, before, member.id)
+    if stuck and hold is not None:
+        concluding.conclude(context, ledger, *stuck, hold, before)
 
 
 def to_follow():
@@ -82,7 +95,7 @@ def to_follow():
 
 def abandon(context):
     """Let those holds leave that never became their members'."""
-    lifetime = datetime.timedelta(seconds=releasing.REQUEST_LIFETIME)
+    lifetime = datetime.timedelta(seconds=emptying.REQUEST_LIFETIME)
     before = timeutils.utcnow() - lifetime
     holds = VRTHold.list_unfinished(context, before)
     VRTHold.retire(context, holds, is_answered=True)
@@ -90,8 +103,30 @@ def abandon(context):
 
 def empty(context, ledger):
     """Give back what leaves."""
-    for hold in VRTHold.list_by_status(context, states.Hold.LEAVING):
-        releasing.leave(context, hold, ledger)
+    leaving = VRTHold.list_by_status(context, states.Hold.LEAVING)
+    exclusive.give_back(context, ledger, leaving)
+
+
+class Strays:
+    """Tells a planner when to look for strays: it asks about every provider.
+
+    That is when there are some for two rounds. A row that owns nothing yet,
+    or any more, hides one from the count, so it is also every SEARCH_EVERY
+    rounds.
+    """
+
+    def __init__(self):
+        self._had_some = False
+        self._rounds = 0
+
+    def are_due(self, context, ledger):
+        """Tell whether to look for them in this round."""
+        self._rounds += 1
+        had_some, self._had_some = self._had_some, has_strays(context, ledger)
+        is_due = (had_some and self._had_some) or self._rounds >= SEARCH_EVERY
+        if is_due:
+            self._rounds = 0
+        return is_due
 
 
 def has_strays(context, ledger):
@@ -121,10 +156,7 @@ def empty_strays(context, ledger):
 
 def empty_stray(context, ledger, finding):
     """Empty a consumer that has no row, so that no row can get it."""
-    stray = VRTHold(
-        uuid=finding.consumer, member_id=None, allocations={}, mappings={}
-    )
-    ledger.empty(context, stray)
+    ledger.empty_consumer(context, finding.consumer)
 
 
 def to_release(context):
@@ -170,11 +202,11 @@ def to_compare(context):
 def to_keep(context):
     """Return the groups that have, or had, hosts to themselves.
 
-    Not those that are being revised: fillers may change places.
+    Not those whose fillers may change places at this moment.
     """
-    revised = VRTGroup.being_revised(context)
+    exchanging = VRTGroup.exchanging(context)
     found = VRTGroup.list_exclusive(context)
-    return [group for group in found if group.id not in revised]
+    return [group for group in found if group.id not in exchanging]
 
 
 def _lease():

@@ -7,6 +7,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.hold import growths
 from nova_groupext.scheduler.look import hosts
@@ -17,13 +18,13 @@ LOG = logging.getLogger(__name__)
 def follow_growths(context, ledger):
     """Compare growths with servers, hosts and Placement.
 
-    Not those of groups that are being revised: they may change places.
+    Not those of groups that exchange what they hold: they may be empty.
     """
-    revised = VRTGroup.being_revised(context)
+    exchanging = VRTGroup.exchanging(context)
     found = [
         growth
         for growth in VRTHold.list_growths(context)
-        if growth.group_id not in revised
+        if growth.group_id not in exchanging
     ]
     members = {
         member.id: member
@@ -32,9 +33,13 @@ def follow_growths(context, ledger):
         )
     }
     for growth in found:
-        why = _why_over(context, ledger, growth, members[growth.grows_id])
-        if why is not None:
-            growths.end(context, ledger, growth, why)
+        if growth.grows_id not in members:
+            # Its group was forgotten since the growths were read.
+            continue
+        with trouble.passed_over(f'Growth {growth.uuid}'):
+            why = _why_over(context, ledger, growth, members[growth.grows_id])
+            if why is not None:
+                growths.end(context, ledger, growth, why)
 
 
 def _why_over(context, ledger, growth, member):
@@ -46,6 +51,12 @@ def _why_over(context, ledger, growth, member):
     if ledger.allocations(context, growth.uuid) == growth.allocations:
         if verification.losers(context, ledger, [growth]):
             return verification.IS_TOO_MUCH
+    elif growth.group_id in VRTGroup.exchanging(context):
+        # A revision writes down what it exchanges before it empties a hold.
+        return None
+    elif not VRTHold.still(context, [growth], states.Hold.HELD):
+        # It was ended since it was read.
+        return None
     elif ledger.has_swapped(context, growth, member.server_uuid):
         return 'its server is resized'
     elif not growths.restore(context, ledger, growth):

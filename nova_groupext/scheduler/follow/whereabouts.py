@@ -6,17 +6,16 @@ that was forced past it is found here. Either ends when the server rests on a
 host. Where that breaks a policy, it is shown as drift.
 """
 
-import collections
-
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import faultpoints
+from nova_groupext.objects import relocation
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.look import own_room
 
 LOG = logging.getLogger(__name__)
 
@@ -57,7 +56,7 @@ def _note(context, member, rows, server):
         host=server.host,
         node=server.node,
     )
-    transitions.begin_move(context, move)
+    relocation.begin_move(context, move)
 
 
 def _rest(context, ledger, member, hold, server):
@@ -77,7 +76,7 @@ def _rest(context, ledger, member, hold, server):
     if there is None:
         return False
     with faultpoints.around('moving.follow'):
-        is_followed = transitions.follow(
+        is_followed = relocation.follow(
             context, member, hold, there, has_grown=has_grown
         )
     if not is_followed:
@@ -108,7 +107,8 @@ def _is_there(row, server):
 def seat(context, ledger, member, hold, server):
     """Return where a server is, as a plan says it; None if nobody knows.
 
-    :param hold: VRTHold that the member's server has redeemed, or None
+    :param hold: VRTHold that tells what is held again for another server;
+        None for what the server has now
     :param server: servers.Server that is on a host
     """
     try:
@@ -118,30 +118,18 @@ def seat(context, ledger, member, hold, server):
         return None
     if node is None:
         return None
-    amounts = _amounts(context, ledger, member, hold)
+    if hold is None:
+        has = ledger.allocations(context, member.server_uuid)
+    else:
+        has = hold.allocations
     return {
         'host': server.host,
         'node': server.node,
         'provider': node.uuid,
-        'allocations': {node.uuid: {'resources': amounts}},
+        'allocations': {node.uuid: {'resources': own_room.total(has)}},
         'mappings': {'': [node.uuid]},
         'domains': {
             'host': server.node,
             **hosts.domains_now(context, server.host),
         },
     }
-
-
-def _amounts(context, ledger, member, hold):
-    """Return {class: amount} of what is held again for another server.
-
-    :param hold: VRTHold that tells it; None for what the server has now
-    """
-    if hold is not None:
-        allocations = hold.allocations
-    else:
-        allocations = ledger.allocations(context, member.server_uuid)
-    amounts = collections.Counter()
-    for each in allocations.values():
-        amounts.update(each['resources'])
-    return dict(amounts)

@@ -5,25 +5,27 @@ What the group leaves free on the hosts of its domains is held by *fillers*,
 consumers of type VRT_EXCLUSIVE. They are written together with the members'
 holds, so a domain is the group's as a whole or not at all. Whatever becomes
 free later, is added, or is not needed any more is seen to by ``keep``, which
-planners call often.
+planners call often. What a member gives up is never free: ``give_back``
+exchanges it for fillers.
 
 To other groups fillers are what any foreign consumer is. To the group itself
 they give way: a member that is held again takes their place.
 """
 
+import collections
 import itertools
 
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
-from nova_groupext import faultpoints
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler import ledger as placement
-from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.hold import emptying
+from nova_groupext.scheduler.hold import filling
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.look import definition
 from nova_groupext.scheduler.look import hosts
@@ -37,28 +39,6 @@ def policies(group):
         return []
     found = definition.read(group).policies
     return [p for p in found if p.type == 'exclusive' and p.strict]
-
-
-def shares(inventory, rest):
-    """Split what is left of a resource into amounts that Placement allows.
-
-    :param inventory: as Placement has it; no consumer gets more than its
-        max_unit, less than its min_unit, or anything but whole steps
-    :param rest: how much is left; what remains of it is too little for
-        anybody
-    """
-    step = inventory['step_size']
-    most = inventory['max_unit'] // step
-    least = -(-inventory['min_unit'] // step)
-    steps = int(rest // step)
-    if steps < least or most < least:
-        return []
-    parts = -(-steps // most)
-    if steps < parts * least:
-        parts -= 1
-        steps = parts * most
-    size, larger = divmod(steps, parts)
-    return [step * (size + (part < larger)) for part in range(parts)]
 
 
 def fillers(context, ledger, group, plan):
@@ -108,9 +88,11 @@ def _planned_nodes(context, group, plan):
         for path, seat in plan.placement.items()
     }
     try:
-        return _nodes(context, group, seats)
+        alone = _hosts(context, group, seats)
+        found = [node for h in alone for node in _nodes(context, alone, h)]
     except db_exc.DBError as exc:
         raise exception.HoldFailed(reason='a cell did not answer') from exc
+    return sorted(found, key=lambda node: node.uuid)
 
 
 def _around(context, ledger, group, node, arriving, gone):
@@ -121,12 +103,10 @@ def _around(context, ledger, group, node, arriving, gone):
     """
     used = ledger.used(context, node.uuid) or {}
     _refuse_strangers(context, group, node.uuid, used)
-    then = {uuid: used[uuid] for uuid in used.keys() - gone}
-    for path, seat in arriving.items():
-        if node.uuid in seat['allocations']:
-            then[path] = seat['allocations'][node.uuid]['resources']
-    inventories = ledger.inventories(context, node.uuid)
-    return _fillers(group, node, inventories, then)
+    return filling.around(
+        *(context, ledger, group.id, node, used, gone),
+        {path: seat['allocations'] for path, seat in arriving.items()},
+    )
 
 
 def refuse_strangers(context, ledger, group, rows):
@@ -143,38 +123,110 @@ def refuse_strangers(context, ledger, group, rows):
 def keep(context, ledger, group, known):
     """Hold what is free on a group's hosts; let go what it needs no more.
 
-    Several planners may do that at once: Placement gives what is free to one.
+    What cannot be done for one host now is left for the next round.
 
     :param known: set of the strangers that the log has told of already
-    :raises: PlacementUnavailable, or DBError when a cell does not answer
     """
     rows = VRTHold.list_by_group(
         context, group.id, *states.PROMISED, states.Hold.LEAVING
     )
-    nodes = _nodes(context, group, _seats(group, rows))
-    needed = {node.uuid for node in nodes}
-    dismiss(
-        context,
-        ledger,
-        [r for r in rows if r.is_filler and r.provider_uuid not in needed],
-    )
+    # After the rows: a group that was revised since it was read would not
+    # know whose they are, nor that their hosts are needed.
+    group = VRTGroup.find(context, group.uuid)
+    if group is None or group.id in VRTGroup.exchanging(context):
+        return
+    by_host = collections.defaultdict(list)
+    for row in rows:
+        by_host[row.host].append(row)
     own = {row.uuid for row in rows}
     own.update(member.server_uuid for member in group.members)
+    alone = _hosts(context, group, _seats(group, rows))
+    for host in sorted({*by_host, *alone}):
+        with trouble.passed_over(f'Host {host} of VRT group {group.uuid}'):
+            nodes = _nodes(context, alone, host)
+            others = _keep(context, ledger, group, nodes, by_host[host]) - own
+            if others:
+                _tell(context, group, host, others, known)
+
+
+def _keep(context, ledger, group, nodes, there):
+    """Keep one host.
+
+    :param nodes: those ComputeNodes of it that the group has to itself
+    :param there: the group's VRTHolds there, in PROMISED or LEAVING
+    :returns: set of the consumers that are on these
+    """
+    needed = {node.uuid for node in nodes}
+    filling.dismiss(
+        context,
+        ledger,
+        [r for r in there if r.is_filler and r.provider_uuid not in needed],
+    )
+    found = set()
     for node in nodes:
-        there = [row for row in rows if row.provider_uuid == node.uuid]
-        others = _top_up(context, ledger, group, node, there) - own
-        if others:
-            _tell(context, group, node.host, others, known)
+        mine = [row for row in there if row.provider_uuid == node.uuid]
+        found |= filling.top_up(context, ledger, group, node, mine)
+    return found
 
 
-def dismiss(context, ledger, rows):
-    """Give back fillers."""
-    if rows:
-        with faultpoints.around('fill.dismiss'):
-            VRTHold.dismiss(context, rows)
-        uuids = [row.uuid for row in rows]
-        for row in VRTHold.list_by_uuids(context, uuids):
-            releasing.leave(context, row, ledger)
+def give_back(context, ledger, holds):
+    """Empty what leaves; where its group is alone, fillers take its place.
+
+    Where these are refused it is emptied all the same: nothing waits for
+    ever. Of a host about which nothing is known it stays, for the reaper.
+
+    :param holds: VRTHolds; those in other states than LEAVING stay
+    """
+    by_host = collections.defaultdict(list)
+    for hold in holds:
+        if hold.status == states.Hold.LEAVING:
+            by_host[hold.group_id, hold.host].append(hold)
+    known = {}
+    for (group_id, host), there in by_host.items():
+        with trouble.passed_over(f'What leaves host {host}'):
+            group, rows = _seen(context, group_id, known.get(group_id))
+            known[group_id] = group
+            if group is not None:
+                _exchange(context, ledger, group, rows, host, there)
+            emptying.empty(context, ledger, there)
+
+
+def undo(context, ledger, rows):
+    """Give back what was held in vain, as give_back() does."""
+    give_back(context, ledger, holding.retired(context, rows))
+
+
+def _seen(context, group_id, group):
+    """Return a group that may be alone, and its holds, as of one moment.
+
+    Its definition is much to read: that is done again only after a change.
+
+    :param group: VRTGroup as it was read before, or None
+    :returns: (VRTGroup, its promised VRTHolds), or (None, None)
+    """
+    while True:
+        group = group or VRTGroup.find_alone(context, group_id)
+        if group is None:
+            return None, None
+        rows = VRTHold.list_by_group(context, group.id, *states.PROMISED)
+        if group.is_unchanged(context):
+            return group, rows
+        group = None
+
+
+def _exchange(context, ledger, group, rows, host, leaving):
+    """Let fillers take the place of what leaves a host, if it is needed.
+
+    Only that changes: it may be done while a revision exchanges the rest.
+
+    :param rows: the promised VRTHolds of the group
+    :raises: PlacementUnavailable, or DBError when a cell does not answer
+    """
+    alone = _hosts(context, group, _seats(group, rows))
+    for node in _nodes(context, alone, host):
+        there = [row for row in leaving if row.provider_uuid == node.uuid]
+        if there:
+            filling.top_up(context, ledger, group, node, there)
 
 
 def keeps(group, path):
@@ -196,10 +248,11 @@ def _seats(group, rows):
     }
 
 
-def _nodes(context, group, seats):
-    """Return the ComputeNodes that a group has to itself.
+def _hosts(context, group, seats):
+    """Return the hosts that a group has to itself, by name.
 
     :param seats: {member path: (host, provider)}
+    :returns: {host: uuids of its nodes, or None for all that it has}
     """
     found = {}
     for policy in policies(group):
@@ -209,33 +262,29 @@ def _nodes(context, group, seats):
             if path in seats
         }
         names = {host for host, _provider in used}
-        if names:
+        if policy.scope != 'host' and names:
             names = hosts.neighbours(context, policy.scope, names)
-        for name in names:
-            for node in hosts.nodes(context, name):
-                # A host of several nodes is not a domain: each node is one.
-                if policy.scope != 'host' or (name, node.uuid) in used:
-                    found[node.uuid] = node
-    return sorted(found.values(), key=lambda node: node.uuid)
+            found |= dict.fromkeys(names)
+        for name, provider in used:
+            # A host of several nodes is not a domain: each node is one.
+            if found.setdefault(name, set()) is not None:
+                found[name].add(provider)
+    return found
 
 
-def _fillers(group, node, inventories, used):
-    rest = placement.left(inventories, used)
-    split = {
-        name: shares(each, rest[name]) for name, each in inventories.items()
-    }
-    parts = itertools.zip_longest(*split.values(), fillvalue=0)
+def _nodes(context, alone, host):
+    """Return the ComputeNodes of a host that a group has to itself.
+
+    :param alone: what _hosts() has returned
+    :raises: DBError when its cell does not answer
+    """
+    if host not in alone:
+        return []
+    only = alone[host]
     return [
-        VRTHold.filler(
-            group.id,
-            node,
-            {
-                n: amount
-                for n, amount in zip(split, part, strict=True)
-                if amount
-            },
-        )
-        for part in parts
+        node
+        for node in hosts.nodes(context, host)
+        if only is None or node.uuid in only
     ]
 
 
@@ -251,56 +300,6 @@ def _tell(context, group, host, consumers, known):
             *stranger,
         )
     known |= strangers
-
-
-def _top_up(context, ledger, group, node, there):
-    """Let fillers take what is free on a host, and what leaves it.
-
-    What leaves, and the filler that takes its place, change in one request:
-    nobody can come in between.
-
-    :param there: VRTHolds of the group, in PROMISED or LEAVING
-    :returns: the consumers that were on the host
-    """
-    used = ledger.used(context, node.uuid) or {}
-    inventories = ledger.inventories(context, node.uuid)
-    lost = set()
-    if min(placement.left(inventories, used).values(), default=0) < 0:
-        lost = verification.losers_on(context, ledger, node.uuid, used)
-    leaving = [each for each in there if _leaves(each, used, lost)]
-    staying = used.keys() - {each.uuid for each in leaving}
-    wanted = _fillers(
-        group, node, inventories, {each: used[each] for each in staying}
-    )
-    if not wanted or _hold(context, ledger, group, wanted, leaving):
-        dismiss(context, ledger, leaving)
-    return used.keys()
-
-
-def _leaves(hold, used, lost):
-    """Tell whether the place of a hold is another's, or nobody's, now."""
-    is_there = hold.uuid in used
-    if hold.status == states.Hold.LEAVING:
-        return is_there
-    return hold.is_filler and (hold.uuid in lost or not is_there)
-
-
-def _hold(context, ledger, group, wanted, leaving):
-    """Write fillers; returns whether the group has them."""
-    with faultpoints.around('fill.write_down'):
-        rows = VRTHold.create_all(context, wanted)
-    try:
-        ledger.hold(context, rows, leaving)
-        is_held = not verification.losers(context, ledger, rows)
-    except exception.HoldFailed as exc:
-        LOG.info('VRT group %s: %s', group.uuid, exc)
-        is_held = False
-    if is_held:
-        with faultpoints.around('fill.commit'):
-            is_held = transitions.promise(context, group, rows)
-    if not is_held:
-        holding.undo(context, rows, ledger)
-    return is_held
 
 
 def _refuse_strangers(context, group, provider, used):

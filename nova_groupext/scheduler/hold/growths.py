@@ -8,12 +8,10 @@ it is held, and the resize takes it over.
 
 from oslo_log import log as logging
 
-from nova_groupext import exception
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler import releasing
-from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.hold import again
+from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.hold import holding
 
 LOG = logging.getLogger(__name__)
@@ -30,7 +28,7 @@ def end(context, ledger, growth, why):
             'Growth %(hold)s on %(host)s ends: %(why)s.',
             {'hold': growth.uuid, 'host': growth.host, 'why': why},
         )
-        releasing.leave(context, growth, ledger)
+        exclusive.give_back(context, ledger, [growth])
 
 
 def restore(context, ledger, growth):
@@ -40,16 +38,15 @@ def restore(context, ledger, growth):
     """
     if ledger.allocations(context, growth.uuid) == growth.allocations:
         return True
-    heir = growth.again()
-    heir.create(context)
-    try:
-        ledger.hold(context, [heir])
-        is_held = not verification.losers(context, ledger, [heir])
-    except exception.HoldFailed:
-        is_held = False
-    if not is_held or not replace(context, ledger, growth, heir):
-        holding.undo(context, [heir], ledger)
-    return is_held
+
+    def write_down():
+        [heir] = holding.write_down_again(context, [growth])
+        return heir
+
+    return again.hold_again(
+        *(context, ledger, growth, write_down),
+        lambda heir: replace(context, ledger, growth, heir),
+    )
 
 
 def replace(context, ledger, growth, heir):
@@ -59,8 +56,8 @@ def replace(context, ledger, growth, heir):
     :returns: False when somebody else has ended it
     """
     is_done = transitions.end_hold(
-        context, growth, states.Hold.LEAVING, VRTHold.promised([heir])
+        context, growth, states.Hold.LEAVING, heir=heir
     )
     if is_done:
-        releasing.leave(context, growth, ledger)
+        exclusive.give_back(context, ledger, [growth])
     return is_done

@@ -14,8 +14,8 @@ from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.hold import emptying
 
 
 def write_down(context, members, placement, others=()):
@@ -40,7 +40,13 @@ def write_down(context, members, placement, others=()):
         )
 
 
-def hold(context, rows, ledger, renew):
+def write_down_again(context, holds):
+    """Return heirs of holds: the same seats, under uuids of their own."""
+    with faultpoints.around('move.write_down'):
+        return VRTHold.create_all(context, [hold.again() for hold in holds])
+
+
+def hold(context, ledger, rows, renew):
     """Write holds into Placement, a few at a time.
 
     :param rows: VRTHold rows in state WRITING
@@ -64,22 +70,25 @@ def hold(context, rows, ledger, renew):
     except exception.VRTException as exc:
         if isinstance(exc, exception.HoldFailed):
             unanswered = []
-        undo(context, [r for r in rows if r not in unanswered], ledger)
+        undo(context, ledger, [r for r in rows if r not in unanswered])
         raise
 
 
-def undo(context, rows, ledger):
-    """Give back rows about which Placement has answered.
+def undo(context, ledger, rows):
+    """Give back rows about which Placement has answered."""
+    emptying.empty(context, ledger, retired(context, rows))
+
+
+def retired(context, rows):
+    """Let rows leave about which Placement has answered, and return them.
 
     Those too that others have emptied and forgotten meanwhile: whoever was
     slow has perhaps filled them after that.
     """
     VRTHold.retire(context, rows, is_answered=True)
-    uuids = [row.uuid for row in rows]
-    known = {row.uuid: row for row in VRTHold.list_by_uuids(context, uuids)}
     for row in rows:
         row.status = states.Hold.LEAVING
-        releasing.leave(context, known.get(row.uuid, row), ledger)
+    return VRTHold.renewed(context, rows)
 
 
 def _chunks(rows, size):

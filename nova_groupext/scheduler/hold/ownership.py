@@ -14,7 +14,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler.hold import exclusive
 
 LOG = logging.getLogger(__name__)
 
@@ -40,19 +40,17 @@ def change(context, ledger, hold, status, member, values, heir=None):
     :returns: whether it was changed
     """
     try:
-        changes = [member.changed(**values)]
+        changed = member.changed(**values)
     except exception.MemberStateConflict:
         return False
-    if heir is not None:
-        changes.append(VRTHold.promised([heir]))
     was = hold.status
-    if not transitions.end_hold(context, hold, status, *changes):
+    if not transitions.end_hold(context, hold, status, changed, heir=heir):
         return False
     for name, value in values.items():
         setattr(member, name, value)
     _tell(context, hold, was, member, heir)
     if status == states.Hold.LEAVING:
-        releasing.leave(context, hold, ledger)
+        exclusive.give_back(context, ledger, [hold])
     return True
 
 

@@ -17,6 +17,10 @@ LOG = logging.getLogger(__name__)
 
 ZONE_KEY = 'availability_zone'
 
+# How the reason begins for which a compute service disables itself, while it
+# cannot reach its hypervisor. It enables itself again then, and only then.
+BY_ITSELF = 'AUTO: '
+
 
 class HostManager(host_manager.HostManager):
     """Nova's HostManager for one look at the cloud.
@@ -50,8 +54,16 @@ class HostManager(host_manager.HostManager):
 
 
 def domains(host_state):
-    """Return {level: domain} of a host, from its aggregates' metadata."""
+    """Return {level: domain} of a host, from its aggregates' metadata.
+
+    Without the host itself.
+    """
     return _domains(host_state.host, host_state.aggregates)
+
+
+def all_domains(host_state):
+    """Return {level: domain} of a host, the host itself among them."""
+    return {'host': host_state.nodename, **domains(host_state)}
 
 
 def domains_now(context, host):
@@ -93,6 +105,8 @@ def by_name(context, level):
 def nodes(context, host):
     """Return the ComputeNodes of a host; none when it is out of service.
 
+    What that is, is_out_of_service() says.
+
     :raises: oslo_db.exception.DBError when its cell does not answer
     """
     try:
@@ -102,7 +116,7 @@ def nodes(context, host):
             found = objects.ComputeNodeList.get_all_by_host(cctxt, host)
     except (nova_exc.HostMappingNotFound, nova_exc.ComputeHostNotFound):
         return []
-    return [] if service.disabled else list(found)
+    return [] if _is_taken_away(service) else list(found)
 
 
 class Domains:
@@ -145,7 +159,8 @@ def compute_node(context, host, name):
 def is_out_of_service(context, host, node_uuid):
     """Tell whether the operator takes a host away, or has taken it.
 
-    One that is down, or whose cell does not answer, may come back: it is not.
+    One that is down, that has disabled itself, or whose cell does not answer,
+    may come back: it is not.
 
     :param node_uuid: of the compute node that was there
     """
@@ -162,7 +177,13 @@ def is_out_of_service(context, host, node_uuid):
     except db_exc.DBError:
         LOG.exception('It is not known whether host %s is in service.', host)
         return False
-    return service.disabled
+    return _is_taken_away(service)
+
+
+def _is_taken_away(service):
+    """Tell whether it was the operator who has disabled a compute service."""
+    reason = service.disabled_reason or ''
+    return service.disabled and not reason.startswith(BY_ITSELF)
 
 
 def _keys():

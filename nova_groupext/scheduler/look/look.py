@@ -10,7 +10,6 @@ in the class's ``hosts``.
 import collections
 import dataclasses
 
-from keystoneauth1 import exceptions as ks_exc
 from nova import exception as nova_exc
 from oslo_log import log as logging
 from oslo_serialization import jsonutils
@@ -38,6 +37,7 @@ class MemberClass:
     :ivar request: {resource: amount} that one member needs
     :ivar ways: {host id: [allocation request of Placement, ...]}
     :ivar scores: {host id: sum of the operator's weighers}
+    :ivar is_unknown: whether they need what does not exist in Placement
     """
 
     name: str
@@ -45,6 +45,7 @@ class MemberClass:
     request: dict = dataclasses.field(default_factory=dict)
     ways: dict = dataclasses.field(default_factory=dict)
     scores: dict = dataclasses.field(default_factory=dict)
+    is_unknown: bool = False
 
 
 @dataclasses.dataclass
@@ -68,6 +69,14 @@ class Snapshot:
 
     def class_of_member(self, path):
         return self.classes[self.class_of[path]]
+
+    def unknown(self):
+        """Return the paths of members that need what does not exist."""
+        return sorted(
+            path
+            for path in self.class_of
+            if self.class_of_member(path).is_unknown
+        )
 
     def leave_out(self, class_name, host_id):
         """Let no member of a class go to a host."""
@@ -97,12 +106,10 @@ class _Look:
     def __init__(self, context, group, client, excluded, standing):
         self._context = context
         self._group = group
-        self._client = client
+        self._ledger = ledger.Ledger(client)
         self._excluded = excluded
         self._standing = standing
-        self._own_room = own_room.OwnRoom(
-            context, ledger.Ledger(client), standing
-        )
+        self._own_room = own_room.OwnRoom(context, self._ledger, standing)
         self._host_manager = hosts.HostManager()
         self._hosts = self._host_manager.all_hosts(context)
         self._ids = {
@@ -152,7 +159,14 @@ class _Look:
             LOG.info('No host for %s: %s', member_class.name, exc)
             return
         member_class.request = resources.merged_resources()
-        candidates, summaries = self._candidates(resources)
+        try:
+            candidates, summaries = self._ledger.candidates(
+                self._context, resources
+            )
+        except exception.UnknownToPlacement as exc:
+            LOG.warning('No host for %s: %s', member_class.name, exc)
+            member_class.is_unknown = True
+            return
         self._summaries.update(summaries)
         for candidate in sorted(candidates, key=_order):
             host_id = self._host_of(candidate)
@@ -163,19 +177,6 @@ class _Look:
             if (member_class.name, host_id) not in self._excluded:
                 member_class.ways.setdefault(host_id, [way])
         member_class.ways.pop(None, None)
-
-    def _candidates(self, resources):
-        try:
-            answer = self._client.get_allocation_candidates(
-                self._context, resources
-            )
-        except ks_exc.ClientException as exc:
-            raise exception.PlacementUnavailable(reason=exc) from exc
-        # Nova has logged what was wrong.
-        if answer is None or answer[0] is None:
-            raise exception.PlacementUnavailable(reason=resources)
-        candidates, summaries, _version = answer
-        return candidates, summaries
 
     def _host_of(self, candidate):
         """Return the host that a candidate is on.
@@ -318,7 +319,7 @@ class _Look:
         """
         if not self._group.has_policy('exclusive'):
             return False
-        used = ledger.Ledger(self._client).used(self._context, host.uuid)
+        used = self._ledger.used(self._context, host.uuid)
         # What a draft's group has is its own.
         own = self._group.revises_id or self._group.id
         return bool(verification.strangers(self._context, own, used or {}))

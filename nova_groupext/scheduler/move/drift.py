@@ -7,7 +7,7 @@ member is gone: nothing is done about it, but it is said as long as it is so.
 
 from oslo_log import log as logging
 
-from nova_groupext.objects import transitions
+from nova_groupext.objects import relocation
 from nova_groupext.planner import answer
 from nova_groupext.planner import rules
 from nova_groupext.scheduler.look import definition
@@ -23,7 +23,7 @@ def note(context, group, domains):
     :param domains: hosts.Domains
     """
     found = _find(context, group, domains)
-    if found != (group.drift or []) and transitions.note_drift(
+    if found != (group.drift or []) and relocation.note_drift(
         context, group, found
     ):
         LOG.info(

@@ -17,8 +17,8 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
+from nova_groupext.objects import relocation
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.planner import moves
@@ -185,7 +185,8 @@ class Move:
 
         :returns: VRTMove, or None if others have moved, or the group was
             revised, so that it is not
-        :raises: GroupNotFound, MemberNotFound when the server has left it
+        :raises: GroupNotFound when the group was deleted, MemberNotFound when
+            the server has left it
         """
         row = VRTMove(
             group_id=self._group.id,
@@ -200,8 +201,11 @@ class Move:
             now = positions.of(context, self._group)
             return self._judge_of(now, {seat}).allows(seat.node)
 
-        if transitions.begin_move(context, row, is_allowed):
+        if relocation.begin_move(context, row, is_allowed):
             return row
+        if VRTGroup.brief(context, self._group.id) is None:
+            # Then nobody has judged it.
+            raise exception.GroupNotFound(group=self._group.uuid)
         LOG.info(
             'VRT group %(group)s: member %(member)s does not move to %(host)s '
             'because others of the group have moved meanwhile, or it was '
@@ -215,8 +219,10 @@ class Move:
         return None
 
     def _read_again(self, context):
-        """Heed a revision that was committed since the filter looked."""
+        """Heed what was done to the group since the filter looked."""
         group = VRTGroup.get(context, self._group.uuid)
+        if group.status == states.Group.RELEASING:
+            raise exception.GroupNotFound(group=group.uuid)
         servers = {member.id: member.server_uuid for member in group.members}
         if servers.get(self._member.id) != self._member.server_uuid:
             raise exception.MemberNotFound(

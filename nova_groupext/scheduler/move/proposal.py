@@ -5,18 +5,15 @@ A plan, not an action: nothing is held for it, and whoever moves the servers is
 asked the same as always. Only servers that rest are moved.
 """
 
-import functools
-
 from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
-from nova_groupext.planner import child
-from nova_groupext.planner import decide
 from nova_groupext.planner import fewest
 from nova_groupext.planner import problem as planner_problem
 from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler.decide import solving
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.look import hosts
@@ -50,10 +47,7 @@ def propose(context, group, client):
     problem = fewest.problem_of(
         planner_problem.parse(raw), home, _movable(group, now)
     )
-    solver = functools.partial(
-        child.run, memory_limit=CONF.vrt.planning_memory_limit * 1024**2
-    )
-    answer = decide.decide(problem, solver)
+    answer = solving.solve(problem)
     moves = fewest.moves(answer, home)
     is_proof = answer.status != 'refused' or seen.is_complete
     return {
@@ -84,7 +78,4 @@ def _movable(group, now):
 
 
 def _seat(host):
-    return {
-        'host': host.host,
-        'domains': {'host': host.nodename, **hosts.domains(host)},
-    }
+    return {'host': host.host, 'domains': hosts.all_domains(host)}

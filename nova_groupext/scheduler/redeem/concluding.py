@@ -8,10 +8,10 @@ them say it.
 
 import time
 
-from nova_groupext import faultpoints
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.redeem import reserving
@@ -31,10 +31,9 @@ def close(context, ledger, member, hold):
 
     :returns: False when somebody else has found out what becomes of the hold
     """
-    with faultpoints.around('redeem.close'):
-        return ownership.change(
-            context, ledger, hold, states.Hold.REDEEMED, member, ACTIVE
-        )
+    return ownership.change(
+        context, ledger, hold, states.Hold.REDEEMED, member, ACTIVE
+    )
 
 
 def prevails(context, ledger, member):
@@ -50,13 +49,25 @@ def prevails(context, ledger, member):
     """
     for _attempt in range(PATIENCE):
         fresh = VRTMember.find_by_id(context, member.id)
-        if fresh is None or fresh.server_uuid != member.server_uuid:
+        if not _is_its(fresh, member.server_uuid):
             ledger.empty_consumer(context, member.server_uuid)
             return False
-        if fresh.status == states.Member.ACTIVE:
+        if fresh.status != states.Member.REDEEMING:
             break
         time.sleep(PAUSE)
     return True
+
+
+def _is_its(member, server_uuid):
+    """Tell whether a member, which may be forgotten, is or becomes a server.
+
+    One that has failed for a server, or was released, is not its any more.
+    """
+    return (
+        member is not None
+        and member.server_uuid == server_uuid
+        and member.status in states.IN_USE
+    )
 
 
 def conclude(context, ledger, member, hold, before=None):
@@ -76,7 +87,7 @@ def conclude(context, ledger, member, hold, before=None):
     heir = _move(context, ledger, hold)
     if heir and ledger.has_swapped(context, hold, member.server_uuid):
         # Both were accepted, see prevails(): the server keeps it.
-        holding.undo(context, [heir], ledger)
+        exclusive.undo(context, ledger, [heir])
         close(context, ledger, member, hold)
         return True
     if heir is None:
@@ -88,10 +99,9 @@ def conclude(context, ledger, member, hold, before=None):
     if heir is None:
         ownership.change(context, ledger, hold, LEAVING, member, GONE)
         return False
-    with faultpoints.around('move.commit'):
-        ownership.change(
-            context, ledger, hold, LEAVING, member, ownership.HELD_AGAIN, heir
-        )
+    ownership.change(
+        context, ledger, hold, LEAVING, member, ownership.HELD_AGAIN, heir
+    )
     return False
 
 
@@ -106,18 +116,14 @@ def take_back(context, ledger, place):
     hold = VRTHold.get_by_member(context, place.member.id)
     if hold is None or member.server_uuid != place.server_uuid:
         return
-    heir = hold.again()
-    with faultpoints.around('move.write_down'):
-        heir.create(context)
+    [heir] = holding.write_down_again(context, [hold])
     if not ledger.take_back(context, place.server_uuid, heir):
         VRTHold.retire(context, [heir], is_answered=True)
         return
-    with faultpoints.around('move.commit'):
-        is_held = ownership.change(
-            context, ledger, hold, LEAVING, member, ownership.HELD_AGAIN, heir
-        )
-    if not is_held:
-        holding.undo(context, [heir], ledger)
+    if not ownership.change(
+        context, ledger, hold, LEAVING, member, ownership.HELD_AGAIN, heir
+    ):
+        exclusive.undo(context, ledger, [heir])
 
 
 def _move(context, ledger, hold):
@@ -125,9 +131,7 @@ def _move(context, ledger, hold):
 
     :returns: the new VRTHold, or None when the old one holds nothing
     """
-    heir = hold.again()
-    with faultpoints.around('move.write_down'):
-        heir.create(context)
+    [heir] = holding.write_down_again(context, [hold])
     if ledger.move(context, hold, heir):
         return heir
     VRTHold.retire(context, [heir], is_answered=True)

@@ -39,12 +39,12 @@ class HostsRefused(Exception):
 class RedeemDoor:
     """Redeems members for the servers of one request, and no other.
 
-    :ivar ledger: ledger.Ledger
+    :param ledger: ledger.Ledger
     :param host_manager: Nova's HostManager
     """
 
     def __init__(self, ledger, host_manager):
-        self.ledger = ledger
+        self._ledger = ledger
         self._host_manager = host_manager
         # What the request asks Placement for; Nova's filters change a spec,
         # so they run on it once.
@@ -68,7 +68,7 @@ class RedeemDoor:
             return self._described(context, members, spec)
 
         return reserving.reserve(
-            context, self.ledger, pointed.member, read, server_uuids, refused
+            context, self._ledger, pointed.member, read, server_uuids, refused
         )
 
     def swap(self, context, spec, places):
@@ -81,7 +81,7 @@ class RedeemDoor:
             return
         path = held[0].member.path
         try:
-            is_done = self.ledger.swap(
+            is_done = self._ledger.swap(
                 context,
                 {place.server_uuid: place.hold for place in held},
                 spec.project_id,
@@ -98,8 +98,8 @@ class RedeemDoor:
     def _settle(self, context, place):
         _uuid, member, hold = place
         return concluding.close(
-            context, self.ledger, member, hold
-        ) or concluding.prevails(context, self.ledger, member)
+            context, self._ledger, member, hold
+        ) or concluding.prevails(context, self._ledger, member)
 
     def turn_back(self, context, places):
         """The servers did not get the capacity, as far as this request saw.
@@ -111,13 +111,15 @@ class RedeemDoor:
         :raises: nova.exception.NoValidHost when there is nothing to get
         """
         are_done = [
-            concluding.conclude(context, self.ledger, place.member, place.hold)
+            concluding.conclude(
+                context, self._ledger, place.member, place.hold
+            )
             for place in places
         ]
         if not all(are_done):
             for place, is_done in zip(places, are_done, strict=True):
                 if is_done:
-                    concluding.take_back(context, self.ledger, place)
+                    concluding.take_back(context, self._ledger, place)
         for place in places:
             if place.member.status == states.Member.FAILED:
                 raise reserving.refusal(

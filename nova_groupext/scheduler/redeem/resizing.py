@@ -15,7 +15,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from nova_groupext import exception
-from nova_groupext import faultpoints
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.hold import growths
@@ -38,8 +38,14 @@ def find(context, spec, host_manager):
         growth = VRTHold.get_growth(context, spec.instance_uuid)
         if growth is None:
             return None
+        group = VRTGroup.brief(context, growth.group_id)
         member = VRTMember.find_by_id(context, growth.grows_id)
-        if _is_wanted(context, member, spec, host_manager):
+        if None in (group, member):
+            # They were forgotten since the growth was read.
+            return None
+        if not _has_expired(group) and _is_wanted(
+            context, member, spec, host_manager
+        ):
             return growth
     except db_exc.DBError:
         LOG.exception(
@@ -49,9 +55,11 @@ def find(context, spec, host_manager):
     return None
 
 
+def _has_expired(group):
+    return bool(group.expires_at and group.expires_at <= timeutils.utcnow())
+
+
 def _is_wanted(context, member, spec, host_manager):
-    if member.expires_at and member.expires_at <= timeutils.utcnow():
-        return False
     described = requests.spec_for(
         context, member, spec.project_id, spec.user_id
     )
@@ -82,6 +90,5 @@ def claim(context, ledger, growth, server_uuid, project_id, user_id):
         LOG.exception('Growth %s is not known to be redeemed.', growth.uuid)
         return False
     if is_done:
-        with faultpoints.around('resize.close'):
-            growths.end(context, ledger, growth, 'its server is resized')
+        growths.end(context, ledger, growth, 'its server is resized')
     return is_done

@@ -3,6 +3,7 @@
 
 from nova.scheduler import weights
 
+from nova_groupext.conf import CONF
 from nova_groupext.scheduler import candidate
 
 
@@ -13,6 +14,10 @@ class HolisticWeigher(weights.BaseHostWeigher):
     ones. The best hosts weigh 0, the next best -1, and so on. To everybody
     else all hosts weigh 0.
     """
+
+    def weight_multiplier(self, host_state):
+        """Outweigh Nova's own weighers, as the planner does."""
+        return CONF.vrt.move_weight_multiplier
 
     def weigh_objects(self, weighed_obj_list, weight_properties):
         """Look at all hosts at once: only their order counts."""

@@ -63,6 +63,11 @@ class TestEnds(base.BaseTestCase):
         )
         self.assertIn('Member a ', error.format_message())
 
+    def test_those_who_move_are_named_together(self):
+        error = ends.conflict({'b', 'a'})
+
+        self.assertIn('Members a, b are moving: ', error.format_message())
+
     def test_what_is_at_rest_is_not_looked_at(self):
         settled = self.ends()
         settled.check()

@@ -7,6 +7,7 @@ from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext.objects import exchanges
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
@@ -52,7 +53,7 @@ class TestMove(base.HeldCase):
         plan.create(self.context)
         revisions.commit(
             *(self.context, self.group, draft, plan),
-            transitions.Exchange([], [], [], NOON),
+            exchanges.Exchange([], [], [], NOON),
             lambda: True,
         )
 
@@ -72,14 +73,21 @@ class TestMove(base.HeldCase):
 
         self.assertIsNotNone(self.move.begin(self.context, self.seat))
 
+    def test_a_server_whose_group_is_deleted_is_nobodys(self):
+        self.group.mark_deleted(self.context)
+        self.assert_nobodys(exception.GroupNotFound)
+
+    def test_a_server_whose_group_is_forgotten_is_nobodys(self):
+        self.forget(self.group)
+        self.assert_nobodys(exception.GroupNotFound)
+
     def test_a_server_that_has_left_the_group_is_nobodys(self):
         others = groups.described().members[1:]
         self.revise(members=others, keep_server=True)
+        self.assert_nobodys(exception.MemberNotFound)
 
-        self.assertRaises(
-            exception.MemberNotFound,
-            *(self.move.begin, self.context, self.seat),
-        )
+    def assert_nobodys(self, error):
+        self.assertRaises(error, self.move.begin, self.context, self.seat)
         self.assertEqual(
             [], objects.VRTMove.list_by_group(self.context, self.group.id)
         )

@@ -4,6 +4,7 @@
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
+from nova_groupext.objects import relocation
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.move import positions
@@ -37,7 +38,7 @@ class TestPositions(base.HeldCase):
             host=host,
             node=f'{host}.node',
         )
-        return move, transitions.begin_move(self.context, move, **kwargs)
+        return move, relocation.begin_move(self.context, move, **kwargs)
 
     def hold_of(self, member):
         return objects.VRTHold.get_by_member(self.context, member.id)
@@ -48,7 +49,7 @@ class TestPositions(base.HeldCase):
             'provider': uuidutils.generate_uuid(),
             'domains': {'host': host},
         }
-        return transitions.follow(self.context, self.first, hold, seat)
+        return relocation.follow(self.context, self.first, hold, seat)
 
     def generation(self):
         return self.get(self.group).generation
@@ -186,9 +187,9 @@ class TestPositions(base.HeldCase):
         drift = [{'at': '', 'policy': {'type': 'affinity', 'scope': 'zone'}}]
         group = self.get(self.group)
 
-        self.assertTrue(transitions.note_drift(self.context, group, drift))
+        self.assertTrue(relocation.note_drift(self.context, group, drift))
         self.assertEqual(drift, self.get(group).drift)
         self.assertEqual(group.generation, self.generation())
 
         self.begin('target')
-        self.assertFalse(transitions.note_drift(self.context, group, []))
+        self.assertFalse(relocation.note_drift(self.context, group, []))

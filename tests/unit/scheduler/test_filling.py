@@ -5,7 +5,7 @@ import itertools
 
 from oslotest import base
 
-from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.hold import filling
 
 
 def inventory(min_unit=1, max_unit=8, step_size=1):
@@ -18,7 +18,7 @@ def inventory(min_unit=1, max_unit=8, step_size=1):
 
 class TestShares(base.BaseTestCase):
     def shares(self, rest, **units):
-        return exclusive.shares(inventory(**units), rest)
+        return filling.shares(inventory(**units), rest)
 
     def test_what_one_consumer_may_have_is_one_share(self):
         self.assertEqual([8], self.shares(8))
