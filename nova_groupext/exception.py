@@ -9,9 +9,10 @@
         +-- MemberNotFound           404
         +-- ServerNotFound           404
         +-- GenerationConflict       409  somebody changed the group
-        +-- TokenUsed                409  a client_token of another group
+        +-- TokenUsed                409  a client_token of another request
         +-- GroupStateConflict       409  the group is in another state
         +-- MemberStateConflict      409  the member is in another state
+            +-- MembersStateConflict 409  several are
         +-- ServerConflict           409  the server cannot be adopted
         +-- GroupBusy                409  another operation owns the group
         +-- DescriptionMismatch      409  the server is not the one described
@@ -21,6 +22,7 @@
         +-- PlannerUnavailable       503  no planner answers
         +-- HoldFailed                    Placement refused a hold
         +-- PlacementUnavailable          Placement did not answer
+        +-- UnknownToPlacement            what is asked for does not exist
         +-- RedeemFailed                  the hold could not be redeemed
 
 They derive from Nova's base so that Nova's own fault wrapper and RPC layer
@@ -56,7 +58,7 @@ class GenerationConflict(VRTException):
 
 
 class TokenUsed(VRTException):
-    msg_fmt = _('The client_token %(token)s was used for another VRT group.')
+    msg_fmt = _('The client_token %(token)s was used for %(by)s.')
     code = 409
 
 
@@ -68,6 +70,10 @@ class GroupStateConflict(VRTException):
 class MemberStateConflict(VRTException):
     msg_fmt = _('Member %(member)s is %(status)s: %(reason)s')
     code = 409
+
+
+class MembersStateConflict(MemberStateConflict):
+    msg_fmt = _('Members %(member)s are %(status)s: %(reason)s')
 
 
 class ServerConflict(VRTException):
@@ -119,5 +125,15 @@ class PlacementUnavailable(VRTException):
     msg_fmt = _('Placement did not answer: %(reason)s')
 
 
+class UnknownToPlacement(VRTException):
+    msg_fmt = _('Placement does not know what is asked for: %(reason)s')
+
+
 class RedeemFailed(VRTException):
     msg_fmt = _('Member %(member)s could not be redeemed: %(reason)s')
+
+
+def state_conflict(paths, status, reason):
+    """Return the MemberStateConflict that names one member or several."""
+    one_or_more = MembersStateConflict if paths[1:] else MemberStateConflict
+    return one_or_more(member=', '.join(paths), status=status, reason=reason)

@@ -3,8 +3,10 @@
 
 import typing
 
-GROUP_HINT = 'vrt_group'
-MEMBER_HINT = 'vrt_member'
+from nova_groupext_client import hints
+
+GROUP_HINT = hints.GROUP
+MEMBER_HINT = hints.MEMBER
 
 
 class Pointer(typing.NamedTuple):
@@ -23,14 +25,19 @@ def of(request_spec):
 
     Costs nothing but a look into a mapping: ordinary servers pass here.
     """
-    hints = (
+    given = hints_of(request_spec)
+    if GROUP_HINT not in given and MEMBER_HINT not in given:
+        return None
+    return Pointer(_single(given, GROUP_HINT), _single(given, MEMBER_HINT))
+
+
+def hints_of(request_spec):
+    """Return {name: [value, ...]} of all hints of a RequestSpec."""
+    return (
         'scheduler_hints' in request_spec and request_spec.scheduler_hints
     ) or {}
-    if GROUP_HINT not in hints and MEMBER_HINT not in hints:
-        return None
-    return Pointer(_single(hints, GROUP_HINT), _single(hints, MEMBER_HINT))
 
 
-def _single(hints, name):
-    values = hints.get(name) or ()
+def _single(given, name):
+    values = given.get(name) or ()
     return values[0] if len(values) == 1 else None

@@ -7,6 +7,7 @@ operator has chosen. Limits of single users are not looked at.
 """
 
 import collections
+import datetime
 
 from nova import objects
 from nova import quota
@@ -14,12 +15,14 @@ from nova.i18n import _
 from nova.limit import placement as nova_limits
 from nova.limit import utils as limit_utils
 from oslo_limit import exception as limit_exc
+from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import member as member_obj
+from nova_groupext.objects import usage
 from nova_groupext.objects.member import VRTMember
 
 # What Nova's unified limits call it: what everybody else does.
@@ -56,11 +59,13 @@ def check(context, project_id, members, besides=(), growing=()):
     )
     _check_number(sum(count for _member, count in tallies), len(members))
     wanted = _sum((member, 1) for member in members) + _more(growing)
-    # What is held is counted before what runs: a hold that becomes a server
-    # meanwhile may count twice, but never not at all.
+    # What is held is counted before what is being built, and that before what
+    # runs: what becomes the next meanwhile may count twice, but never not at
+    # all.
     held = _sum(tallies) + _more(
         VRTMember.list_growing(context, project_id, besides)
     )
+    held.update(_not_in_a_cell_yet(context, project_id))
     held.subtract(_counted_by_nova(context, project_id))
     quotas = quota.QUOTAS.get_project_quotas(context, project_id)
     over = []
@@ -93,24 +98,54 @@ def _counted_by_nova(context, project_id):
     one that has none is an instance already.
     """
     members = VRTMember.list_redeeming(context, project_id)
+    # What Nova could not place is in cell0 and has not become the member.
+    cells = {
+        uuid: cell
+        for uuid, cell in _cells(context, members).items()
+        if not (cell and cell.is_cell0())
+    }
+    counted = _sum((m, 1) for m in members if cells.get(m.server_uuid))
+    if _nova_counts_mappings():
+        counted['instances'] = len(cells)
+    return counted
+
+
+def _not_in_a_cell_yet(context, project_id):
+    """Return {resource: amount} of servers that nobody counts otherwise.
+
+    Their holds are redeemed, and they are written to their cells only when
+    all of their request are scheduled. Where Nova counts in the cells it does
+    not see them until then; where it counts mappings and what is in Placement
+    it does. A create of which nothing is heard for a lease is given up.
+    """
+    if _nova_counts_mappings():
+        return {}
+    lease = datetime.timedelta(seconds=CONF.vrt.lease)
+    members = usage.redeemed_since(
+        context, project_id, timeutils.utcnow() - lease
+    )
+    # One without a mapping was deleted before it was written to a cell.
+    cells = _cells(context, members)
+    waiting = {uuid for uuid, cell in cells.items() if cell is None}
+    return _sum((m, 1) for m in members if m.server_uuid in waiting)
+
+
+def _nova_counts_mappings():
+    """Tell whether Nova counts mappings, and amounts in Placement."""
+    return (
+        CONF.quota.count_usage_from_placement
+        or limit_utils.use_unified_limits()
+    )
+
+
+def _cells(context, members):
+    """Return {server uuid: CellMapping or None} of those that are mapped."""
     if not members:
         return {}
     mappings = objects.InstanceMappingList.get_by_instance_uuids(
         context, [member.server_uuid for member in members]
     )
-    # What Nova could not place is in cell0 and has not become the member.
-    cells = {
-        each.instance_uuid: each.cell_mapping
-        for each in mappings
-        if not (each.cell_mapping and each.cell_mapping.is_cell0())
-    }
-    counted = _sum((m, 1) for m in members if cells.get(m.server_uuid))
-    if (
-        CONF.quota.count_usage_from_placement
-        or limit_utils.use_unified_limits()
-    ):
-        counted['instances'] = len(cells)
-    return counted
+    return {each.instance_uuid: each.cell_mapping for each in mappings}
 
 
 def _sum(tallies):

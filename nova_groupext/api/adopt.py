@@ -76,7 +76,7 @@ def _members(group, servers):
             raise exception.MemberNotFound(group=group.uuid, member=path)
     taken = [members[p] for p in servers if members[p].status in states.IN_USE]
     if taken:
-        raise revise.in_use(taken, 'it has a server; delete that first')
+        raise revise.in_use(taken, 'a server is there already; delete that')
     return {path: members[path] for path in servers}
 
 
@@ -146,7 +146,7 @@ def _check_owner(context, member, server_uuid):
             raise exception.ServerConflict(
                 server=server_uuid,
                 reason=f'it is member {owner.path} of VRT group {group.uuid}; '
-                'remove that with "keep_server" first',
+                'remove that with keep_server (--keep-server) first',
             )
 
 
@@ -162,19 +162,14 @@ def _differences(context, server, request):
     zone = request['availability_zone']
     if zone is not None:
         zone = _zone(context, server)
-    asked = {'flavor': _flavor(server, request), 'availability zone': zone}
-    if compute_utils.is_volume_backed_instance(context, server):
-        return hints.compare(
-            {**asked, 'boot source': hints.boot_source(True)}, request
-        )
-    return hints.compare(
-        {
-            **asked,
-            'boot source': hints.AN_IMAGE,
-            'image': server.image_ref,
-        },
-        request,
-    )
+    from_volume = compute_utils.is_volume_backed_instance(context, server)
+    asked = {
+        'flavor': _flavor(server, request),
+        'availability zone': zone,
+        'boot source': hints.boot_source(from_volume),
+        'image': server.image_ref,
+    }
+    return hints.compare(asked, request)
 
 
 def _flavor(server, request):

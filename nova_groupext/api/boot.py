@@ -24,6 +24,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.intent import VRTIntent
+from nova_groupext.objects.member import VRTMember
 from nova_groupext.planner import invalid
 
 #: The template of those members that have none of their own.
@@ -91,9 +92,10 @@ class Boot:
             # What another has created meanwhile is not missing any more.
             fresh = VRTGroup.get(self._context, group.uuid)
             return [
-                {'path': member.path, **self._outcome(fresh, member, intent)}
+                {'path': member.path, **outcome}
                 for member in fresh.members
                 if self._is_missing(member)
+                and (outcome := self._outcome(group, member, intent))
             ]
         finally:
             intent.fulfil(self._context)
@@ -113,9 +115,20 @@ class Boot:
         return False
 
     def _outcome(self, group, member, intent):
+        """Return what becomes of a member; None if it is not missing now."""
         try:
+            # Servers that are created already may wait for another place.
+            intent.give_way(self._context, group, CONF.vrt.lease)
             intent.renew(self._context, CONF.vrt.lease)
-            return {'server_id': self._create(group, member)}
+            now = VRTMember.get_by_path(
+                self._context,
+                group.uuid,
+                member.path,
+                project_id=group.project_id,
+            )
+            if not self._is_missing(now):
+                return None
+            return {'server_id': self._create(group, now)}
         except invalid.InvalidInput as exc:
             return {'fault': str(exc)}
         except webob.exc.HTTPException as exc:
@@ -128,7 +141,6 @@ class Boot:
 
         :raises: whatever Nova answers to POST /servers, or the hints filter
         """
-        member.expires_at = group.expires_at
         hints.check_redeemable(member)
         server = self._server(member)
         differences = hints.differences(server, member.request)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Step 1, describe: from a topology as it was sent to a VRTGroup."""
 
+import hashlib
+
+from oslo_serialization import jsonutils
+
 from nova_groupext.api.schemas import vrt_groups as schemas
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
@@ -93,6 +97,7 @@ def group(context, wanted, parsed):
         fault=None,
         hold=wanted.get('hold', True),
         client_token=wanted.get('client_token'),
+        request_digest=_digest(wanted),
         expires_in=int(wanted.get('expires_in', CONF.vrt.default_expires_in)),
         expires_at=None,
         subgroups=[path for path, _node in nodes if path],
@@ -106,14 +111,34 @@ def group(context, wanted, parsed):
     )
 
 
-def says_the_same(one, other):
-    """Tell whether two groups were described alike."""
-    return _said(one) == _said(other)
+def is_repeated(made, group):
+    """Tell whether a group was described by the request that made another.
+
+    Whatever has become of that one since, by its owner or by itself.
+
+    :param made: VRTGroup that was stored
+    :param group: VRTGroup with the same client_token
+    """
+    if made.request_digest is None:
+        # It was made before digests were: all there is is what it is now.
+        return _said(made) == _said(group)
+    return made.request_digest == group.request_digest
 
 
 def as_given(group):
     """Return the topology of a group as it was described."""
     return rows.compose(group, lambda member: member.description)
+
+
+def _digest(wanted):
+    """Return what tells a request from another with the same client_token.
+
+    :returns: a str; None where there is no token
+    """
+    if 'client_token' not in wanted:
+        return None
+    said = jsonutils.dumps(wanted, sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def _said(group):

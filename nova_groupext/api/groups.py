@@ -21,13 +21,17 @@ def find(context, rule, group_id):
     group = VRTGroup.get(context, group_id)
     target = {'project_id': group.project_id}
     is_own = group.project_id == context.project_id
-    is_there = (
-        group.status != states.Group.RELEASING and group.revises_id is None
-    )
-    if not is_there or not (is_own or context.can(rule, target, fatal=False)):
+    if not is_there(group) or not (
+        is_own or context.can(rule, target, fatal=False)
+    ):
         raise exception.GroupNotFound(group=group_id)
     context.can(rule, target)
     return group
+
+
+def is_there(group):
+    """Tell whether tenants know of a group: it is no draft nor deleted."""
+    return group.status != states.Group.RELEASING and group.revises_id is None
 
 
 def sees_hosts(context, group):

@@ -18,31 +18,24 @@ from nova.api import wsgi as base_wsgi
 from nova.api.openstack import common
 from nova.api.openstack import wsgi
 from oslo_serialization import jsonutils
+from oslo_utils import uuidutils
 import webob.dec
 import webob.exc
 
 from nova_groupext import exception
 from nova_groupext import pointer
+from nova_groupext.api import groups
 from nova_groupext.api import resource
 from nova_groupext.conf import CONF
 from nova_groupext.db import engine
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.planner import invalid
+from nova_groupext_client import hints as client_hints
 
 CREATES = ('servers', 'os-volumes_boot')
 HINTS = ('os:scheduler_hints', 'OS-SCH-HNT:scheduler_hints')
 OURS = (pointer.GROUP_HINT, pointer.MEMBER_HINT)
-# Nova's own hints would have a say in where the server goes.
-OTHERS = (
-    'build_near_host_ip',
-    'cidr',
-    'different_cell',
-    'different_host',
-    'group',
-    'query',
-    'same_host',
-    'target_cell',
-)
 FORCED = ('host', 'hypervisor_hostname')
 AN_IMAGE = 'an image'
 
@@ -124,7 +117,12 @@ def _check_hints(hints, where):
             raise invalid.InvalidInput(
                 invalid.child(where, name), 'must be a text'
             )
-    for name in OTHERS:
+    if not uuidutils.is_uuid_like(hints[pointer.GROUP_HINT]):
+        raise invalid.InvalidInput(
+            invalid.child(where, pointer.GROUP_HINT),
+            'must be the id of a VRT group, a UUID; its name will not do',
+        )
+    for name in client_hints.PLACING:
         if name in hints:
             raise invalid.InvalidInput(
                 invalid.child(where, name),
@@ -147,12 +145,10 @@ def _check_server(server):
 def _check_members(context, group, path, server):
     """Look up what is pointed at: one query for a member by its own path.
 
-    :raises: MemberNotFound, MemberStateConflict, DescriptionMismatch,
-        TooFewFree, InvalidInput
+    :raises: GroupNotFound, MemberNotFound, MemberStateConflict,
+        DescriptionMismatch, TooFewFree, InvalidInput
     """
-    members = VRTMember.list_by_path(
-        context, group, path, project_id=context.project_id
-    )
+    members = _named(context, group, path)
     if members[0].path == path:
         _check_counts(server)
     if len(members) == 1:
@@ -166,6 +162,23 @@ def _check_members(context, group, path, server):
             free=len(free),
             total=len(members),
         )
+
+
+def _named(context, group, path):
+    project_id = context.project_id
+    try:
+        return VRTMember.list_by_path(
+            context, group, path, project_id=project_id
+        )
+    except exception.MemberNotFound as exc:
+        found = VRTGroup.find(context, group)
+        if (
+            found is None
+            or found.project_id != project_id
+            or not groups.is_there(found)
+        ):
+            raise exception.GroupNotFound(group=group) from exc
+        raise
 
 
 def _check_counts(server):
@@ -230,7 +243,7 @@ def differences(server, request):
 def compare(asked, request):
     """Return where a server's properties are not as described, as phrases.
 
-    :param asked: {property: value}; ``image`` if it boots from one
+    :param asked: {property: value}; ``image`` counts if it boots from one
     """
     described = {
         'flavor': request['flavor_id'],

@@ -131,7 +131,11 @@ def _image_id(spec, where):
         )
     # Nova takes URLs of images as well, and would call them.
     if not from_volume and not uuidutils.is_uuid_like(spec['image']):
-        raise _unknown('image', spec['image'], f'{where}.image')
+        raise invalid.InvalidInput(
+            f'{where}.image',
+            f'{invalid.quote(spec["image"])} is no uuid; an image is not '
+            'known by its name',
+        )
     return spec.get('image')
 
 

@@ -15,7 +15,9 @@ from keystoneauth1 import exceptions as ks_exc
 from nova import exception as nova_exc
 from nova.api.openstack import wsgi
 from nova.i18n import _
+from openstack import exceptions as sdk_exc
 from oslo_db import exception as db_exc
+from oslo_limit import exception as limit_exc
 from oslo_log import log as logging
 import webob.exc
 
@@ -33,6 +35,9 @@ NEIGHBOURS = {
     nova_exc.GlanceConnectionFailed: _('The image service is not available.'),
     glance_exc.ClientException: _('The image service is not available.'),
     ks_exc.ClientException: _('A service that Nova asks is not available.'),
+    # Unified limits are Keystone's.
+    limit_exc.SessionInitError: _('The identity service is not available.'),
+    sdk_exc.SDKException: _('The identity service is not available.'),
 }
 
 # Not the text of a backslash and "u0000", which has one more backslash.
@@ -42,6 +47,20 @@ HAS_NUL = 'has a NUL character in it'
 
 class Resource(wsgi.Resource):
     """A resource that refuses what it cannot read."""
+
+    def get_action_args(self, request_environment):
+        """Return what the URL names, as the text that it stands for.
+
+        WSGI hands on the bytes of a path as if they were Latin-1.
+        """
+        args = super().get_action_args(request_environment)
+        try:
+            return {name: _utf_8(value) for name, value in args.items()}
+        except UnicodeError:
+            # Every name is UTF-8: there is nothing at such a URL.
+            raise wsgi.Fault(
+                webob.exc.HTTPNotFound(explanation='The URL is not UTF-8.')
+            ) from None
 
     def get_body(self, request):
         content_type, body = super().get_body(request)
@@ -70,6 +89,12 @@ class Resource(wsgi.Resource):
         if NUL_IN_JSON.search(text):
             raise _unreadable(HAS_NUL)
         return {'body': contents}
+
+
+def _utf_8(value):
+    if not isinstance(value, str):
+        return value
+    return value.encode('latin-1').decode()
 
 
 def _unreadable(reason):

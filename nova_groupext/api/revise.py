@@ -72,8 +72,8 @@ def adopt(context, group, servers):
 
 def in_use(members, reason):
     """Return the error of one who wants what is not to be had of servers."""
-    return exception.MemberStateConflict(
-        member=', '.join(each.path for each in members),
+    return exception.state_conflict(
+        [each.path for each in members],
         status=' or '.join(sorted({each.status for each in members})),
         reason=reason,
     )
@@ -83,19 +83,13 @@ def _check_state(group):
     if group.status == states.Group.PLANNING:
         raise _being_planned(group)
     if group.status == states.Group.RELEASED:
-        raise exception.GroupStateConflict(
-            group=group.uuid,
-            status=group.status,
-            reason='nothing of it is held; replan it, or describe a new group',
+        raise group.conflict(
+            'nothing of it is held; replan it, or describe a new group'
         )
 
 
 def _being_planned(group):
-    return exception.GroupStateConflict(
-        group=group.uuid,
-        status=group.status,
-        reason='it is being planned; wait for the outcome',
-    )
+    return group.conflict('it is being planned; wait for the outcome')
 
 
 def _store(context, group, draft):
@@ -191,7 +185,7 @@ def _resized(group, draft):
     for member in group.members:
         wanted = drafted.get(member.path)
         if wanted and member.status == states.Member.ACTIVE:
-            wanted.server_flavor = member.has_flavor
+            wanted.server_flavor = member.current_flavor
             if wanted.request['flavor_id'] != wanted.server_flavor['id']:
                 found.append(wanted)
     return found
@@ -203,10 +197,12 @@ def _check_dropped(draft, dropped):
         each for each in dropped if each.status == states.Member.REDEEMING
     ]
     if coming:
-        raise in_use(coming, 'its server is being created; wait until it is')
+        raise in_use(coming, 'a server is being created; wait until it is')
     if dropped and not draft.keep_server:
         raise in_use(
-            dropped, 'delete what runs first, or have it go on: "keep_server"'
+            dropped,
+            'delete what runs first, or have it go on by itself with '
+            'keep_server (--keep-server)',
         )
 
 

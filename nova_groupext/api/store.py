@@ -47,17 +47,22 @@ def store(context, group, parsed):
 def _made_before(context, group):
     """Return the group that an earlier try of the request made, or None.
 
-    :raises: TokenUsed when that one was described differently
+    :raises: TokenUsed when it was another request, or the group was deleted
     """
     if group.client_token is None:
         return None
     made = VRTGroup.get_by_token(context, group.project_id, group.client_token)
-    if made is not None and (
-        made.status == states.Group.RELEASING
-        or not describe.says_the_same(made, group)
-    ):
-        raise exception.TokenUsed(token=group.client_token)
+    if made is None:
+        return None
+    if made.status == states.Group.RELEASING:
+        raise _token_used(group, 'a VRT group that was deleted')
+    if not describe.is_repeated(made, group):
+        raise _token_used(group, 'another request')
     return made
+
+
+def _token_used(group, by):
+    return exception.TokenUsed(token=group.client_token, by=by)
 
 
 def _create(context, group):

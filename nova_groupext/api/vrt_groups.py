@@ -33,7 +33,7 @@ from nova_groupext.policies import vrt_groups as policies
 from nova_groupext.scheduler import rpcapi
 
 # What was released once can be released again.
-HOLDS_SOMETHING = (*states.HOLDS, states.Group.RELEASED)
+CAN_RELEASE = (*states.HOLDS, states.Group.RELEASED)
 
 
 class VRTGroupController(wsgi.Controller):
@@ -161,11 +161,7 @@ class VRTGroupController(wsgi.Controller):
         if group.project_id != context.project_id:
             raise exception.GroupNotFound(group=id)
         if group.status not in states.HOLDS:
-            raise exception.GroupStateConflict(
-                group=group.uuid,
-                status=group.status,
-                reason='nothing of it is held',
-            )
+            raise group.conflict('nothing of it is held')
         work = boot.Boot(req, (given or {}).get('servers', {}))
         work.check(group)
         return {'members': work.run(group)}
@@ -174,11 +170,7 @@ class VRTGroupController(wsgi.Controller):
         context = req.environ['nova.context']
         group = groups.find(context, policies.HOLD, id)
         if group.status not in states.HOLDS_NOTHING:
-            raise exception.GroupStateConflict(
-                group=group.uuid,
-                status=group.status,
-                reason='it cannot be held now',
-            )
+            raise group.conflict(_why_not_held(group))
         if group.has_policy('exclusive'):
             context.can(policies.EXCLUSIVE, {'project_id': group.project_id})
         quota.check(
@@ -192,12 +184,8 @@ class VRTGroupController(wsgi.Controller):
     def _release(self, req, id, given):
         context = req.environ['nova.context']
         group = groups.find(context, policies.RELEASE, id)
-        if group.status not in HOLDS_SOMETHING:
-            raise exception.GroupStateConflict(
-                group=group.uuid,
-                status=group.status,
-                reason='nothing of it is held',
-            )
+        if group.status not in CAN_RELEASE:
+            raise group.conflict('nothing of it is held')
         paths = (given or {}).get('members')
         members = None if paths is None else _to_release(group, paths)
         if transitions.give_up(context, group, members):
@@ -285,6 +273,15 @@ def _check_rights(context, group, parsed):
     if not group.hold:
         context.can(policies.WHAT_IF, _own(context))
     groups.check_exclusive(context, group, parsed)
+
+
+def _why_not_held(group):
+    if group.status in states.CAN_REPLAN:
+        return (
+            'it cannot be held once more; "replan" holds what it has lost '
+            'or given up'
+        )
+    return 'it cannot be held now'
 
 
 def _to_release(group, paths):

@@ -205,21 +205,35 @@ class TestGroup(base.GroupCase):
             ),
         )
 
-    def test_a_stored_group_is_known_again(self):
-        stored = self.stored()
+    def test_a_request_is_known_again(self):
+        stored = self.stored(client_token='once')
 
-        self.assertTrue(describe.says_the_same(stored, self.described()))
+        self.assertTrue(self.is_repeated(stored))
+        stored.hold = False
+        stored.expires_in = 61
+        self.assertTrue(self.is_repeated(stored))
 
-    def test_whatever_differs_makes_another_group(self):
-        stored = self.stored()
+    def test_whatever_differs_makes_another_request(self):
+        self.assert_tells_apart(self.stored(client_token='once'))
+
+    def test_a_group_from_before_digests_is_known_by_what_it_is(self):
+        stored = self.stored(client_token='once')
+        stored.request_digest = None
+
+        self.assertTrue(self.is_repeated(stored))
+        self.assert_tells_apart(stored)
+
+    def assert_tells_apart(self, stored):
         large = {**base.SMALL, 'flavor': 'large'}
-        others = [
-            self.described(hold=False),
-            self.described(expires_in=61),
-            self.described(description='else'),
-            self.described({**base.TOPOLOGY, 'policies': []}),
-            self.described({**base.TOPOLOGY, 'members': {'master': large}}),
-        ]
+        for topology, said in (
+            (base.TOPOLOGY, {'hold': False}),
+            (base.TOPOLOGY, {'expires_in': 61}),
+            (base.TOPOLOGY, {'description': 'else'}),
+            ({**base.TOPOLOGY, 'policies': []}, {}),
+            ({**base.TOPOLOGY, 'members': {'master': large}}, {}),
+        ):
+            self.assertFalse(self.is_repeated(stored, topology, **said))
 
-        for other in others:
-            self.assertFalse(describe.says_the_same(stored, other))
+    def is_repeated(self, stored, topology=base.TOPOLOGY, **said):
+        again = self.described(topology, client_token='once', **said)
+        return describe.is_repeated(stored, again)

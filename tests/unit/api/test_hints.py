@@ -7,6 +7,7 @@ import json
 from nova.api.openstack import wsgi
 from oslo_utils import fixture as utils_fixture
 from oslo_utils import timeutils
+from oslo_utils import uuidutils
 import sqlalchemy as sa
 import webob
 
@@ -15,6 +16,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import engine
 from nova_groupext.db import models
 from nova_groupext.objects import states
+from nova_groupext_client import hints as client_hints
 from tests.unit.api import base
 
 OTHER_IMAGE = '8c5f7d6e-2b1a-4a0e-8a53-2f6a1f5f6f11'
@@ -131,7 +133,7 @@ class TestRefusals(HintsCase):
 
     def test_novas_own_hints_are_not_for_members(self):
         pointer = self.held()
-        for name in hints.OTHERS:
+        for name in client_hints.PLACING:
             self.assertRefused(
                 400,
                 f'$["os:scheduler_hints"].{name}: cannot be given',
@@ -173,7 +175,9 @@ class TestRefusals(HintsCase):
         self.context = base.requester(base.STRANGER)
 
         self.assertRefused(
-            404, 'has no member', server(pointer, {'vrt_member': 'workers'})
+            404,
+            'could not be found',
+            server(pointer, {'vrt_member': 'workers'}),
         )
 
     def test_a_host_cannot_be_forced(self):
@@ -192,25 +196,32 @@ class TestRefusals(HintsCase):
 
     def test_what_is_not_there_is_not_found(self):
         pointer = self.held()
-        for wrong in (
-            {'vrt_group': 'nothing'},
-            {'vrt_group': '7f3a9d0c-0b0e-4d3f-8d8e-0a8f2b1c9d10'},
-            {'vrt_member': 'b'},
-            {'vrt_member': 'A'},
-        ):
-            self.assertRefused(404, 'has no member', server(pointer, wrong))
+        for wrong in ('b', 'A'):
+            hints = {'vrt_member': wrong}
+            self.assertRefused(404, 'has no member', server(pointer, hints))
+        unknown = {'vrt_group': '7f3a9d0c-0b0e-4d3f-8d8e-0a8f2b1c9d10'}
+        self.assertRefused(
+            404, '8f2b1c9d10 could not be found', server(pointer, unknown)
+        )
+
+    def test_a_group_is_pointed_at_by_its_id(self):
+        self.assertRefused(
+            400,
+            'vrt_group: must be the id of a VRT group',
+            server(self.held(), {'vrt_group': 'its name'}),
+        )
 
     def test_what_is_another_projects_is_not_found(self):
         pointer = self.held()
         self.context = base.requester(base.STRANGER)
 
-        self.assertRefused(404, 'has no member', server(pointer))
+        self.assertRefused(404, 'could not be found', server(pointer))
 
     def test_not_even_by_an_admin_of_another_project(self):
         pointer = self.held()
         self.context = base.requester(base.STRANGER, ['admin'])
 
-        self.assertRefused(404, 'has no member', server(pointer))
+        self.assertRefused(404, 'could not be found', server(pointer))
 
     def test_a_member_is_redeemed_once(self):
         for status in (states.Member.REDEEMING, states.Member.ACTIVE):
@@ -319,7 +330,8 @@ class TestRefusals(HintsCase):
     def test_without_our_tables_the_reason_is_clear(self):
         models.Base.metadata.drop_all(engine.get_engine())
 
-        response = self.send(server({'vrt_group': 'x', 'vrt_member': 'y'}))
+        pointer = {'vrt_group': uuidutils.generate_uuid(), 'vrt_member': 'y'}
+        response = self.send(server(pointer))
 
         self.assertEqual(503, response.status_int)
         self.assertIn('The database of VRT groups', response.fault)

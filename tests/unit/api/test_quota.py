@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is held counts like what runs."""
 
+import datetime
 import re
 
 import fixtures
 from nova import objects as nova_objects
 from nova import quota as nova_quota
 from nova.limit import utils as limit_utils
+from oslo_utils import fixture as time_fixture
+from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext import quota
 from nova_groupext.conf import CONF
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.objects import states
 from tests import groups
 from tests.unit.api import base
@@ -162,6 +167,44 @@ class TestQuota(base.GroupCase):
                     )
                 ),
             )
+
+    def test_a_server_counts_from_the_swap_until_nova_counts_it(self):
+        """Where Nova counts in the cells, it is in none for a while."""
+        self.redeem()
+        for cell, from_placement, cores in (
+            (None, False, 4),
+            (None, True, 0),
+            (CELL1, False, 0),
+            (CELL1, True, 0),
+            (CELL0, False, 0),
+        ):
+            self.map_server(cell)
+            self.set('count_usage_from_placement', from_placement, 'quota')
+            self.assertEqual(cores, self.held_cores())
+
+    def test_a_server_that_never_came_to_a_cell_counts_for_a_lease(self):
+        self.map_server(None)
+        self.redeem()
+        self.assertEqual(4, self.held_cores())
+
+        self.set('lease', 30, 'vrt')
+        self.useFixture(
+            time_fixture.TimeFixture(
+                timeutils.utcnow() + datetime.timedelta(seconds=31)
+            )
+        )
+
+        self.assertEqual(0, self.held_cores())
+
+    def redeem(self):
+        """Store a member whose hold has become its server's just now."""
+        [member] = self.hold(Hold.HELD, status=states.Member.ACTIVE)
+        db.compare_and_set(
+            self.context,
+            models.Hold,
+            models.Hold.member_id == member.id,
+            status=Hold.REDEEMED,
+        )
 
     def map_server(self, cell):
         """Let Nova's mapping of the server name this cell."""

@@ -37,10 +37,10 @@ class Controller(wsgi.Controller):
     error = None
 
     @resource.translated
-    def create(self, req, body):
+    def create(self, req, body, **routed):
         if self.error:
             raise self.error
-        return {'sent': body}
+        return {'sent': body, **routed}
 
 
 class TestResource(base.GroupCase):
@@ -49,14 +49,17 @@ class TestResource(base.GroupCase):
         self.controller = Controller()
         self.resource = resource.Resource(self.controller)
 
-    def send(self, body):
+    def send(self, body, **routed):
         req = wsgi.Request.blank('/', method='POST', body=body)
         req.environ['nova.context'] = self.context
-        req.environ['wsgiorg.routing_args'] = ((), {'action': 'create'})
+        req.environ['wsgiorg.routing_args'] = (
+            (),
+            {'action': 'create', **routed},
+        )
         return req.get_response(self.resource)
 
-    def fault(self, body=b'{}'):
-        response = self.send(body)
+    def fault(self, body=b'{}', **routed):
+        response = self.send(body, **routed)
         [(_kind, fault)] = response.json.items()
         self.assertEqual(response.status_int, fault['code'])
         return fault['code'], fault['message']
@@ -70,6 +73,17 @@ class TestResource(base.GroupCase):
         for body in READABLE:
             self.assertEqual({'sent': json.loads(body)}, self.send(body).json)
         self.assertEqual({'sent': None}, self.send(b'').json)
+
+    def test_what_a_url_names_is_read_as_utf_8(self):
+        for name in ('a', 'ä b', '東京', '100%'):
+            routed = name.encode().decode('latin-1')
+            answer = self.send(b'', path=routed).json
+            self.assertEqual({'sent': None, 'path': name}, answer)
+
+    def test_a_url_that_is_not_utf_8_names_nothing(self):
+        code, told = self.fault(b'', path='\xff')
+
+        self.assertEqual((404, 'The URL is not UTF-8.'), (code, told))
 
     def test_the_operator_decides_how_much_is_read(self):
         CONF.set_override('max_body_size', 1024, 'vrt')
