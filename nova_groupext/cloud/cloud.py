@@ -15,6 +15,7 @@ from openstack.config import loader
 
 from nova_groupext.cloud import config
 from nova_groupext.cloud import databases
+from nova_groupext.cloud import errors
 from nova_groupext.cloud import furnish
 from nova_groupext.cloud import hosts as machines
 from nova_groupext.cloud import identity
@@ -23,6 +24,7 @@ from nova_groupext.cloud import network
 from nova_groupext.cloud import parts as exchangeable
 from nova_groupext.cloud import process
 from nova_groupext.cloud import services
+from nova_groupext.cloud import state
 from nova_groupext.cloud import web
 
 PLACEMENT_MICROVERSION = '1.39'
@@ -36,12 +38,14 @@ def _silent(message):
 class Cloud:
     """A whole Nova and Placement in this process.
 
-    Everything is kept in the directory ``state_dir``, which the caller makes
-    and removes; a cloud started there again goes on where it was. Users are
-    ``admin``, ``demo`` and ``other``, each in the project of its name.
+    Everything is kept in the directory ``state_dir``, which is made if it is
+    missing and never removed; a cloud started there again goes on where it
+    was. Users are ``admin``, ``demo`` and ``other``, each in the project of
+    its name.
 
-    Nova's configuration, message bus and database sessions belong to the one
-    cloud that is running; a second one at the same time is a RuntimeError.
+    The directory belongs to the one cloud that is running, as do Nova's
+    configuration, message bus and database sessions in its process; who comes
+    second is told so with an :class:`~nova_groupext.cloud.errors.CannotStart`.
     """
 
     def __init__(
@@ -77,10 +81,16 @@ class Cloud:
         """The path of the file that OpenStack's clients read."""
         return self.state / 'clouds.yaml'
 
+    @property
+    def log(self):
+        """The path of the one log of all services."""
+        return self.state / 'cloud.log'
+
     def start(self):
         """Start everything; on return every compute takes servers.
 
-        RuntimeError if one cannot; the reason is in ``cloud.log``.
+        :raises errors.CannotStart: if one cannot, or the directory or the
+            port is not to be had
         """
         with contextlib.ExitStack() as stack:
             self._start_web(stack)
@@ -100,6 +110,7 @@ class Cloud:
     def _start_web(self, stack):
         self._tell('Opening the HTTP server and the look-alikes')
         stack.enter_context(process.only_one())
+        stack.enter_context(state.own(self.state))
         self._web = web.Server(self._port)
         stack.callback(self._web.stop)
         self.url = self._web.url
@@ -112,6 +123,7 @@ class Cloud:
         self._tell('Making the databases')
         stack.enter_context(databases.fresh_facades())
         stack.enter_context(databases.one_writer_each())
+        stack.enter_context(databases.kept_connections())
         databases.create(self.state)
         config.write(
             self.state, self.url, databases.urls(self.state), self._parts
@@ -136,7 +148,9 @@ class Cloud:
         # Nova itself only logs that a compute could not tell its size.
         for host in self.hosts:
             if not self.free(host.name):
-                raise RuntimeError(f'{host.name} has nothing to offer.')
+                raise errors.CannotStart(
+                    f'{host.name} has nothing to offer; see {self.log}.'
+                )
         return running
 
     def _furnish(self):

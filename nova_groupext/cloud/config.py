@@ -37,6 +37,9 @@ sqlite_synchronous = false
 connection = {databases[cell1]}
 sqlite_synchronous = false
 
+[vrt_database]
+sqlite_synchronous = false
+
 [oslo_concurrency]
 lock_path = {state}/locks
 

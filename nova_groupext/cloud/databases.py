@@ -3,6 +3,7 @@
 
 import collections
 import contextlib
+import functools
 import sqlite3
 import threading
 
@@ -12,7 +13,10 @@ from nova.db import migration
 from nova.db.api import api as api_db
 from nova.db.main import api as main_db
 from oslo_db.sqlalchemy import enginefacade
+from oslo_db.sqlalchemy import engines
 from placement import db_api as placement_db
+import sqlalchemy as sa
+from sqlalchemy import pool
 
 CELL1_UUID = '11111111-1111-1111-1111-111111111111'
 NAMES = ('api', 'cell0', 'cell1', 'placement')
@@ -86,6 +90,30 @@ def one_writer_each():
         yield
     finally:
         manager._transaction_scope = stock
+
+
+@contextlib.contextmanager
+def kept_connections():
+    """Leave SQLite's connections open for whoever comes next.
+
+    Each new one reads the whole schema, which takes longer than most of what
+    it is asked, and oslo.db opens one for every transaction. It offers no
+    public place to have that changed.
+    """
+    stock = engines.create_engine
+    engines.create_engine = functools.partial(stock, _engine_target=_pooled)
+    try:
+        yield
+    finally:
+        engines.create_engine = stock
+
+
+def _pooled(url, **kwargs):
+    """Make an engine, and say whose events to heed, as oslo.db wants it."""
+    if kwargs.get('poolclass') is pool.NullPool:
+        kwargs |= {'poolclass': pool.QueuePool, 'max_overflow': -1}
+    engine = sa.create_engine(url, **kwargs)
+    return engine, engine
 
 
 def sync(state):

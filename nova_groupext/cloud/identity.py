@@ -22,6 +22,8 @@ CATALOGUE = (
     ('image', '/image'),
     ('network', '/network'),
 )
+# What Keystone says of a wrong password, and of a user that there is not.
+MESSAGES = {401: 'The request you have made requires authentication.'}
 
 
 class Identity(lookalike.LookAlike):
@@ -44,6 +46,15 @@ class Identity(lookalike.LookAlike):
         self.catalogue = [
             _service(kind, url + path) for kind, path in CATALOGUE
         ]
+
+    def refusal(self, exc):
+        """An error as Keystone tells it; clients read nothing else."""
+        error = {
+            'code': exc.code,
+            'title': exc.title,
+            'message': MESSAGES.get(exc.code, exc.explanation),
+        }
+        return lookalike.answer({'error': error}, exc.code)
 
     def _version(self):
         return lookalike.version('v3.14', f'{self.url}/v3/')

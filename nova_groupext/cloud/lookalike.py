@@ -41,6 +41,16 @@ class LookAlike:
 
     @webob.dec.wsgify
     def __call__(self, request):
+        try:
+            return self._answer(request)
+        except webob.exc.HTTPError as exc:
+            return self.refusal(exc)
+
+    def refusal(self, exc):
+        """The response for an error; a service may have a form of its own."""
+        return exc
+
+    def _answer(self, request):
         for method, pattern, name in self.ROUTES:
             found = re.fullmatch(pattern, request.path_info.rstrip('/'))
             if found and request.method == method:

@@ -14,6 +14,8 @@ class Networks(lookalike.LookAlike):
     ROUTES = (
         ('GET', '', 'versions'),
         ('GET', '/v2.0/quotas/[^/]+(/default)?', 'quota'),
+        ('GET', '/v2.0/auto-allocated-topology/[^/]+', 'topology'),
+        ('GET', '/v2.0/(?P<collection>[a-z_-]+)/(?P<wanted>[^/]+)', 'unknown'),
         ('GET', '/v2.0/(?P<collection>[a-z_-]+)', 'empty'),
     )
 
@@ -28,6 +30,28 @@ class Networks(lookalike.LookAlike):
     def quota(self, request):
         return lookalike.answer({'quota': {}})
 
+    def topology(self, request):
+        """No network can be made for a server that asks for any."""
+        return _refusal(
+            409,
+            'AutoAllocationFailure',
+            'Deployment error: No default router:external network.',
+        )
+
+    def unknown(self, request, collection, wanted):
+        """None of a collection is there; Nova goes by the error's type."""
+        words = collection.removesuffix('s').split('-')
+        kind = ''.join(word.capitalize() for word in words)
+        return _refusal(
+            404, f'{kind}NotFound', f'{kind} {wanted} could not be found.'
+        )
+
     def empty(self, request, collection):
         key = collection.replace('-', '_')
         return lookalike.answer({key: [], f'{key}_links': []})
+
+
+def _refusal(status, kind, message):
+    """An error as Neutron tells it."""
+    error = {'type': kind, 'message': message, 'detail': ''}
+    return lookalike.answer({'NeutronError': error}, status)

@@ -24,6 +24,8 @@ from placement import policy as placement_policy
 from placement.objects import resource_class
 from placement.objects import trait
 
+from nova_groupext.cloud import errors
+
 CONF = nova.conf.CONF
 
 # Nova's idle threads look up this often whether to end; by themselves they
@@ -35,9 +37,9 @@ _ONLY_ONE = threading.Lock()
 
 @contextlib.contextmanager
 def only_one():
-    """Refuse a second cloud in this process with a RuntimeError."""
+    """Refuse a second cloud in this process: errors.CannotStart."""
     if not _ONLY_ONE.acquire(blocking=False):
-        raise RuntimeError('This process runs a try-out cloud already.')
+        raise errors.CannotStart('This process runs a try-out cloud already.')
     try:
         yield
     finally:

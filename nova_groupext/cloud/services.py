@@ -37,6 +37,7 @@ class Services:
     def __init__(self, state):
         self._state = state
         self._running = []
+        self._others = []
 
     def start(self, binary, topic, manager=None, **kwargs):
         """Start one service; ``manager`` is a class path, or Nova's own."""
@@ -53,7 +54,7 @@ class Services:
         """Start a service that is none of Nova's own."""
         started = importutils.import_class(class_path)(CONF.host)
         started.start()
-        self._running.append(started)
+        self._others.append(started)
 
     def start_compute(self, host):
         """Start the compute of one host, known by its own name."""
@@ -69,10 +70,19 @@ class Services:
             )
 
     def stop(self):
-        """Stop all of them: each waits for its threads, so side by side."""
-        with futures.ThreadPoolExecutor(len(self._running) or 1) as pool:
-            list(pool.map(lambda running: running.stop(), self._running))
-        self._running.clear()
+        """Stop all of them, those that are none of Nova's own first.
+
+        What they have begun may need Nova's.
+        """
+        _stop(self._others)
+        _stop(self._running)
+
+
+def _stop(services):
+    """Stop services: each waits for its threads, so side by side."""
+    with futures.ThreadPoolExecutor(len(services) or 1) as pool:
+        list(pool.map(lambda running: running.stop(), services))
+    services.clear()
 
 
 @contextlib.contextmanager

@@ -7,25 +7,45 @@ import threading
 from cheroot import wsgi
 import webob.exc
 
+from nova_groupext.cloud import errors
+
 LOG = logging.getLogger(__name__)
 
 # nova-api asks its neighbours on this very server while its own client is
 # waiting: there must be more threads than clients, or all wait for ever.
 THREADS = 64
 SHUTDOWN_SECONDS = 5
+# Longer than clients leave a connection idle: one that is closed while it is
+# used again costs them a request.
+IDLE_SECONDS = 120
+
+
+class _Listener(wsgi.Server):
+    """Tells why it could not be bound; cheroot has only a long text for it."""
+
+    def bind(self, family, type, proto=0):
+        try:
+            return super().bind(family, type, proto)
+        except OSError as exc:
+            host, port = self.bind_addr
+            raise errors.CannotStart(
+                f'{host}, port {port}: {exc.strerror}'
+            ) from exc
 
 
 class Server:
     """Bound when made, so that its URL is known; serves after start().
 
-    ``port`` 0 takes any free port.
+    ``port`` 0 takes any free port. One that is not to be had is an
+    :class:`~nova_groupext.cloud.errors.CannotStart`.
     """
 
     def __init__(self, port=0):
-        self._server = wsgi.Server(
+        self._server = _Listener(
             ('127.0.0.1', port),
             self._dispatch,
             numthreads=THREADS,
+            timeout=IDLE_SECONDS,
             shutdown_timeout=SHUTDOWN_SECONDS,
         )
         self._server.error_log = _log

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the writers of one SQLite file wait for each other?"""
+"""Do users of one SQLite file wait for each other, and reconnect rarely?"""
 
 from concurrent import futures
 import pathlib
@@ -72,3 +72,37 @@ class TestOneWriterEach(base.BaseTestCase):
             self.assertIsNot(stock, manager._transaction_scope)
 
         self.assertIs(stock, manager._transaction_scope)
+
+
+class TestKeptConnections(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        state = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        databases.create(state)
+        self.url = databases.urls(state)['api']
+
+    def opened(self):
+        """How many connections two transactions open."""
+        facade = enginefacade.transaction_context()
+        self.addCleanup(facade.dispose_pool)
+        facade.configure(connection=self.url)
+        opened = []
+        sqlalchemy.event.listen(
+            facade.writer.get_engine(),
+            'connect',
+            lambda *connection: opened.append(connection),
+        )
+        for _transaction in range(2):
+            with facade.writer.using(Requester()) as session:
+                session.execute(sqlalchemy.text('SELECT 1'))
+        return len(opened)
+
+    def test_a_connection_is_used_again(self):
+        # The one that was opened to try the database is used.
+        with databases.kept_connections():
+            self.assertEqual(0, self.opened())
+
+    def test_afterwards_each_transaction_has_its_own_again(self):
+        with databases.kept_connections():
+            pass
+        self.assertEqual(2, self.opened())

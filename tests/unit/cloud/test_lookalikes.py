@@ -55,6 +55,18 @@ class TestIdentity(base.BaseTestCase):
     def test_wrong_password(self):
         self.assertEqual(401, self.issue(password='no').status_code)
 
+    def test_refusals_are_told_as_keystone_does(self):
+        error = self.issue(password='no').json['error']
+
+        self.assertEqual(
+            (401, 'Unauthorized'), (error['code'], error['title'])
+        )
+        self.assertIn('requires authentication', error['message'])
+        missing = ask(self.identity, '/v3/regions').json['error']
+        self.assertEqual(
+            (404, 'Not Found'), (missing['code'], missing['title'])
+        )
+
     def test_unknown_user(self):
         self.assertEqual(401, self.issue(name='nobody').status_code)
 
@@ -130,6 +142,25 @@ class TestNetworks(base.BaseTestCase):
         answer = ask(self.networks, '/v2.0/security-groups?fields=id')
 
         self.assertEqual([], answer.json['security_groups'])
+
+    def test_one_that_is_asked_for_is_not_there(self):
+        for path, kind in (
+            ('ports/x', 'PortNotFound'),
+            ('networks/x', 'NetworkNotFound'),
+            ('security-groups/x', 'SecurityGroupNotFound'),
+        ):
+            answer = ask(self.networks, f'/v2.0/{path}')
+
+            self.assertEqual(404, answer.status_code)
+            self.assertEqual(kind, answer.json['NeutronError']['type'])
+
+    def test_no_network_is_made_for_a_project(self):
+        answer = ask(
+            self.networks, '/v2.0/auto-allocated-topology/p?fields=dry-run'
+        )
+
+        self.assertEqual(409, answer.status_code)
+        self.assertIn('NeutronError', answer.json)
 
     def test_nothing_can_be_made(self):
         answer = ask(

@@ -6,6 +6,7 @@ import requests
 import webob
 import webob.dec
 
+from nova_groupext.cloud import errors
 from nova_groupext.cloud import web
 
 
@@ -38,3 +39,12 @@ class TestServer(base.BaseTestCase):
         self.server.mount('late', echo)
 
         self.assertEqual('/late /', self.get('/late/').text)
+
+    def test_port_that_is_taken_is_told(self):
+        port = int(self.server.url.rpartition(':')[2])
+
+        exc = self.assertRaises(errors.CannotStart, web.Server, port)
+
+        self.assertEqual(
+            f'127.0.0.1, port {port}: Address already in use', str(exc)
+        )
