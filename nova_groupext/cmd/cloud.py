@@ -11,6 +11,7 @@ import threading
 import time
 
 from nova_groupext.cloud import cloud
+from nova_groupext.cloud import errors
 from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import parts
@@ -23,7 +24,7 @@ production.
 
 READY = """\
 
-Its log is {cloud.state}/cloud.log. Clients find it like this:
+Its log is {cloud.log}. Clients find it like this:
 
     export OS_CLIENT_CONFIG_FILE={cloud.clouds_yaml}
     openstack --os-cloud vrt-demo server create --image cirros \\
@@ -35,10 +36,21 @@ There is a third cloud entry, vrt-other, whose project is not demo's.
 Ctrl-C stops it{fate}.
 """
 
+LAST_PORT = 65535
+
 
 def main(argv=None):
     """Run the command; returns its exit status."""
     options = _parser().parse_args(argv)
+    try:
+        _run(options)
+    except errors.CannotStart as exc:
+        sys.stderr.write(f'nova-groupext-cloud: {exc}\n')
+        return 1
+    return 0
+
+
+def _run(options):
     stop = _told_to_stop()
     started = time.monotonic()
     _say(BANNER)
@@ -57,7 +69,6 @@ def main(argv=None):
         _say(READY.format(cloud=running, fate=fate))
         stop.wait()
         _step(started, 'Stopping')
-    return 0
 
 
 def _parser():
@@ -85,8 +96,9 @@ def _parser():
     )
     parser.add_argument(
         '--port',
-        type=int,
+        type=_port,
         default=0,
+        metavar='N',
         help='TCP port on the loopback (default: any free one)',
     )
     return parser
@@ -95,6 +107,14 @@ def _parser():
 def _positive(text):
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError('must be a whole number from 1 up')
+    return int(text)
+
+
+def _port(text):
+    if not text.isdecimal() or int(text) > LAST_PORT:
+        raise argparse.ArgumentTypeError(
+            f'must be a whole number from 0 to {LAST_PORT}'
+        )
     return int(text)
 
 
@@ -110,7 +130,6 @@ def _state(options, stack):
     if options.state_dir is None:
         temporary = tempfile.TemporaryDirectory(prefix='nova-groupext-cloud-')
         return stack.enter_context(temporary), ' and removes its state'
-    options.state_dir.mkdir(parents=True, exist_ok=True)
     return options.state_dir, '; the state is kept'
 
 

@@ -29,7 +29,8 @@ def add_verbs(nouns):
     holds = nouns.add_parser(
         'holds', help='what is held, here and in Placement'
     )
-    verbs = holds.add_subparsers(dest='verb', required=True)
+    holds.set_defaults(needs_nova=True)
+    verbs = holds.add_subparsers(required=True)
     audits = verbs.add_parser('audit', help='find what does not fit together')
     audits.set_defaults(run=_audit)
     heals = verbs.add_parser('heal', help='repair it, as far as that is safe')

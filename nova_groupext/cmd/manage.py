@@ -32,6 +32,24 @@ MISTAKES = (
     ks_exc.ClientException,
 )
 
+# Where an error tells what is missing, but not where that is said.
+ADVICE = {
+    db_exc.CantStartEngineError: (
+        'No database is configured. Set [vrt_database]connection, or '
+        "[api_database]connection, in Nova's configuration; --config-file "
+        'names it if it is elsewhere.'
+    ),
+    db_exc.DBNonExistentTable: (
+        'There are no tables of VRT groups. Run "nova-groupext-manage db '
+        'sync".'
+    ),
+    ks_exc.MissingAuthPlugin: (
+        'It is not configured how Placement is asked. Set auth_type in '
+        "[placement] of Nova's configuration, and what goes with it; "
+        '--config-file names it if it is elsewhere.'
+    ),
+}
+
 
 def _sync(args):
     migration.sync(args.revision)
@@ -60,9 +78,12 @@ def _parser():
         default=[],
         help='directory of configuration snippets; may be repeated',
     )
-    nouns = parser.add_subparsers(dest='noun', required=True)
+    # Without a name of its own, what has to follow is named by its choices.
+    nouns = parser.add_subparsers(required=True)
     db = nouns.add_parser('db', help='the tables of VRT groups')
-    verbs = db.add_subparsers(dest='verb', required=True)
+    # The tables of groups can be made before there is a Nova.
+    db.set_defaults(needs_nova=False)
+    verbs = db.add_subparsers(required=True)
     sync = verbs.add_parser('sync', help='bring the tables to a revision')
     sync.add_argument('revision', nargs='?', default='head')
     sync.set_defaults(run=_sync)
@@ -92,14 +113,14 @@ def main(argv=None):
     try:
         config.parse_args(
             ['nova-groupext-manage', *_config_args(args)],
-            # The tables of groups can be made before there is a Nova.
-            init_rpc=args.noun != 'db',
-            configure_db=args.noun != 'db',
+            init_rpc=args.needs_nova,
+            configure_db=args.needs_nova,
         )
         engine.configure(nova.conf.CONF)
         return args.run(args)
     except MISTAKES as exc:
-        sys.stderr.write(f'nova-groupext-manage: {exc}\n')
+        advice = ADVICE.get(type(exc), exc)
+        sys.stderr.write(f'nova-groupext-manage: {advice}\n')
         return 1
 
 

@@ -4,6 +4,7 @@
 import sys
 
 from oslo_config import cfg
+from oslo_db import exception as db_exc
 from oslo_upgradecheck import upgradecheck
 import sqlalchemy as sa
 
@@ -42,6 +43,8 @@ class Checks(upgradecheck.UpgradeCommands):
         try:
             engine.configure(self._conf)
             found = migration.version()
+        except db_exc.CantStartEngineError as exc:
+            return _failure(manage.ADVICE[type(exc)])
         except manage.MISTAKES as exc:
             return _failure(f'The database does not answer: {exc}')
         wanted = migration.head()

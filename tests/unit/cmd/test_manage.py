@@ -3,6 +3,8 @@
 
 import contextlib
 import io
+import subprocess
+import sys
 
 import fixtures
 from oslotest import base
@@ -46,7 +48,45 @@ class TestManage(base.BaseTestCase):
         self.assertIn('1234', self.mistake('db', 'sync', '1234'))
 
     def test_no_database_is_configured(self):
-        self.assertIn('connection', self.mistake('db', 'sync', database=''))
+        for command in (('db', 'sync'), ('db', 'version')):
+            told = self.mistake(*command, database='')
+
+            self.assertIn('[vrt_database]connection', told)
+            self.assertIn('[api_database]connection', told)
+            self.assertIn('--config-file', told)
+
+    def test_nothing_of_nova_is_configured(self):
+        self.run_it('db', 'sync')
+
+        # A process of its own: these initialize all of Nova.
+        stats = self.mistake_in_a_shell('holds', 'stats', config='/dev/null')
+        audit = self.mistake_in_a_shell('holds', 'audit')
+
+        self.assertIn('[api_database]connection', stats)
+        self.assertIn('--config-file', stats)
+        self.assertIn('[placement]', audit)
+        self.assertIn('auth_type', audit)
+        self.assertIn('--config-file', audit)
+
+    def test_tables_that_were_never_made(self):
+        self.run_it('db', 'version')
+
+        told = self.mistake_in_a_shell('holds', 'stats')
+
+        self.assertIn('Run "nova-groupext-manage db sync"', told)
+
+    def test_commands_that_are_not_whole(self):
+        for args, choices in (
+            ((), '{db,holds}'),
+            (('db',), '{sync,version}'),
+            (('holds',), '{audit,heal,stats}'),
+        ):
+            err = io.StringIO()
+            with contextlib.redirect_stderr(err):
+                exc = self.assertRaises(SystemExit, manage.main, args)
+
+            self.assertEqual(2, exc.code)
+            self.assertIn(f'are required: {choices}', err.getvalue())
 
     def test_a_database_that_does_not_answer(self):
         self.mistake(
@@ -82,3 +122,19 @@ class TestManage(base.BaseTestCase):
         self.assertEqual((1, ''), (status, out))
         self.assertNotIn('Traceback', err)
         return err
+
+    def mistake_in_a_shell(self, *args, config=None):
+        """Return the last line of what the operator is told."""
+        file = config or f'{self.folder}/nova.conf'
+        ended = subprocess.run(
+            [
+                *(sys.executable, '-m', manage.__name__),
+                *('--config-file', file),
+                *args,
+            ],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual((1, ''), (ended.returncode, ended.stdout))
+        self.assertNotIn('Traceback', ended.stderr)
+        return ended.stderr.splitlines()[-1]

@@ -95,7 +95,10 @@ class TestStatus(StatusCase):
         self.assertIn('does not answer', details)
 
     def test_no_database_is_configured(self):
-        self.assertEqual(FAILURE, self.tables()[0])
+        result, details = self.tables()
+
+        self.assertEqual(FAILURE, result)
+        self.assertIn('[vrt_database]connection', details)
         self.assertEqual(WARNING, self.placement()[0])
 
     def test_a_url_that_is_none(self):
