@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers of the planners, as sentences for people."""
 
+_GROUP = 'openstack vrt group'
 _AGAIN = {
     'REFUSED': 'It may fit later, or with another definition.',
     'UNDECIDED': 'It was neither planned nor proved impossible in time.',
@@ -8,18 +9,21 @@ _AGAIN = {
 }
 
 
-def why_not(group):
+def why_not(group, source='--definition|--template FILE'):
     """Say why a group, or its revision, has no plan, and what would help.
 
     :param group: with the attributes of the SDK's VrtGroup
+    :param source: the words with which it is described anew
     :returns: text of one or more lines; None if nothing went wrong
     """
     name = f'{group.name} ({group.id})'
     if group.status in _AGAIN:
         lines = [
             f'Group {name} is {group.status}.',
-            *_reasons(group.status, group.fault, group.refusal),
-            f'To try once more: openstack vrt group hold {group.id}',
+            *reasons(group),
+            f'To try once more: {_GROUP} hold {group.id} --wait',
+            f'To give it up:    {_GROUP} delete {group.id}',
+            f'To change it:     {_GROUP} set {group.id} --wait {source}',
         ]
     elif group.revision and group.revision['status'] in _AGAIN:
         lines = [
@@ -30,6 +34,14 @@ def why_not(group):
     else:
         return None
     return '\n'.join(lines)
+
+
+def reasons(group):
+    """Say why a group is REFUSED, UNDECIDED or in ERROR.
+
+    :returns: [line], none for other states without a fault
+    """
+    return [*_reasons(group.status, group.fault, group.refusal)]
 
 
 def revision(given):

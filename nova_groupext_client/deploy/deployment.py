@@ -21,8 +21,21 @@ _UNDER_WAY = ('HELD', 'ACTIVE')
 _NOT_HELD = ('PLANNED', 'REFUSED', 'UNDECIDED', 'ERROR')
 # States of servers that are not there yet.
 _COMING = ('BUILD', 'UNKNOWN')
+
+
+class Changed(Exception):
+    """The group is no longer what the template describes."""
+
+    def __init__(self, group):
+        super().__init__(
+            f'Group {group.name} was changed meanwhile; run '
+            f'`openstack vrt group show {group.id}`.'
+        )
+
+
 # An answer that is no JSON is a ValueError.
 FAULTS = (
+    Changed,
     exceptions.SDKException,
     ksa_exceptions.ClientException,
     names.UnknownName,
@@ -94,7 +107,7 @@ class Deployment:
         """Describe the group and wait for its plan.
 
         :param attributes: of the group, besides its topology
-        :raises: NotPlanned, HttpException
+        :raises: NotPlanned, Changed, HttpException
         """
         self._threads.call(self._create_group, attributes)
         self._wait()
@@ -103,7 +116,7 @@ class Deployment:
         """Take up a group that was begun.
 
         :param group: VrtGroup which the template describes
-        :raises: NotPlanned, HttpException
+        :raises: NotPlanned, Changed, HttpException
         """
         self.group = group
         if group.status in _NOT_HELD:
@@ -157,6 +170,10 @@ class Deployment:
         self._vrt.wait_for_group(
             self.group, interval=self._interval, callback=self._see
         )
+        # Others may revise it while it is waited for, and there is nothing
+        # to create their members from.
+        if self.group.topology != self.topology:
+            raise Changed(self.group)
         if self.group.status not in (*_UNDER_WAY, 'PLANNED'):
             raise NotPlanned(self.group)
 

@@ -5,7 +5,7 @@ import base64
 
 from openstack import exceptions
 
-from nova_groupext_client.template import properties
+from nova_groupext_client import hints
 
 # As of 2.100 servers show their hints.
 _MICROVERSION = '2.100'
@@ -41,10 +41,10 @@ class Servers:
         :raises: UnknownName
         """
         server = dict(arguments)
-        hints = {
+        pointed = {
             **server.pop('scheduler_hints', {}),
-            properties.GROUP_HINT: group_id,
-            properties.MEMBER_HINT: path,
+            hints.GROUP: group_id,
+            hints.MEMBER: path,
         }
         server['flavorRef'] = self._names.flavor(server.pop('flavor'))
         image = server.pop('image', '')
@@ -62,7 +62,7 @@ class Servers:
                 self._device(each)
                 for each in server['block_device_mapping_v2']
             ]
-        return {'server': server, 'os:scheduler_hints': hints}
+        return {'server': server, 'os:scheduler_hints': pointed}
 
     def look(self, server_id):
         """Return a server's status and fault, ('GONE', None) if it is."""
@@ -80,12 +80,12 @@ class Servers:
         """
         found = {}
         for server in self._all():
-            hints = server.get('scheduler_hints') or {}
+            given = server.get('scheduler_hints') or {}
             if (
-                group_id in hints.get(properties.GROUP_HINT, ())
+                group_id in given.get(hints.GROUP, ())
                 and server['status'] != 'ERROR'
             ):
-                for path in hints.get(properties.MEMBER_HINT, ()):
+                for path in given.get(hints.MEMBER, ()):
                     found[path] = server['id']
         return found
 

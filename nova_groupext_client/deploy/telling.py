@@ -61,8 +61,14 @@ def partial(deployment, again):
 
 
 def not_held(group):
-    """Say why nothing is held for a group."""
-    return words.why_not(group) or (
+    """Say why nothing is held for a group that was to be deployed."""
+    told = words.why_not(group, '--template FILE')
+    if told is not None:
+        return (
+            f'{told}\n'
+            f'Then, to go on:   openstack vrt deploy FILE --resume {group.id}'
+        )
+    return (
         f'Group {group.name} ({group.id}) is {group.status}: nothing of it '
         f'is held. To hold it again: {_OPENSTACK} replan {group.id}'
     )

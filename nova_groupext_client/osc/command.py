@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all our commands have in common."""
 
+import argparse
+
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions
 from osc_lib.command import command
@@ -30,7 +32,7 @@ class Command(command.Command):
         group = self.vrt.find_group(name_or_id, ignore_missing=True)
         if group is None:
             raise exceptions.CommandError(
-                f'There is no group with the name or id {name_or_id}.'
+                f'There is no group with the name or id "{name_or_id}".'
             )
         return group
 
@@ -95,6 +97,14 @@ def add_keep_server(parser):
         action='store_true',
         help='Servers may be left out of the group; they run on',
     )
+
+
+def positive(text):
+    """Return a number of the command line that is at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError('must be at least 1')
+    return number
 
 
 def sentence(exc):

@@ -9,6 +9,9 @@ from osc_lib import exceptions
 
 from nova_groupext_client.osc import templates
 
+# What the command line may say of a group in the place of the file.
+_OPTIONS = ('name', 'description', 'expires_in')
+
 
 def add_options(parser):
     source = parser.add_mutually_exclusive_group()
@@ -38,7 +41,12 @@ def reading(parsed_args, connection):
     :raises: CommandError for what cannot be read, with line and column
     """
     if parsed_args.template is None:
-        with _defined(parsed_args.definition) as wanted:
+        if parsed_args.parameters:
+            raise exceptions.CommandError(
+                '--parameter goes with --template: nothing else has any.'
+            )
+        given = [n for n in _OPTIONS if getattr(parsed_args, n) is not None]
+        with _defined(parsed_args.definition, given) as wanted:
             yield wanted
         return
     from nova_groupext_client.deploy import names
@@ -55,7 +63,7 @@ def reading(parsed_args, connection):
 
 
 @contextlib.contextmanager
-def _defined(file_name):
+def _defined(file_name, besides):
     if file_name is None:
         yield {}
         return
@@ -65,7 +73,7 @@ def _defined(file_name):
         given = template.load_definition(_read(file_name))
     except template.TemplateError as exc:
         raise exceptions.CommandError(f'{file_name}: {exc}') from exc
-    with templates.located(file_name, given):
+    with templates.located(file_name, given, besides):
         yield {**given.definition}
 
 
@@ -75,4 +83,4 @@ def _read(name):
             return sys.stdin.buffer.read()
         return pathlib.Path(name).read_bytes()
     except OSError as exc:
-        raise exceptions.CommandError(f'{name}: {exc}') from exc
+        raise exceptions.CommandError(f'{name}: {exc.strerror}') from exc

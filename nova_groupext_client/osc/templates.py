@@ -35,20 +35,21 @@ def load(file_name, parameters, name=None):
         return template.load(
             path.read_bytes(),
             dict(map(_pair, parameters)),
-            name or path.stem,
+            path.stem if name is None else name,
             path.parent,
         )
     except OSError as exc:
-        raise exceptions.CommandError(f'{file_name}: {exc}') from exc
+        raise exceptions.CommandError(f'{file_name}: {exc.strerror}') from exc
     except template.TemplateError as exc:
         raise _error(file_name, exc) from exc
 
 
 @contextlib.contextmanager
-def located(file_name, template):
+def located(file_name, template, besides=()):
     """Tell what turns out to be wrong with a file by line and column.
 
     :param template: template.Template or template.Given of that file
+    :param besides: names of a group's attributes that are not the file's
     :raises: CommandError
     """
     from nova_groupext_client.deploy import names
@@ -61,7 +62,8 @@ def located(file_name, template):
     except (names.UnknownName, sdk_exceptions.BadRequestException) as exc:
         told = getattr(exc, 'details', None) or str(exc)
         error = template.located(told)
-        if error is not None:
+        is_beside = any(f'$.vrt_group.{name}: ' in told for name in besides)
+        if error is not None and not is_beside:
             raise _error(file_name, error) from exc
         raise exceptions.CommandError(command.sentence(exc)) from exc
 

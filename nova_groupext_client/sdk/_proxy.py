@@ -13,6 +13,7 @@ from openstack import proxy
 from openstack import resource
 
 from nova_groupext_client import ids
+from nova_groupext_client import words
 from nova_groupext_client.sdk import vrt_capabilities
 from nova_groupext_client.sdk import vrt_group
 from nova_groupext_client.sdk import vrt_member
@@ -76,7 +77,8 @@ class Proxy(proxy.Proxy):
         named = list(self.groups(name=name_or_id))
         if len(named) > 1:
             raise exceptions.DuplicateResource(
-                f'There are {len(named)} groups named {name_or_id}; use an id'
+                f'There are {len(named)} groups named {name_or_id}; use an '
+                f'id: {", ".join(each.id for each in named)}'
             )
         if not named and not ignore_missing:
             raise exceptions.NotFoundException(
@@ -202,8 +204,11 @@ class Proxy(proxy.Proxy):
             elif found.status in wanted:
                 return found
             elif found.status in failures:
-                raise exceptions.ResourceFailure(
+                failure = (
                     f'The group {found.name} ({found.id}) is {found.status}'
+                )
+                raise exceptions.ResourceFailure(
+                    '\n'.join([failure, *words.reasons(found)])
                 )
             if deadline is not None and time.monotonic() >= deadline:
                 raise exceptions.ResourceTimeout(

@@ -83,7 +83,7 @@ class _Builder:
                 )
             self.groups[name] = (path, said)
         everybody = {*named}
-        for name, below in _entries(part, 'groups').items():
+        for name, below in part.section('groups').items():
             if name in self._servers or '/' in name or not name:
                 raise below.error(
                     'needs a name without slashes that no server has'
@@ -104,7 +104,7 @@ class _Builder:
                 name: self.node(
                     each, _path(path, name), nodes.join(below, name)
                 )
-                for name, each in _entries(part, 'groups').items()
+                for name, each in part.section('groups').items()
                 if _path(path, name) not in self._gone
             },
             'policies': [
@@ -229,14 +229,6 @@ def _named(part):
             raise each.error(f'names {json.dumps(name)} twice')
         named[name] = nodes.Node(None, each.line, each.column, each.path)
     return named
-
-
-def _entries(part, key):
-    """Return what stands under a key of a group as a mapping."""
-    entries = part.value.get(key)
-    if entries is None or entries.value is None:
-        return {}
-    return entries.mapping()
 
 
 def _path(*parts):

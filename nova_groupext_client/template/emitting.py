@@ -10,16 +10,16 @@ import copy
 
 import yaml
 
-from nova_groupext_client.template import properties
+from nova_groupext_client import hints
+from nova_groupext_client.template import definition
 
 _WIDTH = 10_000
 
 
-def emit(root, sections, servers, stems, group_id):
+def emit(root, servers, stems, group_id):
     """Return a template without our sections, whose servers have hints.
 
     :param root: Node of the template
-    :param sections: keys that Heat does not know
     :param servers: resources.Server of each resource that is one
     :param stems: {resource name: path of its members' stem}
     :returns: YAML
@@ -32,7 +32,7 @@ def emit(root, sections, servers, stems, group_id):
         resource = _with_hints(server, server.node, server.way, group_id, path)
         resources = _replaced(resources, server.name, resource)
     document = _replaced(root.source, 'resources', resources)
-    document = _without(document, sections)
+    document = _without(document, definition.SECTIONS)
     return yaml.serialize(
         document, Dumper=yaml.SafeDumper, allow_unicode=True, width=_WIDTH
     )
@@ -47,12 +47,9 @@ def _with_hints(server, node, way, group_id, path):
         key, *rest = way
         below = _with_hints(server, node.value[key], rest, group_id, path)
         return _replaced(node.source, key, below)
-    hints = node.value.get('scheduler_hints')
-    source = hints and hints.value and hints.source
-    ours = {
-        properties.GROUP_HINT: group_id,
-        properties.MEMBER_HINT: path,
-    }
+    given = node.value.get('scheduler_hints')
+    source = given and given.value and given.source
+    ours = {hints.GROUP: group_id, hints.MEMBER: path}
     # Two servers may share what they are written with.
     own = copy.deepcopy(node.source)
     source = copy.deepcopy(source) or _represented({})

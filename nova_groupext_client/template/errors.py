@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one error of the template language."""
 
+#: The way out, where only the creation of servers needs Heat.
+HEAT_CREATES = (
+    'to have Heat create the servers, hold the group with "openstack vrt '
+    'group create --template FILE --wait", and make the stack of what '
+    '"openstack vrt deploy FILE --emit-heat GROUP" writes'
+)
+
 
 class TemplateError(Exception):
     """A template that cannot be used, and where in it.

@@ -5,11 +5,14 @@ A mapping with a single key that is the name of a function is a call of it.
 Whatever a function returns stands, for errors, where the call does.
 """
 
+import difflib
+import functools
 import json
 import pathlib
 import re
 
 from nova_groupext_client.template import conditions as condition_sets
+from nova_groupext_client.template import errors
 from nova_groupext_client.template import nodes
 
 #: Values that calls may make in one template, and how many characters are
@@ -24,10 +27,12 @@ _OF_A_STACK = ('OS::stack_id', 'OS::project_id')
 _IF = 'if'
 # Their values exist once Heat, or another resource, does.
 _LATER = ('get_attr', 'get_resource', 'resource_facade')
-_NOT_YET = (
-    'is not known before the stack is there, and is needed to describe or '
-    'create a server'
-)
+_NOT_YET = 'is not known before the stack is there'
+_BY_PARAMETER = 'it is needed to describe the group: use a parameter'
+# How alike names are, as difflib has it, of which one may be the other
+# misspelt: where only a call can stand, and where any mapping can.
+_CLOSE = 0.6
+_VERY_CLOSE = 0.8
 _FOREIGN = (
     'digest',
     'filter',
@@ -54,6 +59,15 @@ class Scope:
         self.folder = folder
         self._conditions = condition_sets.Conditions(conditions or {})
         self._made = 0
+        self._way_out = _BY_PARAMETER
+
+    def end_description(self):
+        """Know that what is read from now on only creates servers."""
+        self._way_out = errors.HEAT_CREATES
+
+    def left_to_heat(self, node, reason):
+        """Return the error of what has no value without Heat."""
+        return node.error(f'{reason}; {self._way_out}')
 
     def holds(self, condition):
         """Tell whether the condition of an ``if`` or a server holds.
@@ -93,11 +107,14 @@ def resolve(node, scope):
             value = _FUNCTIONS[name](resolve(argument, scope), scope)
             return made(node, value, scope)
         if name in _LATER:
-            raise argument.error(_NOT_YET)
+            raise scope.left_to_heat(argument, _NOT_YET)
         if name in condition_sets.NAMES:
             raise argument.error('is a function for conditions')
         if name in _FOREIGN:
-            raise argument.error('is a function that only Heat has')
+            reason = 'is a function that only Heat has'
+            raise scope.left_to_heat(argument, reason)
+        if name not in _NAMES and _nearest(name, _UNMISTAKABLE, _VERY_CLOSE):
+            raise no_function(argument, name)
     return _like(
         node,
         {
@@ -143,10 +160,26 @@ def made(node, value, scope):
 
 def is_call(node):
     """Tell whether a Node is a call of a function, known here or not."""
-    names = (*_FUNCTIONS, _IF, *condition_sets.NAMES, *_LATER, *_FOREIGN)
     return isinstance(node.value, dict) and any(
-        name in node.value for name in names
+        name in node.value for name in _NAMES
     )
+
+
+def no_function(argument, name):
+    """Return the error of a call of what is none.
+
+    :param argument: Node that stands below the name
+    """
+    meant = _nearest(name, _NAMES, _CLOSE)
+    asked = f'; did you mean {meant}?' if meant else ''
+    return argument.error(f'is no function{asked}')
+
+
+@functools.lru_cache
+def _nearest(name, names, cutoff):
+    """Return which of some names was perhaps meant, or None."""
+    found = difflib.get_close_matches(name, names, n=1, cutoff=cutoff)
+    return found[0] if found else None
 
 
 def _like(node, value):
@@ -161,7 +194,7 @@ def _get_param(node, scope):
     first, *keys = parts
     name = first.text()
     if name in _OF_A_STACK:
-        raise first.error(_NOT_YET)
+        raise scope.left_to_heat(first, _NOT_YET)
     if name not in scope.values:
         raise first.error(f'names no parameter: {json.dumps(name)}')
     value = scope.values[name]
@@ -271,6 +304,9 @@ _FUNCTIONS = {
     'str_replace': _str_replace,
     'str_replace_strict': _str_replace_strict,
 }
+_NAMES = (*_FUNCTIONS, _IF, *condition_sets.NAMES, *_LATER, *_FOREIGN)
+# The others, such as "filter", are words that people's keys may resemble.
+_UNMISTAKABLE = tuple(name for name in _NAMES if '_' in name)
 
 
 def written(node):
@@ -279,6 +315,20 @@ def written(node):
     if isinstance(value, dict | list):
         return json.dumps(value)
     return '' if value is None else str(value)
+
+
+def text_of(node):
+    """Return how a value is written where a text is meant.
+
+    A function may return anything, but nobody writes a mapping or a list
+    there: it was to be a call.
+    """
+    if node.source is None or not isinstance(node.value, dict | list):
+        return written(node)
+    if isinstance(node.value, dict) and len(node.value) == 1:
+        [(name, argument)] = node.value.items()
+        raise no_function(argument, name)
+    raise node.error('must be a text')
 
 
 def size(text):

@@ -58,12 +58,23 @@ def load_definition(text):
     if 'vrt_group' in node.value:
         node.known(('vrt_group',), 'part of a body')
         node = node.value['vrt_group']
-    if 'topology' in node.mapping():
+    if _is_group(node.mapping()):
         node.known(_KEYS, 'part of a group')
-        node.value['topology'].mapping()
+        node.required('topology').mapping()
         return Given(node, _GROUP)
     node.known(definition.SECTIONS, 'part of a topology')
     return Given(node, definition.TOPOLOGY)
+
+
+def _is_group(value):
+    """Tell whether a mapping is meant as a group, not as a topology alone.
+
+    Its topology may be missing since it is misspelt.
+    """
+    keys = value.keys()
+    return 'topology' in keys or bool(
+        keys & {*_KEYS} and not keys & {*definition.SECTIONS}
+    )
 
 
 def _places(node, path):

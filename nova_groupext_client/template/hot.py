@@ -50,6 +50,7 @@ class Template:
         if not self._servers:
             raise root.value['resources'].error('describes no server')
         self._built = definition.build(root, self._servers, left_out, scope)
+        scope.end_description()
 
     @property
     def definition(self):
@@ -85,7 +86,6 @@ class Template:
         """
         return emitting.emit(
             self._root,
-            definition.SECTIONS,
             self._servers.values(),
             self._built.stems,
             group_id,
@@ -134,15 +134,9 @@ def load(text, parameters=None, name=None, folder=None):
     if not isinstance(version.value, str) or not version.value:
         raise version.error('must be a date like 2021-04-16, or a name')
     values = declared.values(root, parameters or {})
-    scope = functions.Scope(values, name, folder, _conditions(root))
+    conditions = root.section('conditions')
+    scope = functions.Scope(values, name, folder, conditions)
     return Template(root, scope, name)
-
-
-def _conditions(root):
-    node = root.value.get('conditions')
-    if node is None or node.value is None:
-        return {}
-    return node.mapping()
 
 
 def _description(root):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ``networks`` of a server."""
 
+from nova_groupext_client.template import errors
+
 _KEYS = (
     'allocate_network',
     'fixed_ip',
@@ -43,7 +45,9 @@ def _allocated(networks, wish):
 def _network(node):
     for key in _WITH_PORTS:
         if key in node.value:
-            raise node.value[key].error('needs Heat, which makes a port')
+            raise node.value[key].error(
+                f'needs Heat, which makes a port; {errors.HEAT_CREATES}'
+            )
     found = {
         'network' if key == 'uuid' else key: each.text()
         for key, each in node.value.items()

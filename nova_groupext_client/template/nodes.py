@@ -103,6 +103,13 @@ class Node:
                 raise each.error(f'is no {what}; there are {", ".join(keys)}')
         return self.value
 
+    def section(self, key):
+        """Return the mapping that stands under a key, {} for nothing."""
+        node = self.value.get(key)
+        if node is None or node.value is None:
+            return {}
+        return node.mapping()
+
     def required(self, key):
         """Return what stands under a key that has to be there."""
         if key not in self.mapping():

@@ -39,7 +39,7 @@ def values(root, given):
     """
     found = {
         name: _value(node, name, given)
-        for name, node in _declared(root).items()
+        for name, node in root.section('parameters').items()
     }
     unknown = sorted(set(given) - set(found), key=str)
     if unknown:
@@ -55,15 +55,10 @@ def hidden(root):
     :raises: TemplateError
     """
     return frozenset(
-        name for name, node in _declared(root).items() if _is_hidden(node)
+        name
+        for name, node in root.section('parameters').items()
+        if _is_hidden(node)
     )
-
-
-def _declared(root):
-    declared = root.value.get('parameters')
-    if declared is None or declared.value is None:
-        return {}
-    return declared.mapping()
 
 
 def _is_hidden(node):
@@ -169,8 +164,11 @@ def _check(node, value):
         if not _CONSTRAINTS[name](each.value[name], value):
             told = each.value.get('description')
             shown = '' if _is_hidden(node) else f'{json.dumps(value)}, '
+            limits = json.dumps(each.value[name].plain())
             raise node.error(
-                told.text() if told else f'is {shown}against its {name}'
+                told.text()
+                if told
+                else f'is {shown}against its {name} {limits}'
             )
 
 

@@ -7,23 +7,13 @@ with which its server is created.
 
 import json
 
+from nova_groupext_client import hints
 from nova_groupext_client.template import devices as block_devices
+from nova_groupext_client.template import errors
 from nova_groupext_client.template import functions
 from nova_groupext_client.template import networks
 
-GROUP_HINT = 'vrt_group'
-MEMBER_HINT = 'vrt_member'
 _DESCRIBING = ('flavor', 'image', 'availability_zone')
-# Nova's own hints about where a server goes; a policy says it here.
-_PLACING = (
-    'build_near_host_ip',
-    'different_cell',
-    'different_host',
-    'group',
-    'query',
-    'same_host',
-    'target_cell',
-)
 # These only say what Heat does when the template changes.
 _FOR_HEAT = (
     'deployment_swift_data',
@@ -105,7 +95,8 @@ def _check_alone(server, scope):
     """Refuse to create without Heat what needs it."""
     if 'depends_on' in server.node.value:
         raise server.node.value['depends_on'].error(
-            'needs Heat: all servers are created at once'
+            'needs Heat, as all servers are created at once; '
+            f'{errors.HEAT_CREATES}'
         )
     properties = server.properties.value
     for name, reason in _GONE.items():
@@ -114,7 +105,10 @@ def _check_alone(server, scope):
     if 'user_data_format' in properties:
         node = functions.resolve(properties['user_data_format'], scope)
         if node.value not in _FORMATS:
-            raise node.error(f'needs Heat; {_FORMATS[0]} does not')
+            raise node.error(
+                f'needs Heat, which {_FORMATS[0]} does not; '
+                f'{errors.HEAT_CREATES}'
+            )
 
 
 def _check_hints(node):
@@ -123,7 +117,7 @@ def _check_hints(node):
     if functions.is_call(node):
         raise node.error('must be a mapping, to which hints can be added')
     for name, each in node.mapping().items():
-        if name in _PLACING:
+        if name in hints.PLACING:
             raise each.error('cannot be used here: write a policy instead')
 
 
@@ -132,7 +126,7 @@ def _hints(node):
     return {
         name: each.plain()
         for name, each in node.mapping().items()
-        if name not in (GROUP_HINT, MEMBER_HINT)
+        if name not in (hints.GROUP, hints.MEMBER)
     }
 
 
@@ -165,7 +159,7 @@ _ARGUMENTS = {
     'admin_pass': ('adminPass', _text),
     'diskConfig': ('OS-DCF:diskConfig', _text),
     'config_drive': ('config_drive', lambda node: node.flag()),
-    'user_data': ('user_data', functions.written),
+    'user_data': ('user_data', functions.text_of),
     'metadata': ('metadata', _metadata),
     'tags': ('tags', _texts),
     'security_groups': ('security_groups', _texts),

@@ -196,11 +196,18 @@ class TestCommands(base.ClientTestCase):
         change = ('group', 'set', group, '--definition')
         for expected, *words in (
             ('There is no group with the name', 'group', 'show', 'nobody'),
-            ('cannot be held now (HTTP 409)', 'group', 'hold', group),
+            ('the name or id "".', 'group', 'show', ''),
+            ('"replan" holds what it has lost', 'group', 'hold', group),
             ('has no member x', 'member', 'remove', group, 'x'),
             ('There is nothing to change.', 'group', 'set', group),
             ('needs a topology', 'group', 'create', 'x'),
-            ('No such file', *create, 'nowhere.yaml'),
+            ('nowhere.yaml: No such file', *create, 'nowhere.yaml'),
+            (
+                'goes with --template',
+                *change,
+                str(typo),
+                *('--parameter', 'a=1'),
+            ),
             ('bad.yaml: line 3, column 1', *create, str(bad)),
             ('odd.yaml: line 3, column 5', *create, str(odd)),
             ('latin.yaml: line 2, column 15', *create, str(latin)),
@@ -213,6 +220,22 @@ class TestCommands(base.ClientTestCase):
         told = self.refused('vrt', 'group', 'delete', 'nobody', group)
         self.assertIn('1 of 2 groups were not deleted.', told)
         self.assertIsNone(self.vrt.find_group(group, ignore_missing=True))
+
+    def test_no_file_is_blamed_for_what_the_command_line_says(self):
+        file = self.definition(topology=base.topology(), name='shop')
+        group = self.held().id
+        for words in (
+            ('create', '   ', '--definition', file),
+            ('create', 'x', '--definition', file, '--expires-in', '0'),
+            ('set', group, '--definition', file, '--name', '   '),
+        ):
+            told = self.refused('vrt', 'group', *words)
+            self.assertNotIn(file, told)
+            self.assertRegex(told, '(name|expires_in): ')
+
+        blank = self.definition(topology=base.topology(), name='   ')
+        told = self.refused('vrt', 'group', 'create', '--definition', blank)
+        self.assertIn(f'{blank}: line 1', told)
 
     def test_definition_from_standard_input(self):
         for raw, told in (

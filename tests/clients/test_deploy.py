@@ -231,6 +231,8 @@ class TestDeploy(deploying.DeployTestCase):
             (('--parameter', 'webs'), '', '', 'needs the form <name=value>'),
             (('--parameter', 'x=1'), '', '', 'does not have "x"'),
             (('--parallel', '0'), '', '', 'at least 1'),
+            (('--expires-in', '0'), '', '', 'expires_in.*1'),
+            (('--name', ''), '', '', 'name'),
             (('--parameter', 'webs=3'), '', '', 'fits with 2 of 3 web'),
             (
                 ('--parameter', 'webs=3', '--dry-run'),
@@ -243,6 +245,40 @@ class TestDeploy(deploying.DeployTestCase):
             self.assertRegex(outcome.err, told)
             self.assertNotIn('Traceback', outcome.err)
         self.addCleanup(self.forget_all)
+
+    def test_command_refused_says_how_another_template_gets_held(self):
+        self.addCleanup(self.forget_all)
+        told = self.refused('--parameter', 'webs=3')
+        [group] = self.vrt.groups()
+        self.assertIn(f'openstack vrt group hold {group.id}', told)
+        self.assertIn(f'openstack vrt group delete {group.id}', told)
+
+        file = self.file()
+        for way in ('vrt group set', 'vrt deploy FILE'):
+            [found] = re.findall(f'openstack ({way} .*)', told)
+            done = self.openstack(*shlex.split(found.replace('FILE', file)))
+            self.assertEqual(0, done.status, done.err)
+
+        self.assertEqual(3, len(self.servers_of(group)))
+
+    def test_command_with_another_template_says_how_to_revise_the_group(self):
+        self.addCleanup(self.forget_all)
+        file, group = self.file(), self.name()
+        made = self.openstack(
+            *('vrt', 'group', 'create', group, '--template', file, '--wait')
+        )
+        self.assertEqual(0, made.status, made.err)
+        resume = ('vrt', 'deploy', file, '--resume', group)
+        one = ('--parameter', 'webs=1')
+
+        told = self.openstack(*resume, *one).err
+        [found] = re.findall('openstack (vrt group set .*)', told)
+        revised = self.openstack(*shlex.split(found))
+        done = self.openstack(*resume, *one)
+
+        self.assertEqual(0, revised.status, revised.err)
+        self.assertEqual(0, done.status, done.err)
+        self.assertEqual(2, len(self.servers_of(self.vrt.find_group(group))))
 
     def test_command_after_an_error_says_how_to_go_on(self):
         self.addCleanup(self.forget_all)

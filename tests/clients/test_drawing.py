@@ -155,7 +155,8 @@ class TestWords(base.BaseTestCase):
 
             self.assertIn(f'Group shop (uuid) is {status}.', told)
             self.assertIn(expected, told)
-            self.assertIn('openstack vrt group hold uuid', told)
+            for way in ('hold uuid', 'delete uuid', 'set uuid'):
+                self.assertIn(f'openstack vrt group {way}', told)
 
     def test_a_conflict_that_was_not_narrowed_down(self):
         refusal = {

@@ -45,12 +45,19 @@ class TestProxy(base.ClientTestCase):
             self.assertIsNone(self.vrt.find_group(name, ignore_missing=True))
             group = self.described(name=name, hold=False)
             self.assertEqual(group.id, self.vrt.find_group(name).id)
-        self.described(name='detail', hold=False)
-
-        with self.assertRaises(exceptions.DuplicateResource):
-            self.vrt.find_group('detail')
         with self.assertRaises(exceptions.NotFoundException):
             self.vrt.find_group('nobody')
+
+    def test_ids_of_groups_of_one_name_are_told(self):
+        name = self.name()
+        ids = {self.described(name=name, hold=False).id for _ in range(2)}
+
+        error = self.assertRaises(
+            exceptions.DuplicateResource, self.vrt.find_group, name
+        )
+
+        for each in ids:
+            self.assertIn(each, str(error))
 
     def test_client_token_makes_creating_safe(self):
         token = self.name()
@@ -63,8 +70,12 @@ class TestProxy(base.ClientTestCase):
     def test_waiting_ends_when_there_is_nothing_to_wait_for(self):
         group = self.described(topology=TOO_LARGE)
 
-        with self.assertRaisesRegex(exceptions.ResourceFailure, 'REFUSED'):
-            self.wait(group, ('HELD', 'ACTIVE'))
+        error = self.assertRaises(
+            exceptions.ResourceFailure, self.wait, group, ('HELD', 'ACTIVE')
+        )
+        self.assertIn('is REFUSED', str(error))
+        self.assertIn('There is not enough free room for 50', str(error))
+        self.assertIn('fits with', str(error))
         self.assertEqual('REFUSED', self.wait(group).status)
         self.assertIn('conflict', self.vrt.get_group(group).refusal)
 
@@ -164,7 +175,7 @@ class TestProxy(base.ClientTestCase):
             self.vrt.delete_member(group, 'cache', ignore_missing=False)
 
     def test_paths_are_parts_of_urls(self):
-        names = ('a b', 'c#d', 'e?f=1', '100%')
+        names = ('a b', 'c#d', 'e?f=1', '100%', 'ä ö', '東京')
         member = {'flavor': 'm1.tiny', 'image': base.CIRROS}
         group = self.described(
             hold=False, topology={'members': dict.fromkeys(names, member)}

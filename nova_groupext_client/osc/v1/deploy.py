@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """``openstack vrt deploy``: from a template to servers in one go."""
 
-import argparse
 import contextlib
 import logging
 import shlex
@@ -16,7 +15,7 @@ _COLUMNS = ('Member', 'State', 'Server ID', 'Fault')
 
 
 class Deploy(command.Lister):
-    """Hold places for all servers of a template, then create the servers
+    """Hold places for all servers of a template, then create the servers.
 
     The template is a Heat template, perhaps with groups, policies and
     relationships. What cannot be created is released at the end. When it is
@@ -43,7 +42,7 @@ class Deploy(command.Lister):
         parser.add_argument(
             '--parallel',
             metavar='<number>',
-            type=_positive,
+            type=command.positive,
             default=_PARALLEL,
             help=f'Requests at a time (default: {_PARALLEL})',
         )
@@ -78,7 +77,9 @@ class Deploy(command.Lister):
             parsed_args.template,
             parsed_args.parameters,
             # The template may use it, as the name of the stack.
-            parsed_args.name or (group and group.name),
+            group.name
+            if parsed_args.name is None and group
+            else parsed_args.name,
         )
         if parsed_args.emit_heat:
             return self._emit(group, template, parsed_args)
@@ -86,7 +87,8 @@ class Deploy(command.Lister):
             if parsed_args.dry_run:
                 return self._ask(deployment, template, parsed_args)
             if parsed_args.resume:
-                deployment.resume(_same(group, deployment.topology))
+                _check_same(group, deployment.topology, template, parsed_args)
+                deployment.resume(group)
             else:
                 deployment.describe(**_attributes(template, parsed_args))
             deployment.create()
@@ -179,7 +181,8 @@ class Deploy(command.Lister):
             topology = names.with_ids(
                 template.definition, names.Names(self._connection)
             )
-        if _same(group, topology).status != 'HELD':
+        _check_same(group, topology, template, parsed_args)
+        if group.status != 'HELD':
             raise exceptions.CommandError(
                 f'Group {group.name} ({group.id}) is {group.status}: nothing '
                 'is held for Heat to create.'
@@ -208,39 +211,40 @@ class Deploy(command.Lister):
 def _attributes(template, parsed_args):
     given = {
         'name': template.name,
-        'description': template.description,
+        'description': template.description or None,
         'expires_in': parsed_args.expires_in,
     }
-    return {name: value for name, value in given.items() if value}
+    return {n: value for n, value in given.items() if value is not None}
 
 
-def _same(group, topology):
-    """Return a group if it has this topology."""
+def _check_same(group, topology, template, parsed_args):
+    """Refuse a group of another topology."""
     if group.topology != topology:
+        words = ['openstack', 'vrt', 'group', 'set', group.id, '--wait']
+        words += ['--template', *_source(parsed_args, template)]
         raise exceptions.CommandError(
             f'Group {group.name} ({group.id}) was described in another way '
-            'than by this template with these parameters.'
+            'than by this template with these parameters. To revise the '
+            f'group, before you repeat this:\n  {shlex.join(words)}'
         )
-    return group
 
 
 def _again(parsed_args, template):
     """Return the command line that goes on, but for the group and secrets."""
-    words = ['openstack', 'vrt', 'deploy', parsed_args.template]
-    for each in parsed_args.parameters:
-        name, _is_one, _value = each.partition('=')
-        hidden = f'{name}=...' if name in template.hidden else each
-        words += ['--parameter', hidden]
+    words = ['openstack', 'vrt', 'deploy', *_source(parsed_args, template)]
     if parsed_args.name:
         words += ['--name', parsed_args.name]
     return shlex.join(words)
 
 
-def _positive(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError('must be at least 1')
-    return number
+def _source(parsed_args, template):
+    """Return the words that name the template and its parameters."""
+    words = [parsed_args.template]
+    for each in parsed_args.parameters:
+        name, _is_one, _value = each.partition('=')
+        hidden = f'{name}=...' if name in template.hidden else each
+        words += ['--parameter', hidden]
+    return words
 
 
 def _show_nothing(members):

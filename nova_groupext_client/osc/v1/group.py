@@ -126,7 +126,7 @@ class ListGroup(command.Lister):
         parser.add_argument(
             '--limit',
             metavar='<number>',
-            type=int,
+            type=command.positive,
             help='Display no more groups than this',
         )
         parser.add_argument(
@@ -282,4 +282,4 @@ def _draw(group, file_name):
         with open(file_name, 'w', encoding='utf-8') as file:
             file.write(picture.write(group))
     except OSError as exc:
-        raise exceptions.CommandError(f'{file_name}: {exc}') from exc
+        raise exceptions.CommandError(f'{file_name}: {exc.strerror}') from exc

@@ -230,6 +230,17 @@ class TestOwnForm(base.TemplateTestCase):
             self.assertEqual((line, 'is unknown'), (error.line, error.reason))
         self.assertIsNone(given.located('The cloud is down'))
 
+    def test_what_is_misspelt_beside_the_name_is_told(self):
+        for text, reason in (
+            ('name: shop\ntopologie: {}', 'topologie: is no part of a group'),
+            ('name: shop\nexpires_in: 60', 'needs topology'),
+            ('name: shop\nmembers: {}', 'name: is no part of a topology'),
+        ):
+            error = self.assertRaises(
+                template.TemplateError, template.load_definition, text
+            )
+            self.assertIn(reason, str(error))
+
     def test_errors_have_a_line(self):
         for text, line in (
             ('members: {}\nmember: {}', 2),

@@ -71,6 +71,63 @@ class TestFunctions(base.TemplateTestCase):
             self.assertIn(call, loaded.with_hints('g'))
             self.refused(text, 'the stack|only Heat has')
 
+    def test_creating_by_what_only_heat_knows_is_left_to_heat(self):
+        for text in (
+            'user_data: {get_resource: other}',
+            "name: {get_param: 'OS::stack_id'}",
+            'user_data: {digest: [md5, x]}',
+            'networks: [{subnet: x}]',
+            'user_data_format: SOFTWARE_CONFIG',
+        ):
+            told = str(self.refused(self.hot(text), 'Heat|the stack'))
+            self.assertIn('openstack vrt group create --template', told)
+            self.assertIn('openstack vrt deploy FILE --emit-heat', told)
+
+    def test_describing_by_what_only_heat_knows_is_left_to_parameters(self):
+        for text in (
+            'availability_zone: {get_attr: [other, zone]}',
+            "availability_zone: {get_param: 'OS::project_id'}",
+            'availability_zone: {yaql: {}}',
+        ):
+            told = str(self.refused(self.hot(text), 'Heat|the stack'))
+            self.assertIn('needed to describe the group', told)
+            self.assertNotIn('--emit-heat', told)
+
+    def test_misspelt_functions_are_refused_where_they_stand(self):
+        for text, reason in {
+            'user_data: {str_replac: {template: a, params: {a: b}}}': (
+                'user_data.str_replac: is no function; did you mean '
+                'str_replace?'
+            ),
+            'user_data: {str_replace: {template: a, params: '
+            '{a: {get_parm: x}}}}': 'get_parm: .*mean get_param',
+            'user_data: {if: [true, {get_fle: x}]}': 'mean get_file',
+            'metadata: {a: {get_parm: x}}': 'a.get_parm: .*mean get_param',
+            'metadata: {list_jion: [x]}': 'mean list_join',
+            'scheduler_hints: {a: [{get_parameter: x}]}': 'mean get_param',
+            'name: {getparam: x}': 'mean get_param',
+            'tags: [{str_splitt: x}]': 'mean str_split',
+        }.items():
+            error = self.refused(self.hot(text), reason)
+            self.assertEqual(10, error.line)
+
+    def test_no_mapping_or_list_is_written_for_a_text(self):
+        for text, reason in {
+            '{serve: shop}': 'serve: is no function$',
+            '{iff: [true, x]}': r'iff: is no function; did you mean if\?',
+            '{a: b, c: d}': 'user_data: must be a text',
+            '{}': 'user_data: must be a text',
+            '[a]': 'user_data: must be a text',
+        }.items():
+            error = self.refused(self.hot(f'user_data: {text}'), reason)
+            self.assertEqual(10, error.line)
+
+    def test_keys_that_are_words_are_no_misspelt_functions(self):
+        for text in ('{filters: x}', '{equal: x}', '{no: x}', '{digests: x}'):
+            made = self.load(f'metadata: {{a: {text}, b: c}}')
+            self.assertIn(text[1:3], made.servers['a']['metadata']['a'])
+            self.load(f'metadata: {text}').servers  # noqa: B018
+
     def test_wrong_arguments(self):
         for call, reason in {
             '{get_param: q}': 'names no parameter: "q"',

@@ -95,6 +95,17 @@ class TestParameters(base.TemplateTestCase):
 
         self.assertEqual('too many for us', error.reason)
 
+    def test_limits_are_told(self):
+        declared = 'type: number, constraints: [{range: {min: 2, max: 20}}]'
+
+        error = self.assertRaises(
+            template.TemplateError, self.given, declared, 100
+        )
+
+        self.assertEqual(
+            'is 100, against its range {"min": 2, "max": 20}', error.reason
+        )
+
     def test_hidden_values_are_not_told(self):
         for kind, constraint in (
             ('string', '{length: {max: 3}}'),

@@ -155,6 +155,7 @@ class TestServers(base.TemplateTestCase):
             'block_device_mapping_v2: [{image: a, volume_id: b}]': 'has',
             'block_device_mapping_v2: [{swap_size: 0}]': 'at least 1',
             'scheduler_hints: {group: g}': 'write a policy instead',
+            'scheduler_hints: {cidr: /24}': 'write a policy instead',
             'scheduler_hints: {get_param: g}': 'must be a mapping, to',
             'scheduler_hints: [a]': 'must be a mapping',
         }.items():
