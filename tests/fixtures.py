@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of several parts need."""
 
+import itertools
 import signal
 
 from alembic import autogenerate
 from alembic.runtime import migration as runtime
 import fixtures
 from nova import policy
+from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
 from nova_groupext import policies
@@ -40,6 +42,25 @@ class Database(fixtures.Fixture):
         engine.configure()
         if self._sync:
             migration.sync()
+
+
+class BrokenOff(fixtures.Fixture):
+    """A database that breaks each transaction off once, at its very end.
+
+    As a cluster does that finds out only then that another node was faster.
+    """
+
+    def _setUp(self):
+        self.useFixture(fixtures.MockPatch('time.sleep'))
+        breaks = itertools.cycle((True, False))
+
+        def on_commit(_connection):
+            if next(breaks):
+                raise db_exc.DBDeadlock
+
+        ours = engine.get_engine()
+        sa.event.listen(ours, 'commit', on_commit)
+        self.addCleanup(sa.event.remove, ours, 'commit', on_commit)
 
 
 def differences():

@@ -65,7 +65,10 @@ def described(**values):
 
 def alike(size, **values):
     """A group of so many members and nothing else, not stored yet."""
-    members = [member(f'm-{number}', 'm', {}) for number in range(size)]
+    description = {'count': size}
+    members = [
+        member(f'm-{number}', 'm', description) for number in range(size)
+    ]
     nothing = {'subgroups': [], 'policies': [], 'relationships': []}
     return described(**{'members': members, **nothing, **values})
 
@@ -78,6 +81,7 @@ def seat(provider, vcpus):
         'provider': provider,
         'allocations': {provider: {'resources': {'VCPU': vcpus}}},
         'mappings': {'': [provider]},
+        'domains': {},
     }
 
 

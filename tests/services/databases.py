@@ -49,8 +49,12 @@ class DatabaseTestCase(base.BaseTestCase):
         if self.SERVER is servers.SQLITE:
             # SQLite has no writers side by side; the try-out cloud's wait.
             self.enterContext(cloud_databases.one_writer_each())
-        self.url = self.useFixture(Database(self.SERVER)).url
+        self.url = self.database()
         self.useFixture(ours.Database(self.url, sync=self.SYNC))
+
+    def database(self):
+        """The URL of the database to use."""
+        return self.useFixture(Database(self.SERVER)).url
 
 
 def on(*some):

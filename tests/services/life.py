@@ -29,23 +29,25 @@ from nova_groupext.objects import transitions
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.follow import servers
+from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.move import moving
 from nova_groupext.scheduler.move import positions
 from nova_groupext.scheduler.redeem import redeem
 from tests import fixtures as ours
 from tests import groups
+from tests import rounds
 from tests.services import databases
 from tests.services import owners
 from tests.services import placement
+from tests.services import played
 from tests.services import players
 
 PROJECT = 'project'
 # What one member asks for, and members per provider.
 AMOUNT = 2
 # Long enough for every lease, and for a request that is under way.
-LATER = 1 + max(300, releasing.REQUEST_LIFETIME)
+LATER = 1 + max(300, emptying.REQUEST_LIFETIME)
 
 # What an operation may end with, besides success.
 REFUSALS = (exception.VRTException, nova_exc.NoValidHost)
@@ -80,32 +82,12 @@ class Life(fixtures.Fixture):
         self.addCleanup(timeutils.clear_time_override)
         CONF.set_override('hold_chunk_size', 2, 'vrt')
         self.addCleanup(CONF.clear_override, 'hold_chunk_size', 'vrt')
-        CONF.set_override('planning_attempts', 1, 'vrt')
-        self.addCleanup(CONF.clear_override, 'planning_attempts', 'vrt')
-        # There is no planner that could be asked.
-        CONF.set_override('redeem_replan_time_limit', 0, 'vrt')
-        self.addCleanup(CONF.clear_override, 'redeem_replan_time_limit', 'vrt')
-        for name, value in (
-            ('quota.check', lambda *_args, **_kwargs: None),
-            ('scheduler.decide.planning.Planning', players.Planning),
-            ('scheduler.decide.revising.Revising', players.Revising),
-            ('scheduler.look.look.look', _look),
-            ('scheduler.redeem.redeem.RedeemDoor._check_description', _accept),
-            ('scheduler.follow.servers.read', self._servers),
-            ('scheduler.follow.servers.mapped', lambda *_args: set()),
-            (
-                'scheduler.look.hosts.is_out_of_service',
-                self._is_out_of_service,
-            ),
-            ('scheduler.look.hosts.nodes', self._nodes),
-            ('scheduler.look.hosts.compute_node', _node),
-            ('scheduler.look.hosts.domains_now', lambda *_args: {}),
-            ('scheduler.look.hosts.by_name', self._no_domains),
-            ('objects.intent.PATIENCE', 1),
-            ('objects.intent.PAUSE', 0),
-        ):
+        self.useFixture(played.Nova(self._servers, self._is_out_of_service))
+        for name, value in (('PATIENCE', 1), ('PAUSE', 0)):
             self.useFixture(
-                fixtures.MonkeyPatch(f'nova_groupext.{name}', value)
+                fixtures.MonkeyPatch(
+                    f'nova_groupext.objects.intent.{name}', value
+                )
             )
 
         # Every request in full, in every failure: nobody would read that.
@@ -127,14 +109,6 @@ class Life(fixtures.Fixture):
 
     def _is_out_of_service(self, _context, host, _node_uuid):
         return host in self.gone
-
-    @staticmethod
-    def _no_domains(_context, _level):
-        return {}
-
-    @staticmethod
-    def _nodes(_context, host):
-        return [_node(_context, host)]
 
     def forget(self):
         """Begin anew, with nothing in our tables and without providers."""
@@ -173,13 +147,13 @@ class Life(fixtures.Fixture):
         group.create(self.context)
         return group.uuid
 
-    def revise(self, uuid, providers):
+    def revise(self, uuid, providers, policies=()):
         """Store a group's next definition; not planned.
 
         :param providers: {member path: where it is to be}
         :returns: the draft's uuid
         """
-        draft = _described(providers)
+        draft = _described(providers, policies)
         revisions.start(self.context, self.group(uuid), draft)
         return draft.uuid
 
@@ -280,7 +254,7 @@ class Life(fixtures.Fixture):
     def reap(self, seconds=LATER):
         """Let the reaper of one planner make a round, some time later."""
         timeutils.advance_time_seconds(seconds)
-        self.planner().reap(self.context)
+        rounds.reap(self.planner(), self.context)
         self.keep()
 
     def keep(self):
@@ -358,42 +332,15 @@ def _described(providers, policies=()):
                 stem='m',
                 status=states.Member.TENTATIVE,
                 description={'count': len(providers)},
-                request=_seat(provider),
+                request=groups.seat(provider, AMOUNT),
             )
             for path, provider in providers.items()
         ],
     )
 
 
-def _node(_context, host, *_name):
-    """A host is named like its provider."""
-    return types.SimpleNamespace(
-        host=host, hypervisor_hostname=host, uuid=host
-    )
-
-
-def _look(*_args):
-    """Nobody needs to see the cloud."""
-    return types.SimpleNamespace(class_of={})
-
-
-def _seat(provider):
-    return {
-        'host': provider,
-        'node': provider,
-        'provider': provider,
-        'allocations': {provider: {'resources': {'VCPU': AMOUNT}}},
-        'mappings': {'': [provider]},
-        'domains': {},
-    }
-
-
-def _accept(*_args):
-    """What a server asks for is what its member was described with."""
-
-
 class LifeTestCase(databases.DatabaseTestCase):
-    """Has a life of its own, in a Placement that its class shares."""
+    """Has a life of its own, in tables and a Placement of its class."""
 
     @classmethod
     def setUpClass(cls):
@@ -404,9 +351,16 @@ class LifeTestCase(databases.DatabaseTestCase):
         cls.placement = cls.enterClassContext(
             placement.Placement(database.url, processes=1)
         )
+        cls.tables = cls.enterClassContext(databases.Database(cls.SERVER))
+
+    def database(self):
+        """The class's: to make the tables takes a third of most tests."""
+        return self.tables.url
 
     def setUp(self):
         super().setUp()
+        # What the test before this one has left, whatever that died of.
+        ours.wipe()
         self.life = self.useFixture(Life(self.placement.urls[0]))
         self.addCleanup(setattr, faultpoints, 'trap', None)
 

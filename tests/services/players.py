@@ -13,10 +13,13 @@ from nova_groupext.objects import states
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import revising
+from nova_groupext.scheduler.look import standing
 
 
 class Seating:
-    """Seats every member where its request says."""
+    """Seats every member where its request says, but for servers."""
+
+    _standing = standing.NOTHING
 
     def _decide(self, seen):
         return {'status': objects.VRTPlan.PLACED}
@@ -25,7 +28,7 @@ class Seating:
         return self._remember(
             answer,
             {
-                member.path: member.request
+                member.path: self._seat_of(member)
                 for member in self._group.members
                 if member.status == states.Member.TENTATIVE
             },
@@ -33,6 +36,13 @@ class Seating:
 
     def _rehearse(self, seen, plan):
         return True
+
+    def _seat_of(self, member):
+        server = self._standing.servers.get(member.path)
+        return server.seat({}) if server else self._wish(member)
+
+    def _wish(self, member):
+        return member.request
 
 
 class Planning(Seating, planning.Planning):

@@ -10,9 +10,9 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext import quota
+from nova_groupext.objects import exchanges
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from tests import groups
 from tests.services import databases
 from tests.services import servers
@@ -41,7 +41,7 @@ class Adopting(test_objects.Objects):
         )
         plan.create(requester)
         later = timeutils.utcnow() + test_objects.MINUTE
-        return group, draft, plan, transitions.Exchange([], [], [], later)
+        return group, draft, plan, exchanges.Exchange([], [], [], later)
 
     @staticmethod
     def commit(requester, group, draft, plan, exchange):

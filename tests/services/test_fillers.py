@@ -124,6 +124,28 @@ class Fillers:
         self.assertEqual(states.Hold.LEAVING, self.status(filler))
         self.assertEqual([], self.listed())
 
+    def test_only_a_group_that_holds_something_has_hosts_to_itself(self):
+        for status in states.Group:
+            group = self.create(status, ALONE)
+            found = objects.VRTGroup.find_alone(self.context, group.id)
+            self.assertEqual(
+                group.uuid if status in states.HOLDS else None,
+                found and found.uuid,
+                status,
+            )
+
+        other = self.create(states.Group.HELD)
+        self.assertIsNone(objects.VRTGroup.find_alone(self.context, other.id))
+
+    def test_what_leaves_with_a_draft_was_where_its_group_is_alone(self):
+        group = self.create(states.Group.HELD, ALONE)
+        draft = groups.described(revises_id=group.id)
+        draft.create(self.context)
+
+        found = objects.VRTGroup.find_alone(self.context, draft.id)
+
+        self.assertEqual(group.uuid, found.uuid)
+
     def listed(self):
         found = objects.VRTGroup.list_exclusive(self.context)
         return [group.uuid for group in found]

@@ -8,6 +8,7 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import relocation
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from tests import groups
@@ -89,7 +90,7 @@ class Growths(test_objects.Objects):
 
         larger = groups.seat(self.home, 2)
         self.assertTrue(
-            transitions.follow(
+            relocation.follow(
                 self.requester, member, hold, larger, has_grown=True
             )
         )

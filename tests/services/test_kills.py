@@ -1,46 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process is killed: is what it did done as a whole, or not at all?
 
-Each operation runs in a process of its own, which kills itself at a point of
-``nova_groupext.faultpoints``. Then time passes, and a reaper makes one round.
+This is about what somebody has asked for; reapers die in test_kills_reaping.
 """
-
-import multiprocessing
-import os
-import signal
 
 from oslo_utils import uuidutils
 
 from nova_groupext import faultpoints
-from nova_groupext.objects import states
-from nova_groupext.scheduler.follow import servers as nova_servers
-from tests.services import life
+from nova_groupext import objects
+from tests.services import kills
 from tests.services import players
-from tests.services import servers
+from tests.services import test_kills_reaping
 
-FORK = multiprocessing.get_context('fork')
-
-# Adopting and resizing need more of Nova: they die in tests/functional, in
-# test_adopt and test_resizing.
-ELSEWHERE = {'adopt.point', 'release.point', 'resize.close'}
+# Adopting needs more of Nova: it dies in tests/functional, in test_adopt.
+ELSEWHERE = {'adopt.point', 'release.point'}
 
 # The points of each operation, as often as it passes them; a group of three
 # is held in two requests.
 POINTS = {
+    'describe': ('group.create',),
     'hold': (
+        'intent.acquire',
+        'plan.create',
         'hold.write_down',
         'hold.post',
         'hold.post again',
         'hold.commit',
+        'intent.fulfil',
     ),
     'hold_in_vain': (
         'hold.write_down',
         'hold.post',
+        'hold.retire',
         'release.post',
         'release.post again',
         'release.forget',
         'release.forget again',
+        'group.change',
     ),
+    'describe_anew': ('revise.start',),
     'revise': (
         'hold.write_down',
         'hold.post',
@@ -49,8 +47,13 @@ POINTS = {
         'release.forget',
         'release.mark',
     ),
+    'revise_alone': (
+        'hold.write_down',
+        'hold.post',
+        'revise.commit',
+        'release.forget',
+    ),
     'go': ('moving.write_down', 'moving.claim'),
-    'arrive': ('moving.follow',),
     'redeem': (
         'redeem.reserve',
         'redeem.swap',
@@ -58,6 +61,7 @@ POINTS = {
     ),
     'turn_back': (
         'redeem.reserve',
+        'move.claim',
         'move.write_down',
         'move.post',
         'move.commit',
@@ -76,38 +80,22 @@ POINTS = {
         'move.commit',
         'move.commit again',
     ),
-    'restore': (
-        'hold.post',
-        'release.post',
-        'release.forget',
-    ),
-    'fill': (
-        'fill.write_down',
-        'hold.post',
-        'fill.commit',
-        'fill.dismiss',
-        'release.post',
-        'release.forget',
-    ),
+    'extend': ('group.extend',),
     'release': (
-        'release.post',
-        'release.post again',
-        'release.forget',
-        'release.forget again',
-    ),
-    'delete': (
         'release.mark',
         'release.post',
         'release.post again',
         'release.forget',
         'release.forget again',
     ),
-    'keep': (
-        'fill.write_down',
-        'hold.post',
-        'fill.commit',
-        'fill.dismiss',
+    'mark_deleted': ('group.delete',),
+    'delete': (
+        'release.mark',
+        'release.post',
+        'release.post again',
         'release.forget',
+        'release.forget again',
+        'group.forget',
     ),
 }
 
@@ -120,52 +108,34 @@ IS_REVISED = (
     'after release.forget',
 )
 
-ALONE = {'type': 'exclusive', 'scope': 'host'}
+REAPING = test_kills_reaping.POINTS
+
+# What a group and its members are when it was planned in vain.
+UNDECIDED = 'UNDECIDED', {'TENTATIVE': 3}
 
 
-class TestKills(life.LifeTestCase):
-    SERVER = servers.MARIADB
-    HELD = {'HELD': 3}
+class TestKills(kills.KillsCase):
+    def check_describe(self, point):
+        """What the client is not told of is planned nevertheless."""
+        spare = self.life.make_provider(seats=1)
 
-    def setUp(self):
-        super().setUp()
-        self.server = uuidutils.generate_uuid()
-        # Both are full when the group is held: a leak leaves no room.
-        self.wide = self.life.make_provider(seats=2)
-        self.narrow = self.life.make_provider(seats=1)
-        self.uuid = self.life.describe([self.wide, self.wide, self.narrow])
+        self.run_and_reap(lambda: self.life.describe([spare]), point)
 
-    def kill(self, work, point):
-        """Do some work in a process that is killed at a point."""
-        process = FORK.Process(target=_die_at, args=(point, work))
-        process.start()
-        process.join()
-        self.assertEqual(
-            -signal.SIGKILL, process.exitcode, f'{point} was not reached'
-        )
+        is_there = point == 'after group.create'
+        found = [each for each in self.groups() if each.uuid != self.uuid]
+        self.assertEqual([spare] * is_there, self.held_at(found))
+        for group in found:
+            self.life.delete(group.uuid)
 
-    def run_and_reap(self, work, point):
-        self.kill(work, point)
-        self.assert_one_owner()
-        self.life.reap()
-        self.assert_at_rest()
+    def groups(self):
+        return objects.VRTGroup.list(self.life.context)
 
-    def finish(self):
-        """Take the group to its end, and another one to the same place."""
-        if self.life.find(self.uuid) is not None:
-            self.end()
-        self.assertEqual({}, self.life.books())
-        self.assertEqual({}, self.life.rows())
-        other = self.life.held([self.wide, self.wide, self.narrow])
-        self.assertEqual(self.HELD, self.life.statuses(other))
-
-    def end(self):
-        for member in self.life.group(self.uuid).members:
-            if member.status == states.Member.HELD:
-                server = self.life.redeem(self.uuid, member.path)
-                self.life.remove(server)
-        self.life.delete(self.uuid)
-        self.life.remove(self.server)
+    def held_at(self, found):
+        return [
+            provider
+            for group in found
+            for provider in self.life.seats(group.uuid).values()
+        ]
 
     def check_hold(self, point):
         self.run_and_reap(lambda: self.life.plan(self.uuid), point)
@@ -180,15 +150,24 @@ class TestKills(life.LifeTestCase):
         self.life.reap()
 
         self.assert_at_rest()
-        self.assertEqual(self.HELD, self.life.statuses(self.uuid))
+        # An answer is final: another try is the tenant's to ask for.
+        is_told = point == 'after group.change'
+        status, members = UNDECIDED if is_told else ('HELD', self.HELD)
+        self.assertEqual(status, self.life.group(self.uuid).status)
+        self.assertEqual(members, self.life.statuses(self.uuid))
+
+    def check_describe_anew(self, point):
+        self.life.plan(self.uuid)
+        old = self.life.seats(self.uuid)
+        new = {**old, 'm-3': self.life.make_provider(seats=1)}
+
+        self.run_and_reap(lambda: self.life.revise(self.uuid, new), point)
+
+        is_new = point == 'after revise.start'
+        self.assertEqual(new if is_new else old, self.life.seats(self.uuid))
 
     def check_revise(self, point):
-        """Two change places on full hosts, one goes and another one comes."""
-        self.life.plan(self.uuid)
-        spare = self.life.make_provider(seats=1)
-        old = self.life.seats(self.uuid)
-        new = {'m-0': self.narrow, 'm-2': self.wide, 'm-3': spare}
-        draft = self.life.revise(self.uuid, new)
+        draft, old, new = self.draft()
 
         self.kill(lambda: self.life.plan(draft), point)
 
@@ -200,6 +179,22 @@ class TestKills(life.LifeTestCase):
         self.assert_at_rest()
         self.assertEqual(new, self.life.seats(self.uuid))
 
+    def check_revise_alone(self, point):
+        """A group moves to another host that it has to itself then."""
+        self.be_alone(members=2)
+        other = self.life.make_provider(seats=3)
+        new = dict.fromkeys(self.life.seats(self.uuid), other)
+        draft = self.life.revise(self.uuid, new, [kills.ALONE])
+
+        self.kill(lambda: self.life.plan(draft), point)
+
+        self.assert_one_owner()
+        self.life.reap()
+        self.assert_at_rest()
+        self.assertEqual(new, self.life.seats(self.uuid))
+        used = [list(at) for at in self.life.books().values()]
+        self.assertEqual(3 * [[other]], used)
+
     def check_go(self, point):
         """A scheduler dies, so the server does not go where it was to."""
         spare = self.live()
@@ -209,36 +204,6 @@ class TestKills(life.LifeTestCase):
         self.life.reap()
 
         self.assert_rests(self.wide)
-
-    def check_arrive(self, point):
-        """A reaper dies that finds a server elsewhere."""
-        spare = self.live()
-        self.life.go(self.uuid, 'm-0', spare)
-        self.life.leave(spare)
-        self.life.remove(self.server)
-        self.life.fill(spare, consumer=self.server)
-        self.life.whereabouts[self.server] = spare
-
-        self.kill(lambda: self.life.reap(seconds=0), point)
-        self.life.reap()
-
-        self.assert_rests(spare)
-
-    def live(self):
-        """Redeem a member; returns another place for its server."""
-        self.life.plan(self.uuid)
-        self.redeem()
-        self.life.fates[self.server] = nova_servers.Fate.LIVE
-        self.life.whereabouts[self.server] = self.wide
-        return self.life.make_provider(seats=1)
-
-    def assert_rests(self, provider):
-        """The server is there, in Placement and in our rows, for good."""
-        self.assert_at_rest()
-        hold = self.life.hold(self.uuid, 'm-0')
-        self.assertEqual(provider, hold.host)
-        self.assertEqual([provider], [*self.life.books()[self.server]])
-        self.assertNotIn('vrt_moves', self.life.rows())
 
     def check_redeem(self, point):
         self.life.plan(self.uuid)
@@ -252,9 +217,6 @@ class TestKills(life.LifeTestCase):
         self.assertEqual(
             {status: 1, 'RELEASED': 2}, self.life.statuses(self.uuid)
         )
-
-    def redeem(self, **kwargs):
-        self.life.redeem(self.uuid, 'm-0', self.server, **kwargs)
 
     def check_turn_back(self, point):
         self.life.plan(self.uuid)
@@ -291,54 +253,42 @@ class TestKills(life.LifeTestCase):
 
         self.assertEqual(self.HELD, self.life.statuses(self.uuid))
 
-    def check_restore(self, point):
+    def check_extend(self, point):
         self.life.plan(self.uuid)
-        self.life.remove(self.life.hold(self.uuid, 'm-0').uuid)
+        ends_at = self.life.group(self.uuid).expires_at
 
-        self.run_and_reap(lambda: self.life.reap(seconds=0), point)
+        self.run_and_reap(self.extend, point)
 
         self.assertEqual(self.HELD, self.life.statuses(self.uuid))
+        is_extended = self.life.group(self.uuid).expires_at > ends_at
+        self.assertEqual(point == 'after group.extend', is_extended)
 
-    def check_keep(self, point):
-        """A filler is gone, and another one takes its place."""
-        self.be_alone(members=1)
-        hold = self.life.hold(self.uuid, 'm-0')
-        [filler] = self.life.books().keys() - {hold.uuid}
-        self.life.remove(filler)
-
-        self.run_and_reap(self.life.keep, point)
-
-        self.assert_full()
-
-    def check_fill(self, point):
-        """What a member gives up is filled."""
-        self.be_alone(members=2)
-        self.life.give_up(self.uuid, 'm-0')
-
-        self.run_and_reap(self.life.keep, point)
-
-        self.assert_full()
-
-    def be_alone(self, members):
-        """Hold a host for a group that has it to itself."""
-        self.life.delete(self.uuid)
-        self.uuid = self.life.describe(members * [self.wide], [ALONE])
-        self.life.plan(self.uuid)
-
-    def assert_full(self):
-        """One member and one filler are there."""
-        part = {self.wide: {'resources': {'VCPU': life.AMOUNT}}}
-        self.assertEqual([part, part], [*self.life.books().values()])
+    def extend(self):
+        group = self.life.group(self.uuid)
+        group.extend(self.life.context, 2 * group.expires_in)
 
     def check_release(self, point):
         self.life.plan(self.uuid)
-        self.life.give_up(self.uuid, 'm-0', 'm-1')
 
-        self.run_and_reap(lambda: self.life.release(self.uuid), point)
+        self.run_and_reap(self.release, point)
 
+        is_released = point != 'before release.mark'
         self.assertEqual(
-            {'HELD': 1, 'RELEASED': 2}, self.life.statuses(self.uuid)
+            {'HELD': 1, 'RELEASED': 2} if is_released else self.HELD,
+            self.life.statuses(self.uuid),
         )
+
+    def release(self):
+        self.life.give_up(self.uuid, 'm-0', 'm-1')
+        self.life.release(self.uuid)
+
+    def check_mark_deleted(self, point):
+        self.life.plan(self.uuid)
+
+        self.run_and_reap(lambda: self.life.mark_deleted(self.uuid), point)
+
+        is_deleted = self.life.find(self.uuid) is None
+        self.assertEqual(point == 'after group.delete', is_deleted)
 
     def check_delete(self, point):
         self.life.plan(self.uuid)
@@ -351,40 +301,10 @@ class TestKills(life.LifeTestCase):
     def test_every_point_is_tried(self):
         tried = {
             point.removesuffix(' again')
-            for points in POINTS.values()
+            for points in (*POINTS.values(), *REAPING.values())
             for point in points
         }
         self.assertEqual({*faultpoints.WRITES} - ELSEWHERE, tried)
 
 
-def _die_at(point, work):
-    """Do some work, and be dead at a point before its end."""
-    name = point.removesuffix(' again')
-    passes = iter([name != point, False])
-
-    def trap(reached):
-        if reached == name and not next(passes):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    faultpoints.trap = trap
-    work()
-
-
-def _test(operation, point):
-    def test(self):
-        getattr(self, f'check_{operation}')(point)
-        self.finish()
-
-    return test
-
-
-for operation, points in POINTS.items():
-    for each in points:
-        for when in ('before', 'after'):
-            point = f'{when} {each}'
-            name = f'test_{operation}_killed_{point}'
-            setattr(
-                TestKills,
-                name.replace(' ', '_').replace('.', '_'),
-                _test(operation, point),
-            )
+kills.add_kills(TestKills, POINTS)

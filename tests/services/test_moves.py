@@ -8,6 +8,7 @@ from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
+from nova_groupext.objects import relocation
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.move import positions
@@ -44,7 +45,7 @@ class Moves:
             host='target',
             node='target',
         )
-        return transitions.begin_move(
+        return relocation.begin_move(
             own, move, lambda: not positions.of(own, self.group).targets
         )
 

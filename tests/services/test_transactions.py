@@ -3,6 +3,7 @@
 
 from concurrent import futures
 import threading
+import time
 
 from nova import context
 from oslo_db import exception as db_exc
@@ -90,12 +91,17 @@ class Deadlocks:
             exception.GroupNotFound, hold.again().create, requester
         )
 
+    def wait_for_other(self):
+        """Who waits last finds the deadlock: any order will do."""
+
     def listen(self):
         """Hear when ours comes to the members, and of deadlocks."""
 
         def before(_connection, _cursor, statement, *_others):
-            if statement.startswith('UPDATE vrt_members'):
+            is_members = statement.startswith('UPDATE vrt_members')
+            if is_members and not self.ours_waits.is_set():
                 self.ours_waits.set()
+                self.wait_for_other()
 
         def broken_off(error):
             if isinstance(error.chained_exception, db_exc.DBDeadlock):
@@ -117,3 +123,19 @@ class TestOnPostgreSQL(Deadlocks, databases.DatabaseTestCase):
 
     SERVER = servers.POSTGRESQL
     PATIENCE = "SET LOCAL deadlock_timeout = '1min'"
+    WAITERS = (
+        'SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) '
+        'WHERE NOT granted AND datname = current_database()'
+    )
+
+    def wait_for_other(self):
+        """Ours looks once, a second after it began: the other waits by then.
+
+        Each look has a connection of its own: in a transaction the answer
+        stays the same.
+        """
+        for _look in range(600):
+            with engine.get_engine().connect() as looking:
+                if looking.scalar(sa.text(self.WAITERS)):
+                    return
+            time.sleep(0.05)

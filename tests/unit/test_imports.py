@@ -20,7 +20,7 @@ ALLOWED = {
     'policies': (),
     'planner': (),
     'db': ('conf',),
-    'objects': ('db', 'exception'),
+    'objects': ('db', 'exception', 'faultpoints'),
     'notifications': ('conf', 'objects'),
     'quota': ('conf', 'db', 'exception', 'objects'),
     'scheduler': (
@@ -88,14 +88,14 @@ class TestImports(base.BaseTestCase):
 
         self.assertEqual([], wrong)
 
-    def test_the_control_plane_borrows_the_pencils_only(self):
-        drawing = f'{CLIENT}.drawing'
+    def test_the_control_plane_borrows_pencils_and_hints_only(self):
+        drawing, hints = f'{CLIENT}.drawing', f'{CLIENT}.hints'
         wrong = [
             f'{module} imports {imported}'
-            for package in (PACKAGE, drawing)
+            for package in (PACKAGE, drawing, hints)
             for module, imported in _imports(package)
             if imported.startswith(f'{CLIENT}.')
-            and not imported.startswith(f'{drawing}.')
+            and not imported.startswith((f'{drawing}.', hints))
         ]
 
         self.assertEqual([], wrong)

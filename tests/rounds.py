@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rounds that a planner makes by itself, one after the other."""
+
+
+def reap(planner, context):
+    """Let a planner finish, and decide, what others began."""
+    planner.reap(context)
+    planner.plan_left(context)

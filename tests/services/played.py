@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova, played: what stands in for it where only Placement is real.
+
+Whoever plans is told where everybody sits, see players. Hosts are named like
+their providers.
+"""
+
+import types
+
+import fixtures
+
+from nova_groupext.conf import CONF
+from tests.services import players
+
+OPTIONS = {
+    # There is no planner that could be asked.
+    'redeem_replan_time_limit': 0,
+    'planning_attempts': 1,
+}
+
+
+class Nova(fixtures.Fixture):
+    """Takes Nova's place, for one process.
+
+    :param servers: called as follow.servers.read is
+    :param is_out_of_service: called as look.hosts.is_out_of_service is
+    """
+
+    def __init__(self, servers, is_out_of_service=lambda *_args: False):
+        super().__init__()
+        self._servers = servers
+        self._is_out_of_service = is_out_of_service
+
+    def _setUp(self):
+        for name, value in OPTIONS.items():
+            CONF.set_override(name, value, 'vrt')
+            self.addCleanup(CONF.clear_override, name, 'vrt')
+        for name, value in (
+            ('quota.check', _accept),
+            ('scheduler.decide.planning.Planning', players.Planning),
+            ('scheduler.decide.revising.Revising', players.Revising),
+            ('scheduler.look.look.look', _look),
+            ('scheduler.redeem.redeem.RedeemDoor._check_description', _accept),
+            ('scheduler.follow.servers.read', self._servers),
+            ('scheduler.follow.servers.mapped', lambda *_args: set()),
+            # No server's request is stored.
+            ('scheduler.stored_hints.follow', lambda *_args: False),
+            (
+                'scheduler.look.hosts.is_out_of_service',
+                self._is_out_of_service,
+            ),
+            ('scheduler.look.hosts.nodes', _nodes),
+            ('scheduler.look.hosts.compute_node', _node),
+            ('scheduler.look.hosts.domains_now', lambda *_args: {}),
+            ('scheduler.look.hosts.by_name', lambda *_args: {}),
+        ):
+            self.useFixture(
+                fixtures.MonkeyPatch(f'nova_groupext.{name}', value)
+            )
+
+
+def _accept(*_args, **_kwargs):
+    """Nobody's quota ends, and servers are what their members are."""
+
+
+def _look(*_args):
+    """Nobody needs to see the cloud."""
+    return types.SimpleNamespace(class_of={})
+
+
+def _node(_context, host, *_name):
+    return types.SimpleNamespace(
+        host=host, hypervisor_hostname=host, uuid=host
+    )
+
+
+def _nodes(context, host):
+    return [_node(context, host)]
