@@ -64,6 +64,16 @@ class Books:
         )
         if redeeming:
             left.append(f'{redeeming} members are still REDEEMING')
+        left.extend(
+            f'group {row.uuid} is still {row.status}'
+            for row in db.find(
+                self._context,
+                models.Group,
+                models.Group.status.in_(
+                    (states.Group.PLANNING, states.Group.RELEASING)
+                ),
+            )
+        )
         held = {row.uuid for row in rows if row.status == states.Hold.HELD}
         left.extend(
             f'{consumer} is in Placement and has no row'
@@ -118,7 +128,6 @@ class Books:
 
     def _domains(self):
         """Compare what groups have to themselves with what is full."""
-        kept = set()
         for group in objects.VRTGroup.list_exclusive(self._context):
             holds = objects.VRTHold.list_by_group(
                 self._context, group.id, *LIVE
@@ -127,12 +136,20 @@ class Books:
             filled = {h.provider_uuid for h in holds if h.is_filler}
             for provider in filled - own:
                 yield f'group {group.uuid} still fills provider {provider}'
-            kept |= own
-        for provider in kept:
-            inventories = self._ledger.inventories(self._context, provider)
-            used = self._ledger.used(self._context, provider)
-            if any(ledger.left(inventories, used).values()):
-                yield f'provider {provider} is not full'
+            for provider in own:
+                rest = self._left(provider)
+                if rest:
+                    yield (
+                        f'provider {provider} of {group.status} group '
+                        f'{group.uuid} has {rest} left'
+                    )
+
+    def _left(self, provider):
+        """Return {class: how much is left of it}, if there is any."""
+        inventories = self._ledger.inventories(self._context, provider)
+        used = self._ledger.used(self._context, provider)
+        rest = ledger.left(inventories, used)
+        return {name: amount for name, amount in rest.items() if amount}
 
     def _ours(self):
         """Return the consumers of ours that own anything."""

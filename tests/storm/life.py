@@ -1,40 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the processes of a storm do: one operation each, as the product does.
 
-Of the product everything takes part that writes to Placement or to our
-tables. Nova is played: a member's seat is any host that seems to have room,
-one that is empty for groups that want to be alone, and a server is what owns
-an allocation.
+All of the product takes part that writes to Placement or to our tables. Nova
+is played, see tests.services.played: a member's seat is any host, one that is
+empty for groups that want to be alone, and a server is what owns an
+allocation.
 """
 
-import datetime
+import os
 import types
+import weakref
 
+import fixtures
 from nova import context as nova_context
 from nova import exception as nova_exc
-from nova.scheduler.client import report
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext import pointer
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import releasing
-from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import servers
-from nova_groupext.scheduler.hold import exclusive
-from nova_groupext.scheduler.hold import holding
-from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.redeem import concluding
-from nova_groupext.scheduler.redeem import reserving
+from nova_groupext.scheduler.redeem import redeem
 from tests import groups
 from tests.services import placement
+from tests.services import played
+from tests.services import players
 
 # Most members of a group, and VCPUs of a member or a stranger.
 MEMBERS = 8
@@ -44,125 +44,139 @@ SIZE = 3
 SHARE_ALONE = 0.2
 ALONE = {'type': 'exclusive', 'scope': 'host'}
 
+# Seconds for which groups are held; most of them long enough.
+LIVES = (1, 60, 60, 60)
+
+# How many creates may come too late, how many of the planned hosts Nova's
+# filters refuse, how many answers of Placement are lost, and how many of the
+# held members a revision moves.
+SHARE_LATE = 0.1
+SHARE_REFUSED = 0.1
+SHARE_LOST = 0.02
+SHARE_MOVED = 0.5
+
 # Seconds until a planner or a scheduler counts as dead; a request lives as
 # long at most.
 LEASE = 10
 
 # What an operation may end with, besides success.
-REFUSALS = (
-    exception.GenerationConflict,
-    exception.GroupBusy,
-    exception.GroupNotFound,
-    exception.HoldFailed,
-    exception.MemberStateConflict,
-    exception.PlacementUnavailable,
-    nova_exc.NoValidHost,
-)
+REFUSALS = (exception.VRTException, nova_exc.NoValidHost)
 
 
-class Life:
+class Life(fixtures.Fixture):
     """One process's view of the cloud.
 
+    :ivar loses_answer: whether Placement's next answer to a change is lost
     :param random: random.Random
     :param client: adapter to one Placement process
     :param providers: uuids of the hosts
+    :param share_lost: of the operations that lose an answer
     """
 
-    def __init__(self, random, client, providers):
-        CONF.set_override('lease', LEASE, 'vrt')
-        releasing.REQUEST_LIFETIME = LEASE
-        servers.read = self._servers
-        hosts.nodes = self._nodes
+    def __init__(self, random, client, providers, share_lost=SHARE_LOST):
+        super().__init__()
         self._random = random
         self._client = client
         self._providers = providers
-        self._context = nova_context.get_admin_context()
-        self._ledger = ledger.Ledger(report.SchedulerReportClient(client))
         self._claims = []
+        # {planning: the host that its members want to themselves}
+        self._homes = weakref.WeakKeyDictionary()
+        self._share_lost = share_lost
+        self.loses_answer = False
+
+    def _setUp(self):
+        self.useFixture(played.Nova(self._servers))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'tests.services.players.Seating._wish',
+                lambda planning, member: self._wish(planning, member),
+            )
+        )
+        CONF.set_override('lease', LEASE, 'vrt')
+        self.addCleanup(CONF.clear_override, 'lease', 'vrt')
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.scheduler.hold.emptying.REQUEST_LIFETIME', LEASE
+            )
+        )
+        self._context = nova_context.get_admin_context()
+        self._nova = players.Client(self._client, self)
+        self._ledger = ledger.Ledger(self._nova)
+        self._planner = planner.Planner(f'planner-{os.getpid()}')
+        self._planner._client = self._nova
 
     def do(self, name):
-        """Do an operation; returns 'done', 'nothing' or why it was refused."""
+        """Do an operation; returns what it came to, or why it was refused."""
+        self.loses_answer = self._random.random() < self._share_lost
         try:
-            outcome = getattr(self, name)()
+            return getattr(self, name)() or 'nothing'
         except REFUSALS as exc:
             return type(exc).__name__
-        return 'nothing' if outcome is None else 'done'
 
     # -- planners ----------------------------------------------------------
 
     def plan(self):
+        """Describe a group, and plan it."""
         is_alone = self._random.random() < SHARE_ALONE
         group = groups.alike(
             self._random.randint(1, MEMBERS),
             policies=[groups.policy('', ALONE)] if is_alone else [],
+            expires_in=self._random.choice(LIVES),
         )
+        self._ask(group, {})
         group.create(self._context)
         return self._plan(group)
 
-    def plan_again(self):
-        """Plan a group whose planner died."""
-        left = reaper.to_plan(self._context)
-        return self._plan(self._random.choice(left)) if left else None
+    def revise(self):
+        """Describe a group anew: who is no server moves, comes or goes."""
+        group = self._any_group(*states.HOLDS)
+        if group is None:
+            return None
+        servers = [
+            int(member.path.removeprefix('m-'))
+            for member in group.members
+            if member.status in states.IN_USE
+        ]
+        draft = groups.alike(
+            self._random.randint(max(servers, default=0) + 1, MEMBERS),
+            policies=group.policies,
+            expires_in=group.expires_in,
+        )
+        self._ask(draft, {each.path: each.request for each in group.members})
+        revisions.start(self._context, group, draft)
+        return self._plan(draft)
+
+    def _ask(self, group, known):
+        """Let members ask for so many VCPUs; each has one size for ever.
+
+        :param known: {path: request} of those who were there before
+        """
+        for member in group.members:
+            vcpus = self._random.randint(1, SIZE)
+            member.request = known.get(member.path, {'VCPU': vcpus})
 
     def _plan(self, group):
-        intent = self._acquire(group, objects.VRTIntent.PLAN)
-        try:
-            old = objects.VRTHold.list_by_group(
-                self._context, group.id, states.Hold.WRITING
-            )
-            objects.VRTHold.retire(self._context, old, is_answered=False)
-            releasing.give_back(self._context, group, self._ledger)
-            return self._hold(objects.VRTGroup.get(self._context, group.uuid))
-        finally:
-            intent.fulfil(self._context)
+        """Return what a group, or a draft, became."""
+        self._planner.plan_group(self._context, group.uuid)
+        now = objects.VRTGroup.find(self._context, group.uuid)
+        return 'done' if now is None else str(now.status)
 
-    def _acquire(self, group, operation):
-        return objects.VRTIntent.acquire(
-            self._context, group, operation, 'storm', LEASE
-        )
+    def plan_left(self):
+        """Plan what planners that died have left."""
+        self._planner.plan_left(self._context)
+        return 'done'
 
-    def _hold(self, group):
-        plan = objects.VRTPlan(placement=self._placement(group))
-        try:
-            rows = self._write(group, plan)
-        except exception.HoldFailed:
-            group.change(self._context, states.Group.UNDECIDED)
-            raise
-        expires_at = timeutils.utcnow() + datetime.timedelta(
-            seconds=self._random.choice((1, 60))
-        )
-        try:
-            transitions.hold(self._context, group, rows, expires_at)
-        except exception.GenerationConflict:
-            holding.undo(self._context, rows, self._ledger)
-            raise
-        return group
-
-    def _write(self, group, plan):
-        fillers = exclusive.fillers(self._context, self._ledger, group, plan)
-        rows = holding.write_down(
-            self._context, group.members, plan.placement, fillers
-        )
-        holding.hold(self._context, rows, self._ledger, renew=lambda: None)
-        try:
-            exclusive.refuse_strangers(
-                self._context, self._ledger, group, rows
-            )
-        except exception.HoldFailed:
-            holding.undo(self._context, rows, self._ledger)
-            raise
-        return rows
-
-    def _placement(self, group):
-        providers = self._providers
-        if group.has_policy('exclusive'):
-            providers = [self._empty()]
-        return {
-            each.path: groups.seat(
-                self._random.choice(providers), self._random.randint(1, SIZE)
-            )
-            for each in group.members
-        }
+    def _wish(self, planning, member):
+        """Return where a planner wants to have a member that is no server."""
+        hold = planning._standing.held.get(member.path)
+        if hold is not None and self._random.random() >= SHARE_MOVED:
+            return hold.seat({})
+        provider = self._random.choice(self._providers)
+        if planning._group.has_policy('exclusive'):
+            if planning not in self._homes:
+                self._homes[planning] = self._empty()
+            provider = self._homes[planning]
+        return groups.seat(provider, member.request['VCPU'])
 
     def _empty(self):
         """Return a host that was empty a moment ago, or else any."""
@@ -182,9 +196,7 @@ class Life:
         ]
         some = self._random.sample(held, self._random.randint(0, len(held)))
         transitions.give_up(self._context, group, some or None)
-        self._keep(group)
-        releasing.give_back(self._context, group, self._ledger)
-        return group
+        return self._release(group)
 
     def delete(self):
         group = self._any_group(*states.HOLDS, states.Group.UNDECIDED)
@@ -194,44 +206,18 @@ class Life:
         return self._release(group)
 
     def _release(self, group):
-        intent = self._acquire(group, objects.VRTIntent.RELEASE)
-        try:
-            self._keep(group)
-            releasing.release(self._context, group, self._ledger)
-        finally:
-            intent.fulfil(self._context)
-        return group
+        self._planner.release_group(self._context, group.uuid)
+        return 'done'
 
     def reap(self):
         """One round of the reaper, but for planning."""
-        reaper.expire(self._context)
-        for member in reaper.to_conclude(self._context):
-            reaper.conclude(self._context, self._ledger, member)
-        follow.follow_servers(self._context, self._ledger)
-        follow.follow_holds(self._context, self._ledger)
-        reaper.abandon(self._context)
-        reaper.empty(self._context, self._ledger)
-        for group in reaper.to_release(self._context):
-            self._release(group)
-        self.keep()
-        return True
+        self._planner.reap(self._context)
+        return 'done'
 
     def keep(self):
         """Fill what is free where groups are alone."""
-        for group in reaper.to_keep(self._context):
-            self._keep(group)
-        return True
-
-    def _keep(self, group):
-        exclusive.keep(self._context, self._ledger, group, set())
-
-    @staticmethod
-    def _nodes(_context, host):
-        """A host is named like its provider."""
-        node = types.SimpleNamespace(
-            host=host, hypervisor_hostname=host, uuid=host
-        )
-        return [node]
+        self._planner.keep_exclusive(self._context)
+        return 'done'
 
     def _servers(self, context, uuids):
         """What of servers Nova would know: those that are, own something."""
@@ -248,34 +234,32 @@ class Life:
 
     def redeem(self):
         """Create a server for a member; sometimes the request comes twice."""
-        member = self._any_member(states.Member.HELD)
-        if member is None:
-            return None
-        server = uuidutils.generate_uuid()
-        for _delivery in range(self._random.choice((1, 1, 1, 2))):
-            self._redeem(member.path, member.id, server)
-        return member
+        member = self._any_held()
+        return member and self._create(member, member.path, 1)
 
-    def _redeem(self, path, member_id, server):
-        [(_uuid, member, hold)] = reserving.reserve(
-            self._context,
-            self._ledger,
-            path,
-            lambda: objects.VRTMember.list_by_ids(self._context, [member_id]),
-            [server],
+    def redeem_some(self):
+        """Create two servers at once, for any members that are alike."""
+        member = self._any_held()
+        return member and self._create(member, member.stem, 2)
+
+    def _create(self, member, path, many):
+        group = objects.VRTGroup.brief(self._context, member.group_id)
+        spec = types.SimpleNamespace(
+            project_id=group.project_id, user_id=group.user_id
         )
-        if hold.status == states.Hold.REDEEMED:
-            return
-        if self._random.random() < 0.1:
-            # Its host did not pass a filter.
-            concluding.conclude(self._context, self._ledger, member, hold)
-        elif self._ledger.swap(
-            self._context, {server: hold}, 'project', 'user'
-        ):
-            if not concluding.close(self._context, self._ledger, member, hold):
-                concluding.prevails(self._context, self._ledger, member)
-        else:
-            concluding.conclude(self._context, self._ledger, member, hold)
+        uuids = [uuidutils.generate_uuid() for _server in range(many)]
+        scheduler = players.Scheduler(self._nova)
+        if self._random.random() < SHARE_REFUSED:
+            scheduler = players.Refusing(self._nova)
+        for _delivery in range(self._random.choice((1, 1, 1, 2))):
+            with redeem.explained(path):
+                scheduler._redeem(
+                    self._context,
+                    pointer.Pointer(group.uuid, path),
+                    spec,
+                    uuids,
+                )
+        return 'done'
 
     def conclude(self):
         """Ask too early what became of a create."""
@@ -285,7 +269,8 @@ class Life:
         )
         if not hold:
             return None
-        return concluding.conclude(self._context, self._ledger, member, hold)
+        concluding.conclude(self._context, self._ledger, member, hold)
+        return 'done'
 
     # -- strangers ---------------------------------------------------------
 
@@ -301,7 +286,7 @@ class Life:
         if response.status_code != 204:
             return None
         self._claims.append(consumer)
-        return consumer
+        return 'done'
 
     def leave(self):
         """An ordinary server is deleted."""
@@ -322,7 +307,7 @@ class Life:
 
     def _delete(self, consumer):
         self._client.delete(f'/allocations/{consumer}')
-        return consumer
+        return 'done'
 
     # -- choice ------------------------------------------------------------
 
@@ -331,9 +316,26 @@ class Life:
         return self._random.choice(rows) if rows else None
 
     def _any_group(self, *statuses):
-        row = self._any(models.Group, models.Group.status.in_(statuses))
+        row = self._any(
+            models.Group,
+            models.Group.status.in_(statuses),
+            models.Group.revises_id.is_(None),
+        )
         return row and objects.VRTGroup.find(self._context, row.uuid)
 
-    def _any_member(self, status):
-        row = self._any(models.Member, models.Member.status == status)
+    def _any_held(self):
+        """Return a member that is held; few creates come too late."""
+        if self._random.random() < SHARE_LATE:
+            return self._any_member(states.Member.HELD)
+        return self._any_member(
+            states.Member.HELD,
+            models.Member.group_id == models.Group.id,
+            models.Group.status.in_(states.HOLDS),
+            models.Group.expires_at > timeutils.utcnow(),
+        )
+
+    def _any_member(self, status, *conditions):
+        row = self._any(
+            models.Member, models.Member.status == status, *conditions
+        )
         return row and objects.VRTMember.find_by_id(self._context, row.id)

@@ -4,6 +4,7 @@
 import collections
 import dataclasses
 import json
+import logging
 import random
 import subprocess
 import sys
@@ -21,6 +22,9 @@ from tests.storm import books
 from tests.storm import life
 
 ROLES = ('planner', 'planner', 'scheduler', 'scheduler', 'stranger')
+
+# As an operation, it is a violation.
+SURPRISE = 'surprise'
 
 # VCPUs of a host.
 TOTAL = 16
@@ -131,13 +135,15 @@ class Storm:
                 killed += 1
         for worker in workers:
             worker.stop()
-        self._clean_up()
+        last_round = self._clean_up()
         return Outcome(
             operations=self._counter,
             kills=killed,
             seconds=time.monotonic() - started,
-            violations=sorted(violations | set(self._books.violations())),
-            leaks=self._books.leaks(),
+            violations=sorted(
+                violations | set(self._books.violations()) | self._surprises()
+            ),
+            leaks=[*last_round, *self._books.leaks()],
         )
 
     def _start(self, role):
@@ -150,11 +156,26 @@ class Storm:
         }
         return Worker(settings, self._counter)
 
+    def _surprises(self):
+        return {
+            f'a log tells of {error}'
+            for name, error in self._counter
+            if name == SURPRISE
+        }
+
     def _clean_up(self):
-        """Reap until all that died are known to be dead."""
-        reaper = life.Life(self._random, self._admin, self._providers)
-        for _round in range(3):
-            time.sleep(life.LEASE + 1)
-            while reaper.do('plan_again') == 'done':
-                pass
-            reaper.do('reap')
+        """Reap until all that died are known to be dead.
+
+        :returns: what the last rounds said of errors, if they did
+        """
+        with life.Life(
+            self._random, self._admin, self._providers, share_lost=0
+        ) as reaper:
+            for _round in range(3):
+                time.sleep(life.LEASE + 1)
+                with fixtures.FakeLogger(
+                    'nova_groupext', level=logging.ERROR
+                ) as errors:
+                    for name in ('reap', 'plan_left', 'reap', 'keep'):
+                        reaper.do(name)
+        return [errors.output] if errors.output else []

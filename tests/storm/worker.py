@@ -6,6 +6,7 @@ ends or it is killed.
 """
 
 import json
+import logging
 import random
 import sys
 import threading
@@ -16,6 +17,10 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import engine
 from tests.services import placement
 from tests.storm import life
+from tests.storm import storm
+
+# What operations may be refused, and what a log may tell of.
+TROUBLE = (*life.REFUSALS, db_exc.DBError)
 
 # Seconds for others to do something.
 PAUSE = 0.02
@@ -24,13 +29,14 @@ PAUSE = 0.02
 ROLES = {
     'planner': {
         'plan': 8,
-        'plan_again': 1,
+        'revise': 4,
+        'plan_left': 1,
         'release': 2,
         'delete': 4,
         'reap': 1,
         'keep': 2,
     },
-    'scheduler': {'redeem': 20, 'conclude': 1},
+    'scheduler': {'redeem': 16, 'redeem_some': 4, 'conclude': 1},
     'stranger': {'claim': 6, 'leave': 6, 'delete_server': 3, 'delete_hold': 1},
 }
 
@@ -40,12 +46,38 @@ def main(settings):
     CONF.set_override('connection', settings['database'], 'vrt_database')
     engine.configure()
     chance = random.Random(settings['seed'])
-    here = life.Life(
-        chance, placement.client(settings['placement']), settings['providers']
-    )
-    weights = ROLES[settings['role']]
+    logging.getLogger('nova_groupext').addHandler(Surprises())
     over = threading.Event()
     threading.Thread(target=_wait_for_the_end, args=(over,)).start()
+    client = placement.client(settings['placement'])
+    with life.Life(chance, client, settings['providers']) as here:
+        _work(here, chance, ROLES[settings['role']], over)
+
+
+class Surprises(logging.StreamHandler):
+    """Tells of errors in the log that nobody has foreseen."""
+
+    def __init__(self):
+        super().__init__()
+        self.setLevel(logging.ERROR)
+        self.addFilter(self._is_surprise)
+
+    @staticmethod
+    def _is_surprise(record):
+        found = record.exc_info and record.exc_info[1]
+        return not isinstance(found, TROUBLE)
+
+    def emit(self, record):
+        found = record.exc_info and record.exc_info[1]
+        _say(storm.SURPRISE, type(found).__name__)
+        super().emit(record)
+
+
+def _work(here, chance, weights, over):
+    """Do what a role does, until it is over.
+
+    :param weights: {operation: how often it is done}
+    """
     while not over.is_set():
         [name] = chance.choices([*weights], [*weights.values()])
         try:
