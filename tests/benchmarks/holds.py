@@ -74,7 +74,7 @@ class Bench:
         }
         started = time.monotonic()
         rows = holding.write_down(self._context, group.members, placed)
-        holding.hold(self._context, rows, self._ledger, renew=lambda: None)
+        holding.hold(self._context, self._ledger, rows, renew=lambda: None)
         expires_at = timeutils.utcnow() + datetime.timedelta(hours=1)
         transitions.hold(self._context, group, rows, expires_at)
         return time.monotonic() - started
@@ -110,7 +110,7 @@ class Bench:
     def forget(self, group):
         group = objects.VRTGroup.get(self._context, group.uuid)
         group.mark_deleted(self._context)
-        releasing.release(self._context, group, self._ledger)
+        releasing.release(self._context, self._ledger, group)
 
     @contextlib.contextmanager
     def stream(self):

@@ -47,6 +47,7 @@ class AdoptingTestCase(test_revising.PlanningTestCase, moves.MovingTestCase):
             admin.live_migrate(host, block_migration='auto')
             self.eventually(self.host_of, lambda now: now == host, server)
             self.settled(server)
+            self.given_back(server)
         return server
 
     def ask_to_adopt(self, uuid, servers):

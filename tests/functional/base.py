@@ -63,8 +63,22 @@ class GroupTestCase(base.CloudTestCase):
         response = self.post(user, topology=topology, **group)
         self.assertEqual(202, response.status_code, response.text)
         uuid = response.json()['vrt_group']['id']
-        return self.eventually(
+        described = self.eventually(
             self.group, lambda now: now['status'] != 'PLANNING', uuid, user
+        )
+        self.left_alone(uuid)
+        return described
+
+    def left_alone(self, uuid):
+        """Wait until no planner is at work on a group.
+
+        It lays its work down a little after the group was decided.
+        """
+        group = objects.VRTGroup.get(self.context, uuid)
+        self.eventually(
+            objects.VRTIntent.busy_groups,
+            lambda busy: group.id not in busy,
+            self.context,
         )
 
     def held(self, topology, **group):
@@ -224,6 +238,21 @@ class StepTestCase(GroupTestCase):
     def setUp(self):
         super().setUp()
         self.ledger = ledger.Ledger(report.SchedulerReportClient())
+
+
+def silent_about(provider, question):
+    """Let Placement not answer one question about one provider.
+
+    :param question: name of the Ledger's method that asks it
+    """
+    ask = getattr(ledger.Ledger, question)
+
+    def fail(placement, context, about):
+        if about == provider:
+            raise exception.PlacementUnavailable(reason='a test')
+        return ask(placement, context, about)
+
+    return fixtures.MockPatchObject(ledger.Ledger, question, fail)
 
 
 def pointer(uuid, path):

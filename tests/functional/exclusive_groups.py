@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups that have a rack to themselves."""
 
+import dataclasses
+
 from keystoneauth1 import exceptions as ks_exc
 from oslo_db import exception as db_exc
 
+from nova_groupext import objects
 from nova_groupext.cloud import hosts
+from nova_groupext.scheduler.hold import exclusive
 from tests.functional import base
 
 HOSTS = (
@@ -66,6 +70,38 @@ class ExclusiveTestCase(base.GroupTestCase):
             for uuid, each in found.items()
             if each['allocations']
         }
+
+
+class KeepingCase(ExclusiveTestCase, base.StepTestCase):
+    """The step itself; nobody else takes it meanwhile."""
+
+    TOPOLOGY = ONE_RACK
+    PARTS = dataclasses.replace(
+        base.WITHOUT_REAPER,
+        config=f'{base.WITHOUT_REAPER.config}\n{OVERCOMMITTED}',
+    )
+
+    def setUp(self):
+        super().setUp()
+        self.uuid = self.exclusive(self.TOPOLOGY)['id']
+        self.strangers = set()
+
+    def keep(self):
+        [group] = objects.VRTGroup.list_exclusive(self.context)
+        exclusive.keep(self.context, self.ledger, group, self.strangers)
+
+    def filler_of(self, resource, host=None):
+        """Return a filler that has some of a resource, on some host."""
+        return next(
+            hold
+            for hold in self.holds_of(self.uuid)
+            if hold.is_filler
+            and host in (None, hold.host)
+            and resource in hold.allocations[hold.provider_uuid]['resources']
+        )
+
+    def members_held(self):
+        return sum(not hold.is_filler for hold in self.holds_of(self.uuid))
 
 
 def no_answer(*args):

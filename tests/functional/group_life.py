@@ -22,6 +22,8 @@ POLICIES = (
     moves.policy('affinity', 'rack'),
     moves.policy('spread', 'rack', min_domains=2),
 )
+# These need room in the quota of servers.
+CREATES = ('adopt', 'create_server', 'create_stranger', 'fail_to_build')
 # What the API may answer to a change: done, or a reason not to.
 ANSWERS = (202, 400, 403, 404, 409)
 
@@ -50,9 +52,11 @@ class GroupLife(promises.Promises, moves.MovingTestCase):
 
     def possible(self):
         """Return the names of the steps that can be taken now."""
+        is_full = len(self.servers_now) >= self.LIMIT
         return [
             name
             for name, (_step, statuses, weight) in STEPS.items()
+            if not (is_full and name in CREATES)
             if not statuses or self.paths(*statuses)
             for _each in range(weight)
         ]

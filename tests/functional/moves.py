@@ -89,7 +89,20 @@ class MovingTestCase(base.StepTestCase):
             now = self.eventually(
                 self.settled, lambda now: now.status != 'VERIFY_RESIZE', server
             )
+        self.given_back(server)
         return outcome, now.status
+
+    def given_back(self, server):
+        """Wait until Nova has emptied what a server has left behind.
+
+        It does so a little after the server rests on its new host.
+        """
+        for migration in nova_objects.MigrationList.get_by_filters(
+            self.context, {'instance_uuid': server.id}
+        ):
+            self.eventually(
+                self.allocations, lambda left: left == {}, migration.uuid
+            )
 
     def ended(self, server, action='migrate'):
         """Wait until a server's newest action has ended, and return how."""
@@ -170,4 +183,5 @@ class MovingTestCase(base.StepTestCase):
         )
         self.assertEqual('Success', self.ended(server, 'live-migration'))
         self.settled(server)
+        self.given_back(server)
         self.assertEqual(host, self.host_of(server))

@@ -11,6 +11,7 @@ from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import audit
+from tests import rounds
 from tests.functional import base
 from tests.services import owners
 
@@ -47,7 +48,7 @@ class Promises:
 
         :returns: {promise: what is there instead}
         """
-        planner.Planner('reaper').reap(self.context)
+        rounds.reap(planner.Planner('reaper'), self.context)
         self.now = self.group(self.uuid, 'admin')
         self.servers_now = {
             server.id: server

@@ -8,7 +8,7 @@ from nova.compute import api as compute_api
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
-from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler.hold import emptying
 from tests.functional import adopting
 from tests.functional import base
 
@@ -287,7 +287,7 @@ class TestAdopt(adopting.AdoptingTestCase):
 
     def test_hints_that_were_lost_come_back(self):
         """Nova has stored what it had read before they were changed."""
-        self.patch(releasing, 'REQUEST_LIFETIME', 120)
+        self.patch(emptying, 'REQUEST_LIFETIME', 120)
         server = self.server()
         uuid = self.grouped(ONE)
         stale = nova_objects.RequestSpec.get_by_instance_uuid(
@@ -434,8 +434,9 @@ class TestChecks(adopting.AdoptingTestCase):
         self.assertRefused(400, 'is the server of "a" too', both)
         self.adopt(uuid, {'a': server})
         self.assertNotAdopted(409, f'of VRT group {uuid}', other, 'a', server)
+        self.assertNotAdopted(409, '(--keep-server)', other, 'a', server)
         self.assertNotAdopted(409, 'it is member a', uuid, 'b', server)
-        self.assertNotAdopted(409, 'it has a server', uuid, 'a', another)
+        self.assertNotAdopted(409, 'is there already', uuid, 'a', another)
 
         self.delete_group(uuid)
         group = self.adopt(other, {'a': server})

@@ -185,6 +185,13 @@ class TestAudit(AuditTestCase):
         for consumer in strays:
             self.assertEqual({}, self.allocations(consumer))
 
+    def test_it_is_told_though_a_group_that_was_worked_on_is_gone(self):
+        self.stray('cmp-1')
+        no_group = 0
+        self.patch(objects.VRTIntent, 'busy_groups', lambda _c: {no_group})
+
+        self.found(Kind.STRAY)
+
     def test_what_others_have_allocated_is_left_alone(self):
         self.stray('cmp-1')
         other = self.stray('cmp-1', consumer_type='SOMETHING_ELSE')

@@ -160,8 +160,8 @@ class TestExclusive(exclusive_groups.ExclusiveTestCase):
         actions = self.cloud.nova('admin').instance_action
         for each in actions.list(server):
             if each.action == action:
-                shown = actions.get(server, each.request_id)
-                return shown.events[0]['result']
+                events = actions.get(server, each.request_id).events
+                return events[0]['result'] if events else None
         return None
 
     def test_a_what_if_is_held_later(self):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is a group kept alone when something around it changes?"""
 
-import dataclasses
-
 import fixtures
 from nova import objects as nova_objects
 from nova.scheduler import host_manager
@@ -15,36 +13,10 @@ from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import heal
 from nova_groupext.scheduler.hold import exclusive
-from tests.functional import base
 from tests.functional import exclusive_groups
 
 
-class TestKeeping(exclusive_groups.ExclusiveTestCase, base.StepTestCase):
-    """The step itself; nobody else takes it meanwhile."""
-
-    PARTS = dataclasses.replace(
-        base.WITHOUT_REAPER,
-        config=f'{base.WITHOUT_REAPER.config}\n{exclusive_groups.OVERCOMMITTED}',
-    )
-
-    def setUp(self):
-        super().setUp()
-        self.uuid = self.exclusive()['id']
-        self.strangers = set()
-
-    def keep(self):
-        [group] = objects.VRTGroup.list_exclusive(self.context)
-        exclusive.keep(self.context, self.ledger, group, self.strangers)
-
-    def filler_of(self, resource):
-        """Return a filler that has some of a resource."""
-        return next(
-            hold
-            for hold in self.holds_of(self.uuid)
-            if hold.is_filler
-            and resource in hold.allocations[hold.provider_uuid]['resources']
-        )
-
+class TestKeeping(exclusive_groups.KeepingCase):
     def test_nothing_changes_where_nothing_has_changed(self):
         before = {hold.uuid for hold in self.holds_of(self.uuid)}
 
@@ -84,9 +56,6 @@ class TestKeeping(exclusive_groups.ExclusiveTestCase, base.StepTestCase):
         # Nobody has emptied the hold: the filler has taken its place.
         self.assert_alone()
         self.assertEqual(2, self.members_held())
-
-    def members_held(self):
-        return sum(not hold.is_filler for hold in self.holds_of(self.uuid))
 
     def test_a_stranger_is_told_of_once_and_left_alone(self):
         filler = self.filler_of('VCPU')
@@ -137,22 +106,33 @@ class TestKeeping(exclusive_groups.ExclusiveTestCase, base.StepTestCase):
         )
 
     def test_a_host_out_of_service_is_let_go(self):
-        services = self.cloud.nova('admin').services
-        [service] = services.list(host='cmp-1', binary='nova-compute')
-        services.disable(service.id)
-        self.addCleanup(services.enable, service.id)
+        self.disable('cmp-1', 'it is old')
 
         self.keep()
 
-        self.assertEqual(
-            [],
-            [
-                hold
-                for hold in self.holds_of(self.uuid)
-                if hold.is_filler and hold.host == 'cmp-1'
-            ],
-        )
+        self.assertEqual([], self.fillers_on('cmp-1'))
         self.assert_alone('cmp-2')
+
+    def test_a_host_that_disables_itself_is_kept(self):
+        before = self.fillers_on('cmp-1')
+        self.disable('cmp-1', 'AUTO: Connection to libvirt lost: 1')
+
+        self.keep()
+
+        self.assertEqual(before, self.fillers_on('cmp-1'))
+
+    def disable(self, host, reason):
+        services = self.cloud.nova('admin').services
+        [service] = services.list(host=host, binary='nova-compute')
+        services.disable_log_reason(service.id, reason)
+        self.addCleanup(services.enable, service.id)
+
+    def fillers_on(self, host):
+        return [
+            hold.uuid
+            for hold in self.holds_of(self.uuid)
+            if hold.is_filler and hold.host == host
+        ]
 
     def test_a_plan_waits_for_a_cell_that_does_not_answer(self):
         group = objects.VRTGroup.get(self.context, self.uuid)

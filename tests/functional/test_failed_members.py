@@ -5,6 +5,7 @@ from nova import exception as nova_exc
 from nova.virt import fake
 
 from nova_groupext.cloud import hosts
+from tests import rounds
 from tests.functional import world
 
 
@@ -34,7 +35,7 @@ class TestFailed(world.WorldCase):
         server = self.redeem(self.uuid, 'a-0', 'm1.tiny')
         self.assertEqual('ERROR', server.status)
         self.eventually(self.allocations, lambda left: not left, server.id)
-        self.planner.reap(self.context)
+        rounds.reap(self.planner, self.context)
 
     def outcome(self):
         [member] = self.members()
@@ -60,7 +61,7 @@ class TestFailed(world.WorldCase):
         self.fail_to_build()
 
         self.assertEqual('ACTIVE', self.attempt(self.uuid, 'a-0'))
-        self.planner.reap(self.context)
+        rounds.reap(self.planner, self.context)
         self.assertEqual(('ACTIVE', self.other), self.outcome())
 
     def test_not_unless_the_operator_wants_it(self):
@@ -82,7 +83,7 @@ class TestFailed(world.WorldCase):
     def planner_fails_it(self):
         """As the host is taken out of service; no server is needed."""
         self.disable(self.first)
-        self.planner.reap(self.context)
+        rounds.reap(self.planner, self.context)
 
     def test_who_has_lost_its_host_too(self):
         self.override('replan_failed', 1)
@@ -99,6 +100,6 @@ class TestFailed(world.WorldCase):
         self.planner_fails_it()
         self.assertEqual(('FAILED', None), self.outcome())
         self.services.enable(self.service(self.other))
-        self.planner.reap(self.context)
+        rounds.reap(self.planner, self.context)
 
         self.assertEqual(('FAILED', None), self.outcome())

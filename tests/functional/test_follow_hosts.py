@@ -3,11 +3,13 @@
 
 import fixtures
 from nova import objects as nova_objects
+from nova.virt.libvirt import driver as libvirt
 
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import follow
+from tests.functional import base
 from tests.functional import following
 
 TRAP = 'nova_groupext.faultpoints.trap'
@@ -129,9 +131,9 @@ class HostCase(following.FollowCase):
         [found] = services.list(host=host, binary='nova-compute')
         return services, found.id
 
-    def disable(self, host):
+    def disable(self, host, reason='it is old'):
         services, compute = self.service(host)
-        services.disable(compute)
+        services.disable_log_reason(compute, reason)
         self.addCleanup(services.enable, compute)
 
     def assert_lost(self, path, uuid):
@@ -167,6 +169,16 @@ class TestHosts(HostCase):
 
         self.assertEqual({('HELD', None)}, {*self.outcome(uuid).values()})
 
+    def test_a_host_that_disables_itself_may_come_back(self):
+        """As Nova's driver does while libvirt does not answer it."""
+        uuid = self.hold_everywhere()
+        reason = f'{libvirt.DISABLE_PREFIX}Connection to libvirt lost: 1'
+        self.disable('cmp-1', reason)
+
+        self.follow()
+
+        self.assertEqual({('HELD', None)}, {*self.outcome(uuid).values()})
+
     def test_of_a_cell_that_does_not_answer_nothing_is_concluded(self):
         uuid = self.hold_everywhere()
         self.disable('cmp-1')
@@ -177,6 +189,20 @@ class TestHosts(HostCase):
         self.follow()
 
         self.assertEqual({('HELD', None)}, {*self.outcome(uuid).values()})
+
+    def test_a_provider_without_an_answer_stops_nobody_else(self):
+        uuid = self.hold_everywhere()
+        for path in ('a', 'b', 'c'):
+            hold = self.hold_of(uuid, path)
+            self.cloud.placement.delete(f'/allocations/{hold.uuid}')
+        silent = min(self.cloud.provider(host.name) for host in self.HOSTS)
+
+        with base.silent_about(silent, 'used'):
+            self.follow()
+        self.assertEqual([7, 7, 8], sorted(self.free().values()))
+
+        self.follow()
+        self.assertEqual([7, 7, 7], sorted(self.free().values()))
 
 
 class TestSlowRedeem(HostCase):

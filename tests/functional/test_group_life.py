@@ -10,7 +10,7 @@ import random
 
 from testtools import content
 
-from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler.hold import emptying
 from tests.functional import base
 from tests.functional import group_life
 from tests.functional import moves
@@ -24,7 +24,7 @@ class TestGroupLife(group_life.GroupLife):
         super().setUp()
         self.limit(instances=self.LIMIT)
         # Nobody but the test sends requests: none is on its way for long.
-        self.patch(releasing, 'REQUEST_LIFETIME', 0)
+        self.patch(emptying, 'REQUEST_LIFETIME', 0)
         self.story = []
         self.addOnException(self._tell)
 

@@ -78,6 +78,12 @@ class TestKeepServer(adopting.AdoptingTestCase):
             self.remove_member('a-2', 'false'),
         ):
             self.assertRefused(409, 'Member a-2 is ACTIVE: delete', refused)
+            self.assertIn('keep_server (--keep-server)', refused.text)
+        self.assertRefused(
+            409,
+            'Members a-0, a-2 are ACTIVE: delete',
+            self.put(self.uuid, {'members': {'b': base.member()}}),
+        )
         self.assertRefused(
             400, 'keep_server', self.remove_member('a-2', 'perhaps')
         )

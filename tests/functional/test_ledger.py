@@ -2,7 +2,9 @@
 """Is every write to Placement all or nothing, and safe to repeat?"""
 
 import datetime
+import functools
 
+from keystoneauth1 import exceptions as ks_exc
 from oslo_utils import uuidutils
 
 from nova_groupext import exception
@@ -11,8 +13,8 @@ from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.hold import holding
 from tests.functional import base
 
@@ -35,8 +37,8 @@ class TestLedger(base.StepTestCase):
         rows = holding.write_down(
             self.context, self.vrt_group.members, self.plan.placement
         )
-        self.addCleanup(holding.undo, self.context, rows, self.ledger)
-        holding.hold(self.context, rows, self.ledger, renew=lambda: None)
+        self.addCleanup(holding.undo, self.context, self.ledger, rows)
+        holding.hold(self.context, self.ledger, rows, renew=lambda: None)
         return rows
 
     def rows(self):
@@ -48,6 +50,26 @@ class TestLedger(base.StepTestCase):
     def swap(self, hold, server):
         self.empty_later(server)
         return self.ledger.swap(self.context, {server: hold}, 'demo', 'user')
+
+    def test_what_is_asked_on_a_lost_connection_is_asked_again(self):
+        row, _other = self.hold()
+        client = self.ledger._client
+        stock, lost = client.get, [ks_exc.ConnectFailure('closed')]
+
+        def get(*args, **kwargs):
+            if lost:
+                raise lost.pop()
+            return stock(*args, **kwargs)
+
+        self.patch(client, 'get', get)
+        ask = functools.partial(
+            self.ledger.allocations, self.context, row.uuid
+        )
+
+        self.assertEqual(row.allocations, ask())
+
+        lost += [ks_exc.ConnectFailure('closed')] * 2
+        self.assertRaises(exception.PlacementUnavailable, ask)
 
     def test_a_hold_is_of_its_own_type_and_project(self):
         row, _other = self.hold()
@@ -102,7 +124,7 @@ class TestLedger(base.StepTestCase):
     def heir(self, row):
         heir = row.again()
         heir.create(self.context)
-        self.addCleanup(holding.undo, self.context, [heir], self.ledger)
+        self.addCleanup(holding.undo, self.context, self.ledger, [heir])
         return heir
 
     def test_a_hold_that_has_moved_cannot_be_swapped_any_more(self):
@@ -154,10 +176,10 @@ class TestLedger(base.StepTestCase):
         objects.VRTHold.retire(self.context, [heir], is_answered=False)
         heir.status = states.Hold.LEAVING
 
-        releasing.leave(self.context, heir, self.ledger)
+        emptying.empty(self.context, self.ledger, [heir])
         self.assertEqual(3, len(self.rows()), 'a request may still come')
         heir.created_at -= datetime.timedelta(minutes=5)
-        releasing.leave(self.context, heir, self.ledger)
+        emptying.empty(self.context, self.ledger, [heir])
 
         self.assertEqual(2, len(self.rows()))
         self.assertEqual(4, self.total())
@@ -173,7 +195,7 @@ class TestLedger(base.StepTestCase):
     def hold_too_much(self):
         """Two holds on a provider that has room for one, by their uuids."""
         row, other = self.hold()
-        holding.undo(self.context, [other], self.ledger)
+        holding.undo(self.context, self.ledger, [other])
         heir = self.heir(row)
         self.ledger.hold(self.context, [heir])
         self.shrink(row.provider_uuid, reserved=1)
@@ -198,6 +220,35 @@ class TestLedger(base.StepTestCase):
 
         self.assertEqual([lower], self.losers(lower, higher))
 
+    def test_who_has_just_given_way_is_no_reason_to_give_back(self):
+        """It goes after it was read what is used, and before the rows are."""
+        lower, higher = self.hold_too_much()
+        inventories = self.ledger.inventories
+
+        def give_way(context, provider):
+            self.patch(self.ledger, 'inventories', inventories)
+            holding.undo(self.context, self.ledger, [higher])
+            return inventories(context, provider)
+
+        self.patch(self.ledger, 'inventories', give_way)
+
+        self.assertEqual([], self.losers(lower))
+
+    def test_for_a_server_that_stays_a_hold_is_given_back(self):
+        row, other = self.hold()
+        holding.undo(self.context, self.ledger, [other])
+        self.fill(row.host, VCPU=2)
+        self.shrink(row.provider_uuid, reserved=1)
+
+        self.assertEqual([row], self.losers(row))
+
     def excess(self, provider):
         used = self.ledger.used(self.context, provider)
         return self.ledger.excess(self.context, provider, used)
+
+    def test_a_provider_that_is_gone_has_nothing(self):
+        gone = uuidutils.generate_uuid()
+
+        self.assertIsNone(self.ledger.used(self.context, gone))
+        self.assertEqual({}, self.ledger.inventories(self.context, gone))
+        self.assertEqual({}, self.ledger.excess(self.context, gone, {}))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are members seen, added and removed one by one?"""
 
+from urllib import parse
+
 from tests.functional import base
 from tests.functional import test_revising
 
@@ -75,6 +77,28 @@ class TestMembers(test_revising.RevisingTestCase):
 
     def test_all_of_the_counted_are_removed_by_their_name(self):
         self.assertEqual({'g/a'}, set(self.after(self.drop('g/w'))))
+
+    def test_any_name_can_be_part_of_the_url(self):
+        paths = ('ä b', '東京/web')
+        for path in paths:
+            *above, name = path.split('/')
+            topology = {'members': {name: base.member(), 'x': base.member()}}
+            for subgroup in above:
+                topology = {'groups': {subgroup: topology}}
+            self.uuid = self.held(topology)['id']
+            self.members = f'{base.GROUPS}/{self.uuid}/members'
+            member = f'{self.members}/{parse.quote(path)}'
+
+            self.assertEqual(
+                path, self.api().get(member).json()['member']['path']
+            )
+            self.assertNotIn(path, self.after(self.api().delete(member)))
+            self.assertRefused(
+                404, f'no member {path}', self.api().delete(member)
+            )
+        self.assertRefused(
+            404, 'not UTF-8', self.api().get(f'{self.members}/%FF')
+        )
 
     def test_one_that_is_a_server_is_not_removed(self):
         self.redeem(self.uuid, 'g/a', 'm1.tiny')

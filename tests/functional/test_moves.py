@@ -348,8 +348,11 @@ class TestSoft(moves.MovingTestCase):
             for name in racks
             if racks[name] == racks[where['m-0']] and name != where['m-0']
         ]
-        # Nova's own weighers would rather have one of the others.
-        self.fill(neighbour, VCPU=6, MEMORY_MB=30000, DISK_GB=400)
+        # Nova's own weighers would rather have one of the others: half of
+        # the neighbour is a stranger's.
+        self.boot(
+            'm1.large', user='admin', availability_zone=f'az1:{neighbour}'
+        )
 
         self.move('migrate', servers['m-0'])
 

@@ -13,6 +13,8 @@ from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
 from tests.functional import base
 
+COMMAND = pathlib.Path(sys.executable).with_name('nova-groupext-planner')
+
 
 class TestPlannerProcess(base.GroupTestCase):
     """The cloud has no planner; one comes later, as a process."""
@@ -27,12 +29,9 @@ class TestPlannerProcess(base.GroupTestCase):
     )
 
     def start(self):
-        command = pathlib.Path(sys.executable).with_name(
-            'nova-groupext-planner'
-        )
         config = f'--config-file={self.cloud.state}/nova.conf'
         planner = subprocess.Popen(
-            [command, config],
+            [COMMAND, config],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -55,6 +54,17 @@ class TestPlannerProcess(base.GroupTestCase):
         self.eventually(self.free, lambda free: free == {'cmp-1': 8})
         planner.terminate()
         self.assertEqual(0, planner.wait(30))
+
+    def test_without_a_database_it_says_so_and_ends(self):
+        ended = subprocess.run(
+            [COMMAND, '--config-file=/dev/null'],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+        self.assertEqual((1, ''), (ended.returncode, ended.stdout))
+        self.assertIn('[vrt_database]connection', ended.stderr)
 
     def make_older(self, uuid):
         """Let a group look as if it had been described an hour ago."""

@@ -82,6 +82,22 @@ class TestQuota(base.GroupTestCase):
         )
         self.assertEqual({'cmp-1': 7}, self.free())
 
+    def test_a_server_that_is_in_no_cell_yet_counts(self):
+        """Its hold is redeemed, and Nova does not see it there."""
+        self.limit(cores=1, instances=1)
+        group = self.held(ONE)['id']
+        others = []
+        self.after_scheduling(
+            lambda _server: others.append(self.post(topology=ONE))
+        )
+
+        server = self.redeem(group, 'a', 'm1.tiny')
+
+        self.assertEqual('ACTIVE', server.status)
+        [other] = others
+        self.assertEqual(403, other.status_code, other.text)
+        self.assertIn('1 of 1 used or held, 1 too many', other.text)
+
     def test_who_was_refused_is_held_once_there_is_quota(self):
         self.limit(cores=1)
         whatif = self.describe(ONE, hold=False)['id']

@@ -46,9 +46,13 @@ class TestReaper(base.GroupTestCase):
         self.assertEqual('ACTIVE', server.manager.get(server).status)
 
     def test_a_server_that_comes_too_late_is_told_when_its_group_expired(self):
-        uuid = self.held(
+        # Who looks late does not even see it held.
+        uuid = self.describe(
             {'members': {'a': base.member(count=2)}}, expires_in=1
         )['id']
+        self.eventually(
+            self.group, lambda now: now['status'] == 'RELEASED', uuid
+        )
         self.eventually(self.free, lambda free: free == {'cmp-1': 8})
 
         late = self.refusal(uuid, 'a-0')
@@ -62,10 +66,15 @@ class TestReaper(base.GroupTestCase):
 
     def test_what_is_extended_outlives_what_was_held_later(self):
         described = {'topology': {'members': {'a': base.member()}}}
-        uuid = self.held(**described, expires_in=5)['id']
-        self.act(uuid, 'extend', {'expires_in': 3600})
+        uuid = self.held(**described, expires_in=60)['id']
+        extended = self.act(uuid, 'extend', {'expires_in': 3600})
+        self.assertEqual(202, extended.status_code, extended.text)
+        expires_at = objects.VRTGroup.get(self.context, uuid).expires_at
+        # Without the extension it would be over by now.
+        passed = datetime.timedelta(seconds=120)
+        self.change_row(uuid, expires_at=expires_at - passed)
 
-        self.held(**described, expires_in=5)
+        self.describe(**described, expires_in=1)
         self.eventually(self.free, lambda free: free == {'cmp-1': 7})
 
         self.assertEqual('HELD', self.group(uuid)['status'])
@@ -141,7 +150,7 @@ class TestReaper(base.GroupTestCase):
         self.change_row(uuid, status=states.Group.PLANNING)
         placement = ledger.Ledger(report.SchedulerReportClient())
         rows = holding.write_down(self.context, group.members, plan.placement)
-        holding.hold(self.context, rows, placement, renew=lambda: None)
+        holding.hold(self.context, placement, rows, renew=lambda: None)
         self.assertEqual({'cmp-1': 6}, self.free())
         db.compare_and_set(
             self.context,

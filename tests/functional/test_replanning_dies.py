@@ -2,18 +2,23 @@
 """A planner or a scheduler dies while a server waits for another place."""
 
 import dataclasses
+import datetime
 
 import fixtures
 from nova import exception as nova_exc
 import oslo_messaging as messaging
+from oslo_utils import timeutils
 
 from nova_groupext import objects
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.hold import emptying
+from tests import rounds
 from tests.functional import base
 from tests.functional import door
 
@@ -21,7 +26,10 @@ ASK = rpcapi.PlannerAPI.replan
 
 
 class Died(BaseException):
-    """As a process that is killed, it is caught by nobody."""
+    """As a process that is killed, it is caught by nobody.
+
+    Whoever cleans up dies of it as well, at the next point.
+    """
 
 
 class TestDying(door.DoorCase):
@@ -34,7 +42,7 @@ class TestDying(door.DoorCase):
         super().setUp()
         self.scheduler = manager.HolisticSchedulerManager()
         # Nobody but the test sends requests: none is on its way for long.
-        self.patch(releasing, 'REQUEST_LIFETIME', 0)
+        self.patch(emptying, 'REQUEST_LIFETIME', 0)
         self.patch(rpcapi.PlannerAPI, 'replan', self.replan)
         self.planned_at_first = self.planned(self.uuid)['a']
 
@@ -47,7 +55,7 @@ class TestDying(door.DoorCase):
         """There is no planner to do it but the test's own."""
         self.api().delete(f'{base.GROUPS}/{uuid}')
         for _round in range(3):
-            self.planner.reap(self.context)
+            rounds.reap(self.planner, self.context)
         self.assertEqual([], self.holds_of(uuid))
 
     def replan(self, context, *args):
@@ -77,14 +85,25 @@ class TestDying(door.DoorCase):
         with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
             self.assertRaises(Died, self.select, *self.request())
 
+    def let_leases_run_out(self):
+        """Who is dead holds on to its groups until then."""
+        now = timeutils.utcnow()
+        db.compare_and_set(
+            self.context,
+            models.Intent,
+            models.Intent.lease_ends_at > now,
+            lease_ends_at=now - datetime.timedelta(seconds=1),
+        )
+
     def assert_whole(self, point):
         """Nobody has lost anything, and the member can be redeemed."""
+        self.let_leases_run_out()
         for draft in objects.VRTGroup.drafts_of(
             self.context, [self.member('a').group_id]
         ).values():
             self.assertEqual(states.Group.PLANNING, draft.status, point)
             self.planner.plan_group(self.context, draft.uuid)
-        self.planner.reap(self.context)
+        rounds.reap(self.planner, self.context)
         self.assertEqual('HELD', self.member('a').status, point)
         self.assertEqual('HELD', self.member('b').status, point)
         self.assertEqual([], audit.audit(self.context, self.ledger), point)
@@ -162,7 +181,7 @@ class TestDying(door.DoorCase):
 
         self.assertIn('has no member', why)
         for _round in range(2):
-            self.planner.reap(self.context)
+            rounds.reap(self.planner, self.context)
         self.assertEqual([], objects.VRTGroup.list_releasing(self.context))
 
     def test_nobody_is_held_whom_his_owner_releases_meanwhile(self):
@@ -180,6 +199,6 @@ class TestDying(door.DoorCase):
 
         self.assertIn('it is RELEASED', str(error))
         enable()
-        self.planner.reap(self.context)
+        rounds.reap(self.planner, self.context)
         self.assertEqual('RELEASED', self.member('a').status)
         self.assertEqual(15, sum(self.free().values()))

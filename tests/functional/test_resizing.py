@@ -11,6 +11,7 @@ from nova_groupext.cloud import hosts
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import reaper
+from tests import rounds
 from tests.functional import base
 from tests.functional import moves
 from tests.functional import test_revising
@@ -56,6 +57,7 @@ class ResizingTestCase(moves.MovingTestCase, test_revising.RevisingTestCase):
         self.eventually(
             self.settled, lambda now: now.status == 'ACTIVE', server
         )
+        self.given_back(server)
         self.reap()
 
     def revert(self, server):
@@ -245,7 +247,7 @@ class TestResizing(ResizingTestCase):
         endpoint = planner.Planner('another')
 
         def reap():
-            endpoint.reap(self.context)
+            rounds.reap(endpoint, self.context)
             return self.holds_of(uuid)
 
         self.eventually(reap, lambda holds: not holds)
@@ -272,7 +274,7 @@ class TestResizing(ResizingTestCase):
         self.revised(uuid, one(LARGE))
 
         def trap(reached):
-            if reached == 'before resize.close':
+            if reached == 'before release.end':
                 raise RuntimeError
 
         with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
@@ -347,7 +349,7 @@ class TestDying(test_revising.PlanningTestCase):
 
                 self.die_at(point, draft)
                 self.plan(draft)
-                self.planner.reap(self.context)
+                rounds.reap(self.planner, self.context)
                 self.assertEqual([4], self.grown(uuid), point)
                 self.assertEqual(0, self.free()['cmp-1'], point)
                 self.assertEqual([], self.audit(), point)

@@ -2,23 +2,28 @@
 """Does a group take another definition, around what it has already?"""
 
 import dataclasses
+import datetime
 
 import fixtures
 from nova.scheduler.client import report
 from oslo_db import exception as db_exc
+from oslo_utils import timeutils
 
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.decide import exchanging
 from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.redeem import reserving
+from tests import rounds
 from tests.functional import base
 
 APART = {'type': 'anti-affinity', 'scope': 'host'}
@@ -397,13 +402,13 @@ class PlanningTestCase(RevisingTestCase, base.StepTestCase):
         super().setUp()
         self.planner = planner.Planner('another')
         # Nobody but the test sends requests: none is on its way for long.
-        self.patch(releasing, 'REQUEST_LIFETIME', 0)
+        self.patch(emptying, 'REQUEST_LIFETIME', 0)
 
     def plan(self, uuid):
         self.planner.plan_group(self.context, uuid)
 
     def reap(self):
-        self.planner.reap(self.context)
+        rounds.reap(self.planner, self.context)
 
     def draft_of(self, uuid):
         """Return the uuid of a group's draft."""
@@ -435,6 +440,13 @@ class PlanningTestCase(RevisingTestCase, base.StepTestCase):
 
         with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
             self.assertRaises(Died, self.plan, uuid)
+
+    def age(self, draft):
+        """Let a draft, and all that was written down, be of long ago."""
+        then = timeutils.utcnow() - datetime.timedelta(hours=1)
+        self.change_row(draft, created_at=then, updated_at=then)
+        written = models.Hold.status == states.Hold.WRITING
+        db.compare_and_set(self.context, models.Hold, written, created_at=then)
 
     def audit(self):
         return audit.audit(self.context, self.ledger)
@@ -476,6 +488,20 @@ class TestDying(PlanningTestCase):
                 self.check(uuid, self.NEW, point)
                 self.assertEqual([], self.audit(), point)
                 self.forget(uuid)
+
+    def test_nobody_gets_what_changes_places_until_it_changes_back(self):
+        """However long it takes until another planner decides."""
+        uuid, draft = self.described()
+        self.die_at('before revise.commit', draft)
+        self.age(draft)
+
+        for _round in range(2):
+            self.planner.reap(self.context)
+            self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
+        self.planner.plan_left(self.context)
+
+        self.check(uuid, self.NEW, 'later')
+        self.assertEqual([], self.audit())
 
     def test_no_server_comes_while_places_change_hands(self):
         self.patch(reserving, 'PATIENCE', 1)

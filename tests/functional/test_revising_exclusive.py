@@ -8,6 +8,7 @@ import fixtures
 from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
 from nova_groupext.scheduler.follow import audit
+from tests import rounds
 from tests.functional import base
 from tests.functional import test_revising
 
@@ -27,6 +28,16 @@ class ExclusiveTestCase(test_revising.RevisingTestCase):
     def api(self, user='demo'):
         """Only admins may ask for it, unless the operator says otherwise."""
         return super().api('admin')
+
+    def is_alone(self, *names):
+        def full():
+            return {
+                host.name
+                for host in self.HOSTS
+                if not any(self.cloud.free(host.name).values())
+            }
+
+        self.eventually(full, lambda found: found == {*names})
 
 
 class TestExclusive(ExclusiveTestCase, base.StepTestCase):
@@ -48,16 +59,6 @@ class TestExclusive(ExclusiveTestCase, base.StepTestCase):
         self.assertTrue(found)
         for free in found:
             self.assertEqual({*free.values()}, {0}, found)
-
-    def is_alone(self, *names):
-        def full():
-            return {
-                host.name
-                for host in self.HOSTS
-                if not any(self.cloud.free(host.name).values())
-            }
-
-        self.eventually(full, lambda found: found == {*names})
 
     def test_nobody_gets_in_while_members_come_and_go(self):
         uuid = self.held(group('a', policies=[ALONE]))['id']
@@ -85,6 +86,24 @@ class TestExclusive(ExclusiveTestCase, base.StepTestCase):
             {'a': 'ACTIVE', 'b': 'HELD'}, self.states(self.group(uuid))
         )
 
+    def test_where_strangers_are_a_group_does_not_become_alone(self):
+        for host in self.HOSTS:
+            self.fill(host.name, VCPU=1)
+        uuid = self.held(group('a', policies=[]))['id']
+        before = self.free(), self.held_on(uuid)
+
+        now = self.decided(uuid, group('a', policies=[ALONE]))
+
+        self.assertEqual('REFUSED', now['revision']['status'])
+        self.assertEqual(before, (self.free(), self.held_on(uuid)))
+        self.assertEqual({'a': 'HELD'}, self.states(now))
+
+
+class TestRefused(ExclusiveTestCase, base.StepTestCase):
+    """A reaper would let the member fail whose host is disabled."""
+
+    HOSTS = tuple(hosts.Host(f'cmp-{n}', vcpus=4) for n in range(1, 4))
+
     def test_where_its_host_is_refused_a_group_has_another(self):
         uuid = self.held(group('a', policies=[ALONE]))['id']
         home = self.planned(uuid)['a']
@@ -101,18 +120,6 @@ class TestExclusive(ExclusiveTestCase, base.StepTestCase):
         self.assertEqual({'a': other}, self.planned(uuid))
         self.is_alone(other)
         self.assertEqual([], audit.audit(self.context, self.ledger))
-
-    def test_where_strangers_are_a_group_does_not_become_alone(self):
-        for host in self.HOSTS:
-            self.fill(host.name, VCPU=1)
-        uuid = self.held(group('a', policies=[]))['id']
-        before = self.free(), self.held_on(uuid)
-
-        now = self.decided(uuid, group('a', policies=[ALONE]))
-
-        self.assertEqual('REFUSED', now['revision']['status'])
-        self.assertEqual(before, (self.free(), self.held_on(uuid)))
-        self.assertEqual({'a': 'HELD'}, self.states(now))
 
 
 class TestDying(ExclusiveTestCase, test_revising.PlanningTestCase):
@@ -137,7 +144,7 @@ class TestDying(ExclusiveTestCase, test_revising.PlanningTestCase):
         self.assertEqual(
             dict.fromkeys('ab', 'HELD'), self.states(self.group(uuid))
         )
-        self.planner.reap(self.context)
+        rounds.reap(self.planner, self.context)
         self.assertEqual({'cmp-1': 0}, self.free())
         self.assertEqual([], self.audit())
         self.forget(uuid)

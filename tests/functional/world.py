@@ -8,6 +8,7 @@ from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import audit
+from tests import rounds
 from tests.functional import base
 
 
@@ -31,7 +32,7 @@ class WorldCase(base.StepTestCase):
         self.api(user).delete(f'{base.GROUPS}/{uuid}')
 
         def left():
-            self.planner.reap(self.context)
+            rounds.reap(self.planner, self.context)
             return self.holds_of(uuid)
 
         self.eventually(left, lambda holds: not holds)

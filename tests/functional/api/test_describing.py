@@ -5,6 +5,7 @@ from concurrent import futures
 
 from nova_groupext import quota
 from nova_groupext.cloud import image
+from nova_groupext.conf import CONF
 from tests import fixtures
 from tests.functional import base
 
@@ -23,12 +24,12 @@ BAD_MEMBERS = [
     (
         {'image': 'cirros'},
         f'{WHERE}.image',
-        'image "cirros" could not be found',
+        '"cirros" is no uuid; an image is not known by its name',
     ),
     (
         {'image': 'http://elsewhere/v2/images/' + CIRROS},
         f'{WHERE}.image',
-        'could not be found',
+        'is no uuid',
     ),
     (
         {'availability_zone': 'az9'},
@@ -176,6 +177,53 @@ class TestDescribing(base.GroupTestCase):
 
         self.assertEqual(409, response.status_code, response.text)
         self.assertEqual(1, fixtures.rows()['vrt_groups'])
+
+    def test_a_request_is_known_again_whatever_has_become_of_its_group(self):
+        wanted = {
+            'name': 'as described',
+            'topology': {'members': {'a': base.member()}},
+            'hold': False,
+            'client_token': 'again',
+        }
+        uuid = self.describe(**wanted)['id']
+
+        self.act(uuid, 'hold')
+        held = self.eventually(
+            self.group, lambda now: now['status'] == 'HELD', uuid
+        )
+        self.assert_taken_once(uuid, wanted)
+        self.put(uuid, held['generation'], count=2)
+        self.assert_taken_once(uuid, wanted)
+        CONF.set_override('default_expires_in', 61, 'vrt')
+        self.addCleanup(CONF.clear_override, 'default_expires_in', 'vrt')
+        self.assert_taken_once(uuid, wanted)
+
+        other = self.post(**{**wanted, 'name': 'renamed'})
+
+        self.assertEqual(409, other.status_code, other.text)
+        self.assertIn('was used for another request', other.text)
+
+    def put(self, uuid, generation, count):
+        topology = {'members': {'a': base.member(count=count)}}
+        revised = self.api().put(
+            f'{base.GROUPS}/{uuid}',
+            json={
+                'vrt_group': {
+                    'generation': generation,
+                    'name': 'renamed',
+                    'topology': topology,
+                }
+            },
+        )
+        self.assertEqual(202, revised.status_code, revised.text)
+        self.eventually(
+            self.group, lambda now: len(now['members']) == count, uuid
+        )
+
+    def assert_taken_once(self, uuid, wanted):
+        again = self.post(**wanted)
+        self.assertEqual(202, again.status_code, again.text)
+        self.assertEqual(uuid, again.json()['vrt_group']['id'])
 
     def test_a_token_is_the_projects_own(self):
         topology = {'members': {'a': base.member()}}

@@ -79,7 +79,7 @@ class TestHints(base.GroupTestCase):
             (bad, 'must be 1', {}, {'max_count': 2}),
             (bad, 'force a host', {}, {'availability_zone': 'az1:cmp-1'}),
             (bad, 'force a host', {}, {'host': 'cmp-1'}),
-            (unknown, 'has no member', {'vrt_group': 'nothing'}, {}),
+            (bad, 'must be the id', {'vrt_group': 'nothing'}, {}),
             (unknown, 'has no member', {'vrt_member': 'b'}, {}),
             (other, 'are 3; of the', {'vrt_member': 'a'}, {'min_count': 3}),
             (other, 'flavor', {}, {'flavorRef': self.flavors['m1.small']}),
@@ -140,7 +140,7 @@ class TestHints(base.GroupTestCase):
     def test_a_deleted_groups_members_are_not_found(self):
         self.delete_group(self.group_id)
 
-        self.assertRefused(404, 'itemNotFound', 'has no member')
+        self.assertRefused(404, 'itemNotFound', 'could not be found')
 
     def test_every_way_to_nova_is_looked_at(self):
         project = accounts.by_name('demo').project_id

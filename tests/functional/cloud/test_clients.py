@@ -54,6 +54,20 @@ class TestDefaultCloud(base.CloudTestCase):
         }
         self.assertEqual({f'cmp-{i}': 'up' for i in range(1, 13)}, up)
 
+    def test_wrong_password(self):
+        wrong = self.assertRaises(
+            subprocess.CalledProcessError,
+            run,
+            *('openstackclient.shell', '--os-cloud', 'vrt-demo'),
+            *('--os-password', 'wrong', 'server', 'list'),
+            OS_CLIENT_CONFIG_FILE=str(self.cloud.clouds_yaml),
+        )
+
+        self.assertIn(
+            'The request you have made requires authentication. (HTTP 401)',
+            wrong.stderr,
+        )
+
     def test_openstack_command(self):
         server = self.boot()
 

@@ -14,6 +14,7 @@ import nova.conf
 from oslotest import base as test
 
 from nova_groupext.cloud import cloud
+from nova_groupext.cloud import errors
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import parts
 from tests.functional.cloud import base
@@ -80,36 +81,75 @@ class TestLife(base.CloudUser):
         second = cloud.Cloud(self.state, [])
 
         with self.cloud:
-            self.assertRaises(RuntimeError, second.start)
+            self.assertRaises(errors.CannotStart, second.start)
             self.assertEqual([], self.cloud.nova('demo').servers.list())
 
 
 class TestCommand(test.BaseTestCase):
     """nova-groupext-cloud, as run from a shell."""
 
-    def test_runs_until_sigterm(self):
+    def start(self, *args):
         running = subprocess.Popen(
-            [sys.executable, '-c', COMMAND, '--hosts', '1'],
+            [sys.executable, '-c', COMMAND, '--hosts', '1', *args],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
         )
         self.addCleanup(running.stdout.close)
+        self.addCleanup(running.stderr.close)
         self.addCleanup(running.kill)
-        said = self.said_until(running.stdout, 'Ctrl-C')
-        path = re.search('OS_CLIENT_CONFIG_FILE=(.*)', said).group(1)
-        clouds = pathlib.Path(path)
+        return running
+
+    def clouds_of(self, running):
+        """The clouds.yaml of a cloud, once it is ready."""
+        said = ''
+        for line in running.stdout:
+            said += line
+            if 'Ctrl-C' in line:
+                path = re.search('OS_CLIENT_CONFIG_FILE=(.*)', said).group(1)
+                return pathlib.Path(path)
+        raise AssertionError(said + running.stderr.read())
+
+    def end(self, running):
+        running.send_signal(signal.SIGTERM)
+        self.assertEqual(0, running.wait(STOP_SECONDS))
+
+    def refused(self, *args):
+        """What somebody is told who cannot start a cloud."""
+        _out, told = (running := self.start(*args)).communicate()
+        self.assertEqual(1, running.returncode, told)
+        self.assertNotIn('Traceback', told)
+        # Libraries may warn before.
+        return told.splitlines()[-1]
+
+    def test_runs_until_sigterm(self):
+        running = self.start()
+        clouds = self.clouds_of(running)
         self.assertIn('vrt-demo', clouds.read_text())
 
-        running.send_signal(signal.SIGTERM)
+        self.end(running)
 
-        self.assertEqual(0, running.wait(STOP_SECONDS))
         self.assertFalse(clouds.parent.exists())
 
-    def said_until(self, lines, wanted):
-        said = ''
-        for line in lines:
-            said += line
-            if wanted in line:
-                return said
-        raise AssertionError(said)
+    def test_a_second_cloud_leaves_the_first_alone(self):
+        state = self.enterContext(tempfile.TemporaryDirectory())
+        running = self.start('--state-dir', state)
+        before = self.clouds_of(running).read_text()
+        port = re.search(':([0-9]+)/', before).group(1)
+
+        here = self.refused('--state-dir', state)
+        there = self.refused('--port', port)
+
+        self.assertIn(f'Another try-out cloud uses {state}', here)
+        self.assertIn(f'port {port}: Address already in use', there)
+        after = (pathlib.Path(state) / 'clouds.yaml').read_text()
+        self.assertEqual(before, after)
+        self.end(running)
+
+    def test_a_directory_that_cannot_be_made(self):
+        told = self.refused('--state-dir', '/dev/null/state')
+
+        self.assertEqual(
+            'nova-groupext-cloud: /dev/null/state: Not a directory', told
+        )

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are servers booted, seen by their owners, and refused when too large?"""
 
+import uuid
+
 from novaclient import exceptions
 
 from nova_groupext.cloud import image
@@ -68,3 +70,15 @@ class TestServers(base.CloudTestCase):
         server = self.boot(image=image.image_id('cirros-vmx'))
 
         self.assertEqual('ERROR', server.status)
+
+    def test_there_are_no_networks(self):
+        nova = self.cloud.nova('demo')
+        here = str(uuid.uuid4())
+
+        for nics in ('auto', [{'net-id': here}], [{'port-id': here}]):
+            self.assertRaises(
+                exceptions.BadRequest,
+                nova.servers.create,
+                *('x', image.image_id('cirros'), nova.flavors.list()[0]),
+                nics=nics,
+            )
