@@ -51,7 +51,12 @@ def _parser():
 
 def _new_directory(name):
     path = pathlib.Path(name)
-    path.mkdir(parents=True)
+    try:
+        path.mkdir(parents=True)
+    except OSError as exc:
+        raise argparse.ArgumentTypeError(
+            f'{path} cannot be made: {exc.strerror}'
+        ) from exc
     return path
 
 

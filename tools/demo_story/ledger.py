@@ -59,12 +59,12 @@ class Ledger:
         used = {True: 0, False: 0}
         allocations = self._get(f'{provider}/allocations')['allocations']
         for consumer, allocation in allocations.items():
-            is_hold = self._type_of(consumer) == HOLD_TYPE
-            used[is_hold] += allocation['resources']['VCPU']
+            owner = self._get(f'/allocations/{consumer}')
+            # Who has given all of it back meanwhile is not there any more.
+            if owner['allocations']:
+                is_hold = owner['consumer_type'] == HOLD_TYPE
+                used[is_hold] += allocation['resources']['VCPU']
         return Usage(inventory['total'], used[False], used[True])
-
-    def _type_of(self, consumer):
-        return self._get(f'/allocations/{consumer}').get('consumer_type')
 
     def _get(self, path):
         return self._placement.get(path).json()
