@@ -14,6 +14,9 @@ LOG = logging.getLogger(__name__)
 # nova-api asks its neighbours on this very server while its own client is
 # waiting: there must be more threads than clients, or all wait for ever.
 THREADS = 64
+# Those who come while every thread is busy: cheroot lets 5 of them wait, the
+# kernel resets the connections of the others.
+WAITING = 512
 SHUTDOWN_SECONDS = 5
 # Longer than clients leave a connection idle: one that is closed while it is
 # used again costs them a request.
@@ -45,6 +48,7 @@ class Server:
             ('127.0.0.1', port),
             self._dispatch,
             numthreads=THREADS,
+            request_queue_size=WAITING,
             timeout=IDLE_SECONDS,
             shutdown_timeout=SHUTDOWN_SECONDS,
         )

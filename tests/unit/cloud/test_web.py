@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does one server bring each request to its application?"""
 
+import socket
+
 from oslotest import base
 import requests
 import webob
@@ -39,6 +41,15 @@ class TestServer(base.BaseTestCase):
         self.server.mount('late', echo)
 
         self.assertEqual('/late /', self.get('/late/').text)
+
+    def test_many_may_come_before_it_accepts_any(self):
+        busy = web.Server()
+        self.addCleanup(busy.stop)
+        port = int(busy.url.rpartition(':')[2])
+
+        for _each in range(100):
+            come = socket.create_connection(('127.0.0.1', port), timeout=1)
+            self.addCleanup(come.close)
 
     def test_port_that_is_taken_is_told(self):
         port = int(self.server.url.rpartition(':')[2])
