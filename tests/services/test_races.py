@@ -66,6 +66,9 @@ class RaceCase(life.LifeTestCase):
 class PairsCase(RaceCase):
     """Each thing that happens, at every point of each other thing."""
 
+    # {(class, what happens): its points}; the same for whatever else does.
+    _known_points = {}
+
     def race(self, one, other):
         for point in self.points(one):
             self.addDetail('at', content.text_content(point))
@@ -77,9 +80,16 @@ class PairsCase(RaceCase):
             self.check_servers()
 
     def points(self, one):
-        """Return where to stop: before each write and after the last.
+        """Return where to stop: before each write and after the last."""
+        key = type(self), one
+        if key not in self._known_points:
+            self._known_points[key] = self._find_points(one)
+        return self._known_points[key]
 
-        Not while a row is locked: all others wait for that to be over.
+    def _find_points(self, one):
+        """Note the points of one thing that happens alone.
+
+        None while a row is locked: all others wait for that to be over.
         """
         self.set_up(one)
         reached = []
