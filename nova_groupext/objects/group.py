@@ -349,12 +349,17 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         ):
             raise self._not_extended(context)
 
+    @property
+    def has_expired(self):
+        """Whether nothing of it can be redeemed any more, released or not."""
+        return member_obj.has_expired(self.expires_at)
+
     def _not_extended(self, context):
         fresh = self.get(context, self.uuid)
         if fresh.status == states.Group.HELD:
             return fresh.conflict(f'it {member_obj.expired(fresh.expires_at)}')
         reason = 'nothing of it is held'
-        if fresh.expires_at and fresh.expires_at <= timeutils.utcnow():
+        if fresh.has_expired:
             reason += f'; it {member_obj.expired(fresh.expires_at)}'
         return fresh.conflict(reason)
 

@@ -272,7 +272,7 @@ class VRTMember(base.VRTObject):
             return 'it is a server already'
         if self.status != states.Member.HELD:
             return self.fault or 'it is not held'
-        if self.expires_at and self.expires_at <= timeutils.utcnow():
+        if has_expired(self.expires_at):
             return f'its group {expired(self.expires_at)}'
         return None
 
@@ -323,6 +323,11 @@ def flavor_of(request):
         'id': request['flavor_id'],
         **{name: flavor[name] for name in ('name', 'vcpus', 'memory_mb')},
     }
+
+
+def has_expired(at):
+    """Tell whether what was held until then, or for ever if None, is over."""
+    return at is not None and at <= timeutils.utcnow()
 
 
 def expired(at):

@@ -12,7 +12,6 @@ import copy
 from nova import exception as nova_exc
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext.objects.group import VRTGroup
@@ -43,7 +42,7 @@ def find(context, spec, host_manager):
         if None in (group, member):
             # They were forgotten since the growth was read.
             return None
-        if not _has_expired(group) and _is_wanted(
+        if not group.has_expired and _is_wanted(
             context, member, spec, host_manager
         ):
             return growth
@@ -53,10 +52,6 @@ def find(context, spec, host_manager):
             spec.instance_uuid,
         )
     return None
-
-
-def _has_expired(group):
-    return bool(group.expires_at and group.expires_at <= timeutils.utcnow())
 
 
 def _is_wanted(context, member, spec, host_manager):
