@@ -174,6 +174,17 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         return cls.from_row(context, row) if row else None
 
     @classmethod
+    def get_brief(cls, context, group_id):
+        """Return a group without its parts.
+
+        :raises: GroupNotFound
+        """
+        group = cls.brief(context, group_id)
+        if group is None:
+            raise exception.GroupNotFound(group=group_id)
+        return group
+
+    @classmethod
     def get_by_token(cls, context, project_id, client_token):
         """Return the group that a retried POST has made, or None."""
         row = db.find_one(

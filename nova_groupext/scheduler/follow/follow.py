@@ -246,10 +246,7 @@ def _write_down_charged(context, hold, member):
 
     :raises: LimitExceeded, GroupNotFound
     """
-    group = VRTGroup.brief(context, hold.group_id)
-    if group is None:
-        raise exception.GroupNotFound(group=hold.group_id)
-    project_id = group.project_id
+    project_id = VRTGroup.get_brief(context, hold.group_id).project_id
 
     def check_and_write_down():
         quota.check(context, project_id, [member])

@@ -149,9 +149,7 @@ def _replace(context, ledger, heir, giving_way):
     if not giving_way:
         ledger.hold(context, [heir])
         return
-    group = VRTGroup.brief(context, heir.group_id)
-    if group is None:
-        raise exception.GroupNotFound(group=heir.group_id)
+    group = VRTGroup.get_brief(context, heir.group_id)
     wanted = _around(context, ledger, heir, giving_way)
     in_vain = _write(context, ledger, group, wanted, giving_way, [heir])
     dismiss(context, ledger, giving_way)
