@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiters for changes of groups, with the timeout of ``[vrt]``."""
+
+import time
+
+from tempest import config
+from tempest.lib import exceptions as lib_exc
+
+CONF = config.CONF
+
+
+def wait_until(read, is_good, goal):
+    """Read until the answer is good, and return it.
+
+    :param read: function without arguments
+    :param is_good: predicate of what was read
+    :param goal: phrase for the error, such as "the group is held"
+    :raises: TimeoutException with what was read last
+    """
+    deadline = time.monotonic() + CONF.vrt.build_timeout
+    while not is_good(answer := read()):
+        if time.monotonic() > deadline:
+            raise lib_exc.TimeoutException(
+                f'{CONF.vrt.build_timeout} s were not enough until {goal}; '
+                f'last seen: {answer}'
+            )
+        time.sleep(CONF.vrt.build_interval)
+    return answer
+
+
+def wait_for_group(client, group_id, is_good, goal):
+    """Return a group once a predicate of it is true."""
+    return wait_until(
+        lambda: client.show_group(group_id)['vrt_group'], is_good, goal
+    )
+
+
+def wait_for_decision(client, group_id):
+    """Return a group once neither it nor its revision is being planned."""
+    return wait_for_group(
+        client,
+        group_id,
+        lambda group: 'PLANNING' not in (group['status'], _revised(group)),
+        f'group {group_id} is decided',
+    )
+
+
+def wait_for_status(client, group_id, status):
+    """Return a group once it has a status."""
+    return wait_for_group(
+        client,
+        group_id,
+        lambda group: group['status'] == status,
+        f'group {group_id} is {status}',
+    )
+
+
+def wait_for_members(client, group_id, statuses):
+    """Return a group once its members have these statuses.
+
+    :param statuses: mapping of path to status
+    """
+    return wait_for_group(
+        client,
+        group_id,
+        lambda group: statuses.items() <= member_statuses(group).items(),
+        f'members of group {group_id} are {statuses}',
+    )
+
+
+def member_statuses(group):
+    """Return the status of each member by its path."""
+    return {member['path']: member['status'] for member in group['members']}
+
+
+def _revised(group):
+    return group['revision'] and group['revision']['status']

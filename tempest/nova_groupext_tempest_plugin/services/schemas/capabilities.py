@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schema of what a cloud can do with groups."""
+
+from nova_groupext_tempest_plugin.services.schemas import shapes
+
+_LIMITS = (
+    'max_members',
+    'max_depth',
+    'max_width',
+    'max_body_size',
+    'max_groups_per_project',
+    'max_held_members_per_project',
+    'default_expires_in',
+    'max_expires_in',
+)
+
+#: A parameter of a policy, told as a JSON schema of its own.
+_PARAMETER = shapes.closed(
+    {
+        'type': {'enum': ['boolean', 'integer', 'number', 'string']},
+        'minimum': shapes.NUMBER,
+        'exclusiveMinimum': shapes.NUMBER,
+        'maximum': shapes.NUMBER,
+        'default': {},
+        'required': shapes.BOOLEAN,
+    },
+    optional=(
+        'minimum',
+        'exclusiveMinimum',
+        'maximum',
+        'default',
+        'required',
+    ),
+)
+
+CAPABILITIES = shapes.answer(
+    200,
+    shapes.closed(
+        {
+            'capabilities': shapes.closed(
+                {
+                    'version': shapes.TEXT,
+                    'scopes': shapes.array(shapes.TEXT),
+                    'policies': shapes.mapping(shapes.mapping(_PARAMETER)),
+                    'limits': shapes.closed(
+                        dict.fromkeys(_LIMITS, shapes.INTEGER)
+                    ),
+                }
+            )
+        }
+    ),
+)

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schemas of groups, their members, and proposals.
+
+Admins are shown more than tenants: ``TENANT`` and ``ADMIN`` have the same
+attributes, and a tenant who is shown an admin's field is an error.
+"""
+
+import types
+
+from nova_groupext_tempest_plugin.services.schemas import shapes
+from nova_groupext_tempest_plugin.services.schemas import topology
+
+GROUP_STATUSES = (
+    'PLANNING',
+    'PLANNED',
+    'HELD',
+    'ACTIVE',
+    'REFUSED',
+    'UNDECIDED',
+    'ERROR',
+    'RELEASED',
+)
+MEMBER_STATUSES = (
+    'TENTATIVE',
+    'HELD',
+    'REDEEMING',
+    'ACTIVE',
+    'SHELVED',
+    'FAILED',
+    'RELEASED',
+)
+_STATUS = {'enum': list(GROUP_STATUSES)}
+_DOMAINS = shapes.mapping(shapes.TEXT)
+_LINKS = shapes.array(shapes.closed({'rel': shapes.TEXT, 'href': shapes.TEXT}))
+
+_SUMMARY = {
+    'id': shapes.TEXT,
+    'name': shapes.TEXT,
+    'status': _STATUS,
+    'generation': shapes.INTEGER,
+    'project_id': shapes.TEXT,
+    'links': _LINKS,
+}
+
+_POLICY_NAME = shapes.closed({'type': shapes.TEXT, 'scope': shapes.TEXT})
+_BROKEN = {'at': {'type': 'string'}, 'policy': _POLICY_NAME}
+
+_CHANGE = {
+    'at': {'type': 'string'},
+    'policy': shapes.TEXT,
+    'scope': shapes.TEXT,
+    'strict': shapes.BOOLEAN,
+    'members': shapes.TEXT,
+    'min_count': shapes.INTEGER,
+    'min_counts': shapes.mapping(shapes.INTEGER),
+}
+
+_REASON = shapes.closed({'code': shapes.TEXT, 'text': shapes.TEXT})
+_CONFLICT = shapes.closed(
+    {
+        'kind': {'enum': ['policy', 'members']},
+        'at': {'type': 'string'},
+        'policy': _POLICY_NAME,
+        'members': shapes.TEXT,
+        'code': shapes.TEXT,
+        'text': shapes.TEXT,
+    },
+    optional=('policy', 'members'),
+)
+
+
+def _refusal(for_admin):
+    # A class is the planner's name for members with the same needs.
+    fields = {**_CHANGE, 'class': shapes.TEXT} if for_admin else _CHANGE
+    change = shapes.closed(fields, optional=fields)
+    together = {'together': shapes.array(change)}
+    change = shapes.closed({**fields, **together}, [*fields, *together])
+    relaxation = shapes.closed({'change': change, 'text': shapes.TEXT})
+    return shapes.nullable(
+        shapes.closed(
+            {
+                'conflict': shapes.array(_CONFLICT),
+                'minimal': shapes.BOOLEAN,
+                'reason': shapes.nullable(_REASON),
+                'relaxations': shapes.array(relaxation),
+            }
+        )
+    )
+
+
+def _member(for_admin):
+    host = {'host': shapes.TEXT_OR_NULL} if for_admin else {}
+    resize = {
+        'from': shapes.TEXT,
+        'to': shapes.TEXT,
+        'held': shapes.BOOLEAN,
+        **host,
+    }
+    return shapes.closed(
+        {
+            'path': shapes.TEXT,
+            'status': {'enum': list(MEMBER_STATUSES)},
+            'server_id': shapes.TEXT_OR_NULL,
+            'domains': _DOMAINS,
+            'fault': shapes.TEXT_OR_NULL,
+            'resize': shapes.nullable(shapes.closed(resize)),
+            **host,
+        }
+    )
+
+
+def _revision(for_admin):
+    return shapes.nullable(
+        shapes.closed(
+            {
+                'status': _STATUS,
+                'name': shapes.TEXT,
+                'description': shapes.TEXT_OR_NULL,
+                'created_at': shapes.TIME,
+                'topology': topology.NODE,
+                'servers': shapes.mapping(shapes.TEXT),
+                'fault': shapes.TEXT_OR_NULL,
+                'refusal': _refusal(for_admin),
+            }
+        )
+    )
+
+
+def _detail(for_admin):
+    cost = {'cost': shapes.NUMBER} if for_admin else {}
+    detail = {
+        **_SUMMARY,
+        'description': shapes.TEXT_OR_NULL,
+        'user_id': shapes.TEXT,
+        'created_at': shapes.TIME,
+        'updated_at': shapes.TIME_OR_NULL,
+        'expires_at': shapes.TIME_OR_NULL,
+        'topology': topology.NODE,
+        'members': shapes.array(_member(for_admin)),
+        'fault': shapes.TEXT_OR_NULL,
+        'refusal': _refusal(for_admin),
+        'violations': shapes.array(shapes.closed({**_BROKEN, **cost})),
+        'revision': _revision(for_admin),
+        'drift': shapes.array(shapes.closed(_BROKEN)),
+    }
+    return shapes.closed({**detail, **_FOR_ADMINS} if for_admin else detail)
+
+
+_FOR_ADMINS = {
+    'cost': shapes.nullable(
+        shapes.closed(
+            {
+                'soft': shapes.NUMBER,
+                'bound': shapes.NUMBER,
+                'preference': shapes.NUMBER,
+            }
+        )
+    ),
+    # Figures of the planner's search, other ones for each way that it goes.
+    'stats': {'type': ['object', 'null']},
+}
+
+
+def _proposal(for_admin):
+    move = {
+        'path': shapes.TEXT,
+        'server_id': shapes.TEXT,
+        'domains': _DOMAINS,
+        **({'host': shapes.TEXT} if for_admin else {}),
+    }
+    return shapes.closed(
+        {
+            'status': {'enum': ['placed', 'refused', 'undecided']},
+            'fewest': shapes.BOOLEAN,
+            'moves': shapes.array(shapes.closed(move)),
+        }
+    )
+
+
+def _page(shown):
+    return shapes.closed(
+        {'vrt_groups': shapes.array(shown), 'vrt_groups_links': _LINKS},
+        optional=['vrt_groups_links'],
+    )
+
+
+_OUTCOME = shapes.closed(
+    {
+        'path': shapes.TEXT,
+        'server_id': shapes.TEXT,
+        'fault': shapes.TEXT,
+    },
+    optional=('server_id', 'fault'),
+)
+
+
+def _answers(for_admin):
+    """Return the schema of each answer, by the name of the client's call."""
+    detail = topology.with_node(
+        shapes.closed({'vrt_group': _detail(for_admin)})
+    )
+    member = _member(for_admin)
+    location = {'type': 'object', 'required': ['location']}
+    return types.SimpleNamespace(
+        show=shapes.answer(200, detail),
+        create=shapes.answer(202, detail, response_header=location),
+        update=shapes.answer(202, detail),
+        delete=shapes.answer(202),
+        list=shapes.answer(200, _page(shapes.closed(_SUMMARY))),
+        list_detail=shapes.answer(
+            200, topology.with_node(_page(_detail(for_admin)))
+        ),
+        action=shapes.answer(202),
+        boot=shapes.answer(
+            202, shapes.closed({'members': shapes.array(_OUTCOME)})
+        ),
+        proposal=shapes.answer(
+            200, shapes.closed({'proposal': _proposal(for_admin)})
+        ),
+        list_members=shapes.answer(
+            200, shapes.closed({'members': shapes.array(member)})
+        ),
+        show_member=shapes.answer(200, shapes.closed({'member': member})),
+        change_members=shapes.answer(202),
+    )
+
+
+TENANT = _answers(for_admin=False)
+ADMIN = _answers(for_admin=True)

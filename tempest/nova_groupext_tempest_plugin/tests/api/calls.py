@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of every call of the API, as a good and as a bad request.
+
+A test of the API compares these tables with the API's own routes; so nothing
+of Tempest is imported here.
+"""
+
+import dataclasses
+from typing import Any
+
+NOBODY = '7f3a9d0c-0b0e-4d3f-8d8e-0a8f2b1c9d10'
+COLOUR = '?colour=red'
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A request; ``path`` stands behind ``/os-vrt-groups``."""
+
+    name: str
+    method: str
+    path: str
+    body: Any = None
+
+    @property
+    def is_action(self):
+        return self.path.endswith('/action')
+
+
+@dataclasses.dataclass(frozen=True)
+class Bad(Call):
+    """A request that is refused, and the JSON path of what is wrong."""
+
+    where: str = ''
+
+
+#: Calls that readers may make.
+READS = {'capabilities', 'list', 'detail', 'show', 'members', 'member'}
+
+
+def of_project(topology):
+    """Return the calls that name no group."""
+    group = {'vrt_group': {'name': 'good', 'topology': topology}}
+    return [
+        Call('capabilities', 'GET', '/capabilities'),
+        Call('list', 'GET', ''),
+        Call('detail', 'GET', '/detail'),
+        Call('create', 'POST', '', group),
+    ]
+
+
+def of_group(group):
+    """Return every call about a group, as good as its state allows."""
+    root = f'/{group["id"]}'
+    last = group['members'][-1]['path']
+    described = {name: group[name] for name in ('generation', 'topology')}
+    one_more = {**next(iter(group['topology']['members'].values()))}
+    one_more.pop('count', None)
+    return [
+        Call('show', 'GET', root),
+        Call('proposal', 'GET', f'{root}/proposal'),
+        Call('members', 'GET', f'{root}/members'),
+        Call('member', 'GET', f'{root}/members/{last}'),
+        Call('update', 'PUT', root, {'vrt_group': described}),
+        Call(
+            'add',
+            'POST',
+            f'{root}/members',
+            {'member': {'path': 'more', **one_more}},
+        ),
+        Call('remove', 'DELETE', f'{root}/members/{last}'),
+        *(
+            Call(name, 'POST', f'{root}/action', {name: body})
+            for name, body in _actions(last).items()
+        ),
+        Call('delete', 'DELETE', root),
+    ]
+
+
+def _actions(path):
+    return {
+        'adopt': {'servers': {path: NOBODY}},
+        'boot': {'servers': {'default': {'networks': 'none'}}},
+        'extend': {'expires_in': 3600},
+        'hold': None,
+        'release': {'members': [path]},
+        'replan': None,
+    }
+
+
+def bad_of_project(topology):
+    """Return bad requests to the routes that name no group."""
+
+    def create(where, **group):
+        body = {'vrt_group': {'name': 'bad', 'topology': topology, **group}}
+        return Bad('create', 'POST', '', body, f'$.vrt_group.{where}')
+
+    def describe(where, **parts):
+        return create(f'topology.{where}', topology={**topology, **parts})
+
+    policies = {
+        'policies[0].type': {'type': 'nearness', 'scope': 'host'},
+        'policies[0].scope': {'type': 'affinity', 'scope': 'shelf'},
+        'policies[0].min_members': {'type': 'survive', 'scope': 'host'},
+        'policies[0].colour': {
+            'type': 'affinity',
+            'scope': 'host',
+            'colour': 'red',
+        },
+    }
+    unknown = {'a': {'flavor': NOBODY, 'image': NOBODY}}
+    between = [{'between': ['a', 'nobody']}]
+    return [
+        Bad('capabilities', 'GET', f'/capabilities{COLOUR}', None, QUERY),
+        Bad('list', 'GET', COLOUR, None, QUERY),
+        Bad('list', 'GET', '?status=held', None, 'query.status'),
+        Bad('list', 'GET', f'?marker={NOBODY}', None, 'query.marker'),
+        Bad('detail', 'GET', f'/detail{COLOUR}', None, QUERY),
+        Bad('create', 'POST', '', {}, '$.vrt_group'),
+        Bad('create', 'POST', '', [], '$'),
+        create('colour', colour='red'),
+        create('name', name=' blank '),
+        create('name', name=''),
+        create('hold', hold='yes'),
+        create('expires_in', expires_in=0),
+        create('expires_in', expires_in=10**9),
+        create('client_token', client_token=7),
+        create('topology', topology=[]),
+        *(describe(at, policies=[each]) for at, each in policies.items()),
+        describe('members.a.flavor', members=unknown),
+        describe('members.a.flavor', members={'a': {}}),
+        describe('relationships[0].between[1]', relationships=between),
+        describe('colour', colour='red'),
+    ]
+
+
+def bad_of_group(group):
+    """Return bad requests to the routes of a group."""
+    root = f'/{group["id"]}'
+    members = f'{root}/members'
+    last = group['members'][-1]['path']
+
+    def update(where, **described):
+        return Bad('update', 'PUT', root, {'vrt_group': described}, where)
+
+    return [
+        Bad('show', 'GET', root + COLOUR, None, QUERY),
+        Bad('proposal', 'GET', f'{root}/proposal{COLOUR}', None, QUERY),
+        Bad('members', 'GET', members + COLOUR, None, QUERY),
+        Bad('member', 'GET', f'{members}/{last}{COLOUR}', None, QUERY),
+        update('$.vrt_group.generation', topology=group['topology']),
+        update('$.vrt_group.topology', generation=1),
+        update(
+            '$.vrt_group.topology.colour',
+            generation=1,
+            topology={'colour': 'red'},
+        ),
+        Bad('add', 'POST', members, {'member': {}}, '$.member.path'),
+        Bad(
+            'add',
+            'POST',
+            members,
+            {'member': {'path': 'no/a'}},
+            '$.member.path',
+        ),
+        Bad(
+            'remove',
+            'DELETE',
+            f'{members}/{last}?keep_server=maybe',
+            None,
+            'query.keep_server',
+        ),
+        *(
+            Bad(name, 'POST', f'{root}/action', {name: body}, f'$.{where}')
+            for name, body, where in _BAD_ACTIONS
+        ),
+        Bad('action', 'POST', f'{root}/action', {}, '$'),
+        Bad('action', 'POST', f'{root}/action', {'fly': None}, '$.fly'),
+    ]
+
+
+QUERY = 'query.colour'
+_BAD_ACTIONS = (
+    ('adopt', {}, 'adopt.servers'),
+    ('adopt', {'servers': {}}, 'adopt.servers'),
+    ('boot', {'servers': {'default': {'flavor': 'a'}}}, 'boot.servers'),
+    ('extend', {'expires_in': 0}, 'extend.expires_in'),
+    ('extend', {'expires_in': 10**9}, 'extend.expires_in'),
+    ('hold', {'now': True}, 'hold.now'),
+    ('release', {'members': []}, 'release.members'),
+    ('release', {'members': [1]}, 'release.members[0]'),
+    ('replan', {'members': []}, 'replan.members'),
+)

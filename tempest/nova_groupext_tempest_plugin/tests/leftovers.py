@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check after each class of tests: no group and no hold is left."""
+
+from oslo_log import log as logging
+from tempest import config
+from tempest import test
+
+from nova_groupext_tempest_plugin.common import waiters
+
+CONF = config.CONF
+LOG = logging.getLogger(__name__)
+
+
+class LeftoverTest(test.BaseTestCase):
+    """Base of tests whose classes fail if they leave something behind.
+
+    ``tenants`` are the clients whose groups are compared with those before.
+    Holds are counted if ``[vrt] check_allocations`` is set; then each class
+    has an admin account.
+    """
+
+    tenants = ()
+
+    @classmethod
+    def skip_checks(cls):
+        if CONF.vrt.check_allocations:
+            cls.credentials = list(dict.fromkeys([*cls.credentials, 'admin']))
+        super().skip_checks()
+
+    @classmethod
+    def skip_unless_allocations_are_checked(cls):
+        if not CONF.vrt.check_allocations:
+            raise cls.skipException('[vrt] check_allocations is false.')
+
+    @classmethod
+    def setup_clients(cls):
+        super().setup_clients()
+        if 'admin' in cls.credentials:
+            cls.placement = cls.os_admin.vrt_placement.PlacementClient()
+
+    @classmethod
+    def resource_setup(cls):
+        super().resource_setup()
+        # Cleanups run in the opposite order: these are the last.
+        for client in cls.tenants:
+            before = cls._list_ids(client)
+            cls.addClassResourceCleanup(cls._check_groups, client, before)
+        if CONF.vrt.check_allocations:
+            cls.addClassResourceCleanup(cls._check_holds, cls.count_holds())
+        else:
+            LOG.info('Holds are not counted: [vrt] check_allocations is false')
+
+    @classmethod
+    def _list_ids(cls, client):
+        groups = client.list_groups()['vrt_groups']
+        return {group['id'] for group in groups}
+
+    @classmethod
+    def _check_groups(cls, client, before):
+        left = cls._list_ids(client) - before
+        if left:
+            raise AssertionError(f'{cls.__name__} has left groups: {left}')
+
+    @classmethod
+    def count_holds(cls):
+        """Return how many members are held in the whole cloud."""
+        held = cls.placement.show_held(CONF.vrt.hold_project_id)
+        return sum(held.values())
+
+    @classmethod
+    def _check_holds(cls, before):
+        waiters.wait_until(
+            cls.count_holds,
+            lambda now: now <= before,
+            f'no more than {before} members are held',
+        )
+
+    def check_server_allocation(self, server_id):
+        """Wait until a server that is gone has no allocation."""
+        if CONF.vrt.check_allocations:
+            waiters.wait_until(
+                lambda: self.placement.list_allocations(server_id),
+                lambda left: not left,
+                f'server {server_id} has no allocation',
+            )

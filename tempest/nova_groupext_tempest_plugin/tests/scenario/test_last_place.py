@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios of two tenants who want the last free capacity."""
+
+from tempest.common import waiters as compute_waiters
+from tempest.lib import decorators
+from tempest.lib import exceptions as lib_exc
+from tempest.lib.common.utils import data_utils
+
+from nova_groupext_tempest_plugin.common import topologies
+from nova_groupext_tempest_plugin.common import waiters
+from nova_groupext_tempest_plugin.tests import servers
+
+
+class LastPlaceTest(servers.BaseServerTest):
+    """Tests with a flavor that fits once, on one host with its trait."""
+
+    credentials = ['primary', 'alt', 'admin']
+
+    @classmethod
+    def skip_checks(cls):
+        super().skip_checks()
+        cls.skip_unless_allocations_are_checked()
+
+    @classmethod
+    def resource_setup(cls):
+        super().resource_setup()
+        provider = cls.find_provider()
+        trait = f'CUSTOM_VRT_TEMPEST_{data_utils.rand_int_id(start=1)}'
+        cls.placement.create_trait(trait)
+        cls.addClassResourceCleanup(cls.placement.delete_trait, trait)
+        cls.change_traits(provider, lambda traits: {*traits, trait})
+        cls.addClassResourceCleanup(
+            cls.change_traits, provider, lambda traits: {*traits} - {trait}
+        )
+        cls.flavor = cls.create_flavor(
+            vcpus=cls.free_vcpus(provider) // 2 + 1,
+            **{f'trait:{trait}': 'required'},
+        )
+
+    @classmethod
+    def find_provider(cls):
+        """Return the resource provider of a host that takes a member."""
+        group = cls.create_group(topologies.some(1), hold=False)
+        shown = cls.admin_groups.show_group(group['id'])['vrt_group']
+        host = shown['members'][0]['host']
+        hypervisors = cls.os_admin.hypervisor_client.list_hypervisors(
+            detail=True
+        )['hypervisors']
+        [name] = [
+            each['hypervisor_hostname']
+            for each in hypervisors
+            if each['service']['host'] == host
+        ]
+        return cls.placement.show_provider(name)['uuid']
+
+    @classmethod
+    def free_vcpus(cls, provider):
+        inventory = cls.placement.show_inventory(provider)
+        usable = inventory['total'] - inventory['reserved']
+        used = cls.placement.show_usages(provider)['VCPU']
+        return int(usable * inventory['allocation_ratio']) - used
+
+    @classmethod
+    def change_traits(cls, provider, change):
+        """Change a provider's traits; others may change the provider too."""
+
+        def is_done():
+            now = cls.placement.show_traits(provider)
+            wanted = sorted(change(now['traits']))
+            try:
+                cls.placement.set_traits(provider, **{**now, 'traits': wanted})
+            except lib_exc.Conflict:
+                return False
+            return True
+
+        waiters.wait_until(is_done, bool, f'{provider} has other traits')
+
+    @classmethod
+    def create_flavor(cls, vcpus, **extra_specs):
+        client = cls.os_admin.flavors_client
+        described = topologies.member()['flavor']
+        like = client.show_flavor(described)['flavor']
+        flavor = client.create_flavor(
+            name=data_utils.rand_name(cls.__name__),
+            vcpus=vcpus,
+            ram=like['ram'],
+            disk=like['disk'],
+        )['flavor']['id']
+        cls.addClassResourceCleanup(client.delete_flavor, flavor)
+        client.set_flavor_extra_spec(flavor, **extra_specs)
+        return flavor
+
+    @decorators.idempotent_id('7c1bd3f6-9fca-4ed0-b458-a2f5d7e3f201')
+    def test_one_of_two_tenants_gets_the_last_place(self):
+        last = topologies.some(1, flavor=self.flavor)
+        clients = (self.groups, self.other_groups)
+        created = [(each, self._create(each, last)) for each in clients]
+        for client, group in created:
+            self.addCleanup(self.remove_group, group['id'], client)
+        decided = [
+            (client, waiters.wait_for_decision(client, group['id']))
+            for client, group in created
+        ]
+
+        winner, loser = sorted(
+            decided, key=lambda pair: pair[1]['status'] != 'HELD'
+        )
+        self.assertEqual('HELD', winner[1]['status'])
+        self.assertEqual('REFUSED', loser[1]['status'], loser[1])
+        self.assertIn(
+            loser[1]['refusal']['reason']['code'],
+            ('vrt.capacity', 'vrt.hosts'),
+        )
+        self.remove_group(winner[1]['id'], winner[0])
+        self.hold_at_last(loser[0], loser[1]['id'])
+
+    def hold_at_last(self, client, group_id):
+        """Ask for the place until the other's hold is released."""
+
+        def ask():
+            group = client.show_group(group_id)['vrt_group']
+            if group['status'] in ('REFUSED', 'UNDECIDED'):
+                client.act(group_id, 'hold')
+            return group['status']
+
+        waiters.wait_until(
+            ask, lambda status: status == 'HELD', 'the last place is free'
+        )
+
+    @decorators.idempotent_id('7c1bd3f6-9fca-4ed0-b458-a2f5d7e3f202')
+    def test_held_place_is_no_place_for_a_server_without_hints(self):
+        self.hold(topologies.some(1, flavor=self.flavor))
+        client = self.os_alt.servers_client
+
+        server = self.create_server(client, flavorRef=self.flavor)
+
+        failed = compute_waiters.wait_for_server_status(
+            client, server, 'ERROR', raise_on_error=False
+        )
+        self.assertIn('No valid host', failed['fault']['message'])

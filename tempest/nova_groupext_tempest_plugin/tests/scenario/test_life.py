@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios of a whole life: describe, hold, create servers, release."""
+
+from tempest.lib import decorators
+from tempest.lib import exceptions as lib_exc
+
+from nova_groupext_tempest_plugin.common import topologies
+from nova_groupext_tempest_plugin.common import waiters
+from nova_groupext_tempest_plugin.tests import servers
+
+
+class LifeTest(servers.BaseServerTest):
+    @decorators.attr(type='smoke')
+    @decorators.idempotent_id('1c5b7d90-3f64-4e7a-98f2-4c9d0e1f7601')
+    def test_group_lives_from_its_description_to_its_release(self):
+        group = self.hold(topologies.some(3))
+        places = {m['path']: m['domains'] for m in group['members']}
+
+        server = self.create_member(group, 'a-0')
+        started = waiters.wait_for_members(
+            self.groups, group['id'], {'a-0': 'ACTIVE'}
+        )
+        first = started['members'][0]
+        self.assertEqual(server, first['server_id'])
+        self.assertEqual(places['a-0'], first['domains'])
+        self.assertEqual('HELD', started['status'])
+        self.refuse_second_server(group, 'a-0')
+
+        self.groups.act(group['id'], 'release', members=['a-1', 'a-2'])
+        self.assertEqual('ACTIVE', self.group(group['id'])['status'])
+
+        self.groups.delete_group(group['id'])
+        self.assertRaises(lib_exc.NotFound, self.group, group['id'])
+        shown = self.servers.show_server(server)['server']
+        self.assertEqual('ACTIVE', shown['status'])
+
+    def refuse_second_server(self, group, path):
+        """Try to create the server of a member that has one."""
+        self.assertRaises(lib_exc.Conflict, self.create_member, group, path)
+        self.assertRaises(
+            lib_exc.Conflict,
+            self.groups.act,
+            group['id'],
+            'release',
+            members=[path],
+        )
+
+    @decorators.idempotent_id('1c5b7d90-3f64-4e7a-98f2-4c9d0e1f7602')
+    def test_boot_creates_the_servers_of_all_members(self):
+        group = self.hold(topologies.some(2))
+        template = self.networks() or {'networks': 'none'}
+
+        booted = self.groups.act(
+            group['id'], 'boot', servers={'default': template}
+        )['members']
+
+        for member in booted:
+            self.addCleanup(self.remove_server, member['server_id'])
+            self.wait_for_server(member['server_id'])
+        active = waiters.wait_for_status(self.groups, group['id'], 'ACTIVE')
+        self.assertEqual(
+            {member['path']: member['server_id'] for member in booted},
+            {m['path']: m['server_id'] for m in active['members']},
+        )
+
+    @decorators.idempotent_id('1c5b7d90-3f64-4e7a-98f2-4c9d0e1f7603')
+    def test_deleted_server_releases_its_member(self):
+        group = self.hold(topologies.some(1))
+        server = self.create_member(group, 'a-0')
+        waiters.wait_for_status(self.groups, group['id'], 'ACTIVE')
+
+        self.remove_server(server)
+
+        # The reaper follows the server in its next round.
+        waiters.wait_for_group(
+            self.groups,
+            group['id'],
+            lambda now: now['members'][0]['status'] != 'ACTIVE',
+            'the member has followed its server',
+        )
+
+    @decorators.idempotent_id('1c5b7d90-3f64-4e7a-98f2-4c9d0e1f7604')
+    def test_server_that_was_not_described_is_refused(self):
+        group = self.hold(topologies.some(1))
+        other = {'flavorRef': self.other_flavor()}
+
+        self.assertRaises(
+            lib_exc.Conflict, self.create_member, group, 'a-0', **other
+        )
+        self.assertRaises(lib_exc.NotFound, self.create_member, group, 'a-1')
+
+        self.assertEqual(group, self.group(group['id']))
+
+
+class HoldsTest(servers.BaseServerTest):
+    """Tests that compare holds with the allocations in Placement."""
+
+    credentials = ['primary', 'admin']
+
+    @classmethod
+    def skip_checks(cls):
+        super().skip_checks()
+        cls.skip_unless_allocations_are_checked()
+
+    @decorators.attr(type='smoke')
+    @decorators.idempotent_id('1c5b7d90-3f64-4e7a-98f2-4c9d0e1f7605')
+    def test_each_held_member_has_an_allocation_until_it_is_released(self):
+        before = self.count_holds()
+        group = self.hold(topologies.some(3))
+        self.assertEqual(before + 3, self.count_holds())
+
+        server = self.create_member(group, 'a-0')
+        self.assertEqual(before + 2, self.count_holds())
+        self.assertTrue(self.placement.list_allocations(server))
+
+        self.groups.act(group['id'], 'release')
+        waiters.wait_until(
+            self.count_holds,
+            lambda now: now == before,
+            'nothing is held any more',
+        )
+        self.remove_server(server)
+
+    @decorators.idempotent_id('1c5b7d90-3f64-4e7a-98f2-4c9d0e1f7606')
+    def test_what_if_holds_nothing(self):
+        before = self.count_holds()
+
+        group = self.describe(topologies.some(3), hold=False)
+
+        self.assertEqual('PLANNED', group['status'])
+        self.assertEqual(before, self.count_holds())

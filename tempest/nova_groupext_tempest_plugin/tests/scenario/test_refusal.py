@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios of refusals, and of soft policies that cannot be kept."""
+
+from tempest.lib import decorators
+
+from nova_groupext_tempest_plugin.common import relaxations
+from nova_groupext_tempest_plugin.common import topologies
+from nova_groupext_tempest_plugin.tests import base
+
+
+class RefusalTest(base.BaseGroupTest):
+    def refuse(self, topology):
+        """Describe what cannot be placed, and return the refusal."""
+        group = self.describe(topology)
+        self.assertEqual('REFUSED', group['status'])
+        self.assertIs(True, group['refusal']['minimal'])
+        return group['refusal']
+
+    def fit(self, topology, refusal):
+        """Check that each relaxation of a refusal fits."""
+        for relaxation in refusal['relaxations']:
+            changed = relaxations.apply(topology, relaxation['change'])
+            self.assertNotEqual(topology, changed)
+            planned = self.describe(changed, hold=False)
+            self.assertEqual('PLANNED', planned['status'], relaxation)
+
+    @decorators.attr(type='smoke')
+    @decorators.idempotent_id('2d6c8ea1-4a75-4f8b-a903-5da0e2f8a701')
+    def test_each_relaxation_of_a_refusal_fits(self):
+        torn = topologies.impossible('sub')
+
+        refusal = self.refuse(torn)
+
+        self.assertEqual('vrt.policies', refusal['reason']['code'])
+        blamed = {
+            (each['at'], each.get('members') or each['policy']['type'])
+            for each in refusal['conflict']
+        }
+        self.assertEqual(
+            {('sub', 'a'), ('sub', 'affinity'), ('sub', 'anti-affinity')},
+            blamed,
+        )
+        self.assertGreaterEqual(len(refusal['relaxations']), 2)
+        self.fit(torn, refusal)
+
+    @decorators.idempotent_id('2d6c8ea1-4a75-4f8b-a903-5da0e2f8a703')
+    def test_changes_that_fit_only_together_are_proposed_together(self):
+        torn = topologies.impossible('one', 'two')
+
+        refusal = self.refuse(torn)
+
+        changes = [each['change'] for each in refusal['relaxations']]
+        self.assertTrue(changes)
+        for change in changes:
+            self.assertEqual(
+                {'one', 'two'}, {part['at'] for part in change['together']}
+            )
+        self.fit(torn, refusal)
+
+    @decorators.idempotent_id('2d6c8ea1-4a75-4f8b-a903-5da0e2f8a702')
+    def test_soft_policy_that_is_broken_is_shown_as_a_violation(self):
+        soft = {**topologies.APART, 'strict': False}
+
+        group = self.describe(
+            topologies.some(2, [topologies.TOGETHER, soft]), hold=False
+        )
+
+        self.assertEqual('PLANNED', group['status'])
+        self.assertEqual(
+            [{'at': '', 'policy': topologies.APART}], group['violations']
+        )
+        one, two = (member['domains'] for member in group['members'])
+        self.assertEqual(one, two)

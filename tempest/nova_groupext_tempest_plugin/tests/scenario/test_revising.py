@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios of revised groups, and of members added and removed."""
+
+from tempest.lib import decorators
+from tempest.lib import exceptions as lib_exc
+
+from nova_groupext_tempest_plugin.common import topologies
+from nova_groupext_tempest_plugin.common import waiters
+from nova_groupext_tempest_plugin.tests import servers
+
+
+class RevisingTest(servers.BaseServerTest):
+    def revise(self, group_id, topology, **more):
+        """Revise a group, and return it when the revision is decided."""
+        generation = self.group(group_id)['generation']
+        self.groups.update_group(
+            group_id, generation=generation, topology=topology, **more
+        )
+        return waiters.wait_for_decision(self.groups, group_id)
+
+    @decorators.attr(type='smoke')
+    @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c901')
+    def test_revision_keeps_servers_and_holds_new_members(self):
+        group = self.hold(topologies.some(2, [topologies.APART]))
+        server = self.create_member(group, 'a-0')
+        started = waiters.wait_for_members(
+            self.groups, group['id'], {'a-0': 'ACTIVE'}
+        )
+
+        larger = topologies.some(3, [topologies.APART])
+        revised = self.revise(group['id'], larger, name='revised')
+
+        self.assertIsNone(revised['revision'])
+        self.assertEqual(larger, revised['topology'])
+        self.assertEqual('revised', revised['name'])
+        self.assertEqual(
+            {'a-0': 'ACTIVE', 'a-1': 'HELD', 'a-2': 'HELD'},
+            waiters.member_statuses(revised),
+        )
+        self.assertEqual(started['members'][0], revised['members'][0])
+        self.assertEqual(server, revised['members'][0]['server_id'])
+        hosts = {m['domains']['host'] for m in revised['members']}
+        self.assertEqual(3, len(hosts))
+
+    @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c902')
+    def test_refused_revision_changes_nothing_but_the_generation(self):
+        group = self.hold(topologies.some(2))
+
+        refused = self.revise(group['id'], topologies.impossible('sub'))
+
+        revision = refused['revision']
+        self.assertEqual('REFUSED', revision['status'])
+        self.assertTrue(revision['refusal']['relaxations'])
+        self.assertEqual(topologies.impossible('sub'), revision['topology'])
+        self.assertGreater(refused['generation'], group['generation'])
+        for name in ('status', 'topology', 'members', 'expires_at'):
+            self.assertEqual(group[name], refused[name])
+
+    @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c903')
+    def test_server_is_dropped_only_to_go_on_by_itself(self):
+        group = self.hold(topologies.some(2))
+        server = self.create_member(group, 'a-1')
+        waiters.wait_for_members(self.groups, group['id'], {'a-1': 'ACTIVE'})
+
+        self.assertRaises(
+            lib_exc.Conflict, self.revise, group['id'], topologies.some(1)
+        )
+        left = self.revise(group['id'], topologies.some(1), keep_server=True)
+
+        self.assertEqual({'a-0': 'HELD'}, waiters.member_statuses(left))
+        shown = self.servers.show_server(server)['server']
+        self.assertEqual('ACTIVE', shown['status'])
+
+
+class MembersTest(servers.BaseServerTest):
+    @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c904')
+    def test_members_come_and_go_one_by_one(self):
+        group_id = self.hold(topologies.nested())['id']
+        first = {'a': 'HELD', 'sub/b-0': 'HELD'}
+
+        self.groups.add_member(group_id, path='sub/c', **topologies.member())
+        self.assertEqual({**first, 'sub/c': 'HELD'}, self.decided(group_id))
+        self.groups.add_member(group_id, path='sub/b', count=2)
+        self.assertEqual(
+            {
+                **first,
+                'sub/b-1': 'HELD',
+                'sub/b-2': 'HELD',
+                'sub/c': 'HELD',
+            },
+            self.decided(group_id),
+        )
+        for path in ('sub/b-2', 'sub/b-1', 'sub/c'):
+            self.groups.remove_member(group_id, path)
+            left = self.decided(group_id)
+            self.assertNotIn(path, left)
+        self.assertEqual(first, left)
+
+    def decided(self, group_id):
+        """Return the members' statuses when the revision is decided."""
+        group = waiters.wait_for_decision(self.groups, group_id)
+        return waiters.member_statuses(group)
+
+    @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c905')
+    def test_member_is_removed_from_under_its_server(self):
+        group = self.hold(topologies.nested())
+        server = self.create_member(group, 'a')
+        waiters.wait_for_members(self.groups, group['id'], {'a': 'ACTIVE'})
+
+        self.assertRaises(
+            lib_exc.Conflict,
+            self.groups.remove_member,
+            group['id'],
+            'a',
+        )
+        self.groups.remove_member(group['id'], 'a', keep_server=True)
+
+        self.assertEqual({'sub/b-0': 'HELD'}, self.decided(group['id']))
+        shown = self.servers.show_server(server)['server']
+        self.assertEqual('ACTIVE', shown['status'])
