@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of several parts need."""
 
+import functools
 import itertools
+import pathlib
 import signal
+import tempfile
 
 from alembic import autogenerate
 from alembic.runtime import migration as runtime
@@ -19,10 +22,10 @@ from nova_groupext.db import models
 
 
 class Database(fixtures.Fixture):
-    """The test's own database, with our tables.
+    """A database of our own facade.
 
-    :param url: an empty database; a new SQLite file by default
-    :param sync: whether to make the tables, by our migrations
+    :param url: of the database; a new SQLite file by default
+    :param sync: whether to make our tables in it
     """
 
     def __init__(self, url=None, sync=True):
@@ -31,17 +34,34 @@ class Database(fixtures.Fixture):
         self._sync = sync
 
     def _setUp(self):
-        url = self._url
-        if url is None:
-            folder = self.useFixture(fixtures.TempDir()).path
-            url = f'sqlite:///{folder}/vrt.sqlite'
+        url = self._url or self._make_file()
         CONF.set_override('connection', url, 'vrt_database')
         self.addCleanup(CONF.clear_override, 'connection', 'vrt_database')
         engine.reset()
         self.addCleanup(engine.reset)
         engine.configure()
-        if self._sync:
+        if self._sync and self._url:
             migration.sync()
+
+    def _make_file(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        file = pathlib.Path(folder, 'vrt.sqlite')
+        if self._sync:
+            file.write_bytes(_migrated())
+        return f'sqlite:///{file}'
+
+
+@functools.cache
+def _migrated():
+    """Return the content of an SQLite file with our tables.
+
+    The migrations take longer than most of the tests that need the tables.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, 'vrt.sqlite')
+        with Database(f'sqlite:///{file}'):
+            pass
+        return file.read_bytes()
 
 
 class BrokenOff(fixtures.Fixture):
@@ -89,8 +109,10 @@ def rows():
 
 
 def wipe():
-    """Delete all rows of our tables."""
+    """Delete all rows of our tables, drafts before what they revise."""
+    groups = models.Group.__table__
     with engine.get_engine().begin() as connection:
+        connection.execute(groups.update().values(revises_id=None))
         for table in reversed(models.Base.metadata.sorted_tables):
             connection.execute(table.delete())
 

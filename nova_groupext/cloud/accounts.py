@@ -39,10 +39,17 @@ class Account:
         return TOKEN_PREFIX + self.name
 
 
-ADMIN = Account('admin', 'admin', ('admin', 'manager', 'member', 'reader'))
+MANAGER_ROLES = ('manager', 'member', 'reader')
+ADMIN = Account('admin', 'admin', ('admin', *MANAGER_ROLES))
 NOVA = Account('nova', 'service', ('admin', 'service'))
 #: The accounts that clouds.yaml names, each as ``vrt-<name>``.
-TENANTS = (ADMIN, Account('demo', 'demo'), Account('other', 'other'))
+TENANTS = (
+    ADMIN,
+    Account('demo', 'demo'),
+    Account('other', 'other'),
+    Account('demo-manager', 'demo', MANAGER_ROLES),
+    Account('demo-reader', 'demo', ('reader',)),
+)
 ACCOUNTS = (*TENANTS, NOVA)
 
 

@@ -41,7 +41,7 @@ class Cloud:
     Everything is kept in the directory ``state_dir``, which is made if it is
     missing and never removed; a cloud started there again goes on where it
     was. Users are ``admin``, ``demo`` and ``other``, each in the project of
-    its name.
+    its name, and ``demo-manager`` and ``demo-reader`` in that of ``demo``.
 
     The directory belongs to the one cloud that is running, as do Nova's
     configuration, message bus and database sessions in its process; who comes

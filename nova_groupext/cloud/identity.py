@@ -180,7 +180,9 @@ def _project(account):
 
 def _listed(request, key, view):
     _known(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
-    found = [view(account) for account in accounts.ACCOUNTS]
+    # A project may have several users.
+    found = {item['id']: item for item in map(view, accounts.ACCOUNTS)}
+    found = list(found.values())
     name = request.params.get('name')
     if name is not None:
         found = [item for item in found if item['name'] == name]

@@ -1,2 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do the clients do what their users mean, against a real cloud?"""
+
+from tests.functional.cloud import shared
+
+
+def load_tests(loader, _tests, pattern):
+    """Load the tests so that few clouds are started."""
+    return shared.load(loader, __file__, pattern)

@@ -1,2 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the loop work on a real Nova and Placement?"""
+
+from tests.functional.cloud import shared
+
+
+def load_tests(loader, _tests, pattern):
+    """Load the tests so that few clouds are started."""
+    return shared.load(loader, __file__, pattern)

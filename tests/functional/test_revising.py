@@ -453,8 +453,9 @@ class PlanningTestCase(RevisingTestCase, base.StepTestCase):
 
 
 class TestDying(PlanningTestCase):
-    """A planner dies anywhere; another one finds what it has left."""
+    """A planner dies; another one finds what it has left."""
 
+    POINTS = ('before revise.commit', 'after revise.commit')
     HOSTS = TestExchange.HOSTS
     LARGE, SMALL = base.member('m1.large'), base.member('m1.medium')
     OLD = {'members': {'a': LARGE, 'b': SMALL}}
@@ -473,21 +474,19 @@ class TestDying(PlanningTestCase):
         """There is no planner to do it but the test's own."""
 
     def test_the_group_is_old_or_new_wherever_it_dies(self):
-        for write in ('hold.write_down', 'hold.post', 'revise.commit'):
-            for when in ('before', 'after'):
-                point = f'{when} {write}'
-                uuid, draft = self.described()
+        for point in self.POINTS:
+            uuid, draft = self.described()
 
-                self.die_at(point, draft)
+            self.die_at(point, draft)
 
-                is_new = point == 'after revise.commit'
-                self.check(uuid, self.NEW if is_new else self.OLD, point)
-                # Who comes next finishes it, or takes up what is left.
-                self.plan(draft)
-                self.reap()
-                self.check(uuid, self.NEW, point)
-                self.assertEqual([], self.audit(), point)
-                self.forget(uuid)
+            is_new = point == 'after revise.commit'
+            self.check(uuid, self.NEW if is_new else self.OLD, point)
+            # Who comes next finishes it, or takes up what is left.
+            self.plan(draft)
+            self.reap()
+            self.check(uuid, self.NEW, point)
+            self.assertEqual([], self.audit(), point)
+            self.forget(uuid)
 
     def test_nobody_gets_what_changes_places_until_it_changes_back(self):
         """However long it takes until another planner decides."""

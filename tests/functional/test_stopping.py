@@ -13,6 +13,7 @@ from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
 from nova_groupext.scheduler import planner
 from tests.functional.cloud import base
+from tests.functional.cloud import shared
 
 PARTS = dataclasses.replace(
     holistic.HOLISTIC, config=f'{holistic.HOLISTIC.config}\nreap_interval = 1'
@@ -25,6 +26,7 @@ class TestStopping(base.CloudUser):
 
     def setUp(self):
         super().setUp()
+        shared.stop()
         state = self.enterContext(tempfile.TemporaryDirectory())
         self.cloud = cloud.Cloud(state, [hosts.Host('cmp-1')], PARTS)
         self.addCleanup(self.cloud.stop)

@@ -60,6 +60,8 @@ class TestMembers(Listener):
 class TestWithoutUs(base.GroupTestCase):
     """Our tables are gone and no planner runs."""
 
+    SHARES_CLOUD = False
+
     HOSTS = (*HOSTS, hosts.Host('cmp-2', 'r1', 'az1', vcpus=8))
     PARTS = dataclasses.replace(holistic.HOLISTIC, services=())
 

@@ -19,13 +19,6 @@ class TestElsewhere(world.WorldCase):
 
         self.assert_others_stay('a-0')
 
-    def test_from_a_host_that_was_deleted(self):
-        zone = {'availability_zone': 'az2'}
-        self.hold(2, **zone)
-        self.services.delete(self.service(self.before['a-0']))
-
-        self.assert_elsewhere(**zone)
-
     def test_from_a_host_that_is_down(self):
         self.hold(2, APART)
         self.put_down(self.before['a-0'])
@@ -117,6 +110,19 @@ class TestElsewhere(world.WorldCase):
         )
         self.assertEqual(2, len(set(self.planned(self.uuid).values())))
         self.assert_nothing_lost()
+
+
+class TestDeletedHost(world.WorldCase):
+    """The host does not come back."""
+
+    SHARES_CLOUD = False
+
+    def test_from_a_host_that_was_deleted(self):
+        zone = {'availability_zone': 'az2'}
+        self.hold(2, **zone)
+        self.services.delete(self.service(self.before['a-0']))
+
+        self.assert_elsewhere(**zone)
 
 
 class TestInVain(world.WorldCase):

@@ -6,7 +6,6 @@ problems. Random ones of every profile show whether what they find is lawful.
 """
 
 from collections.abc import Iterator
-import os
 import random
 import unittest
 
@@ -22,12 +21,13 @@ from nova_groupext.planner.bounds import pins
 from nova_groupext.planner.exact import objectives
 from nova_groupext.planner.greedy import greedy
 from nova_groupext.planner.repair import repairs
+from tests import shares
 from tests.property import checker
 from tests.property import oracle
 from tests.property import problems
 from tests.unit.planner.greedy import states
 
-CASES = int(os.environ.get('VRT_ORACLE_CASES', '2400')) // 8
+CASES_PER_PROFILE = 300 // len(problems.PROFILES)
 
 # Others than those that other tests look at.
 FIRST_SEED = 3_000_000
@@ -39,9 +39,9 @@ MENDABLE = {'vrt.members', 'vrt.spread', 'vrt.survive'}
 def cases() -> Iterator[tuple[str, dict, parsing.Problem, random.Random]]:
     """Problems with members to seat, and chance for what is done to them."""
     for name in problems.PROFILES:
-        for number in range(CASES // len(problems.PROFILES)):
-            told = f'seed {FIRST_SEED + number} of {name}'
-            raw = problems.seeded(name, FIRST_SEED + number)
+        for seed in shares.seeds(CASES_PER_PROFILE, FIRST_SEED):
+            told = f'seed {seed} of {name}'
+            raw = problems.seeded(name, seed)
             problem = parsing.parse(raw)
             has_some = len(problem.pinned) < len(problem.class_of)
             if has_some and not pins.broken(problem):

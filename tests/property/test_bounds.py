@@ -2,14 +2,16 @@
 """Is what a quick comparison calls impossible really so?"""
 
 import json
-import os
 import unittest
 
+from tests import shares
 from tests.property import oracle
 from tests.property import planner
 from tests.property import problems
 
-CASES = int(os.environ.get('VRT_ORACLE_CASES', '2400')) // 4
+CASES_PER_PROFILE = 600 // len(problems.PROFILES)
+# Others than those that the planner is compared on.
+FIRST_SEED = 1_000_000
 
 # Most of what is refused is as plain as that.
 LEAST_PROVED = 0.8
@@ -19,9 +21,8 @@ class BoundsTest(unittest.TestCase):
     def test_proofs_hold_and_most_refusals_have_one(self):
         refused = proved = 0
         for name in problems.PROFILES:
-            for seed in range(CASES // len(problems.PROFILES)):
-                # Others than those that the planner is compared on.
-                problem = problems.seeded(name, seed + 1_000_000)
+            for seed in shares.seeds(CASES_PER_PROFILE, FIRST_SEED):
+                problem = problems.seeded(name, seed)
                 conflict = planner.bound(problem)
                 if conflict is not None:
                     proved += 1

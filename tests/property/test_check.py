@@ -17,6 +17,7 @@ from nova_groupext.planner import invalid
 from nova_groupext.planner import problem as parsing
 from nova_groupext.planner.check import shape
 from nova_groupext.planner.check import verify
+from tests import shares
 from tests.property import checker
 from tests.property import mutants
 from tests.property import oracle
@@ -76,7 +77,7 @@ def mutated(draw):
 class CheckTest(unittest.TestCase):
     def test_the_planners_answers_hold(self):
         for profile in problems.PROFILES:
-            for seed in range(CASES):
+            for seed in shares.seeds(CASES):
                 problem = problems.seeded(profile, seed)
                 found = complaints(problem, planner.decide(problem))
                 self.assertEqual([], found, (profile, seed))
@@ -84,7 +85,7 @@ class CheckTest(unittest.TestCase):
     def test_of_other_answers_those_hold_that_are_right(self):
         right = 0
         for profile in problems.PROFILES:
-            for seed in range(CASES):
+            for seed in shares.seeds(CASES):
                 problem = problems.seeded(profile, seed)
                 answer = planner.decide(problem)
                 if answer['placement']:
@@ -102,7 +103,7 @@ class CheckTest(unittest.TestCase):
 
     def test_of_other_conflicts_those_hold_that_exclude_a_plan(self):
         for profile in problems.PROFILES:
-            for seed in range(CASES):
+            for seed in shares.seeds(CASES):
                 problem = problems.seeded(profile, seed)
                 answer = planner.decide(problem)
                 conflict = answer['conflict']
@@ -117,13 +118,7 @@ class CheckTest(unittest.TestCase):
                         (profile, seed, others),
                     )
 
-    @hypothesis.settings(
-        max_examples=100,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
+    @shares.few_examples(100)
     @hypothesis.given(mutated())
     def test_any_answer_is_judged_or_refused_as_bad_input(self, both):
         try:

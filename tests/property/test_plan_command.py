@@ -19,6 +19,7 @@ from nova_groupext.cmd import plan
 from nova_groupext.planner import problem as parsing
 from nova_groupext.planner.check import shape
 from nova_groupext.planner.check import verify
+from tests import shares
 from tests.property import mutants
 from tests.property import problems
 
@@ -41,13 +42,7 @@ def files(draw):
 
 
 class PlanCommandTest(unittest.TestCase):
-    @hypothesis.settings(
-        max_examples=60,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
+    @shares.few_examples(60)
     @hypothesis.given(files())
     def test_it_answers_or_says_what_is_wrong(self, data):
         stdout, stderr = io.StringIO(), io.StringIO()

@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the planner decide what the design's definitions say?
 
-``VRT_ORACLE_CASES`` sets how many seeded cases are compared with the oracle
-(2,400 unless told).  A failure shows the problem, its profile and its seed:
+A failure shows the problem, its profile and its seed:
 ``problems.seeded(profile, seed)`` draws it again.
 """
 
 import json
-import os
 import pathlib
 import unittest
 
 import hypothesis
 
+from tests import shares
 from tests.property import checker
 from tests.property import definitions
 from tests.property import oracle
 from tests.property import planner
 from tests.property import problems
 
-CASES = int(os.environ.get('VRT_ORACLE_CASES', '2400'))
+CASES = 2400
 
 
 def disagreements(problem: dict, answer: dict) -> list[str]:
@@ -141,7 +140,7 @@ class SeededTest(unittest.TestCase):
     """Thousands of cases, each kind of problem in a test of its own."""
 
     def _compare(self, name: str) -> None:
-        for seed in range(CASES // len(problems.PROFILES)):
+        for seed in shares.seeds(CASES // len(problems.PROFILES)):
             problem = problems.seeded(name, seed)
             answer = planner.decide(problem)
             found = disagreements(problem, answer)
@@ -189,9 +188,7 @@ class FoundTest(unittest.TestCase):
 class DrawnTest(unittest.TestCase):
     """The same by hypothesis, which shrinks what it finds."""
 
-    @hypothesis.settings(
-        max_examples=100, deadline=None, derandomize=True, database=None
-    )
+    @shares.few_examples(100)
     @hypothesis.given(problems.drawn(problems.Profile()))
     def test_decides_like_the_oracle(self, problem):
         answer = planner.decide(problem)
@@ -215,7 +212,7 @@ class PlantedTest(unittest.TestCase):
     """Larger problems, where a plan for every member is known."""
 
     def test_is_never_worse_than_the_planted_plan(self):
-        for seed in range(CASES // 40):
+        for seed in shares.seeds(CASES // 40):
             problem, plan = problems.planted(seed)
             answer = planner.decide(problem)
             told = f'planted seed {seed}\n{json.dumps(problem)}\n{answer}'

@@ -5,8 +5,7 @@ Small problems go straight to the programme with all hosts. Here they go the
 way of the large ones, so that the oracle can judge attempts, repairs,
 programmes with some hosts, and neighbourhoods.
 
-There are an eighth as many cases as ``VRT_ORACLE_CASES`` says. A failure shows
-its problem; ``problems.seeded(profile, seed)`` draws it again.
+A failure shows its problem; ``problems.seeded(profile, seed)`` draws it again.
 """
 
 from collections.abc import Iterator
@@ -26,13 +25,14 @@ from nova_groupext.planner import problem as parsing
 from nova_groupext.planner import rules
 from nova_groupext.planner.bounds import pins
 from nova_groupext.planner.repair import repairs
+from tests import shares
 from tests.property import checker
 from tests.property import oracle
 from tests.property import planner
 from tests.property import problems
 from tests.property import test_planner_oracle
 
-CASES = int(os.environ.get('VRT_ORACLE_CASES', '2400')) // 8
+CASES_PER_PROFILE = 300 // len(problems.PROFILES)
 
 # Others than those that the programme with all hosts is compared on.
 FIRST_SEED = 2_000_000
@@ -47,12 +47,11 @@ LITTLE_TIME = (0, 0.002, 0.01, 0.05)
 def some(share: int = 1) -> Iterator[tuple[str, dict]]:
     """Problems of all profiles, each with what tells it from the others."""
     for name in problems.PROFILES:
-        for number in range(CASES // len(problems.PROFILES) // share):
-            yield drawn(name, number)
+        for seed in shares.seeds(CASES_PER_PROFILE // share, FIRST_SEED):
+            yield drawn(name, seed)
 
 
-def drawn(name: str, number: int) -> tuple[str, dict]:
-    seed = FIRST_SEED + number
+def drawn(name: str, seed: int) -> tuple[str, dict]:
     problem = problems.seeded(name, seed)
     return f'seed {seed} of {name}\n{json.dumps(problem)}', problem
 
@@ -141,8 +140,8 @@ class LargePathTest(unittest.TestCase):
     """With time enough every problem is decided as if it were small."""
 
     def _compare(self, name: str) -> None:
-        for number in range(CASES // len(problems.PROFILES)):
-            told, problem = drawn(name, number)
+        for seed in shares.seeds(CASES_PER_PROFILE, FIRST_SEED):
+            told, problem = drawn(name, seed)
             with treated_as_large():
                 answer = planner.decide(problem)
             self.assertNotEqual('undecided', answer['status'], told)
@@ -177,7 +176,7 @@ class LargePathTest(unittest.TestCase):
         self._compare_planted(problems.DEEP_AND_PLANTED)
 
     def _compare_planted(self, profile: problems.Profile) -> None:
-        for seed in range(FIRST_SEED, FIRST_SEED + CASES // 20):
+        for seed in shares.seeds(15, FIRST_SEED):
             problem, plan = problems.planted(seed, profile)
             with treated_as_large():
                 answer = planner.decide(problem)

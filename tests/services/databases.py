@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Databases of a test's own, on each kind of server."""
 
+import functools
 import sys
 import uuid
 
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 
 from nova_groupext.cloud import databases as cloud_databases
 from tests import fixtures as ours
+from tests.services import kept
 from tests.services import servers
 
 
@@ -34,10 +36,22 @@ class Database(fixtures.Fixture):
         self.url = url.render_as_string(hide_password=False)
 
 
-class DatabaseTestCase(base.BaseTestCase):
-    """Has our tables, made by our migrations, in a database of its own.
+@functools.cache
+def tables(server):
+    """Return the URL of a database with our tables, kept by this process.
 
-    Tests are written once, in a mixin, that is tested ``on`` some servers.
+    To make the tables takes longer than most of the tests that need them.
+    """
+    url = kept.keep(Database(server)).url
+    with ours.Database(url):
+        return url
+
+
+class DatabaseTestCase(base.BaseTestCase):
+    """Has our tables, empty, in a database that the process keeps.
+
+    Without ``SYNC`` it has an empty database of its own. Tests are written
+    once, in a mixin, that is tested ``on`` some servers.
     """
 
     SERVER = None
@@ -49,11 +63,15 @@ class DatabaseTestCase(base.BaseTestCase):
         if self.SERVER is servers.SQLITE:
             # SQLite has no writers side by side; the try-out cloud's wait.
             self.enterContext(cloud_databases.one_writer_each())
-        self.url = self.database()
-        self.useFixture(ours.Database(self.url, sync=self.SYNC))
+        self.url = self._database()
+        self.useFixture(ours.Database(self.url, sync=False))
+        if self.SYNC:
+            # A test before this one may have been killed.
+            ours.wipe()
 
-    def database(self):
-        """The URL of the database to use."""
+    def _database(self):
+        if self.SYNC:
+            return tables(self.SERVER)
         return self.useFixture(Database(self.SERVER)).url
 
 

@@ -129,18 +129,8 @@ def _test(operation, point):
     return test
 
 
-def add_kills(case, points_of):
-    """Give a KillsCase a test for each point, before and after it.
-
-    :param points_of: {operation: the points that it passes}
-    """
-    for operation, points in points_of.items():
-        for each in points:
-            for when in ('before', 'after'):
-                point = f'{when} {each}'
-                name = f'test_{operation}_killed_{point}'
-                setattr(
-                    case,
-                    name.replace(' ', '_').replace('.', '_'),
-                    _test(operation, point),
-                )
+def add_kill(case, operation, point):
+    """Give a KillsCase a test in which an operation dies at a point."""
+    name = f'test_{operation}_killed_{point}'
+    name = name.replace(' ', '_').replace('.', '_')
+    setattr(case, name, _test(operation, point))

@@ -6,6 +6,7 @@ the test. Everything that writes is the product's own.
 """
 
 import collections
+import functools
 import itertools
 import logging
 import types
@@ -38,6 +39,7 @@ from tests import fixtures as ours
 from tests import groups
 from tests import rounds
 from tests.services import databases
+from tests.services import kept
 from tests.services import owners
 from tests.services import placement
 from tests.services import played
@@ -339,29 +341,22 @@ def _described(providers, policies=()):
     )
 
 
+@functools.cache
+def _placement(server):
+    """Return the URL of a Placement on a server, kept by this process."""
+    url = kept.keep(databases.Database(server)).url
+    [address] = kept.keep(placement.Placement(url, processes=1)).urls
+    return address
+
+
 class LifeTestCase(databases.DatabaseTestCase):
-    """Has a life of its own, in tables and a Placement of its class."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        # Any instance can skip the class or fail it.
-        cls.SERVER.require(cls('setUp'))
-        database = cls.enterClassContext(databases.Database(cls.SERVER))
-        cls.placement = cls.enterClassContext(
-            placement.Placement(database.url, processes=1)
-        )
-        cls.tables = cls.enterClassContext(databases.Database(cls.SERVER))
-
-    def database(self):
-        """The class's: to make the tables takes a third of most tests."""
-        return self.tables.url
+    """Has a life of its own, in tables and a Placement that others had."""
 
     def setUp(self):
         super().setUp()
-        # What the test before this one has left, whatever that died of.
-        ours.wipe()
-        self.life = self.useFixture(Life(self.placement.urls[0]))
+        self.life = self.useFixture(Life(_placement(self.SERVER)))
+        # All that Placement has counts, also what other tests have left.
+        self.addCleanup(lambda: self.life.remove(*self.life.books()))
         self.addCleanup(setattr, faultpoints, 'trap', None)
 
     def assert_one_owner(self):

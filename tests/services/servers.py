@@ -12,12 +12,28 @@ import kombu
 import sqlalchemy as sa
 
 
+def are_required():
+    """Check whether a missing server is a failure."""
+    return os.environ.get('VRT_REQUIRE_SERVICES') == '1'
+
+
 @dataclasses.dataclass(frozen=True)
 class Server:
     """A server, and an account there that may do what tests need."""
 
     name: str
     url: str
+    #: The Debian package that brings the server.
+    package: str = ''
+
+    @property
+    def hint(self):
+        """Advice where the server does not answer: a package to install."""
+        return (
+            f'no answer at {sa.make_url(self.url).host}:'
+            f'{sa.make_url(self.url).port}, so its tests are skipped; '
+            f'install and start the Debian package {self.package} to run them'
+        )
 
     @property
     def label(self):
@@ -31,9 +47,16 @@ class Server:
             self.ask()
         except Exception as exc:
             reason = f'{self.name} does not answer: {exc}'
-            if os.environ.get('VRT_REQUIRE_SERVICES') == '1':
+            if are_required():
                 test.fail(reason)
             test.skipTest(reason)
+
+    def answers(self):
+        try:
+            self.ask()
+        except Exception:
+            return False
+        return True
 
     def ask(self):
         """Ask for anything; raises whatever goes wrong."""
@@ -67,11 +90,16 @@ class DatabaseServer(Server):
             connection.exec_driver_sql(statement)
 
 
-RABBITMQ = MessageBus('RabbitMQ', 'amqp://guest:guest@127.0.0.1:5672//')
+RABBITMQ = MessageBus(
+    'RabbitMQ',
+    'amqp://guest:guest@127.0.0.1:5672//',
+    package='rabbitmq-server',
+)
 SQLITE = DatabaseServer('SQLite', 'sqlite://')
 MARIADB = DatabaseServer(
     'MariaDB',
     'mysql+pymysql://root@127.0.0.1:3306/',
+    package='mariadb-server',
     # Databases of many an old Nova have this, so ours may not rely on better.
     create='CREATE DATABASE {} CHARACTER SET utf8mb3',
     drop='DROP DATABASE {}',
@@ -86,9 +114,16 @@ SNAPSHOTS = dataclasses.replace(
 POSTGRESQL = DatabaseServer(
     'PostgreSQL',
     'postgresql+psycopg2://postgres@127.0.0.1:5432/postgres',
+    package='postgresql',
     create='CREATE DATABASE {}',
     drop='DROP DATABASE {} WITH (FORCE)',
 )
 
 # What our tables may be on.
 DATABASES = (SQLITE, MARIADB, POSTGRESQL)
+ALL = (*DATABASES, RABBITMQ)
+
+
+def missing():
+    """Return the servers that do not answer."""
+    return [server for server in ALL if not server.answers()]

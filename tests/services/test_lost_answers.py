@@ -5,10 +5,10 @@ from nova import exception as nova_exc
 from oslo_utils import uuidutils
 
 from tests.services import players
-from tests.services import test_races
+from tests.services import races
 
 
-class TestLostAnswers(test_races.RaceCase):
+class TestLostAnswers(races.RaceCase):
     def test_of_a_hold(self):
         self.life.lose_answer()
         self.begin(is_held=False)

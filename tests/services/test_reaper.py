@@ -32,8 +32,6 @@ class TestStrays(ReaperCase):
 
     def setUp(self):
         super().setUp()
-        # All that Placement has counts, also what the test before has left.
-        self.addCleanup(lambda: self.life.remove(*self.life.books()))
         provider = self.life.make_provider(seats=4)
         self.uuid = self.life.describe([provider, provider])
         faultpoints.trap = self.stop

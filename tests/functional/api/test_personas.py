@@ -216,6 +216,8 @@ class TestPersonas(PersonaCase):
 class TestOverrides(PersonaCase):
     """What an operator writes into Nova's policy file is what counts."""
 
+    SHARES_CLOUD = False
+
     RULES = """\
 "os_compute_api:os-vrt-groups:create:what_if": "rule:context_is_admin"
 "os_compute_api:os-vrt-groups:show:placement": "role:member"

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A running try-out cloud for the tests of one class."""
 
-import tempfile
 import time
 
 from oslotest import base
 from testtools import content
 
-from nova_groupext.cloud import cloud
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
 from nova_groupext.cloud import parts
+from tests.functional.cloud import shared
 
 PATIENCE_SECONDS = 60
 # Who looks takes the processor from what it waits for, all in one process: it
@@ -97,10 +96,14 @@ class CloudUser(base.BaseTestCase):
 
 
 class CloudTestCase(CloudUser):
-    """The tests of a class share one cloud, made of ``HOSTS`` and ``PARTS``.
+    """Shares a cloud with all classes of the same ``HOSTS`` and ``PARTS``.
 
-    So they may neither count on it being empty nor leave it full.
+    So its tests may neither count on it being empty nor leave it full. A
+    class that changes its cloud for good has ``SHARES_CLOUD = False``, and
+    one of its own.
     """
+
+    SHARES_CLOUD = True
 
     HOSTS = (
         hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
@@ -111,7 +114,7 @@ class CloudTestCase(CloudUser):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        state = cls.enterClassContext(tempfile.TemporaryDirectory())
-        cls.cloud = cls.enterClassContext(
-            cloud.Cloud(state, cls.HOSTS, cls.PARTS)
-        )
+        if not cls.SHARES_CLOUD:
+            shared.stop()
+            cls.addClassCleanup(shared.stop)
+        cls.cloud = shared.running(cls.HOSTS, cls.PARTS)

@@ -18,6 +18,7 @@ from nova_groupext.cloud import errors
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import parts
 from tests.functional.cloud import base
+from tests.functional.cloud import shared
 
 COMMAND = (
     'import sys; from nova_groupext.cmd import cloud; sys.exit(cloud.main())'
@@ -30,6 +31,7 @@ class TestLife(base.CloudUser):
 
     def setUp(self):
         super().setUp()
+        shared.stop()
         self.steps = []
         self.state = self.enterContext(tempfile.TemporaryDirectory())
         self.cloud = cloud.Cloud(
@@ -85,8 +87,8 @@ class TestLife(base.CloudUser):
             self.assertEqual([], self.cloud.nova('demo').servers.list())
 
 
-class TestCommand(test.BaseTestCase):
-    """nova-groupext-cloud, as run from a shell."""
+class CommandCase(test.BaseTestCase):
+    """Runs nova-groupext-cloud, as from a shell."""
 
     def start(self, *args):
         running = subprocess.Popen(
@@ -123,6 +125,8 @@ class TestCommand(test.BaseTestCase):
         # Libraries may warn before.
         return told.splitlines()[-1]
 
+
+class TestCommand(CommandCase):
     def test_runs_until_sigterm(self):
         running = self.start()
         clouds = self.clouds_of(running)
@@ -131,21 +135,6 @@ class TestCommand(test.BaseTestCase):
         self.end(running)
 
         self.assertFalse(clouds.parent.exists())
-
-    def test_a_second_cloud_leaves_the_first_alone(self):
-        state = self.enterContext(tempfile.TemporaryDirectory())
-        running = self.start('--state-dir', state)
-        before = self.clouds_of(running).read_text()
-        port = re.search(':([0-9]+)/', before).group(1)
-
-        here = self.refused('--state-dir', state)
-        there = self.refused('--port', port)
-
-        self.assertIn(f'Another try-out cloud uses {state}', here)
-        self.assertIn(f'port {port}: Address already in use', there)
-        after = (pathlib.Path(state) / 'clouds.yaml').read_text()
-        self.assertEqual(before, after)
-        self.end(running)
 
     def test_a_directory_that_cannot_be_made(self):
         told = self.refused('--state-dir', '/dev/null/state')

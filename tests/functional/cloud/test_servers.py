@@ -36,7 +36,7 @@ class TestServers(base.CloudTestCase):
         self.assertFalse(hasattr(server, 'OS-EXT-SRV-ATTR:host'))
 
     def test_many_at_once(self):
-        servers = [self.create() for _each in range(10)]
+        servers = [self.create() for _each in range(6)]
 
         built = {self.built(server).status for server in servers}
 

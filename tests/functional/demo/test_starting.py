@@ -36,7 +36,8 @@ class TestStarting(base.BaseTestCase):
             self.enterContext(tempfile.TemporaryDirectory())
         )
         self.elsewhere = self.enterContext(tempfile.TemporaryDirectory())
-        shutil.copy(DEMO, self.folder)
+        for tool in (DEMO, DEMO.with_name('in-tests')):
+            shutil.copy(tool, self.folder)
         (self.folder / 'demo.py').write_text(STORY)
         self.tox_makes(f'ln -sf {sys.executable} {self.folder}/python')
 

@@ -77,5 +77,13 @@ class TestWrite(base.BaseTestCase):
             name: cloud['auth']['project_name']
             for name, cloud in read['clouds'].items()
         }
-        expected = {'vrt-admin': 'admin', 'vrt-demo': 'demo'}
-        self.assertEqual({**expected, 'vrt-other': 'other'}, projects)
+        self.assertEqual(
+            {
+                'vrt-admin': 'admin',
+                'vrt-demo': 'demo',
+                'vrt-other': 'other',
+                'vrt-demo-manager': 'demo',
+                'vrt-demo-reader': 'demo',
+            },
+            projects,
+        )

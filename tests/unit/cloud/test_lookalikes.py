@@ -98,6 +98,29 @@ class TestIdentity(base.BaseTestCase):
         [project] = answer.json['projects']
         self.assertEqual(accounts.by_name('other').project_id, project['id'])
 
+    def test_project_of_several_users_is_listed_once(self):
+        headers = {'X-Auth-Token': accounts.ADMIN.token}
+
+        answer = ask(self.identity, '/v3/projects?name=demo', headers=headers)
+
+        [project] = answer.json['projects']
+        self.assertEqual(accounts.by_name('demo').project_id, project['id'])
+
+    def test_token_of_a_reader_has_the_reader_role_only(self):
+        token = self.issue('demo-reader').json['token']
+
+        self.assertEqual(['reader'], [role['name'] for role in token['roles']])
+        self.assertEqual('demo', token['project']['name'])
+
+    def test_second_user_is_of_the_same_project(self):
+        demo = self.issue().json['token']
+        manager = self.issue('demo-manager').json['token']
+
+        self.assertEqual(demo['project'], manager['project'])
+        self.assertNotEqual(demo['user'], manager['user'])
+        names = {role['name'] for role in manager['roles']}
+        self.assertEqual({'manager', 'member', 'reader'}, names)
+
     def test_projects_are_not_for_strangers(self):
         answer = ask(self.identity, '/v3/projects')
 

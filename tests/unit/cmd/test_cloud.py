@@ -3,10 +3,20 @@
 
 import contextlib
 import io
+import pathlib
 
+import fixtures
 from oslotest import base
 
 from nova_groupext.cmd import cloud
+
+
+def run(*args):
+    """Return (exit status, text on standard error) of the command."""
+    err = io.StringIO()
+    with contextlib.redirect_stderr(err):
+        status = cloud.main(args)
+    return status, err.getvalue()
 
 
 class TestArguments(base.BaseTestCase):
@@ -24,3 +34,29 @@ class TestArguments(base.BaseTestCase):
     def test_a_number_of_hosts_that_is_none(self):
         for hosts in ('0', '-1', 'many'):
             self.assertIn('from 1 up', self.refusal(f'--hosts={hosts}'))
+
+
+class TestMissingModules(base.BaseTestCase):
+    def command(self, source):
+        """Replace the module that the command loads by one of this source."""
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        (folder / 'stand_in.py').write_text(source)
+        self.useFixture(fixtures.MonkeyPatch('sys.path', [str(folder)]))
+        self.useFixture(fixtures.MockPatchObject(cloud, 'COMMAND', 'stand_in'))
+
+    def test_missing_dependency_is_one_line_with_the_extra(self):
+        self.command('from not_installed import wsgi')
+
+        self.assertEqual(
+            (
+                1,
+                'nova-groupext-cloud: not_installed is not installed; pip '
+                "install 'nova-groupext[cloud]' installs it.\n",
+            ),
+            run(),
+        )
+
+    def test_missing_module_of_its_own_is_not_blamed_on_the_extra(self):
+        self.command('import nova_groupext.cloud.nowhere')
+
+        self.assertRaises(ModuleNotFoundError, run)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reaper is killed: does the next one finish what it has begun?
-
-It is as in test_kills.
-"""
+"""A reaper is killed: does the next one finish what it has begun?"""
 
 from nova_groupext import objects
 from nova_groupext.conf import CONF
@@ -72,7 +69,7 @@ POINTS = {
 }
 
 
-class TestKillsReaping(kills.KillsCase):
+class ReaperKills(kills.KillsCase):
     def check_arrive(self, point):
         """A reaper dies that finds a server elsewhere."""
         spare = self.live()
@@ -249,6 +246,3 @@ class TestKillsReaping(kills.KillsCase):
         """One member and one filler are there."""
         part = {self.wide: {'resources': {'VCPU': life.AMOUNT}}}
         self.assertEqual([part, part], [*self.life.books().values()])
-
-
-kills.add_kills(TestKillsReaping, POINTS)

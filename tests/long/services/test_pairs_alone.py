@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two things happen at once to a group that has its hosts to itself.
 
-It is as in test_races, with a filler; and a stranger wants a place there.
+It is as in test_pairs, with a filler; and a stranger wants a place there.
 """
 
 from tests.services import life
-from tests.services import test_races
+from tests.services import races
 
 
-class AloneCase(test_races.PairsCase):
+class AloneCase(races.PairsCase):
     POLICIES = ({'type': 'exclusive', 'scope': 'host'},)
     SEATS = 3
 
@@ -59,9 +59,7 @@ class TestPairsAlone(AloneCase):
         return self.life.owners().books().keys()
 
 
-test_races.add_pairs(
+races.add_pairs(
     TestPairsAlone, ('follow', 'restore', 'keep'), ('release', 'keep')
 )
-test_races.add_pairs(
-    TestPairsAlone, ('hold', 'follow', 'restore'), ('stranger',)
-)
+races.add_pairs(TestPairsAlone, ('hold', 'follow', 'restore'), ('stranger',))

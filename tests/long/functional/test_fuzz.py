@@ -3,7 +3,6 @@
 
 import copy
 import json
-import os
 import re
 import urllib.parse
 
@@ -15,6 +14,7 @@ import webob.exc
 from nova_groupext import objects
 from nova_groupext.cloud import accounts
 from nova_groupext.objects import states
+from tests import shares
 from tests.functional import base as functional
 from tests.functional.api import base
 from tests.property import mutants
@@ -142,14 +142,8 @@ REFUSALS = (400, 403, 404, 409, 415)
 # What is said of a TypeError: nobody has foreseen that.
 UNFORESEEN = webob.exc.HTTPBadRequest.explanation
 
-settings = hypothesis.settings(
-    max_examples=int(os.environ.get('VRT_FUZZ_CASES', '80')),
-    derandomize='VRT_FUZZ_CASES' not in os.environ,
-    deadline=None,
-    database=None,
-    print_blob=True,
-    suppress_health_check=list(hypothesis.HealthCheck),
-)
+# Of each kind of request.
+EXAMPLES = 200
 
 
 @strategies.composite
@@ -223,7 +217,7 @@ class TestFuzz(base.ApiTestCase):
             self.assertNotEqual(UNFORESEEN, fault['message'])
         return response
 
-    @settings
+    @shares.examples(EXAMPLES)
     @hypothesis.given(bodies([{'vrt_group': group} for group in GROUPS]))
     def test_a_group_is_described_as_a_whole_or_not_at_all(self, sent):
         before = self.written()
@@ -244,7 +238,7 @@ class TestFuzz(base.ApiTestCase):
         else:
             self.assertEqual(before, self.written())
 
-    @settings
+    @shares.examples(EXAMPLES)
     @hypothesis.given(
         bodies(ACTIONS), strategies.sampled_from(sorted(states.Group))
     )
@@ -270,7 +264,7 @@ class TestFuzz(base.ApiTestCase):
         else:
             self.assertEqual(before, self.written())
 
-    @settings
+    @shares.examples(EXAMPLES)
     @hypothesis.given(bodies([{'vrt_group': each} for each in REVISIONS]))
     def test_a_revision_is_taken_as_a_whole_or_not_at_all(self, sent):
         group = self.there_is(states.Group.PLANNED)
@@ -286,7 +280,7 @@ class TestFuzz(base.ApiTestCase):
         else:
             self.assertEqual(before, self.written())
 
-    @settings
+    @shares.examples(EXAMPLES)
     @hypothesis.given(bodies(BOOTS))
     def test_a_boot_is_understood_or_refused(self, sent):
         group = self.there_is(states.Group.HELD)
@@ -299,7 +293,7 @@ class TestFuzz(base.ApiTestCase):
             self.assertEqual({'members': []}, response.json())
             self.assertEqual(before, self.written())
 
-    @settings
+    @shares.examples(EXAMPLES)
     @hypothesis.given(
         strategies.sampled_from(['', '/detail', '/capabilities']),
         queries(),
@@ -312,7 +306,7 @@ class TestFuzz(base.ApiTestCase):
         if response.status_code == 200 and not path.endswith('s'):
             self.assertIsInstance(response.json()['vrt_groups'], list)
 
-    @settings
+    @shares.examples(EXAMPLES)
     @hypothesis.given(
         strategies.sampled_from(['GET', 'DELETE', 'POST']),
         strategies.one_of(

@@ -2,12 +2,10 @@
 """Whatever happens to groups, in whatever order: is each member owned once?
 
 A plain model says what has to be; a process that dies leaves either what was
-before, or what it was about to make of it. ``VRT_LIFE_CASES`` sets how many
-lives are led, ``VRT_LIFE_SEED`` leads those of a seed again.
+before, or what it was about to make of it. The number of a test is its seed.
 """
 
 import contextlib
-import os
 import random
 import uuid
 
@@ -16,7 +14,6 @@ import hypothesis
 from hypothesis import stateful
 from hypothesis import strategies as st
 from oslo_utils import uuidutils
-from testtools import content
 
 from nova_groupext import objects
 from nova_groupext.conf import CONF
@@ -30,7 +27,8 @@ from tests.services import servers
 Member = states.Member
 Fate = nova_servers.Fate
 
-CASES = int(os.environ.get('VRT_LIFE_CASES', '10'))
+SEEDS = 8
+LIVES_PER_SEED = 5
 STEPS = 30
 
 ALONE = {'type': 'exclusive', 'scope': 'host'}
@@ -383,13 +381,11 @@ class TestWholeLife(life.LifeTestCase):
         high = random.getrandbits(32) << 96
         return str(uuid.UUID(int=high | uuid.uuid4().int >> 32))
 
-    def test_everything_is_owned_once(self):
-        seed = int(os.environ.get('VRT_LIFE_SEED', random.randrange(2**32)))
-        self.addDetail('seed', content.text_content(str(seed)))
+    def lead(self, seed):
         stateful.run_state_machine_as_test(
             hypothesis.seed(seed)(lambda: WholeLife(self)),
             settings=hypothesis.settings(
-                max_examples=CASES,
+                max_examples=LIVES_PER_SEED,
                 stateful_step_count=STEPS,
                 deadline=None,
                 database=None,
@@ -399,3 +395,11 @@ class TestWholeLife(life.LifeTestCase):
                 suppress_health_check=[*hypothesis.HealthCheck],
             ),
         )
+
+
+for _seed in range(SEEDS):
+    setattr(
+        TestWholeLife,
+        f'test_everything_is_owned_once_in_lives_{_seed}',
+        lambda self, seed=_seed: self.lead(seed),
+    )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Something happens to a group while it takes another definition.
 
-It is as in test_races. All places are taken, and two members change theirs.
+It is as in races. All places are taken, and two members change theirs.
 """
 
 import fixtures
@@ -12,12 +12,12 @@ from nova_groupext.objects import states
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.redeem import concluding
 from nova_groupext.scheduler.redeem import reserving
+from tests.long.services import test_pairs_alone
 from tests.services import life
-from tests.services import test_races
-from tests.services import test_races_alone
+from tests.services import races
 
 
-class RevisingCase(test_races.PairsCase):
+class RevisingCase(races.PairsCase):
     def do_revise(self):
         """Let two change places; the third may be a server by now."""
         places = {'m-0': self.wide, 'm-1': self.narrow, 'm-2': self.wide}
@@ -63,7 +63,7 @@ class TestPairsRevising(RevisingCase):
         self.end()
 
 
-test_races.add_pairs(TestPairsRevising, ('turn_back', 'restore'), ('revise',))
+races.add_pairs(TestPairsRevising, ('turn_back', 'restore'), ('revise',))
 
 
 class TestPairsChangingPlaces(RevisingCase):
@@ -97,7 +97,7 @@ class TestPairsChangingPlaces(RevisingCase):
         raise life.Died
 
 
-test_races.add_pairs(
+races.add_pairs(
     TestPairsChangingPlaces,
     ('revise',),
     (
@@ -113,7 +113,7 @@ test_races.add_pairs(
 )
 
 
-class TestPairsRevisingAlone(test_races_alone.AloneCase):
+class TestPairsRevisingAlone(test_pairs_alone.AloneCase):
     """A place is free beside those who change theirs: a filler has it."""
 
     def do_revise(self):
@@ -121,5 +121,5 @@ class TestPairsRevisingAlone(test_races_alone.AloneCase):
         self.life.plan(self.life.revise(self.uuid, places, self.POLICIES))
 
 
-test_races.add_pairs(TestPairsRevisingAlone, ('revise',), ('keep', 'stranger'))
-test_races.add_pairs(TestPairsRevisingAlone, ('keep',), ('revise',))
+races.add_pairs(TestPairsRevisingAlone, ('revise',), ('keep', 'stranger'))
+races.add_pairs(TestPairsRevisingAlone, ('keep',), ('revise',))

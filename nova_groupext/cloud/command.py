@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and output of nova-groupext-cloud."""
+
+import argparse
+import contextlib
+import pathlib
+import signal
+import sys
+import tempfile
+import threading
+import time
+
+from nova_groupext.cloud import cloud
+from nova_groupext.cloud import errors
+from nova_groupext.cloud import holistic
+from nova_groupext.cloud import hosts
+from nova_groupext.cloud import parts
+
+BANNER = """\
+This is a try-out cloud: a real Nova with groups, and Placement, in one
+process, with look-alikes of identity, image and network. It is not for
+production.
+"""
+
+READY = """\
+
+Its log is {cloud.log}. Clients find it like this:
+
+    export OS_CLIENT_CONFIG_FILE={cloud.clouds_yaml}
+    openstack --os-cloud vrt-demo server create --image cirros \\
+        --flavor m1.small --nic none my-server
+    openstack --os-cloud vrt-demo server list
+    openstack --os-cloud vrt-admin hypervisor list
+
+There are more cloud entries: vrt-other, whose project is not demo's, and
+vrt-demo-manager and vrt-demo-reader, two more users of demo's project.
+Ctrl-C stops it{fate}.
+"""
+
+LAST_PORT = 65535
+
+
+def main(argv=None):
+    """Run the command; returns its exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        _run(options)
+    except errors.CannotStart as exc:
+        sys.stderr.write(f'nova-groupext-cloud: {exc}\n')
+        return 1
+    return 0
+
+
+def _run(options):
+    stop = _told_to_stop()
+    started = time.monotonic()
+    _say(BANNER)
+    with contextlib.ExitStack() as stack:
+        state, fate = _state(options, stack)
+        running = stack.enter_context(
+            cloud.Cloud(
+                state,
+                hosts.evenly(options.hosts),
+                parts.STOCK if options.stock else holistic.HOLISTIC,
+                port=options.port,
+                tell=lambda step: _step(started, step),
+            )
+        )
+        _step(started, 'Ready')
+        _say(READY.format(cloud=running, fate=fate))
+        stop.wait()
+        _step(started, 'Stopping')
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog='nova-groupext-cloud', description=BANNER
+    )
+    parser.add_argument(
+        '--state-dir',
+        type=pathlib.Path,
+        metavar='DIR',
+        help='keep the state here, over restarts too (default: a temporary '
+        'directory, removed at the end)',
+    )
+    parser.add_argument(
+        '--hosts',
+        type=_positive,
+        default=12,
+        metavar='N',
+        help='number of hosts, in 4 racks and 2 zones (default: 12)',
+    )
+    parser.add_argument(
+        '--stock',
+        action='store_true',
+        help='Nova as it is shipped, without groups',
+    )
+    parser.add_argument(
+        '--port',
+        type=_port,
+        default=0,
+        metavar='N',
+        help='TCP port on the loopback (default: any free one)',
+    )
+    return parser
+
+
+def _positive(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError('must be a whole number from 1 up')
+    return int(text)
+
+
+def _port(text):
+    if not text.isdecimal() or int(text) > LAST_PORT:
+        raise argparse.ArgumentTypeError(
+            f'must be a whole number from 0 to {LAST_PORT}'
+        )
+    return int(text)
+
+
+def _told_to_stop():
+    """An event that Ctrl-C and SIGTERM set, even while starting."""
+    told = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: told.set())
+    return told
+
+
+def _state(options, stack):
+    if options.state_dir is None:
+        temporary = tempfile.TemporaryDirectory(prefix='nova-groupext-cloud-')
+        return stack.enter_context(temporary), ' and removes its state'
+    return options.state_dir, '; the state is kept'
+
+
+def _step(started, text):
+    _say(f'{time.monotonic() - started:5.1f} s  {text}\n')
+
+
+def _say(text):
+    sys.stdout.write(text)
+    sys.stdout.flush()

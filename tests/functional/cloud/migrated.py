@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Databases of try-out clouds, migrated once and copied from then on."""
+
+import contextlib
+import dataclasses
+import pathlib
+import sqlite3
+
+# Placement migrates its own, which takes no time.
+_NAMES = ('api', 'cell0', 'cell1')
+# {what prepares a cloud: {name of a database: its content}}
+_contents = {}
+
+
+def prepared(state, parts):
+    """Put migrated databases into a new cloud's directory, if there are any.
+
+    :param state: path of an empty directory
+    :param parts: the cloud's parts.Parts
+    :returns: parts to start the cloud with
+    """
+    contents = _contents.get(parts.prepare)
+    if contents is None:
+        return _keeping(state, parts)
+    # The mark of a directory that is a cloud's.
+    pathlib.Path(state, 'lock').touch()
+    for name, content in contents.items():
+        _file(state, name).write_bytes(content)
+    return parts
+
+
+def _file(state, name):
+    return pathlib.Path(state, f'{name}.sqlite')
+
+
+def _keeping(state, parts):
+    """Return parts that keep what they have made of the databases."""
+
+    def prepare(stack):
+        parts.prepare(stack)
+        _contents[parts.prepare] = {
+            name: _content(_file(state, name)) for name in _NAMES
+        }
+
+    return dataclasses.replace(parts, prepare=prepare)
+
+
+def _content(file):
+    """Return a database without the paths of its cloud."""
+    with (
+        contextlib.closing(sqlite3.connect(file)) as original,
+        contextlib.closing(sqlite3.connect(':memory:')) as copy,
+    ):
+        original.backup(copy)
+        if file == file.with_stem('api'):
+            copy.execute('DELETE FROM cell_mappings')
+            copy.commit()
+        return copy.serialize()

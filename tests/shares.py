@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The share of what could be tried for hours that one run tries.
+
+``VRT_SHARE=10`` tries one case in ten, which is the default; ``VRT_SHARE=1``
+tries all of them, as ``tox -e long`` does. ``VRT_DRAW`` is any text: another
+text draws other cases, the same text the same ones again.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import hashlib
+import os
+import random
+
+import hypothesis
+
+SHARE = int(os.environ.get('VRT_SHARE', '10'))
+DRAW = os.environ.get('VRT_DRAW', '')
+
+#: Fewer cases of one kind than this show nothing.
+FEWEST = 2
+
+
+def seeds(count: int, first: int = 0) -> list[int]:
+    """Draw some of the seeds from ``first`` to ``first + count - 1``.
+
+    :returns: the drawn seeds in their order, but no fewer than ``FEWEST`` as
+        long as there are so many
+    """
+    every = range(first, first + count)
+    return sorted(random.Random(DRAW).sample(every, _share_of(count)))
+
+
+def _share_of(count: int) -> int:
+    return max(count // SHARE, min(count, FEWEST))
+
+
+def few_examples(count: int) -> Callable[[Callable], Callable]:
+    """Return a decorator: run a hypothesis test on a share of its examples.
+
+    :param count: number of examples where the share is everything
+    """
+    return examples(_share_of(count))
+
+
+def examples(count: int) -> Callable[[Callable], Callable]:
+    """Return a decorator: run a hypothesis test on so many examples."""
+    settings = hypothesis.settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        print_blob=True,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+
+    def decorate(test: Callable) -> Callable:
+        name = f'{test.__module__}.{test.__qualname__}'
+        return settings(hypothesis.seed(number(name))(test))
+
+    return decorate
+
+
+def drawn(names: Iterable[str]) -> list[str]:
+    """Draw some of the names, in their order."""
+    return [name for name in names if number(name) % SHARE == 0]
+
+
+def number(name: str) -> int:
+    """Return the number that is drawn for a name."""
+    digest = hashlib.sha256(f'{DRAW} {name}'.encode()).digest()
+    return int.from_bytes(digest[:8])

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run parts of the tests, and end with their times and every failure.
+
+Each part is run, whatever became of the ones before. Ends with 0 if every
+test passed or was skipped.
+"""
+
+import argparse
+import sys
+
+import parts
+import report
+import running
+
+sys.path.insert(0, str(running.TOP))
+
+from tests.services import servers
+
+
+def main() -> int:
+    """Run the parts that are asked for; returns the exit status."""
+    options, arguments = _parser().parse_known_args()
+    missing = servers.missing()
+    _say(*(f'{server.name}: {server.hint}' for server in missing))
+    if missing and servers.are_required():
+        _say('failed: VRT_REQUIRE_SERVICES=1 asks for every service')
+        return 1
+    outcomes = []
+    for name in options.parts:
+        _say(f'{name} ...')
+        outcomes.append(
+            running.run(
+                parts.PARTS[name], _variables(options), arguments, _say
+            )
+        )
+        _say(report.part(outcomes[-1]))
+    if not any(outcome.tests or outcome.trouble for outcome in outcomes):
+        _say(f'failed: no test matches {" ".join(arguments)}')
+        return 1
+    _say(report.failures(outcomes), report.end(outcomes))
+    return int(any(outcome.has_failed for outcome in outcomes))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='run_tests',
+        description=__doc__,
+        epilog='Everything else goes to `stestr run`: most often a part of '
+        "the wanted tests' names.",
+    )
+    parser.add_argument(
+        '--parts',
+        type=_parts,
+        default=parts.STANDARD,
+        help=f'parts to run, separated by commas: {", ".join(parts.PARTS)}; '
+        f'by default {", ".join(parts.STANDARD)}',
+    )
+    parser.add_argument(
+        '--share',
+        type=int,
+        metavar='N',
+        help='run one in N of the long tests, and of the cases of sweeps',
+    )
+    parser.add_argument(
+        '--draw',
+        default='',
+        metavar='TEXT',
+        help='anything; the same text draws the same share again',
+    )
+    return parser
+
+
+def _parts(text: str) -> list[str]:
+    names = text.split(',')
+    for name in names:
+        if name not in parts.PARTS:
+            raise argparse.ArgumentTypeError(f'there is no part {name!r}')
+    return names
+
+
+def _variables(options: argparse.Namespace) -> dict[str, str]:
+    """Return variables of tests/shares.py for the environment."""
+    share = {'VRT_SHARE': str(options.share)} if options.share else {}
+    return {**share, 'VRT_DRAW': options.draw}
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.writelines(f'{line}\n' for line in lines)
+    sys.stdout.flush()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
