@@ -67,7 +67,9 @@ class Ledger:
         """Turn holds into servers' allocations, in one request.
 
         All or none of them. Asking again after it was done is answered as the
-        first time.
+        first time. Who asks while Placement is at it is refused, as it knows
+        the servers by then, but it gives them nothing yet: so a refusal
+        counts only once the servers have it, or the holds do not.
 
         :param servers: {server uuid: its VRTHold}
         :returns: whether the capacity is the servers' now
@@ -83,10 +85,23 @@ class Ledger:
             for uuid, hold in servers.items()
         }
         with faultpoints.around('redeem.swap'):
-            return self._pass_on(context, servers.values(), heirs) or all(
-                self.has_swapped(context, hold, uuid)
-                for uuid, hold in servers.items()
-            )
+            for attempt in range(ATTEMPTS):
+                if self._pass_on(context, servers.values(), heirs):
+                    return True
+                # Before the servers: another's swap may end in between.
+                are_held = all(
+                    self.allocations(context, hold.uuid)
+                    for hold in servers.values()
+                )
+                if all(
+                    self.has_swapped(context, hold, uuid)
+                    for uuid, hold in servers.items()
+                ):
+                    return True
+                if not are_held:
+                    return False
+                _pause(attempt)
+            return False
 
     def move(self, context, hold, new):
         """Move a hold to a new uuid, so that no swap under way can succeed.
@@ -316,8 +331,13 @@ class Ledger:
                 raise exception.PlacementUnavailable(reason=_detail(response))
             if not _lost_a_race(response) or attempt == ATTEMPTS:
                 return response
-            pause = min(LONGEST_PAUSE, 0.02 * 2**attempt)
-            time.sleep(random.uniform(0, pause))  # noqa: S311
+            _pause(attempt)
+
+
+def _pause(attempt):
+    """Wait before a request is repeated: longer each time, never alike."""
+    longest = min(LONGEST_PAUSE, 0.02 * 2**attempt)
+    time.sleep(random.uniform(0, longest))  # noqa: S311
 
 
 def left(inventories, used):

@@ -2,6 +2,7 @@
 """What does the redeem door answer to requests that come twice, or late?"""
 
 from concurrent import futures
+import time
 
 import fixtures
 from keystoneauth1 import exceptions as ks_exc
@@ -46,6 +47,39 @@ class TestRedeemDoor(door.DoorCase):
 
         self.assertEqual(1, len({_said(answer) for answer in answers}))
         self.assertEqual(14, sum(self.free().values()))
+
+    def test_a_delivery_in_the_middle_of_the_swap_waits_for_its_end(self):
+        """Placement knows the server then, but gives it nothing yet."""
+        request = self.request()
+        deliveries = futures.ThreadPoolExecutor(1)
+        self.addCleanup(deliveries.shutdown)
+        second = []
+
+        def deliver_again():
+            posts = self.count_posts()
+            second.append(deliveries.submit(self.select, *request))
+            while len(posts) < 2 and not second[0].done():
+                time.sleep(0.01)
+
+        self.in_the_middle_of(request[1], deliver_again)
+
+        first = self.select(*request)
+
+        self.assertEqual(_said(first), _said(second[0].result()))
+        self.assertEqual('ACTIVE', self.member('a').status)
+        self.assertEqual(14, sum(self.free().values()))
+
+    def count_posts(self):
+        """Return a list that gets the answer to each POST from now on."""
+        post = manager.RedeemingReportClient.post
+        answers = []
+
+        def answered(client, *args, **kwargs):
+            answers.append(post(client, *args, **kwargs))
+            return answers[-1]
+
+        self.patch(manager.RedeemingReportClient, 'post', answered)
+        return answers
 
     def test_another_server_is_refused_and_takes_nothing(self):
         self.select(*self.request())
