@@ -127,6 +127,7 @@ class VRTGroupController(wsgi.Controller):
         """Give back what is held and forget the group; servers go on."""
         context = req.environ['nova.context']
         group = groups.find(context, policies.DELETE, id)
+        resource.query(req, schemas.NOTHING)
         group.mark_deleted(context)
         groups.tell(self._planner.release_group, context, group)
 

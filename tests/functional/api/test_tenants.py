@@ -217,6 +217,15 @@ class TestTenants(base.GroupTestCase):
             self.assertEqual(code, response.status_code, response.text)
             self.assertIn(reason or '', response.text)
 
+    def test_a_delete_with_an_unknown_parameter_deletes_nothing(self):
+        group = self.two(hold=False)['id']
+
+        response = self.api().delete(f'{base.GROUPS}/{group}?force=true')
+
+        self.assertEqual(400, response.status_code, response.text)
+        self.assertIn('query.force: is not known here', response.text)
+        self.assertEqual(group, self.group(group)['id'])
+
     def test_every_way_to_nova_leads_here(self):
         group = self.two(hold=False)['id']
         project = accounts.by_name('demo').project_id

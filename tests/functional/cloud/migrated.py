@@ -52,7 +52,7 @@ def _content(file):
         contextlib.closing(sqlite3.connect(':memory:')) as copy,
     ):
         original.backup(copy)
-        if file == file.with_stem('api'):
+        if file.stem == 'api':
             copy.execute('DELETE FROM cell_mappings')
             copy.commit()
         return copy.serialize()
