@@ -18,7 +18,8 @@ def load_tests(loader, _tests, pattern):
     found = {
         test.id(): test
         for each in sorted(folder.iterdir())
-        if each.is_dir()
+        # A folder of tests, and not what Python has compiled.
+        if (each / '__init__.py').exists()
         for test in testsuite.iterate_tests(
             loader.discover(str(each), pattern)
         )
