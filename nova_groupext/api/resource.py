@@ -16,13 +16,13 @@ from nova import exception as nova_exc
 from nova.api.openstack import wsgi
 from nova.i18n import _
 from openstack import exceptions as sdk_exc
-from oslo_db import exception as db_exc
 from oslo_limit import exception as limit_exc
 from oslo_log import log as logging
 import webob.exc
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
+from nova_groupext.db import errors as db_errors
 from nova_groupext.planner import files
 from nova_groupext.planner import invalid
 
@@ -30,7 +30,9 @@ LOG = logging.getLogger(__name__)
 
 # What a request needs and may not reach, and how to call it.
 NEIGHBOURS = {
-    db_exc.DBError: _('The database of VRT groups is not available.'),
+    **dict.fromkeys(
+        db_errors.ANY, _('The database of VRT groups is not available.')
+    ),
     nova_exc.UsagesRetrievalFailed: _('Placement is not available.'),
     nova_exc.GlanceConnectionFailed: _('The image service is not available.'),
     glance_exc.ClientException: _('The image service is not available.'),

@@ -2,6 +2,7 @@
 """nova-groupext-manage: the operator's command for tables and holds."""
 
 import argparse
+import logging
 import sys
 
 from alembic import util
@@ -10,11 +11,11 @@ from nova import config
 import nova.conf
 from oslo_config import cfg
 from oslo_db import exception as db_exc
-from sqlalchemy import exc as sa_exc
 
 from nova_groupext import exception
 from nova_groupext.cmd import holds
 from nova_groupext.db import engine
+from nova_groupext.db import errors as db_errors
 from nova_groupext.db import migration
 
 # What an operator can put right: files, options, revisions, the database,
@@ -23,9 +24,8 @@ MISTAKES = (
     cfg.Error,
     util.CommandError,
     db_exc.CantStartEngineError,
-    db_exc.DBError,
-    # The URL is none, or names a kind of database that there is not.
-    sa_exc.ArgumentError,
+    # Also a URL that is none, or names a kind of database that there is not.
+    *db_errors.ANY,
     # The database's driver, which the operator chooses, is not installed.
     ModuleNotFoundError,
     exception.PlacementUnavailable,
@@ -39,16 +39,16 @@ ADVICE = {
         "[api_database]connection, in Nova's configuration; --config-file "
         'names it if it is elsewhere.'
     ),
-    db_exc.DBNonExistentTable: (
-        'There are no tables of VRT groups. Run "nova-groupext-manage db '
-        'sync".'
-    ),
     ks_exc.MissingAuthPlugin: (
         'It is not configured how Placement is asked. Set auth_type in '
         "[placement] of Nova's configuration, and what goes with it; "
         '--config-file names it if it is elsewhere.'
     ),
 }
+
+NO_TABLES = (
+    'There are no tables of VRT groups. Run "nova-groupext-manage db sync".'
+)
 
 
 def _sync(args):
@@ -110,6 +110,9 @@ def _config_args(args):
 def main(argv=None):
     """Run the command; returns its exit status."""
     args = _parser().parse_args(argv)
+    # What these log with a traceback is told in a line.
+    for name in ('oslo_db.api', 'oslo_db.sqlalchemy.exc_filters'):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         config.parse_args(
             ['nova-groupext-manage', *_config_args(args)],
@@ -119,9 +122,18 @@ def main(argv=None):
         engine.configure(nova.conf.CONF)
         return args.run(args)
     except MISTAKES as exc:
-        advice = ADVICE.get(type(exc), exc)
-        sys.stderr.write(f'nova-groupext-manage: {advice}\n')
+        sys.stderr.write(f'nova-groupext-manage: {_told(exc)}\n')
         return 1
+
+
+def _told(error):
+    """Return what an operator is told of a mistake, or of trouble."""
+    if db_errors.is_missing_table(error):
+        return NO_TABLES
+    if isinstance(error, db_errors.ANY) and type(error) not in ADVICE:
+        # Statements and links to SQLAlchemy's documentation follow.
+        return str(error).partition('\n')[0]
+    return ADVICE.get(type(error), error)
 
 
 if __name__ == '__main__':

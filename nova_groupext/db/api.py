@@ -2,9 +2,10 @@
 """The few database operations that all objects are made of.
 
 Every function is one transaction, or a part of the one that locked() makes.
-Rows are returned detached, with what the caller asked to be loaded. A writer
-that the database breaks off for the sake of another one has done nothing, and
-is run again.
+Rows are returned detached, with what the caller asked to be loaded. What the
+database breaks off, for the sake of another transaction or because the
+connection is lost, has done nothing, and is run again. Only if the connection
+is lost at the commit nobody knows: then errors.OutcomeUnknown is raised.
 """
 
 import contextlib
@@ -17,30 +18,51 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.db import engine
+from nova_groupext.db import errors
 
-# Deadlocks, and what MariaDB calls a record that has changed since it was
-# read. The pauses are seconds at most, and random from the second one on.
-_until_it_is_through = oslo_db_api.wrap_db_retry(
+# Deadlocks, what MariaDB calls a record that has changed since it was read,
+# and lost connections. The pauses are seconds at most, and random from the
+# second one on.
+_retry = oslo_db_api.wrap_db_retry(
     max_retries=10,
     retry_interval=0.05,
     max_retry_interval=1,
     retry_on_deadlock=True,
+    exception_checker=errors.is_passing,
 )
 _is_inside = contextvars.ContextVar('_is_inside', default=False)
 
 
-def _writer(function):
+def _retried(function):
     """Run a function again when the database has broken it off.
 
     Not inside locked(): all of that is broken off, and is run again.
     """
-    again = _until_it_is_through(function)
+    again = _retry(function)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         return (function if _is_inside.get() else again)(*args, **kwargs)
 
     return wrapper
+
+
+@contextlib.contextmanager
+def _writing(context):
+    """A write transaction's session.
+
+    :raises: errors.OutcomeUnknown
+    """
+    is_written = False
+    try:
+        with engine.writer(context) as session:
+            yield session
+            session.flush()
+            is_written = True
+    except errors.ANY as exc:
+        if is_written and errors.is_passing(exc):
+            raise errors.OutcomeUnknown(exc) from exc
+        raise
 
 
 def create(context, row):
@@ -52,19 +74,20 @@ def create(context, row):
     return created
 
 
-@_writer
+@_retried
 def create_all(context, rows):
     """Store new rows in one transaction, and return them.
 
     They are not read again: that would forget what hangs on them, which is
     needed if the transaction has to be run again.
     """
-    with engine.writer(context) as session:
+    with _writing(context) as session:
         session.add_all(rows)
         session.flush()
         return rows
 
 
+@_retried
 def find(context, model, *conditions, load=(), order=None, limit=None):
     """Return the rows that meet the conditions, oldest first.
 
@@ -95,6 +118,7 @@ def find_one(context, model, *conditions, load=(), order=None):
     return rows[0] if rows else None
 
 
+@_retried
 def find_pairs(context, model, other, joined_by, *conditions):
     """Return [(row, row of another table or None)], in one statement.
 
@@ -110,12 +134,14 @@ def find_pairs(context, model, other, joined_by, *conditions):
         return [tuple(row) for row in session.execute(query)]
 
 
+@_retried
 def count(context, model, *conditions):
     query = sa.select(sa.func.count()).select_from(model).where(*conditions)
     with engine.reader(context) as session:
         return session.scalar(query)
 
 
+@_retried
 def count_each(context, model, column):
     """Return {value of a column: how many rows have it}."""
     query = sa.select(column, sa.func.count(model.id)).group_by(column)
@@ -123,6 +149,7 @@ def count_each(context, model, column):
         return dict(session.execute(query).all())
 
 
+@_retried
 def tally(context, model, alike, *conditions):
     """Count the rows that meet the conditions, by the columns ``alike``.
 
@@ -139,18 +166,18 @@ def tally(context, model, alike, *conditions):
         return [tuple(row) for row in session.execute(query)]
 
 
-@_writer
+@_retried
 def compare_and_set(context, model, *conditions, **values):
     """Update the rows that still meet the conditions.
 
     :returns: how many there were: 0 tells that somebody else was faster
     """
     statement = sa.update(model).where(*conditions).values(**values)
-    with engine.writer(context) as session:
+    with _writing(context) as session:
         return session.execute(statement).rowcount
 
 
-@_writer
+@_retried
 def compare_and_set_all(context, *changes):
     """Make several updates in one transaction, or none of them.
 
@@ -164,7 +191,7 @@ def compare_and_set_all(context, *changes):
     """
     counts = []
     try:
-        with engine.writer(context) as session:
+        with _writing(context) as session:
             for model, conditions, values, expected in changes:
                 statement = sa.update(model).where(*conditions)
                 done = session.execute(statement.values(**values))
@@ -191,7 +218,7 @@ def ensure(context, model, **key):
             create(context, model(**key))
 
 
-@_writer
+@_retried
 def locked(context, model, work, **key):
     """Do some work in one transaction that has a row to itself.
 
@@ -210,7 +237,7 @@ def locked(context, model, work, **key):
         such row
     """
     conditions = [getattr(model, name) == key[name] for name in key]
-    with engine.writer(context) as session:
+    with _writing(context) as session:
         # Else the row would be told to be changed: see onupdate.
         as_it_is = {'updated_at': model.updated_at}
         lock = sa.update(model).where(*conditions).values(as_it_is)
@@ -223,14 +250,14 @@ def locked(context, model, work, **key):
             _is_inside.reset(inside)
 
 
-@_writer
+@_retried
 def delete(context, model, *conditions):
     """Delete rows together with what hangs on them; return how many.
 
     They are locked first, so that they still meet the conditions at the end.
     """
     query = sa.select(model).where(*conditions).with_for_update()
-    with engine.writer(context) as session:
+    with _writing(context) as session:
         rows = list(session.scalars(query))
         for row in rows:
             session.delete(row)

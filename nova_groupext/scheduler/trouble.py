@@ -3,10 +3,10 @@
 
 import contextlib
 
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
+from nova_groupext.db import errors as db_errors
 
 LOG = logging.getLogger(__name__)
 
@@ -21,5 +21,5 @@ def passed_over(part):
     """
     try:
         yield
-    except (exception.PlacementUnavailable, db_exc.DBError) as exc:
+    except (exception.PlacementUnavailable, *db_errors.ANY) as exc:
         LOG.warning('%s is left for the next round: %s', part, exc)

@@ -8,11 +8,11 @@ has changed, and rows that contradict each other.
 
 import contextlib
 
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext import notifications
+from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
@@ -64,7 +64,7 @@ def _attempt(work, context, ledger, *args):
     """What cannot be done now does not stop the rest."""
     try:
         work(context, ledger, *args)
-    except (exception.PlacementUnavailable, db_exc.DBError):
+    except (exception.PlacementUnavailable, *db_errors.ANY):
         LOG.exception('This is not healed yet.')
 
 

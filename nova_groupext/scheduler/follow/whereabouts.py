@@ -6,10 +6,10 @@ that was forced past it is found here. Either ends when the server rests on a
 host. Where that breaks a policy, it is shown as drift.
 """
 
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import faultpoints
+from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import relocation
 from nova_groupext.objects import states
 from nova_groupext.objects.move import VRTMove
@@ -113,7 +113,7 @@ def seat(context, ledger, member, hold, server):
     """
     try:
         node = hosts.compute_node(context, server.host, server.node)
-    except db_exc.DBError:
+    except db_errors.ANY:
         LOG.exception('It is not known what host %s is.', server.host)
         return None
     if node is None:

@@ -15,10 +15,10 @@ they give way: a member that is held again takes their place.
 import collections
 import itertools
 
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
+from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
@@ -90,7 +90,7 @@ def _planned_nodes(context, group, plan):
     try:
         alone = _hosts(context, group, seats)
         found = [node for h in alone for node in _nodes(context, alone, h)]
-    except db_exc.DBError as exc:
+    except db_errors.ANY as exc:
         raise exception.HoldFailed(reason='a cell did not answer') from exc
     return sorted(found, key=lambda node: node.uuid)
 
@@ -220,7 +220,8 @@ def _exchange(context, ledger, group, rows, host, leaving):
     Only that changes: it may be done while a revision exchanges the rest.
 
     :param rows: the promised VRTHolds of the group
-    :raises: PlacementUnavailable, or DBError when a cell does not answer
+    :raises: PlacementUnavailable, or one of db.errors.ANY when a cell
+        does not answer
     """
     alone = _hosts(context, group, _seats(group, rows))
     for node in _nodes(context, alone, host):
@@ -276,7 +277,7 @@ def _nodes(context, alone, host):
     """Return the ComputeNodes of a host that a group has to itself.
 
     :param alone: what _hosts() has returned
-    :raises: DBError when its cell does not answer
+    :raises: one of db.errors.ANY when its cell does not answer
     """
     if host not in alone:
         return []

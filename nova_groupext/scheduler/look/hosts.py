@@ -7,11 +7,11 @@ from nova import context as nova_context
 from nova import exception as nova_exc
 from nova import objects
 from nova.scheduler import host_manager
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
+from nova_groupext.db import errors as db_errors
 
 LOG = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ def nodes(context, host):
 
     What that is, is_out_of_service() says.
 
-    :raises: oslo_db.exception.DBError when its cell does not answer
+    :raises: one of db.errors.ANY when its cell does not answer
     """
     try:
         mapping = objects.HostMapping.get_by_host(context, host)
@@ -144,7 +144,7 @@ class Domains:
 def compute_node(context, host, name):
     """Return the ComputeNode of a host by its own name, or None.
 
-    :raises: oslo_db.exception.DBError when its cell does not answer
+    :raises: one of db.errors.ANY when its cell does not answer
     """
     try:
         mapping = objects.HostMapping.get_by_host(context, host)
@@ -174,7 +174,7 @@ def is_out_of_service(context, host, node_uuid):
             objects.ComputeNode.get_by_uuid(cctxt, node_uuid)
     except nova_exc.ComputeHostNotFound:
         return True
-    except db_exc.DBError:
+    except db_errors.ANY:
         LOG.exception('It is not known whether host %s is in service.', host)
         return False
     return _is_taken_away(service)

@@ -12,11 +12,11 @@ breaks is shown as drift.
 """
 
 from nova.scheduler import utils
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
+from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import relocation
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
@@ -42,7 +42,7 @@ def catch_up(context, ledger, pointed, server_uuid):
         group, member = find(context, pointed, server_uuid)
         if member is not None:
             follow.follow_servers(context, ledger, group)
-    except (db_exc.DBError, exception.VRTException):
+    except (*db_errors.ANY, exception.VRTException):
         LOG.exception(
             'Where the servers of VRT group %s are now is not known.',
             pointed.group,
@@ -58,7 +58,7 @@ def permitted(context, pointed, spec, host_states):
         return host_states
     try:
         return _permitted(context, pointed, spec.instance_uuid, host_states)
-    except db_exc.DBError:
+    except db_errors.ANY:
         LOG.exception(
             'Server %s moves although its VRT group cannot be read.',
             spec.instance_uuid,
@@ -123,7 +123,7 @@ def claim(context, request, claim_resources):
     try:
         with faultpoints.around('moving.write_down'):
             row = request.move.begin(context, request.seat)
-    except db_exc.DBError:
+    except db_errors.ANY:
         LOG.exception('A move to %s is not written down.', request.seat.host)
         return claim_resources()
     except (exception.GroupNotFound, exception.MemberNotFound) as exc:
@@ -145,7 +145,7 @@ def _forget(context, row):
     """Forget a move that never came about, or leave that to the reaper."""
     try:
         VRTMove.forget(context, [row])
-    except db_exc.DBError:
+    except db_errors.ANY:
         LOG.exception('Move %s is forgotten later.', row.id)
 
 

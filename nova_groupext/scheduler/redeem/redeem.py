@@ -8,10 +8,10 @@ with its reason and leaves the hold as it was.
 import contextlib
 
 from nova import exception as nova_exc
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
+from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.look import requests
@@ -96,10 +96,21 @@ class RedeemDoor:
             raise reserving.refusal(fenced[0].member.path, FENCED)
 
     def _settle(self, context, place):
+        """Write down that the capacity is a server's, and see if it stays so.
+
+        It is, whether that can be written down now or not: what cannot, the
+        reaper finds out.
+        """
         _uuid, member, hold = place
-        return concluding.close(
-            context, self._ledger, member, hold
-        ) or concluding.prevails(context, self._ledger, member)
+        try:
+            is_closed = concluding.close(context, self._ledger, member, hold)
+        except db_errors.ANY:
+            LOG.exception(
+                'Member %s is redeemed; that is written down later.',
+                member.path,
+            )
+            return True
+        return is_closed or concluding.prevails(context, self._ledger, member)
 
     def turn_back(self, context, places):
         """The servers did not get the capacity, as far as this request saw.
@@ -190,7 +201,7 @@ def explained(member_path):
     """Turn trouble of ours into a NoValidHost that says what happened."""
     try:
         yield
-    except db_exc.DBError as exc:
+    except db_errors.ANY as exc:
         LOG.exception('VRT groups cannot be read.')
         raise nova_exc.NoValidHost(
             reason='VRT groups cannot be read at the moment; what is held '

@@ -10,10 +10,10 @@ move like any other, and its end is followed as theirs are.
 import copy
 
 from nova import exception as nova_exc
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
+from nova_groupext.db import errors as db_errors
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
@@ -46,7 +46,7 @@ def find(context, spec, host_manager):
             context, member, spec, host_manager
         ):
             return growth
-    except db_exc.DBError:
+    except db_errors.ANY:
         LOG.exception(
             'Whether room is held for server %s is not known.',
             spec.instance_uuid,

@@ -15,7 +15,9 @@ from nova_groupext.db import engine
 from nova_groupext.db import migration
 
 
-class TestManage(base.BaseTestCase):
+class ManageCase(base.BaseTestCase):
+    """Runs the command with a configuration of the test's own."""
+
     def setUp(self):
         super().setUp()
         self.folder = self.useFixture(fixtures.TempDir()).path
@@ -29,14 +31,44 @@ class TestManage(base.BaseTestCase):
     def run_it(self, *args, database='connection = sqlite:///{}/vrt.sqlite'):
         """Return (exit status, standard output, standard error)."""
         self.forget()
-        name = f'{self.folder}/nova.conf'
-        with open(name, 'w') as file:
-            file.write(f'[vrt_database]\n{database.format(self.folder)}\n')
+        name = self.write(database.format(self.folder))
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = manage.main(['--config-file', name, *args])
         return status, out.getvalue().strip(), err.getvalue()
 
+    def write(self, options):
+        """Write the configuration, and return the name of its file."""
+        name = f'{self.folder}/nova.conf'
+        with open(name, 'w') as file:
+            file.write(f'[vrt_database]\n{options}\n')
+        return name
+
+    def mistake(self, *args, **kwargs):
+        """Return what the operator is told, without a traceback."""
+        status, out, err = self.run_it(*args, **kwargs)
+        self.assertEqual((1, ''), (status, out))
+        self.assertNotIn('Traceback', err)
+        return err
+
+    def mistake_in_a_shell(self, *args, config=None):
+        """Return the last line of what the operator is told."""
+        file = config or f'{self.folder}/nova.conf'
+        ended = subprocess.run(
+            [
+                *(sys.executable, '-m', manage.__name__),
+                *('--config-file', file),
+                *args,
+            ],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual((1, ''), (ended.returncode, ended.stdout))
+        self.assertNotIn('Traceback', ended.stderr)
+        return ended.stderr.splitlines()[-1]
+
+
+class TestManage(ManageCase):
     def test_sync_brings_the_tables_to_the_newest_version(self):
         self.assertEqual((0, 'none', ''), self.run_it('db', 'version'))
         self.assertEqual(0, self.run_it('db', 'sync')[0])
@@ -115,26 +147,3 @@ class TestManage(base.BaseTestCase):
         self.assertIn(
             'nope.conf', self.mistake('--config-file=nope.conf', 'db', 'sync')
         )
-
-    def mistake(self, *args, **kwargs):
-        """Return what the operator is told, without a traceback."""
-        status, out, err = self.run_it(*args, **kwargs)
-        self.assertEqual((1, ''), (status, out))
-        self.assertNotIn('Traceback', err)
-        return err
-
-    def mistake_in_a_shell(self, *args, config=None):
-        """Return the last line of what the operator is told."""
-        file = config or f'{self.folder}/nova.conf'
-        ended = subprocess.run(
-            [
-                *(sys.executable, '-m', manage.__name__),
-                *('--config-file', file),
-                *args,
-            ],
-            capture_output=True,
-            text=True,
-        )
-        self.assertEqual((1, ''), (ended.returncode, ended.stdout))
-        self.assertNotIn('Traceback', ended.stderr)
-        return ended.stderr.splitlines()[-1]

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What trouble with a database is raised as, ours or Nova's.
+
+oslo.db translates the errors that it knows. A table of MariaDB that is gone,
+a server that is read-only, full, about to stop or has too many connections,
+and a PostgreSQL that refuses one come as SQLAlchemy's errors; what happens
+while a connection is made ready may come as the driver's own.
+"""
+
+import importlib
+
+from oslo_db import exception as db_exc
+from sqlalchemy import exc as sa_exc
+
+# Of the kinds of databases that our tables may be on; all but SQLite's are
+# installed by operators who need them.
+DRIVERS = ('sqlite3', 'pymysql', 'psycopg2')
+
+
+class OutcomeUnknown(db_exc.DBError):
+    """The answer to a commit was lost: it may have taken place or not."""
+
+
+def _errors_of_drivers():
+    for name in DRIVERS:
+        try:
+            yield importlib.import_module(name).Error
+        except ImportError:
+            continue
+
+
+# To be named in every handler of trouble with a database.
+ANY = (db_exc.DBError, sa_exc.SQLAlchemyError, *_errors_of_drivers())
+
+# What may be over when the same is asked again, on another connection.
+_PASSING = (
+    db_exc.DBConnectionError,
+    sa_exc.OperationalError,
+    sa_exc.TimeoutError,
+)
+
+
+# As MariaDB and PostgreSQL say that there is no such table.
+_NO_SUCH_TABLE = (1146, '42P01')
+
+
+def is_missing_table(error):
+    """Tell whether a table is not there; oslo.db knows it of some alone."""
+    wrapped = getattr(error, 'inner_exception', None) or error
+    original = getattr(wrapped, 'orig', None)
+    codes = (*getattr(original, 'args', ()), getattr(original, 'pgcode', None))
+    return isinstance(error, db_exc.DBNonExistentTable) or any(
+        code in _NO_SUCH_TABLE for code in codes
+    )
+
+
+def is_passing(error):
+    """Tell whether the same request may succeed a moment later."""
+    return isinstance(error, _PASSING)

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is trouble with a database known as such, and passing trouble got over?"""
+
+import contextlib
+import socket
+from unittest import mock
+
+from nova import context as nova_context
+from nova import exception as nova_exc
+from nova.objects import request_spec
+from oslo_db.sqlalchemy import enginefacade
+from oslotest import base
+import sqlalchemy as sa
+import webob.exc
+
+from nova_groupext import objects
+from nova_groupext import pointer
+from nova_groupext.api import resource
+from nova_groupext.db import api as db
+from nova_groupext.db import engine
+from nova_groupext.db import errors
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from nova_groupext.scheduler import trouble
+from nova_groupext.scheduler.move import moving
+from nova_groupext.scheduler.redeem import redeem
+from nova_groupext.scheduler.redeem import resizing
+from tests import groups
+from tests.services import databases
+from tests.services import life
+from tests.services import servers
+
+# What MariaDB calls too many connections, a read-only server (two kinds of
+# it), one that shuts down, a full table, and an account's limit.
+NUMBERS = (1040, 1290, 1836, 1053, 1114, 1226)
+
+POINTED = pointer.Pointer('group', 'a')
+
+KILL = {
+    servers.MARIADB: ('SELECT CONNECTION_ID()', 'KILL {}'),
+    servers.POSTGRESQL: (
+        'SELECT pg_backend_pid()',
+        'SELECT pg_terminate_backend({})',
+    ),
+}
+
+
+@contextlib.contextmanager
+def hidden(table):
+    """Make a table unreadable for a while."""
+    _rename(table, f'{table}_away')
+    try:
+        yield
+    finally:
+        _rename(f'{table}_away', table)
+
+
+def _rename(old, new):
+    with engine.get_engine().begin() as connection:
+        connection.execute(sa.text(f'ALTER TABLE {old} RENAME TO {new}'))
+
+
+@databases.on(servers.MARIADB, servers.POSTGRESQL)
+class LostConnections:
+    """The database ends a connection in the middle of a transaction."""
+
+    def setUp(self):
+        super().setUp()
+        self.context = nova_context.get_admin_context()
+        self.group = groups.described()
+        self.group.create(self.context)
+
+    def kill(self, event, statement=''):
+        """Kill the connection, once, when a transaction of it gets so far."""
+        ask, kill = KILL[self.SERVER]
+        kills = [kill]
+
+        def killer(connection, *others):
+            if not kills or (
+                statement and not others[1].startswith(statement)
+            ):
+                return
+            kill = kills.pop()
+            number = connection.connection.cursor()
+            number.execute(ask)
+            self.SERVER.execute(kill.format(*number.fetchone()))
+
+        sa.event.listen(engine.get_engine(), event, killer)
+
+    def test_what_was_read_is_read_again(self):
+        self.kill('before_cursor_execute', 'SELECT')
+
+        found = objects.VRTGroup.get(self.context, self.group.uuid)
+
+        self.assertEqual(self.group.uuid, found.uuid)
+
+    def test_what_was_written_is_written_again(self):
+        self.kill('before_cursor_execute', 'UPDATE vrt_groups')
+
+        self.group.change(self.context, states.Group.PLANNED)
+
+        found = objects.VRTGroup.get(self.context, self.group.uuid)
+        self.assertEqual(states.Group.PLANNED, found.status)
+
+    def test_a_transaction_of_many_statements_is_made_once(self):
+        self.kill('before_cursor_execute', 'INSERT INTO vrt_members')
+        group = groups.described()
+
+        group.create(self.context)
+
+        self.assertEqual(2, db.count(self.context, models.Group))
+        self.assertEqual(
+            len(group.members),
+            len(objects.VRTGroup.get(self.context, group.uuid).members),
+        )
+
+    def test_nobody_believes_a_commit_that_is_not_answered(self):
+        """It may have taken place: to write again would find it changed."""
+        self.kill('commit')
+
+        self.assertRaises(
+            errors.OutcomeUnknown,
+            self.group.change,
+            *(self.context, states.Group.PLANNED),
+        )
+
+        found = objects.VRTGroup.get(self.context, self.group.uuid)
+        self.assertEqual(states.Group.PLANNING, found.status)
+
+
+class TestNumbers(databases.DatabaseTestCase):
+    """Errors of MariaDB that oslo.db does not translate."""
+
+    SERVER = servers.MARIADB
+
+    def failing(self):
+        """Yield how often MariaDB itself raises each error, and one more."""
+        session = engine.get_engine()
+        for number in NUMBERS:
+            with session.begin() as connection:
+                connection.exec_driver_sql(
+                    f'CREATE OR REPLACE FUNCTION fail() RETURNS INT '
+                    f"BEGIN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={number}, "
+                    "MESSAGE_TEXT='staged'; RETURN 1; END"
+                )
+
+            def fail():
+                with session.connect() as connection:
+                    connection.exec_driver_sql('SELECT fail()')
+
+            yield fail
+        yield lambda: session.connect().exec_driver_sql('SELECT * FROM gone')
+
+    def test_a_request_is_answered_that_the_database_is_not_available(self):
+        for fail in self.failing():
+            error = self.assertRaises(
+                webob.exc.HTTPServiceUnavailable, resource.translated(fail)
+            )
+            self.assertIn('database of VRT groups', error.explanation)
+
+    def test_a_create_is_refused_with_the_reason(self):
+        for fail in self.failing():
+            with (
+                self.assertRaisesRegex(nova_exc.NoValidHost, 'cannot be read'),
+                redeem.explained('a'),
+            ):
+                fail()
+
+    def test_a_part_is_left_for_the_next_round(self):
+        for fail in self.failing():
+            with trouble.passed_over('A part'):
+                fail()
+
+
+class TestRefusedConnections(base.BaseTestCase):
+    def test_are_trouble_with_the_database(self):
+        with socket.socket() as closed:
+            closed.bind(('127.0.0.1', 0))
+            port = closed.getsockname()[1]
+        for kind in ('mysql+pymysql', 'postgresql+psycopg2'):
+            facade = enginefacade.transaction_context()
+            facade.configure(
+                connection=f'{kind}://nobody@127.0.0.1:{port}/nothing',
+                max_retries=0,
+            )
+            with (
+                self.assertRaises(errors.ANY) as caught,
+                facade.reader.using(nova_context.get_admin_context()) as asked,
+            ):
+                asked.execute(sa.select(1))
+            self.assertTrue(errors.is_passing(caught.exception), kind)
+
+
+@databases.on(servers.MARIADB, servers.POSTGRESQL)
+class TablesAway:
+    """Our tables are gone: ordinary moves of members go on."""
+
+    def setUp(self):
+        super().setUp()
+        self.context = nova_context.get_admin_context()
+        self.enterContext(hidden('vrt_groups'))
+        self.enterContext(hidden('vrt_holds'))
+
+    def test_a_server_moves_where_nova_finds_room(self):
+        hosts = [object()]
+
+        moving.catch_up(self.context, None, POINTED, 'server')
+        permitted = moving.permitted(self.context, POINTED, self.spec(), hosts)
+
+        self.assertEqual(hosts, permitted)
+
+    def test_a_server_is_resized_where_nova_finds_room(self):
+        self.assertIsNone(resizing.find(self.context, self.spec(), None))
+
+    def test_a_host_is_claimed_for_a_move_that_is_not_written_down(self):
+        move = mock.Mock()
+        move.begin = lambda context, _seat: objects.VRTGroup.get(context, 'a')
+        request = mock.Mock(move=move)
+
+        self.assertTrue(moving.claim(self.context, request, lambda: True))
+
+    @staticmethod
+    def spec():
+        return request_spec.RequestSpec(
+            instance_uuid='server', scheduler_hints={}
+        )
+
+
+class TestAfterTheSwap(life.LifeTestCase):
+    """The capacity is the server's, and that cannot be written down."""
+
+    SERVER = servers.MARIADB
+
+    def test_the_server_is_built_and_the_reaper_writes_it_down(self):
+        uuid = self.life.held([self.life.make_provider(1)])
+        tables = contextlib.ExitStack()
+        self.at(
+            'after redeem.swap',
+            lambda: tables.enter_context(hidden('vrt_holds')),
+        )
+
+        with tables:
+            server = self.life.redeem(uuid, 'm-0')
+
+        self.assertIn(server, self.life.books())
+        self.assertEqual({'REDEEMING': 1}, self.life.statuses(uuid))
+        self.life.reap()
+        self.assertEqual({'ACTIVE': 1}, self.life.statuses(uuid))
+        self.assert_at_rest()
