@@ -223,8 +223,11 @@ def locked(context, model, work, **key):
     """Do some work in one transaction that has a row to itself.
 
     What the work reads and writes, with the same context, belongs to the
-    transaction. That writes the row, as it is, before it reads anything: so
-    the row is locked in every database, and nothing is read from before that.
+    transaction. That counts up the row's counter before it reads anything:
+    so the row is locked in every database, and nothing is read from before
+    that. Other nodes of a Galera cluster know nothing of the lock; that the
+    counter has changed meanwhile they find out at the commit, which breaks
+    off all but one.
 
     The database may break the work off at any statement of it, and at the
     very end; then it is done again. So it has to be one that can be: what it
@@ -238,9 +241,15 @@ def locked(context, model, work, **key):
     """
     conditions = [getattr(model, name) == key[name] for name in key]
     with _writing(context) as session:
-        # Else the row would be told to be changed: see onupdate.
-        as_it_is = {'updated_at': model.updated_at}
-        lock = sa.update(model).where(*conditions).values(as_it_is)
+        lock = (
+            sa.update(model)
+            .where(*conditions)
+            .values(
+                counter=model.counter + 1,
+                # Else the row would be told to be changed: see onupdate.
+                updated_at=model.updated_at,
+            )
+        )
         if not session.execute(lock).rowcount:
             return None
         inside = _is_inside.set(True)

@@ -7,8 +7,9 @@ from these rows (see objects/topology.py).
 
 Concurrent writers are guarded three ways: ``vrt_groups.generation`` counts up
 with every change; ``vrt_intents.group_id`` is unique, so that one planner at a
-time works on a group; a row of ``vrt_projects`` is changed by whoever counts
-and holds for the project.
+time works on a group; the ``counter`` of a row of ``vrt_projects`` is counted
+up by whoever counts and holds for the project, and that of ``vrt_groups`` by
+whoever judges a group as a whole.
 """
 
 from oslo_db.sqlalchemy import models
@@ -56,6 +57,13 @@ def _group_key():
     )
 
 
+def _counter():
+    """Counts the transactions that had the row to themselves; see locked()."""
+    return sa.Column(
+        sa.Integer, nullable=False, default=0, server_default='0'
+    )
+
+
 class Project(Base):
     """Nothing but a lock: see quota.serialised()."""
 
@@ -64,6 +72,7 @@ class Project(Base):
 
     id = sa.Column(sa.Integer, primary_key=True)
     project_id = sa.Column(sa.String(255), nullable=False)
+    counter = _counter()
 
 
 class Group(Base):
@@ -84,6 +93,7 @@ class Group(Base):
     status = sa.Column(sa.String(16), nullable=False)
     fault = sa.Column(sa.Text)
     generation = sa.Column(sa.Integer, nullable=False, default=1)
+    counter = _counter()
     # Whether the plan is to be held as soon as it is made.
     hold = sa.Column(sa.Boolean, nullable=False)
     client_token = sa.Column(_exact(255))

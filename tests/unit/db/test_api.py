@@ -128,6 +128,21 @@ class TestBrokenOff(base.BaseTestCase):
             ).updated_at
         )
 
+    def test_a_row_that_is_locked_is_changed_for_all_nodes_of_a_cluster(self):
+        """Galera's other nodes see no lock: what changed they compare."""
+        group = self.create()
+        db.ensure(self.context, models.Project, project_id='project')
+
+        for _time in range(2):
+            for model, key in (
+                (models.Group, {'id': group.id}),
+                (models.Project, {'project_id': 'project'}),
+            ):
+                db.locked(self.context, model, lambda: None, **key)
+
+        for model in (models.Group, models.Project):
+            self.assertEqual(2, db.find_one(self.context, model).counter)
+
     def test_nothing_is_run_again_inside_a_lock(self):
         calls = []
 

@@ -108,6 +108,11 @@ class TestMigrations(base.BaseTestCase):
         nullable = {each['name']: each['nullable'] for each in columns}
         self.assertTrue(nullable['request_digest'])
 
+    def _check_2b8e6d4f1a93(self):
+        for table in ('vrt_projects', 'vrt_groups'):
+            columns = sa.inspect(engine.get_engine()).get_columns(table)
+            self.assertIn('counter', {each['name'] for each in columns})
+
     def test_the_models_are_what_the_migrations_make(self):
         migration.sync()
 
