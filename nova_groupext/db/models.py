@@ -59,9 +59,7 @@ def _group_key():
 
 def _counter():
     """Counts the transactions that had the row to themselves; see locked()."""
-    return sa.Column(
-        sa.Integer, nullable=False, default=0, server_default='0'
-    )
+    return sa.Column(sa.Integer, nullable=False, default=0, server_default='0')
 
 
 class Project(Base):

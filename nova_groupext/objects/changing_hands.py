@@ -61,10 +61,12 @@ def members(context, group_id):
     }
 
 
-def reserve(context, servers):
+def reserve(context, servers, check=lambda: None):
     """Write the uuids of servers to members, unless these change hands.
 
     :param servers: see transitions.reserve()
+    :param check: raises what speaks against it; called without arguments,
+        while nobody else changes the group
     :returns: False when somebody else changes, or has changed, one of them
     """
     [group_id] = {member.group_id for member in servers.values()}
@@ -73,6 +75,7 @@ def reserve(context, servers):
         changing = members(context, group_id)
         if any(member.id in changing for member in servers.values()):
             return False
+        check()
         if not transitions.reserve(context, servers):
             raise _Undone
         return True

@@ -61,6 +61,14 @@ class GroupSearch:
         return cls._find(context, holds, conditions.has_policy())
 
     @classmethod
+    def has_policies(cls, context, uuid):
+        """Tell whether the places of a group's members matter."""
+        own = models.Group.uuid == uuid
+        return bool(
+            db.count(context, models.Group, own, conditions.has_policy())
+        )
+
+    @classmethod
     def list_exclusive(cls, context):
         """Return the groups that have, or should have, hosts to themselves.
 

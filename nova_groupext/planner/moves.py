@@ -87,12 +87,16 @@ class Move:
         of ``others`` and ``home``, its topology and its levels count
     :param others: {path: ids of hosts} of all other members that have a place
     :param home: id of the host that the member is on; None for a member that
-        comes back
+        comes back, or begins to be a server
+    :param away: {path: ids of hosts} where members were to be that have no
+        place now; what a policy lacks by their absence is not this one's
+        fault
     """
 
-    def __init__(self, problem, others, path, home):
+    def __init__(self, problem, others, path, home, away=None):
         self._problem = _with_an_empty_host(problem)
         self._others = others
+        self._away = away or {}
         self._path = path
         self._home = home
         self._policies = [
@@ -103,7 +107,9 @@ class Move:
         self._used = {
             level: {
                 problem.domain(host, level)
-                for host in itertools.chain(*others.values())
+                for host in itertools.chain(
+                    *others.values(), *self._away.values()
+                )
             }
             for level in problem.levels
         }
@@ -153,13 +159,18 @@ class Move:
         What a policy lacks because the member is away is no excuse for
         putting it where it does not belong.
         """
-        places = {*itertools.chain(*self._others.values()), _EMPTY}
+        places = {
+            *itertools.chain(*self._others.values(), *self._away.values()),
+            _EMPTY,
+        }
         return min(self._harm(policy, place) for place in places)
 
     def _harm(self, policy, host):
         known, key = self._known[id(policy)], self._key(policy, host)
         if key not in known:
             positions = {**self._others, self._path: {host}}
+            if policy.type not in _ADDS_UP:
+                positions = {**self._away, **positions}
             known[key] = harm(self._problem, policy, positions)
         return known[key]
 

@@ -178,24 +178,25 @@ class HolisticSchedulerManager(manager.SchedulerManager):
             ledger.Ledger(self.placement_client), self.host_manager
         )
         search = elsewhere.Search(context, pointed.group)
-        refused = {}
+        refused, why = {}, None
         while True:
             try:
                 places = door.enter(
                     context, pointed, spec_obj, server_uuids, refused
                 )
                 return self._take(context, door, spec_obj, places)
-            except redeem.HostsRefused as exc:
+            except reserving.HostsRefused as exc:
                 refused |= {place.member.id: place for place in exc.places}
+                why = exc.why
             except reserving.TooFewPass as exc:
-                search.find([*refused.values()][: exc.missing])
+                search.find([*refused.values()][: exc.missing], why)
                 refused = {}
 
     def _take(self, context, door, spec_obj, places):
         try:
             selections = self._select_all(context, spec_obj, places)
             door.swap(context, spec_obj, places)
-        except (redeem.HostsRefused, nova_exc.NoValidHost):
+        except (reserving.HostsRefused, nova_exc.NoValidHost):
             if not door.turn_back(context, places):
                 raise
             selections = [
@@ -207,7 +208,7 @@ class HolisticSchedulerManager(manager.SchedulerManager):
     def _select_all(self, context, spec_obj, places):
         """Return a Selection for each place; who is refused is told at once.
 
-        :raises: HostsRefused
+        :raises: reserving.HostsRefused
         """
         selections, refused = [], []
         for place in places:
@@ -228,7 +229,7 @@ class HolisticSchedulerManager(manager.SchedulerManager):
             except nova_exc.NoValidHost:
                 refused.append(place)
         if refused:
-            raise redeem.HostsRefused(refused)
+            raise reserving.HostsRefused(refused, reserving.HOST_REFUSED)
         return selections
 
     def _select_held(self, context, spec_obj, server_uuid, allocation):

@@ -26,6 +26,7 @@ from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.move import judging
 from nova_groupext.scheduler.redeem import concluding
 from nova_groupext.scheduler.redeem import reserving
 from tests import fixtures as ours
@@ -91,7 +92,12 @@ class Bench:
             for member in some:
                 server = uuidutils.generate_uuid()
                 [place] = reserving.reserve(
-                    context, books, member.path, lambda m=member: [m], [server]
+                    context,
+                    books,
+                    member.path,
+                    lambda m=member: [m],
+                    [server],
+                    judging.RedeemJudge(context, group.uuid),
                 )
                 books.swap(context, {server: place.hold}, 'project', 'user')
                 concluding.close(context, books, member, place.hold)

@@ -21,12 +21,10 @@ from nova_groupext.objects import relocation
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.move import VRTMove
-from nova_groupext.planner import moves
 from nova_groupext.scheduler import candidate
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.hold import exclusive
-from nova_groupext.scheduler.look import definition
-from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.move import judging
 from nova_groupext.scheduler.move import positions
 
 LOG = logging.getLogger(__name__)
@@ -157,28 +155,21 @@ class Move:
 
     def __init__(self, context, group, member, seats):
         self._member = member
-        self._read(context, group)
-        self._judge = self._judge_of(positions.of(context, group), seats)
-
-    def _read(self, context, group):
-        self._group = group
-        self._topology = definition.read(group)
-        self._domains = hosts.Domains(
-            context, definition.levels(self._topology)
-        )
+        self._judge = judging.Judge(context, group)
+        self._judged = self._judge_of(positions.of(context, group), seats)
 
     @property
     def is_bound(self):
         """Whether any strict policy is about it."""
-        return self._judge.is_bound
+        return self._judged.is_bound
 
     def allows(self, seat):
         """Tell whether all strict policies are kept if it goes there."""
-        return self._judge.allows(seat.node)
+        return self._judged.allows(seat.node)
 
     def cost(self, seat):
         """What the group would cost then; the least is the best."""
-        return self._judge.cost(seat.node)
+        return self._judged.cost(seat.node)
 
     def begin(self, context, seat):
         """Write down that it goes there, if that is allowed at this moment.
@@ -188,8 +179,9 @@ class Move:
         :raises: GroupNotFound when the group was deleted, MemberNotFound when
             the server has left it
         """
+        group = self._judge.group
         row = VRTMove(
-            group_id=self._group.id,
+            group_id=group.id,
             member_id=self._member.id,
             server_uuid=self._member.server_uuid,
             host=seat.host,
@@ -198,20 +190,20 @@ class Move:
 
         def is_allowed():
             self._read_again(context)
-            now = positions.of(context, self._group)
+            now = positions.of(context, self._judge.group)
             return self._judge_of(now, {seat}).allows(seat.node)
 
         if relocation.begin_move(context, row, is_allowed):
             return row
-        if VRTGroup.brief(context, self._group.id) is None:
+        if VRTGroup.brief(context, group.id) is None:
             # Then nobody has judged it.
-            raise exception.GroupNotFound(group=self._group.uuid)
+            raise exception.GroupNotFound(group=group.uuid)
         LOG.info(
             'VRT group %(group)s: member %(member)s does not move to %(host)s '
             'because others of the group have moved meanwhile, or it was '
             'revised.',
             {
-                'group': self._group.uuid,
+                'group': group.uuid,
                 'member': self._member.path,
                 'host': seat.host,
             },
@@ -220,24 +212,15 @@ class Move:
 
     def _read_again(self, context):
         """Heed what was done to the group since the filter looked."""
-        group = VRTGroup.get(context, self._group.uuid)
-        if group.status == states.Group.RELEASING:
-            raise exception.GroupNotFound(group=group.uuid)
+        self._judge.heed(context)
+        group = self._judge.group
         servers = {member.id: member.server_uuid for member in group.members}
         if servers.get(self._member.id) != self._member.server_uuid:
             raise exception.MemberNotFound(
                 group=group.uuid, member=self._member.path
             )
-        if group.generation != self._group.generation:
-            self._read(context, group)
 
     def _judge_of(self, now, seats):
         """Return a planner's Move that knows all these seats."""
-        names = {**now.names, **{seat.node: seat.host for seat in seats}}
-        home = now.seats.get(self._member.path)
-        return moves.Move(
-            definition.of_places(self._topology, self._domains, names),
-            now.nodes(besides=self._member.path),
-            self._member.path,
-            home and home.node,
-        )
+        path = self._member.path
+        return self._judge.of_member(now, path, seats, now.seats.get(path))

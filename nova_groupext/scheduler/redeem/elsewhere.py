@@ -17,7 +17,6 @@ from nova_groupext.scheduler.redeem import reserving
 
 LOG = logging.getLogger(__name__)
 
-HOST_REFUSED = "its planned host does not pass Nova's filters now"
 STAYS = 'it stays held'
 
 # What is said when there is no other place in time.
@@ -41,29 +40,30 @@ class Search:
         self._group = group_uuid
         self._asked = 0
         self._clock = None
-        # {path: [node, ...]} that Nova has refused.
+        # {path: [node, ...]} that were refused.
         self._refused = collections.defaultdict(list)
 
-    def find(self, places):
+    def find(self, places, why):
         """Have members placed anew.
 
-        :param places: [reserving.Place] that Nova refuses; their members are
-            held again, and no server's
+        :param places: [reserving.Place] that are refused; their members are
+            held, and no server's
+        :param why: they are refused
         :raises: nova.exception.NoValidHost when they have to stay
         """
         path = places[-1].member.path
         limit = CONF.vrt.redeem_replan_time_limit
         if not limit:
-            raise _refusal(path)
+            raise _refusal(path, why, STAYS)
         if self._asked == CONF.vrt.redeem_replan_attempts:
-            raise _refusal(path, NOWHERE)
+            raise _refusal(path, why, NOWHERE, STAYS)
         self._asked += 1
         self._clock = self._clock or clock.Clock(limit)
         for each in places:
             self._refused[each.member.path].append(each.hold.node)
         outcome = self._ask([each.member.path for each in places])
         if outcome != rpcapi.Outcome.DONE:
-            raise _refusal(path, WHY[outcome])
+            raise _refusal(path, why, WHY[outcome], STAYS)
 
     def _ask(self, paths):
         """Return the Outcome, None when no planner answers in time."""
@@ -86,6 +86,5 @@ class Search:
             return None
 
 
-def _refusal(path, why=None):
-    said = [HOST_REFUSED, why, STAYS] if why else [HOST_REFUSED, STAYS]
+def _refusal(path, *said):
     return reserving.refusal(path, '; '.join(said))

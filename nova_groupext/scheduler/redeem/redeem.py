@@ -15,6 +15,7 @@ from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.look import requests
+from nova_groupext.scheduler.move import judging
 from nova_groupext.scheduler.redeem import concluding
 from nova_groupext.scheduler.redeem import reserving
 
@@ -23,17 +24,6 @@ LOG = logging.getLogger(__name__)
 NO_ANSWER = 'Placement did not answer; it is held again'
 FENCED = 'its hold was fenced while it was swapped'
 NOT_SWAPPED = 'Placement did not pass on what is held'
-
-
-class HostsRefused(Exception):
-    """Nova's filters refuse the planned hosts of some members.
-
-    :ivar places: their Places
-    """
-
-    def __init__(self, places):
-        super().__init__(*(place.member.path for place in places))
-        self.places = places
 
 
 class RedeemDoor:
@@ -49,6 +39,7 @@ class RedeemDoor:
         # What the request asks Placement for; Nova's filters change a spec,
         # so they run on it once.
         self._asked = None
+        self._judge = None
 
     def enter(self, context, pointed, spec, server_uuids, refused):
         """Reserve a member for each server, all or none.
@@ -60,15 +51,24 @@ class RedeemDoor:
             any free ones will do
         :param refused: ids of members whose hosts Nova refuses
         :returns: [Place], in the order of the servers
-        :raises: nova.exception.NoValidHost, reserving.TooFewPass
+        :raises: nova.exception.NoValidHost, reserving.TooFewPass,
+            reserving.HostsRefused
         """
 
         def read():
             members = self._members(context, pointed, spec)
             return self._described(context, members, spec)
 
+        if self._judge is None:
+            self._judge = judging.RedeemJudge(context, pointed.group)
         return reserving.reserve(
-            context, self._ledger, pointed.member, read, server_uuids, refused
+            context,
+            self._ledger,
+            pointed.member,
+            read,
+            server_uuids,
+            self._judge,
+            refused,
         )
 
     def swap(self, context, spec, places):

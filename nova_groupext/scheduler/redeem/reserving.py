@@ -24,6 +24,9 @@ BEING_CLEARED_UP = 'an earlier create is being cleared up'
 
 BEING_REVISED = 'its group is being revised at this moment; try again'
 
+HOST_REFUSED = "its planned host does not pass Nova's filters now"
+BREAKS_POLICY = 'on its planned host it would break a policy of its group now'
+
 # How often, and after how many seconds, one looks whether a revision that
 # exchanges holds is over.
 PATIENCE, PAUSE = 20, 0.25
@@ -33,6 +36,19 @@ TOO_MUCH = {
     'status': states.Member.FAILED,
     'fault': verification.IS_TOO_MUCH,
 }
+
+
+class HostsRefused(Exception):
+    """No server may go to the planned hosts of some members now.
+
+    :ivar places: their Places
+    :ivar why: the reason, which all of them share
+    """
+
+    def __init__(self, places, why):
+        super().__init__(*(place.member.path for place in places))
+        self.places = places
+        self.why = why
 
 
 class TooFewPass(Exception):
@@ -54,16 +70,17 @@ class Place(typing.NamedTuple):
     hold: VRTHold
 
 
-def reserve(context, ledger, path, read, server_uuids, refused=()):
+def reserve(context, ledger, path, read, server_uuids, judge, refused=()):
     """Write each server's uuid to a member of its own, all or none.
 
     The same servers may come again.
 
     :param path: what the members are called together
     :param read: returns the VRTMembers that will do, as they are now
+    :param judge: judging.RedeemJudge
     :param refused: ids of members whose hosts Nova refuses
     :returns: [Place], in the order of the servers
-    :raises: nova.exception.NoValidHost, TooFewPass
+    :raises: nova.exception.NoValidHost, TooFewPass, HostsRefused
     """
     looks_left = PATIENCE
     while True:
@@ -91,10 +108,33 @@ def reserve(context, ledger, path, read, server_uuids, refused=()):
         own = dict(zip(server_uuids, free, strict=False))
         if _verify(context, ledger, own.values()):
             with faultpoints.around('redeem.reserve'):
-                is_done = changing_hands.reserve(context, own)
+                is_done = _reserve(context, own, judge)
             if is_done:
                 break
     return [_place(context, uuid, own[uuid]) for uuid in server_uuids]
+
+
+def _reserve(context, own, judge):
+    """Write the uuids down, if policies let all of the members be servers.
+
+    :param own: {server uuid: its VRTMember}
+    :returns: False when somebody else changes one of them
+    :raises: HostsRefused
+    """
+
+    def check():
+        refused = {member.id for member in judge.refused(own.values())}
+        if refused:
+            raise HostsRefused(
+                [
+                    _place(context, uuid, member)
+                    for uuid, member in own.items()
+                    if member.id in refused
+                ],
+                BREAKS_POLICY,
+            )
+
+    return changing_hands.reserve(context, own, check)
 
 
 def _too_few(path, members, free, server_uuids):

@@ -18,14 +18,18 @@ HOSTS = builders.racks(a=(8, 8), b=(8, 8), c=(8, 8))
 NAMES = [host['id'] for host in HOSTS]
 
 
-def allowed(topology, home, /, hosts=HOSTS, **others):
-    """Where m-0 may go from home; others are at 'a1', or at 'a1 b1'."""
+def allowed(topology, home, /, hosts=HOSTS, away=None, **others):
+    """Where m-0 may go from home; others are at 'a1', or at 'a1 b1'.
+
+    :param away: {path: id of the host} where others were to be
+    """
     problem = builders.problem(hosts, topology)
     at = {
         name.replace('_', '-'): set(places.split())
         for name, places in others.items()
     }
-    move = moves.Move(problem, at, 'm-0', home)
+    away = {path: {host} for path, host in (away or {}).items()}
+    move = moves.Move(problem, at, 'm-0', home, away)
     return [host['id'] for host in hosts if move.allows(host['id'])]
 
 
@@ -135,6 +139,25 @@ class TestAllowed(base.BaseTestCase):
         self.assertEqual(
             ['a2', 'b1', 'b2', 'c1', 'c2'],
             allowed(apart, None, m_1='a1', m_2='a1'),
+        )
+
+    def test_those_who_are_away_are_not_missed_where_they_were_to_be(self):
+        """A server is not kept out because others have failed."""
+        even = group([policy('spread', 'rack', min_domains=3)], m=6)
+        others = {'m_1': 'a2', 'm_2': 'b1', 'm_3': 'b2'}
+        away = {'m-4': 'c1', 'm-5': 'c2'}
+
+        self.assertEqual(
+            ['a1', 'a2'], allowed(even, None, away=away, **others)
+        )
+        self.assertEqual(['c1', 'c2'], allowed(even, None, **others))
+
+    def test_those_who_are_away_keep_nobody_from_their_hosts(self):
+        apart = group([policy('anti-affinity', 'host')], m=3)
+
+        self.assertEqual(
+            [name for name in NAMES if name != 'a1'],
+            allowed(apart, None, away={'m-2': 'b1'}, m_1='a1'),
         )
 
     def test_only_what_is_about_it_counts(self):
