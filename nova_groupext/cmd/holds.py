@@ -39,6 +39,12 @@ def add_verbs(nouns):
         action='store_true',
         help='say what would be done, and do nothing',
     )
+    heals.add_argument(
+        '--orphans',
+        action='store_true',
+        help='give back also holds that our tables know nothing of; only '
+        'where no other installation uses the same Placement',
+    )
     heals.set_defaults(run=_heal)
     stats = verbs.add_parser('stats', help='count groups, members and holds')
     stats.set_defaults(run=_stats)
@@ -60,7 +66,7 @@ def _heal(args):
     if args.dry_run:
         _print(args, with_remedy=True, findings=found)
         return _status(found)
-    heal.heal(context, placement, found)
+    heal.heal(context, placement, found, orphans=args.orphans)
     left = audit.audit(context, placement)
     healed = [finding for finding in found if finding not in left]
     _print(args, healed=healed, findings=left)

@@ -303,6 +303,17 @@ groups and finishes what other processes began and did not end.
 """,
     ),
     cfg.IntOpt(
+        'tombstone_lifetime',
+        default=86400,
+        min=3600,
+        help="""
+Seconds for which it is remembered that a hold has ended. If a request that was
+sent before that fills it again, the reaper gives it back; later it is an
+orphan, which is left to the operator (see "holds audit" of
+nova-groupext-manage).
+""",
+    ),
+    cfg.IntOpt(
         'exclusive_interval',
         default=5,
         min=1,

@@ -263,6 +263,20 @@ class Hold(Base):
     is_answered = sa.Column(sa.Boolean, nullable=False, default=False)
 
 
+class Tombstone(Base):
+    """The uuid of a hold that has ended; see objects/tombstones.py."""
+
+    __tablename__ = 'vrt_tombstones'
+    __table_args__ = (
+        sa.UniqueConstraint('uuid'),
+        sa.Index('ix_vrt_tombstones_created_at', 'created_at'),
+        OPTIONS,
+    )
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    uuid = sa.Column(sa.String(36), nullable=False)
+
+
 class Move(Base):
     """A server that is moving, written before its new host is claimed.
 

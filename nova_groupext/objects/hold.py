@@ -22,6 +22,7 @@ from nova_groupext.objects import base
 from nova_groupext.objects import conditions
 from nova_groupext.objects import hold_search
 from nova_groupext.objects import states
+from nova_groupext.objects import tombstones
 
 # What of a hold stays when its seat is held under another uuid.
 SEAT = (
@@ -309,5 +310,10 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         )
 
     def destroy(self, context):
-        """Forget a hold of which Placement knows nothing any more."""
+        """Forget a hold of which Placement knows nothing any more.
+
+        Its uuid is remembered, before the row is gone: nothing in Placement
+        that was ours is ever unknown to all of our tables.
+        """
+        tombstones.bury(context, self)
         db.delete(context, models.Hold, models.Hold.id == self.id)

@@ -164,7 +164,8 @@ class Planner:
             guarded(follow, context, placement)
         guarded(reaper.abandon, context)
         guarded(reaper.empty, context, placement)
-        guarded(self._empty_strays, context, placement)
+        guarded(self._strays.empty, context, placement)
+        guarded(reaper.forget_tombstones, context)
         for group in reaper.to_release(context):
             guarded(
                 self.release_group,
@@ -208,10 +209,6 @@ class Planner:
                 *(context, group, domains),
                 about=f'VRT group {group.uuid}',
             )
-
-    def _empty_strays(self, context, placement):
-        if self._strays.are_due(context, placement):
-            reaper.empty_strays(context, placement)
 
     @staticmethod
     def _count(context):

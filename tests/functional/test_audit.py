@@ -17,6 +17,7 @@ from nova_groupext.objects import states
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import heal
+from nova_groupext.scheduler.follow import reaper
 from tests.functional import base
 
 Kind = audit.Kind
@@ -40,7 +41,7 @@ class AuditTestCase(base.StepTestCase):
         return findings
 
     def heal(self):
-        heal.heal(self.context, self.ledger, self.audit())
+        heal.heal(self.context, self.ledger, self.audit(), orphans=True)
 
     def heals(self):
         """Heal, and expect that nothing is left to be found."""
@@ -158,7 +159,7 @@ class TestAudit(AuditTestCase):
         own['resources']['VCPU'] += vcpus
         self.cloud.placement.put(f'/allocations/{hold.uuid}', json=changed)
 
-    def stray(self, host, consumer_type=ledger.HOLD_TYPE):
+    def orphan(self, host, consumer_type=ledger.HOLD_TYPE):
         """Write an allocation that no row knows of."""
         consumer = self.cloud.fill(host, VCPU=1)
         self.empty_later(consumer)
@@ -173,31 +174,55 @@ class TestAudit(AuditTestCase):
         )
         return consumer
 
-    def test_an_allocation_that_no_row_knows_of_is_given_back(self):
+    def test_an_orphan_is_left_to_the_operator(self):
+        """It may be held by another installation on the same Placement."""
+        orphan = self.orphan('cmp-1')
+
+        heal.heal(self.context, self.ledger, self.audit())
+        for _round in range(2):
+            reaper.empty_strays(self.context, self.ledger)
+
+        self.assertNotEqual({}, self.allocations(orphan))
+        self.found(Kind.ORPHAN)
+
+    def test_a_hold_that_has_ended_and_is_back_is_given_back(self):
+        uuid, hold = self.one_held()
+        self.act(uuid, 'release')
+        self.eventually(self.holds_of, lambda holds: not holds, uuid)
+        self.ledger.hold(self.context, [hold])
+
+        [finding] = self.found(Kind.STRAY)
+        heal.heal(self.context, self.ledger, [finding])
+
+        self.assertEqual(hold.uuid, finding.consumer)
+        self.assertEqual({}, self.allocations(hold.uuid))
+        self.found()
+
+    def test_an_operator_may_have_orphans_given_back(self):
         """On a provider without a hold, and beside one."""
         self.one_held()
-        strays = {self.stray('cmp-1'), self.stray('cmp-2')}
+        orphans = {self.orphan('cmp-1'), self.orphan('cmp-2')}
 
-        findings = self.found(Kind.STRAY, Kind.STRAY)
-        self.assertEqual(strays, {each.consumer for each in findings})
+        findings = self.found(Kind.ORPHAN, Kind.ORPHAN)
+        self.assertEqual(orphans, {each.consumer for each in findings})
         self.heals()
 
-        for consumer in strays:
+        for consumer in orphans:
             self.assertEqual({}, self.allocations(consumer))
 
     def test_it_is_told_though_a_group_that_was_worked_on_is_gone(self):
-        self.stray('cmp-1')
+        self.orphan('cmp-1')
         no_group = 0
         self.patch(objects.VRTIntent, 'busy_groups', lambda _c: {no_group})
 
-        self.found(Kind.STRAY)
+        self.found(Kind.ORPHAN)
 
     def test_what_others_have_allocated_is_left_alone(self):
-        self.stray('cmp-1')
-        other = self.stray('cmp-1', consumer_type='SOMETHING_ELSE')
+        self.orphan('cmp-1')
+        other = self.orphan('cmp-1', consumer_type='SOMETHING_ELSE')
         server = self.boot('m1.tiny')
 
-        self.found(Kind.STRAY)
+        self.found(Kind.ORPHAN)
         self.heals()
 
         self.assertNotEqual({}, self.allocations(other))
@@ -394,7 +419,7 @@ class TestAudit(AuditTestCase):
     def test_a_provider_that_cannot_be_asked_is_told_and_left_alone(self):
         uuid, hold = self.one_held()
         self.erase(hold.uuid)
-        stray = self.stray(hold.host)
+        orphan = self.orphan(hold.host)
         self.ledger = Deaf(
             report.SchedulerReportClient(),
             f'{hold.provider_uuid}/allocations',
@@ -405,17 +430,17 @@ class TestAudit(AuditTestCase):
         self.heal()
 
         self.assertEqual([hold.uuid], [h.uuid for h in self.holds_of(uuid)])
-        self.assertNotEqual({}, self.allocations(stray))
+        self.assertNotEqual({}, self.allocations(orphan))
 
     def test_when_not_all_can_be_asked_the_rest_is_told(self):
         _uuid, hold = self.one_held()
-        self.stray(hold.host)
+        self.orphan(hold.host)
         self.ledger = Deaf(
             report.SchedulerReportClient(), 'resource_providers'
         )
         self.addCleanup(self.heal)
 
-        self.found(Kind.UNKNOWN, Kind.STRAY)
+        self.found(Kind.UNKNOWN, Kind.ORPHAN)
 
 
 class Deaf(ledger.Ledger):

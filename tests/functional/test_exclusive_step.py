@@ -153,18 +153,18 @@ class TestKeeping(exclusive_groups.KeepingCase):
             plan,
         )
 
-    def test_an_audit_finds_fillers_in_order_and_strays_of_them(self):
+    def test_an_audit_finds_fillers_in_order_and_orphans_of_them(self):
         self.assertEqual([], audit.audit(self.context, self.ledger))
 
         filler = self.filler_of('VCPU')
-        stray = filler.again()
-        self.ledger.hold(self.context, [stray], instead_of=[filler])
+        orphan = filler.again()
+        self.ledger.hold(self.context, [orphan], instead_of=[filler])
         findings = audit.audit(self.context, self.ledger)
-        heal.heal(self.context, self.ledger, findings)
+        heal.heal(self.context, self.ledger, findings, orphans=True)
         self.keep()
 
         self.assertEqual(
-            {('missing', filler.uuid), ('stray', stray.uuid)},
+            {('missing', filler.uuid), ('orphan', orphan.uuid)},
             {(each.kind, each.consumer) for each in findings},
         )
         self.assertEqual([], audit.audit(self.context, self.ledger))

@@ -17,6 +17,7 @@ from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.follow import resizes
 from nova_groupext.scheduler.follow import servers as nova_servers
+from tests import fixtures as ours
 from tests import groups
 from tests import rounds
 from tests.services import life
@@ -78,6 +79,30 @@ class TestStrays(ReaperCase):
         self.reap()
 
         self.assertEqual(set(), self.strays())
+
+    def test_what_our_tables_know_nothing_of_is_left_alone(self):
+        """They are another installation's, or from before a backup."""
+        self.reap()
+        self.reap()
+        books = self.life.books()
+        self.assertNotEqual({}, books)
+        ours.wipe()
+
+        for _round in range(3):
+            self.reap()
+
+        self.assertEqual(books, self.life.books())
+
+    def test_tombstones_go_after_their_time(self):
+        self.reap()
+        self.reap()
+        day = CONF.vrt.tombstone_lifetime
+        self.assertNotEqual(0, db.count(self.life.context, models.Tombstone))
+
+        timeutils.advance_time_seconds(day + 1)
+        self.reap()
+
+        self.assertEqual(0, db.count(self.life.context, models.Tombstone))
 
     def test_others_in_the_books_are_left_alone(self):
         server = self.life.redeem(self.uuid, 'm-0')

@@ -18,6 +18,7 @@ from oslo_utils import timeutils
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects import tombstones
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.intent import VRTIntent
@@ -33,8 +34,11 @@ class Kind(enum.StrEnum):
     # A hold owns nothing in Placement, or something else than its row says.
     MISSING = 'missing'
     DIFFERENT = 'different'
-    # An allocation of ours that no row knows of.
+    # A hold that has ended, and owns something again.
     STRAY = 'stray'
+    # An allocation of our types that no row knows of, or has known of lately:
+    # it may be another installation's on the same Placement.
+    ORPHAN = 'orphan'
     # What the reaper should have ended long ago.
     OVERDUE = 'overdue'
     # A member's server owns nothing in Placement.
@@ -45,6 +49,10 @@ class Kind(enum.StrEnum):
     CONTRADICTION = 'contradiction'
     # Placement or a cell did not answer: nothing is known, or touched.
     UNKNOWN = 'unknown'
+
+
+HAS_ENDED = 'a hold that has ended, and is back'
+IS_UNKNOWN = 'a hold that our tables know nothing of'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,10 +80,11 @@ def audit(context, ledger):
 
 
 def strays(context, ledger):
-    """Return the allocations of ours that no row knows of, as [Finding]."""
+    """Return the strays and orphans, as [Finding]."""
     auditor = _Auditor(context, ledger)
     auditor.find_strays()
-    return [each for each in auditor.findings() if each.kind == Kind.STRAY]
+    kinds = (Kind.STRAY, Kind.ORPHAN)
+    return [each for each in auditor.findings() if each.kind in kinds]
 
 
 class _Auditor:
@@ -286,9 +295,10 @@ class _Auditor:
         for consumer in (each for each in suspects if each not in known):
             with self._asking(consumer=consumer):
                 if self._ledger.is_hold(self._context, consumer):
+                    has_ended = tombstones.has_ended(self._context, consumer)
                     self._add(
-                        Kind.STRAY,
-                        'a hold that no row knows of',
+                        Kind.STRAY if has_ended else Kind.ORPHAN,
+                        HAS_ENDED if has_ended else IS_UNKNOWN,
                         consumer=consumer,
                         provider=found_on[consumer],
                     )

@@ -34,6 +34,7 @@ REMEDIES = {
     Kind.DIFFERENT: 'give it back and hold again; let the member fail if '
     'there is no room',
     Kind.STRAY: 'give it back',
+    Kind.ORPHAN: 'nothing; with --orphans, give it back',
     Kind.OVERDUE: 'conclude it, or give it back',
     Kind.EMPTY_SERVER: 'let the member go if the server is no more',
     Kind.OVERCOMMITTED: 'give it back; the member fails',
@@ -42,11 +43,13 @@ REMEDIES = {
 }
 
 
-def heal(context, ledger, findings):
+def heal(context, ledger, findings, orphans=False):
     """Repair; another audit tells what could be.
 
     :param ledger: ledger.Ledger
     :param findings: what audit.audit() has returned
+    :param orphans: whether nobody else has holds on this Placement, so that
+        those which our tables know nothing of are given back too
     """
     kinds = {finding.kind for finding in findings}
     for step, causes in _STEPS:
@@ -55,6 +58,8 @@ def heal(context, ledger, findings):
     for finding in findings:
         if finding.kind in _REPAIRS:
             _attempt(_REPAIRS[finding.kind], context, ledger, finding)
+        elif orphans and finding.kind == Kind.ORPHAN:
+            _attempt(reaper.empty_stray, context, ledger, finding)
     if kinds & _FILLED:
         for group in reaper.to_keep(context):
             _attempt(exclusive.keep, context, ledger, group, set())

@@ -13,8 +13,10 @@ what one has done, another finds done. What is unknown is not touched.
 6. What leaves is emptied in Placement and forgotten; on hosts that its group
    has to itself fillers take its place.
 7. What no row knows of is looked for when Placement has more than the rows,
-   and now and then in any case, and emptied: a planner that had stopped for
-   very long has held something, and died.
+   and now and then in any case. A hold that has ended and is back is emptied:
+   a planner that had stopped for very long has filled it, and died. Holds
+   that our tables know nothing of are named and left alone: they may be
+   another installation's.
 8. Groups that were deleted are forgotten when nothing of them is left.
 9. What is broken where everybody is now is noted as drift.
 
@@ -35,6 +37,7 @@ from nova_groupext import notifications
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import states
+from nova_groupext.objects import tombstones
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
@@ -108,50 +111,69 @@ def empty(context, ledger):
 
 
 class Strays:
-    """Tells a planner when to look for strays: it asks about every provider.
+    """Looks for strays when there seem to be some: it asks every provider.
 
-    That is when there are some for two rounds. A row that owns nothing yet,
-    or any more, hides one from the count, so it is also every SEARCH_EVERY
-    rounds.
+    That is when there are more for two rounds than the orphans which were
+    found last. A row that owns nothing yet, or any more, hides one from the
+    count, so it is also every SEARCH_EVERY rounds.
     """
 
     def __init__(self):
         self._had_some = False
         self._rounds = 0
+        self._orphans = 0
 
-    def are_due(self, context, ledger):
-        """Tell whether to look for them in this round."""
+    def empty(self, context, ledger):
+        """Give back the strays, if it is time to look for them."""
         self._rounds += 1
-        had_some, self._had_some = self._had_some, has_strays(context, ledger)
-        is_due = (had_some and self._had_some) or self._rounds >= SEARCH_EVERY
-        if is_due:
+        had_some = self._had_some
+        self._had_some = count_unknown(context, ledger) > self._orphans
+        if (had_some and self._had_some) or self._rounds >= SEARCH_EVERY:
             self._rounds = 0
-        return is_due
+            self._orphans = empty_strays(context, ledger)
 
 
-def has_strays(context, ledger):
-    """Tell whether more is held in Placement than there are rows for.
+def count_unknown(context, ledger):
+    """Return how much more is held in Placement than there are rows for.
 
     It is asked first: a row is there before its allocation. One that went
     meanwhile looks like a stray once, and not in the next round.
     """
     many, _amounts = ledger.total(context)
-    return many > VRTHold.count(context, *states.MAY_OWN)
+    return many - VRTHold.count(context, *states.MAY_OWN)
 
 
 def empty_strays(context, ledger):
-    """Give back what no row knows of."""
+    """Give back holds that have ended and are back.
+
+    :returns: how many are there that our tables know nothing of
+    """
+    orphans = 0
     for finding in audit.strays(context, ledger):
+        is_stray = finding.kind == audit.Kind.STRAY
         LOG.warning(
             'Consumer %(consumer)s on provider %(provider)s is %(text)s; it '
-            'is given back.',
+            'is %(fate)s.',
             {
                 'consumer': finding.consumer,
                 'provider': finding.provider,
                 'text': finding.text,
+                'fate': 'given back'
+                if is_stray
+                else 'left alone: see "nova-groupext-manage holds audit"',
             },
         )
-        empty_stray(context, ledger, finding)
+        if is_stray:
+            empty_stray(context, ledger, finding)
+        else:
+            orphans += 1
+    return orphans
+
+
+def forget_tombstones(context):
+    """Forget holds that have ended long ago."""
+    lifetime = datetime.timedelta(seconds=CONF.vrt.tombstone_lifetime)
+    tombstones.forget(context, timeutils.utcnow() - lifetime)
 
 
 def empty_stray(context, ledger, finding):
