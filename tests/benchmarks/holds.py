@@ -26,7 +26,7 @@ from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.hold import holding
-from nova_groupext.scheduler.move import judging
+from nova_groupext.scheduler.look import judging
 from nova_groupext.scheduler.redeem import concluding
 from nova_groupext.scheduler.redeem import reserving
 from tests import fixtures as ours

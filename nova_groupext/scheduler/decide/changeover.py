@@ -28,8 +28,8 @@ from nova_groupext.scheduler.decide import exchanging
 from nova_groupext.scheduler.decide import growing
 from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.look import positions
 from nova_groupext.scheduler.look import standing
-from nova_groupext.scheduler.move import positions
 
 LOG = logging.getLogger(__name__)
 

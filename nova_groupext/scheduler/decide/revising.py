@@ -26,8 +26,8 @@ from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import posing
 from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.look import look
+from nova_groupext.scheduler.look import positions
 from nova_groupext.scheduler.look import standing
-from nova_groupext.scheduler.move import positions
 
 LOG = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from nova_groupext.objects import relocation
 from nova_groupext.planner import answer
 from nova_groupext.planner import rules
 from nova_groupext.scheduler.look import definition
-from nova_groupext.scheduler.move import positions
+from nova_groupext.scheduler.look import positions
 
 LOG = logging.getLogger(__name__)
 

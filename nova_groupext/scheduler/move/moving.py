@@ -24,8 +24,8 @@ from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler import candidate
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.hold import exclusive
-from nova_groupext.scheduler.move import judging
-from nova_groupext.scheduler.move import positions
+from nova_groupext.scheduler.look import judging
+from nova_groupext.scheduler.look import positions
 
 LOG = logging.getLogger(__name__)
 

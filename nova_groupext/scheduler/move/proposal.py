@@ -18,7 +18,7 @@ from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.look import look
-from nova_groupext.scheduler.move import positions
+from nova_groupext.scheduler.look import positions
 
 LOG = logging.getLogger(__name__)
 

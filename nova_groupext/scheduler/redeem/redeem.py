@@ -14,8 +14,8 @@ from nova_groupext import exception
 from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler.look import judging
 from nova_groupext.scheduler.look import requests
-from nova_groupext.scheduler.move import judging
 from nova_groupext.scheduler.redeem import concluding
 from nova_groupext.scheduler.redeem import reserving
 

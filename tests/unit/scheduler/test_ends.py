@@ -5,7 +5,7 @@ from oslotest import base
 
 from nova_groupext import exception
 from nova_groupext.scheduler.decide import ends
-from nova_groupext.scheduler.move import positions
+from nova_groupext.scheduler.look import positions
 from tests import groups
 
 

@@ -11,8 +11,8 @@ from nova_groupext.objects import exchanges
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.scheduler.look import positions
 from nova_groupext.scheduler.move import moving
-from nova_groupext.scheduler.move import positions
 from tests import groups
 from tests.unit.objects import base
 

@@ -7,7 +7,7 @@ from nova_groupext import objects
 from nova_groupext.objects import relocation
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler.move import positions
+from nova_groupext.scheduler.look import positions
 from tests import groups
 from tests.unit.objects import base
 

@@ -12,7 +12,7 @@ from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.planner import moves
 from nova_groupext.scheduler.look import definition
 from nova_groupext.scheduler.look import hosts
-from nova_groupext.scheduler.move import positions
+from nova_groupext.scheduler.look import positions
 
 
 class Judge:
