@@ -303,6 +303,16 @@ groups and finishes what other processes began and did not end.
 """,
     ),
     cfg.IntOpt(
+        'unknown_server_deadline',
+        default=3600,
+        min=60,
+        help="""
+Seconds after which the capacity of a member is held again whose server Nova
+knows nothing of: it was deleted before it was scheduled, or its conductor
+died. Until then Nova may still build it.
+""",
+    ),
+    cfg.IntOpt(
         'tombstone_lifetime',
         default=86400,
         min=3600,

@@ -155,6 +155,17 @@ class VRTMember(base.VRTObject):
             replans=models.Member.replans + 1,
         )
 
+    def is_unchanged_since(self, context, before):
+        """Tell whether the row was written last before a time."""
+        return bool(
+            db.count(
+                context,
+                models.Member,
+                models.Member.id == self.id,
+                models.Member.updated_at < before,
+            )
+        )
+
     @classmethod
     def list_stuck(cls, context, before, member_id=None):
         """Return members that have been redeeming since before a time.

@@ -13,6 +13,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.follow import resizes
@@ -126,6 +127,67 @@ class TestStrays(ReaperCase):
         self.reap()
 
         self.assertEqual([], asked)
+
+
+class TestUnknownServers(ReaperCase):
+    """Nova knows nothing of a server, and it has the capacity of a member.
+
+    It was deleted before it was scheduled, or its conductor died.
+    """
+
+    def setUp(self):
+        super().setUp()
+        self.uuid = self.life.held([self.life.make_provider(1)])
+        self.server = self.life.redeem(self.uuid, 'm-0')
+        self.life.fates[self.server] = nova_servers.Fate.UNKNOWN_TO_NOVA
+
+    def findings(self):
+        found = audit.audit(self.life.context, self.life.ledger())
+        return [(each.kind, each.consumer) for each in found]
+
+    def test_after_a_deadline_the_member_is_held_again(self):
+        self.life.reap(CONF.vrt.unknown_server_deadline + 1)
+
+        self.assertEqual({'HELD': 1}, self.life.statuses(self.uuid))
+        self.assertNotIn(self.server, self.life.books())
+        self.assert_at_rest()
+        self.assertEqual([], self.findings())
+
+    def test_before_that_it_may_still_be_built(self):
+        self.life.reap(CONF.vrt.unknown_server_deadline // 2)
+
+        self.assertEqual({'ACTIVE': 1}, self.life.statuses(self.uuid))
+        self.assertIn(self.server, self.life.books())
+        self.assertEqual(
+            [(audit.Kind.UNKNOWN_SERVER, self.server)], self.findings()
+        )
+
+    def test_one_that_gets_its_cell_at_that_moment_keeps_all(self):
+        """Of its mapping Nova is asked first, of its build request then."""
+        live = nova_servers.Server(nova_servers.Fate.LIVE)
+        unknown = nova_servers.Server(nova_servers.Fate.UNKNOWN_TO_NOVA)
+        answers = [live, unknown]
+        timeutils.advance_time_seconds(CONF.vrt.unknown_server_deadline + 1)
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.scheduler.follow.servers.read',
+                lambda _context, uuids: dict.fromkeys(uuids, answers.pop()),
+            )
+        )
+
+        follow.follow_servers(self.life.context, self.life.ledger())
+
+        self.assertEqual([], answers)
+        self.assertEqual({'ACTIVE': 1}, self.life.statuses(self.uuid))
+        self.assertIn(self.server, self.life.books())
+
+    def test_a_server_that_waits_for_its_cell_is_let_wait(self):
+        self.life.fates[self.server] = nova_servers.Fate.COMING
+
+        self.life.reap(CONF.vrt.unknown_server_deadline + 1)
+
+        self.assertIn(self.server, self.life.books())
+        self.assertEqual([], self.findings())
 
 
 class TestDeciding(ReaperCase):

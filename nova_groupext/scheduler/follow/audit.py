@@ -43,6 +43,8 @@ class Kind(enum.StrEnum):
     OVERDUE = 'overdue'
     # A member's server owns nothing in Placement.
     EMPTY_SERVER = 'empty-server'
+    # Nova knows nothing of a member's server, which has the capacity.
+    UNKNOWN_SERVER = 'unknown-server'
     # More of a provider is used than there is, and a hold has to give way.
     OVERCOMMITTED = 'overcommitted'
     # The rows of a member and of its holds contradict each other.
@@ -230,17 +232,28 @@ class _Auditor:
         return member is not None and member.status in member_statuses
 
     def _compare_servers(self):
-        """Find members' servers that own nothing, and ask Nova about them."""
-        suspects = {
+        """Find servers of members that own nothing, or that Nova forgot."""
+        hold_of = {
             self._members[hold.member_id].server_uuid: hold
             for hold in self._holds
             if hold.status == states.Hold.REDEEMED
-            and not self._is_server_there(hold)
         }
-        found = servers.read(self._context, [*suspects])
-        for uuid, hold in suspects.items():
-            with self._asking(hold):
-                self._compare_server_again(uuid, hold, found.get(uuid))
+        found = servers.read(self._context, [*hold_of])
+        for uuid, hold in hold_of.items():
+            server = found.get(uuid)
+            if not self._is_server_there(hold):
+                with self._asking(hold):
+                    self._compare_server_again(uuid, hold, server)
+            elif server and server.fate == servers.Fate.UNKNOWN_TO_NOVA:
+                self._find_unknown_server(uuid, hold)
+
+    def _find_unknown_server(self, uuid, hold):
+        """It is no finding until all who may be at work on it are done."""
+        since = _ago(emptying.REQUEST_LIFETIME + 2 * CONF.vrt.reap_interval)
+        member = self._members[hold.member_id]
+        if member.is_unchanged_since(self._context, since):
+            text = 'a server that Nova knows nothing of has the capacity'
+            self._add(Kind.UNKNOWN_SERVER, text, hold, consumer=uuid)
 
     def _is_server_there(self, hold):
         server = self._members[hold.member_id].server_uuid

@@ -7,8 +7,10 @@ not answer nothing is known, and nothing is touched.
 
 import collections
 import contextlib
+import datetime
 
 from oslo_log import log as logging
+from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import quota
@@ -27,6 +29,7 @@ from nova_groupext.scheduler.hold import again
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.redeem import concluding
 
 LOG = logging.getLogger(__name__)
 
@@ -78,6 +81,9 @@ def follow_servers(context, ledger, group=None):
         if end is None or ledger.allocations(context, member.server_uuid):
             if server.fate == Fate.UNSCHEDULED:
                 _fail(context, member, end['fault'])
+                continue
+            if server.fate == Fate.UNKNOWN_TO_NOVA:
+                _take_back(context, ledger, member)
                 continue
             moves = moves_of.get(member.id, ())
             whereabouts.follow(context, ledger, member, hold, moves, server)
@@ -185,6 +191,28 @@ def _fail(context, member, fault):
     if member.status != states.Member.FAILED:
         with contextlib.suppress(exception.MemberStateConflict):
             transitions.end(context, member, states.Member.FAILED, fault)
+
+
+def _take_back(context, ledger, member):
+    """Hold again what a server has of which Nova knows nothing for long."""
+    deadline = CONF.vrt.unknown_server_deadline
+    before = timeutils.utcnow() - datetime.timedelta(seconds=deadline)
+    if not member.is_unchanged_since(context, before):
+        return
+    # It may have got its cell between the two questions that were asked.
+    again = servers.read(context, [member.server_uuid])
+    if again[member.server_uuid].fate != Fate.UNKNOWN_TO_NOVA:
+        return
+    LOG.warning(
+        'Nova knows nothing of server %(server)s for %(deadline)s s; what it '
+        'has is held again for member %(member)s.',
+        {
+            'server': member.server_uuid,
+            'deadline': deadline,
+            'member': member.path,
+        },
+    )
+    concluding.take_back(context, ledger, member.id, member.server_uuid)
 
 
 def _end(context, ledger, member, hold, values):

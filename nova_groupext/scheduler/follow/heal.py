@@ -37,6 +37,7 @@ REMEDIES = {
     Kind.ORPHAN: 'nothing; with --orphans, give it back',
     Kind.OVERDUE: 'conclude it, or give it back',
     Kind.EMPTY_SERVER: 'let the member go if the server is no more',
+    Kind.UNKNOWN_SERVER: 'hold it again after [vrt]unknown_server_deadline',
     Kind.OVERCOMMITTED: 'give it back; the member fails',
     Kind.CONTRADICTION: 'give back the hold; a member without one fails',
     Kind.UNKNOWN: 'nothing',
@@ -89,7 +90,7 @@ _FILLED = {Kind.MISSING, Kind.DIFFERENT, Kind.OVERCOMMITTED}
 # The reaper's steps in its order, and what each of them is good for.
 _STEPS = (
     (_conclude, {Kind.OVERDUE}),
-    (follow.follow_servers, {Kind.EMPTY_SERVER}),
+    (follow.follow_servers, {Kind.EMPTY_SERVER, Kind.UNKNOWN_SERVER}),
     (follow.follow_holds, _FILLED),
     (resizes.follow_growths, _FILLED),
     (_end, {Kind.OVERDUE}),

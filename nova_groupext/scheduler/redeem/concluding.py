@@ -105,19 +105,20 @@ def conclude(context, ledger, member, hold, before=None):
     return False
 
 
-def take_back(context, ledger, place):
+def take_back(context, ledger, member_id, server_uuid):
     """Hold again what a server has redeemed that will not be built.
 
     Whoever dies here leaves it to the server, for the reaper to find.
 
-    :param place: reserving.Place
+    :param server_uuid: of the server; it is left alone if it is not the
+        member's any more
     """
-    member = VRTMember.find_by_id(context, place.member.id)
-    hold = VRTHold.get_by_member(context, place.member.id)
-    if hold is None or member.server_uuid != place.server_uuid:
+    member = VRTMember.find_by_id(context, member_id)
+    hold = member and VRTHold.get_by_member(context, member_id)
+    if hold is None or member.server_uuid != server_uuid:
         return
     [heir] = holding.write_down_again(context, [hold])
-    if not ledger.take_back(context, place.server_uuid, heir):
+    if not ledger.take_back(context, server_uuid, heir):
         VRTHold.retire(context, [heir], is_answered=True)
         return
     if not ownership.change(

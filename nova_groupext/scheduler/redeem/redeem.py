@@ -130,7 +130,12 @@ class RedeemDoor:
         if not all(are_done):
             for place, is_done in zip(places, are_done, strict=True):
                 if is_done:
-                    concluding.take_back(context, self._ledger, place)
+                    concluding.take_back(
+                        context,
+                        self._ledger,
+                        place.member.id,
+                        place.server_uuid,
+                    )
         for place in places:
             if place.member.status == states.Member.FAILED:
                 raise reserving.refusal(

@@ -11,7 +11,6 @@ from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.redeem import concluding
-from nova_groupext.scheduler.redeem import reserving
 from tests.long.services import test_pairs_alone
 from tests.services import life
 from tests.services import races
@@ -36,14 +35,12 @@ class TestPairsRevising(RevisingCase):
     def test_what_is_taken_back_from_a_server_is_held(self):
         self.set_up('take_back')
         server = self.life.redeem(self.uuid, 'm-0')
-        place = reserving.Place(
-            server,
-            self.life.member(self.uuid, 'm-0'),
-            self.life.hold(self.uuid, 'm-0'),
-        )
+        member = self.life.member(self.uuid, 'm-0')
         self.at('before move.commit', lambda: self.do('revise'))
 
-        concluding.take_back(self.life.context, self.life.ledger(), place)
+        concluding.take_back(
+            self.life.context, self.life.ledger(), member.id, server
+        )
 
         self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
         self.end()
