@@ -135,7 +135,7 @@ class TestUnderWay(ApartTestCase):
         self.addCleanup(session.delete, url, **images)
         return made.json()['id']
 
-    def test_a_move_that_fails_is_forgotten_and_not_tried_elsewhere(self):
+    def test_a_move_that_fails_is_forgotten(self):
         tried = []
 
         def fail(manager, *args, **kwargs):
@@ -333,6 +333,26 @@ class TestDrift(ApartTestCase):
         self.addCleanup(
             aggregates.remove_host, by_name[f'rack-{target}'], name
         )
+
+
+class TestAlternates(moves.MovingTestCase):
+    """A member may go to any of several hosts."""
+
+    def test_under_a_strict_policy_a_failed_move_is_not_tried_on_one(self):
+        """A cell would claim it, and nobody would have judged it."""
+        apart = moves.group(2, moves.policy('anti-affinity', 'host'))
+        _uuid, servers = self.servers(apart)
+        tried = []
+
+        def fail(manager, *args, **kwargs):
+            tried.append(manager.host)
+            raise nova_exc.ComputeResourcesUnavailable(reason='no such luck')
+
+        self.useFixture(fixtures.MonkeyPatch(PREPARE, fail))
+
+        self.move('migrate', servers['m-0'])
+
+        self.assertEqual(1, len(tried), tried)
 
 
 class TestSoft(moves.MovingTestCase):

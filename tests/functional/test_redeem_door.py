@@ -10,12 +10,15 @@ from nova import exception as nova_exc
 from nova import objects as nova_objects
 from oslo_utils import timeutils
 
+from nova_groupext import faultpoints
 from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import states
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.redeem import concluding
 from tests.functional import base
 from tests.functional import door
@@ -311,6 +314,33 @@ class TestSeveral(door.DoorCase):
         self.assertEqual('ACTIVE', self.member('a-0').status)
         self.assertEqual('HELD', self.member('a-1').status)
         self.assertEqual(14, sum(self.free().values()))
+
+    def test_what_is_taken_back_for_nobody_is_free_at_once(self):
+        """Another one has let the member fail meanwhile."""
+        spec, server = self.request('a-0', like='a-0')
+        self.select(spec, server)
+        member = self.member('a-0')
+
+        def fail(point):
+            if point == 'before move.commit':
+                faultpoints.trap = None
+                hold = objects.VRTHold.get_by_member(self.context, member.id)
+                ownership.change(
+                    self.context,
+                    self.ledger,
+                    hold,
+                    states.Hold.LEAVING,
+                    self.member('a-0'),
+                    concluding.GONE,
+                )
+
+        self.addCleanup(setattr, faultpoints, 'trap', None)
+        faultpoints.trap = fail
+
+        concluding.take_back(self.context, self.ledger, member.id, server)
+
+        self.assertEqual('FAILED', self.member('a-0').status)
+        self.assertEqual(15, sum(self.free().values()))
 
     def test_where_one_is_fenced_the_other_gives_back_what_it_got(self):
         """Nobody will build any of them, so no capacity may stay theirs."""
