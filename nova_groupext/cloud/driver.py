@@ -30,6 +30,13 @@ class TryOutDriver(fake.FakeDriver):
     def get_nodenames_by_uuid(self, refresh=False):
         return {self.node_uuid: self._host}
 
+    def post_live_migration_at_source(self, context, instance, network_info):
+        """Forget a guest that has left; Nova's fake driver would keep it.
+
+        A server that was still there could not be evacuated to this host.
+        """
+        self.destroy(context, instance, network_info)
+
 
 # Nova looks for drivers below nova.virt only.
 fake.TryOutDriver = TryOutDriver
