@@ -48,8 +48,8 @@ class Judge:
 
         :param now: positions.Positions
         :param seats: the positions.Seats that are asked about
-        :param home: Seat where the member is, and
-        :param away: {path: Seat} of those who are away; see moves.Move
+        :param home: the Seat where the member is; see moves.Move
+        :param away: {path: Seat}; see moves.Move
         """
         away = away or {}
         names = {
@@ -66,7 +66,7 @@ class Judge:
 
 
 class RedeemJudge:
-    """Tells whose place a server must not take, as the others are now.
+    """Tells which members cannot be servers, as the others are now.
 
     A place was lawful when it was planned; then somebody was moved past the
     scheduler, or a host was put into another rack. A group without policies
@@ -89,7 +89,11 @@ class RedeemJudge:
         """
         if not VRTGroup.has_policies(self._context, self._uuid):
             return []
-        self._heed()
+        try:
+            self._heed()
+        except exception.GroupNotFound:
+            # It is being deleted; its members' rows tell what that means.
+            return []
         now = positions.of(self._context, self._judge.group)
         away = self._away(now)
         return [
