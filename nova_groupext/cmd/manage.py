@@ -110,7 +110,7 @@ def _config_args(args):
 def main(argv=None):
     """Run the command; returns its exit status."""
     args = _parser().parse_args(argv)
-    # What these log with a traceback is told in a line.
+    # oslo.db logs a traceback of every error; the operator gets one line.
     for name in ('oslo_db.api', 'oslo_db.sqlalchemy.exc_filters'):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
@@ -130,10 +130,11 @@ def _told(error):
     """Return what an operator is told of a mistake, or of trouble."""
     if db_errors.is_missing_table(error):
         return NO_TABLES
-    if isinstance(error, db_errors.ANY) and type(error) not in ADVICE:
-        # Statements and links to SQLAlchemy's documentation follow.
-        return str(error).partition('\n')[0]
-    return ADVICE.get(type(error), error)
+    text = str(error)
+    if isinstance(error, db_errors.ANY):
+        # SQLAlchemy adds the statement and a link to its documentation.
+        text = text.partition('\n')[0]
+    return ADVICE.get(type(error), text)
 
 
 if __name__ == '__main__':

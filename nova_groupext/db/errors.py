@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What trouble with a database is raised as, ours or Nova's.
+"""The errors that a database raises, ours or one of Nova's.
 
 oslo.db translates the errors that it knows. A table of MariaDB that is gone,
 a server that is read-only, full, about to stop or has too many connections,
@@ -32,20 +32,19 @@ def _errors_of_drivers():
 # To be named in every handler of trouble with a database.
 ANY = (db_exc.DBError, sa_exc.SQLAlchemyError, *_errors_of_drivers())
 
-# What may be over when the same is asked again, on another connection.
+# The same statement may succeed on another connection.
 _PASSING = (
     db_exc.DBConnectionError,
     sa_exc.OperationalError,
     sa_exc.TimeoutError,
 )
 
-
 # As MariaDB and PostgreSQL say that there is no such table.
 _NO_SUCH_TABLE = (1146, '42P01')
 
 
 def is_missing_table(error):
-    """Tell whether a table is not there; oslo.db knows it of some alone."""
+    """Check for a missing table, which oslo.db translates in part only."""
     wrapped = getattr(error, 'inner_exception', None) or error
     original = getattr(wrapped, 'orig', None)
     codes = (*getattr(original, 'args', ()), getattr(original, 'pgcode', None))
@@ -55,5 +54,5 @@ def is_missing_table(error):
 
 
 def is_passing(error):
-    """Tell whether the same request may succeed a moment later."""
+    """Check whether the same statement may succeed a moment later."""
     return isinstance(error, _PASSING)

@@ -62,7 +62,7 @@ class GroupSearch:
 
     @classmethod
     def has_policies(cls, context, uuid):
-        """Tell whether the places of a group's members matter."""
+        """Check whether a group has any policy."""
         own = models.Group.uuid == uuid
         return bool(
             db.count(context, models.Group, own, conditions.has_policy())

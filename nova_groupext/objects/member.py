@@ -156,7 +156,7 @@ class VRTMember(base.VRTObject):
         )
 
     def is_unchanged_since(self, context, before):
-        """Tell whether the row was written last before a time."""
+        """Check whether nobody has written the row since a time."""
         return bool(
             db.count(
                 context,

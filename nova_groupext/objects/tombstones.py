@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is remembered of holds that have ended: their uuids, for a day.
+"""Tombstones: our tables keep the uuids of ended holds for a day.
 
 A request to Placement that was sent long ago may fill a hold once more after
 it has ended. By its tombstone it is known as one of ours. What no row and no
@@ -17,7 +17,7 @@ def bury(context, hold):
 
 
 def has_ended(context, uuid):
-    """Tell whether a uuid was that of a hold which has ended."""
+    """Check whether a uuid was that of a hold which has ended."""
     own = models.Tombstone.uuid == uuid
     return db.find_one(context, models.Tombstone, own) is not None
 

@@ -37,7 +37,7 @@ class Listener(base.GroupTestCase):
 class TestStrangers(Listener):
     """Nobody has described a group here."""
 
-    # What planners still do for another test's group would be in the count.
+    # Planners may still work on another test's group in a shared cloud.
     SHARES_CLOUD = False
 
     def test_a_server_without_hints_causes_no_query_of_ours(self):

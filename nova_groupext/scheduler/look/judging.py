@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the policies of a group say of a member's place, now.
+"""Judging: do a group's policies allow a member's place, as all are now?
 
 The group is read once; within a transaction that has its row to itself it is
 read again only if it was revised since.
