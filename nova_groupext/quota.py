@@ -7,7 +7,6 @@ operator has chosen. Limits of single users are not looked at.
 """
 
 import collections
-import datetime
 
 from nova import objects
 from nova import quota
@@ -15,11 +14,11 @@ from nova.i18n import _
 from nova.limit import placement as nova_limits
 from nova.limit import utils as limit_utils
 from oslo_limit import exception as limit_exc
-from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import usage
@@ -120,9 +119,8 @@ def _not_in_a_cell_yet(context, project_id):
     """
     if _nova_counts_mappings():
         return {}
-    lease = datetime.timedelta(seconds=CONF.vrt.lease)
     members = usage.redeemed_since(
-        context, project_id, timeutils.utcnow() - lease
+        context, project_id, clock.now(-CONF.vrt.lease)
     )
     # One without a mapping was deleted before it was written to a cell.
     cells = _cells(context, members)

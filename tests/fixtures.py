@@ -12,6 +12,7 @@ from alembic.runtime import migration as runtime
 import fixtures
 from nova import policy
 from oslo_db import exception as db_exc
+from oslo_utils import timeutils
 import sqlalchemy as sa
 
 from nova_groupext import policies
@@ -62,6 +63,40 @@ def _migrated():
         with Database(f'sqlite:///{file}'):
             pass
         return file.read_bytes()
+
+
+class Clock(fixtures.Fixture):
+    """The database's clock stands still, until a test advances it.
+
+    By timeutils.advance_time_seconds(), which moves our own clock as well.
+
+    :param at: naive datetime in UTC; now by default
+    """
+
+    # What the database calls now, and how it writes another time.
+    _WORDS = {
+        "'now'": "'{}'",
+        'UTC_TIMESTAMP()': "TIMESTAMP('{}')",
+        'statement_timestamp()': "TIMESTAMP WITH TIME ZONE '{}+00'",
+    }
+
+    def __init__(self, at=None):
+        super().__init__()
+        self._at = at
+
+    def _setUp(self):
+        timeutils.set_time_override(self._at)
+        self.addCleanup(timeutils.clear_time_override)
+        ours = (sa.Engine, 'before_cursor_execute', self._stop)
+        sa.event.listen(*ours, retval=True)
+        self.addCleanup(sa.event.remove, *ours)
+
+    def _stop(self, _connection, _cursor, statement, parameters, *_others):
+        for word, other in self._WORDS.items():
+            statement = statement.replace(
+                word, other.format(timeutils.utcnow())
+            )
+        return statement, parameters
 
 
 class BrokenOff(fixtures.Fixture):

@@ -17,6 +17,7 @@ from oslo_db import exception as db_exc
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from nova_groupext.db import clock
 from nova_groupext.db import engine
 from nova_groupext.db import errors
 
@@ -139,6 +140,13 @@ def count(context, model, *conditions):
     query = sa.select(sa.func.count()).select_from(model).where(*conditions)
     with engine.reader(context) as session:
         return session.scalar(query)
+
+
+@_retried
+def time(context):
+    """Return the time of the database's clock; see db/clock.py."""
+    with engine.reader(context) as session:
+        return session.scalar(sa.select(clock.now()))
 
 
 @_retried

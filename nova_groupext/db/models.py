@@ -17,6 +17,8 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.dialects import mysql
 
+from nova_groupext.db import clock
+
 NAMING = {
     'ix': 'ix_%(table_name)s_%(column_0_N_name)s',
     'uq': 'uniq_%(table_name)s_%(column_0_N_name)s',
@@ -44,8 +46,13 @@ def _exact(length):
 PATH = _exact(512)
 
 
-class Base(models.ModelBase, models.TimestampMixin, orm.DeclarativeBase):
+class Base(models.ModelBase, orm.DeclarativeBase):
     metadata = sa.MetaData(naming_convention=NAMING)
+    # What the database gives a new row is read with it.
+    __mapper_args__ = {'eager_defaults': True}
+
+    created_at = sa.Column(sa.DateTime, default=clock.now())
+    updated_at = sa.Column(sa.DateTime, onupdate=clock.now())
 
 
 def _group_key():
@@ -101,6 +108,10 @@ class Group(Base):
     # Seconds that a hold lives, and when it ends once there is one.
     expires_in = sa.Column(sa.Integer, nullable=False)
     expires_at = sa.Column(sa.DateTime)
+    # Whether nothing of it can be redeemed any more, released or not.
+    has_expired = orm.column_property(
+        sa.func.coalesce(expires_at <= clock.now(), sa.false())
+    )
     # The group whose next definition this one is. Tenants do not see it.
     revises_id = sa.Column(
         sa.Integer, sa.ForeignKey('vrt_groups.id'), index=True

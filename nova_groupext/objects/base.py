@@ -6,6 +6,7 @@ import copy
 from oslo_serialization import jsonutils
 from oslo_versionedobjects import base
 from oslo_versionedobjects import fields
+import sqlalchemy as sa
 
 
 class Json(fields.FieldType):
@@ -42,7 +43,7 @@ class VRTObject(base.VersionedObject):
         :param others: values of the fields that are no columns
         """
         obj = cls(context)
-        columns = row.__table__.columns.keys()
+        columns = sa.inspect(type(row)).column_attrs.keys()
         for name in obj.fields:
             if name in others:
                 setattr(obj, name, others[name])

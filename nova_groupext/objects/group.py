@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A VRT group: the top of a topology and the owner of all its parts."""
 
-import datetime
-
-from oslo_utils import timeutils
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
@@ -11,6 +8,7 @@ from oslo_versionedobjects import fields
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects import group_search
@@ -46,6 +44,8 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         'request_digest': fields.StringField(nullable=True),
         'expires_in': fields.IntegerField(),
         'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+        # By the database's clock, when it was read.
+        'has_expired': fields.BooleanField(),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         # The id of the group whose next definition this one is.
@@ -290,6 +290,17 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
                 **values,
             )
 
+    def is_unchanged_for(self, context, seconds):
+        """Check whether nobody has changed the group for so long."""
+        return bool(
+            db.count(
+                context,
+                models.Group,
+                models.Group.id == self.id,
+                models.Group.updated_at < clock.now(-seconds),
+            )
+        )
+
     def is_unchanged(self, context):
         """Tell whether the group is still as it was read."""
         return bool(
@@ -339,7 +350,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             models.Group,
             models.Group.id == self.id,
             models.Group.status == states.Group.PLANNING,
-            updated_at=timeutils.utcnow(),
+            updated_at=clock.now(),
         )
 
     @faultpoints.around('group.extend')
@@ -348,22 +359,16 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
         :raises: GroupStateConflict when there is nothing to keep
         """
-        now = timeutils.utcnow()
         if not db.compare_and_set(
             context,
             models.Group,
             models.Group.id == self.id,
             models.Group.status == states.Group.HELD,
-            models.Group.expires_at > now,
-            expires_at=now + datetime.timedelta(seconds=seconds),
+            models.Group.expires_at > clock.now(),
+            expires_at=clock.now(seconds),
             generation=models.Group.generation + 1,
         ):
             raise self._not_extended(context)
-
-    @property
-    def has_expired(self):
-        """Whether nothing of it can be redeemed any more, released or not."""
-        return member_obj.has_expired(self.expires_at)
 
     def _not_extended(self, context):
         fresh = self.get(context, self.uuid)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What planners look for among all groups."""
 
-from oslo_utils import timeutils
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import conditions
 from nova_groupext.objects import states
@@ -25,28 +25,27 @@ class GroupSearch:
         return {draft.revises_id: draft for draft in drafts}
 
     @classmethod
-    def list_expired(cls, context, now):
+    def list_expired(cls, context):
         """Return the groups that still hold something and should not."""
         return cls._find(
             context,
             models.Group.status.in_(states.HOLDS),
-            models.Group.expires_at <= now,
+            models.Group.expires_at <= clock.now(),
             conditions.has_member(states.Member.HELD)
             | conditions.has_growth(),
         )
 
     @classmethod
-    def list_with_failed(cls, context, most, now):
+    def list_with_failed(cls, context, most):
         """Return the groups of which members that have failed may be held.
 
         :param most: how often planners may place a member anew
-        :param now: those that expire later
         """
         return cls._find(
             context,
             models.Group.revises_id.is_(None),
             models.Group.status.in_(states.CAN_REPLAN),
-            models.Group.expires_at > now,
+            models.Group.expires_at > clock.now(),
             sa.exists().where(
                 models.Member.group_id == models.Group.id,
                 models.Member.status == states.Member.FAILED,
@@ -116,7 +115,7 @@ class GroupSearch:
     def list_abandoned(cls, context, before):
         """Return the groups in PLANNING that no planner works on.
 
-        :param before: only those that have been waiting since then
+        :param before: only those that have been waiting since then; clock.now
         """
         return cls._find(
             context,
@@ -125,7 +124,7 @@ class GroupSearch:
             < before,
             ~sa.exists().where(
                 models.Intent.group_id == models.Group.id,
-                models.Intent.lease_ends_at >= timeutils.utcnow(),
+                models.Intent.lease_ends_at >= clock.now(),
             ),
         )
 
@@ -137,7 +136,7 @@ class GroupSearch:
                 context,
                 models.Group,
                 *conditions.still(group_id),
-                models.Group.expires_at > timeutils.utcnow(),
+                models.Group.expires_at > clock.now(),
             )
         )
 

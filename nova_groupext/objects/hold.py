@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects import conditions
@@ -237,13 +238,24 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             'domains': domains,
         }
 
+    def is_older_than(self, context, seconds):
+        """Check whether it was written down so long ago."""
+        return bool(
+            db.count(
+                context,
+                models.Hold,
+                models.Hold.id == self.id,
+                models.Hold.created_at < clock.now(-seconds),
+            )
+        )
+
     def claim(self, context, before=None):
         """Become the one who moves the hold to a new uuid.
 
         Placement alone cannot arbitrate here: of two emptyings of a consumer
         at the same moment it may accept both.
 
-        :param before: take over from one who began before that time
+        :param before: take over from one who began before that time; clock.now
         :returns: False when somebody else is at it
         """
         free = models.Hold.status == states.Hold.HELD

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is looked for among all holds."""
 
-from oslo_utils import timeutils
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import conditions
 from nova_groupext.objects import states
@@ -106,7 +106,7 @@ class HoldSearch:
         """
         is_worked_on = sa.exists().where(
             models.Intent.group_id == models.Hold.group_id,
-            models.Intent.lease_ends_at >= timeutils.utcnow(),
+            models.Intent.lease_ends_at >= clock.now(),
         )
         moving = orm.aliased(models.Hold)
         is_heir = sa.exists().where(

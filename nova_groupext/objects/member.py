@@ -4,7 +4,6 @@
 import contextlib
 import itertools
 
-from oslo_utils import timeutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 import sqlalchemy as sa
@@ -36,8 +35,9 @@ class VRTMember(base.VRTObject):
         # {id, name, vcpus, memory_mb} of the flavor that its server has, as
         # long as that is not the one described.
         'server_flavor': base.JsonField(nullable=True),
-        # Of its group; looked up when it is asked for.
+        # Of its group; looked up when they are asked for.
         'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+        'has_expired': fields.BooleanField(),
     }
 
     @classmethod
@@ -57,7 +57,7 @@ class VRTMember(base.VRTObject):
         )
         if row is None:
             raise exception.MemberNotFound(group=group_uuid, member=path)
-        return cls.from_row(context, row, expires_at=row.group.expires_at)
+        return cls.from_row(context, row, **_times(row.group))
 
     @classmethod
     def list_by_path(cls, context, group_uuid, path, *, project_id):
@@ -86,8 +86,7 @@ class VRTMember(base.VRTObject):
         if not rows:
             raise exception.MemberNotFound(group=group_uuid, member=path)
         return [
-            cls.from_row(context, row, expires_at=row.group.expires_at)
-            for row in rows
+            cls.from_row(context, row, **_times(row.group)) for row in rows
         ]
 
     @classmethod
@@ -156,7 +155,10 @@ class VRTMember(base.VRTObject):
         )
 
     def is_unchanged_since(self, context, before):
-        """Check whether nobody has written the row since a time."""
+        """Check whether nobody has written the row since a time.
+
+        :param before: clock.now
+        """
         return bool(
             db.count(
                 context,
@@ -170,6 +172,7 @@ class VRTMember(base.VRTObject):
     def list_stuck(cls, context, before, member_id=None):
         """Return members that have been redeeming since before a time.
 
+        :param before: clock.now
         :param member_id: of the one that is asked about; all by default
         """
         conditions = [
@@ -260,13 +263,14 @@ class VRTMember(base.VRTObject):
         return [cls.from_row(context, row) for row in rows]
 
     def obj_load_attr(self, attrname):
-        if attrname != 'expires_at':
+        if attrname not in ('expires_at', 'has_expired'):
             return super().obj_load_attr(attrname)
         group = db.find_one(
             self._context, models.Group, models.Group.id == self.group_id
         )
-        self.expires_at = group.expires_at
-        self.obj_reset_changes([attrname])
+        for name, value in _times(group).items():
+            setattr(self, name, value)
+            self.obj_reset_changes([name])
 
     @property
     def current_flavor(self):
@@ -283,7 +287,7 @@ class VRTMember(base.VRTObject):
             return 'it is a server already'
         if self.status != states.Member.HELD:
             return self.fault or 'it is not held'
-        if has_expired(self.expires_at):
+        if self.has_expired:
             return f'its group {expired(self.expires_at)}'
         return None
 
@@ -336,11 +340,6 @@ def flavor_of(request):
     }
 
 
-def has_expired(at):
-    """Tell whether what was held until then, or for ever if None, is over."""
-    return at is not None and at <= timeutils.utcnow()
-
-
 def expired(at):
     """Return what is said of a group that was held until then."""
     return f'expired at {at:%Y-%m-%dT%H:%M:%SZ}'
@@ -353,6 +352,14 @@ def _is_in(statuses):
         models.Hold.status == states.Hold.REDEEMED,
     )
     return models.Member.status.in_(statuses) | has_redeemed
+
+
+def _times(group):
+    """Return what members say of how long their group is held.
+
+    :param group: row of it
+    """
+    return {'expires_at': group.expires_at, 'has_expired': group.has_expired}
 
 
 def _of_project(group_uuid, project_id):

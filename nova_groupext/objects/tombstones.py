@@ -23,5 +23,8 @@ def has_ended(context, uuid):
 
 
 def forget(context, before):
-    """Forget the holds that have ended before a time."""
+    """Forget the holds that have ended before a time.
+
+    :param before: clock.now
+    """
     db.delete(context, models.Tombstone, models.Tombstone.created_at < before)

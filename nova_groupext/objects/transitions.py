@@ -8,12 +8,12 @@ it was promised, and a group that holds something always has the status that
 its members give it.
 """
 
-from oslo_utils import timeutils
 import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import conditions
 from nova_groupext.objects import member as member_obj
@@ -219,7 +219,7 @@ def expire(context, group):
             _growths_leave(group),
             when=(
                 *conditions.still(group.id),
-                models.Group.expires_at <= timeutils.utcnow(),
+                models.Group.expires_at <= clock.now(),
             ),
         )
     return counts is not None and any(counts)

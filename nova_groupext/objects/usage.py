@@ -10,7 +10,7 @@ from nova_groupext.objects.member import VRTMember
 def redeemed_since(context, project_id, since):
     """Return the members of a project whose holds were redeemed lately.
 
-    :param since: naive UTC datetime
+    :param since: clock.now
     :returns: [VRTMember], each with the uuid of its server
     """
     rows = db.find(

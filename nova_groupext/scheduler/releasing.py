@@ -6,8 +6,6 @@ changes the members. Emptying them in Placement comes after that; doing it
 twice, or later, does the same.
 """
 
-from oslo_utils import timeutils
-
 from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext.db import api as db
@@ -56,8 +54,8 @@ def _point_anew(context, group):
     for server_uuid in sorted(VRTMember.server_uuids(context, group.id)):
         with faultpoints.around('release.point'):
             are_members |= stored_hints.follow(context, server_uuid)
-    return not are_members or timeutils.is_older_than(
-        group.updated_at, emptying.REQUEST_LIFETIME
+    return not are_members or group.is_unchanged_for(
+        context, emptying.REQUEST_LIFETIME
     )
 
 

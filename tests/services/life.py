@@ -80,8 +80,7 @@ class Life(fixtures.Fixture):
         self.loses_answer = False
 
     def _setUp(self):
-        timeutils.set_time_override()
-        self.addCleanup(timeutils.clear_time_override)
+        self.useFixture(ours.Clock())
         CONF.set_override('hold_chunk_size', 2, 'vrt')
         self.addCleanup(CONF.clear_override, 'hold_chunk_size', 'vrt')
         self.useFixture(played.Nova(self._servers, self._is_out_of_service))

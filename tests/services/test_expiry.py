@@ -12,6 +12,7 @@ from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from tests import fixtures as ours
 from tests import groups
 from tests.services import at_once
 from tests.services import databases
@@ -29,6 +30,7 @@ class Expiry:
     def setUp(self):
         super().setUp()
         self.clock = threading.local()
+        self.useFixture(ours.Clock())
         self.useFixture(
             fixtures.MonkeyPatch(
                 'oslo_utils.timeutils.utcnow',

@@ -11,6 +11,7 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
@@ -462,15 +463,28 @@ class Contents(Objects):
             ),
         )
 
-    def test_expired_is_what_ended_before_now(self):
+    def test_the_databases_clock_tells_what_has_expired(self):
         requester = context.get_admin_context()
-        now = timeutils.utcnow()
         group = self.held()
-        db.compare_and_set(requester, models.Group, expires_at=now - MINUTE)
+        for ends_in, is_over in ((-5, True), (60, False)):
+            db.compare_and_set(
+                requester, models.Group, expires_at=clock.now(ends_in)
+            )
+            for own_clock in (-10 * MINUTE, 10 * MINUTE):
+                timeutils.set_time_override(timeutils.utcnow() + own_clock)
+                found = objects.VRTGroup.list_expired(requester)
+                fresh = self.get(group)
+                timeutils.clear_time_override()
+                self.assertEqual(is_over, fresh.has_expired)
+                self.assertEqual(is_over, bool(found))
 
-        def expired(moment):
-            found = objects.VRTGroup.list_expired(requester, moment)
-            return [each.uuid for each in found]
+    def test_the_databases_clock_tells_when_rows_were_made_and_changed(self):
+        requester = context.get_admin_context()
+        timeutils.set_time_override(timeutils.utcnow() - 10 * MINUTE)
+        self.addCleanup(timeutils.clear_time_override)
 
-        self.assertEqual([group.uuid], expired(now))
-        self.assertEqual([], expired(now - 2 * MINUTE))
+        before = db.time(requester).replace(microsecond=0)
+        group = self.held()
+        for at in (group.created_at, self.get(group).updated_at):
+            self.assertLessEqual(before, at)
+            self.assertLessEqual(at, db.time(requester))

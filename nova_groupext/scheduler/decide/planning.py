@@ -16,13 +16,13 @@ import random
 import time
 
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.conf import CONF
+from nova_groupext.db import api as db
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
@@ -263,7 +263,7 @@ class Planning:
 
     def _commit(self, rows):
         """Promise what was held, now that all of it is."""
-        expires_at = timeutils.utcnow() + datetime.timedelta(
+        expires_at = db.time(self._context) + datetime.timedelta(
             seconds=self._group.expires_in
         )
         try:

@@ -8,10 +8,10 @@ is until the draft is held, and for good if there is no place for that.
 import datetime
 
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
+from nova_groupext.db import api as db
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
@@ -301,7 +301,7 @@ class Revising(planning.Planning):
 
     def _expires_at(self):
         """All is held as long as it would be in a new group, at least."""
-        return timeutils.utcnow() + datetime.timedelta(
+        return db.time(self._context) + datetime.timedelta(
             seconds=self._group.expires_in
         )
 

@@ -13,10 +13,10 @@ import dataclasses
 import datetime
 import enum
 
-from oslo_utils import timeutils
-
 from nova_groupext import exception
 from nova_groupext.conf import CONF
+from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.objects import states
 from nova_groupext.objects import tombstones
 from nova_groupext.objects.group import VRTGroup
@@ -155,7 +155,8 @@ class _Auditor:
     def _find_overdue(self):
         """Find what the reaper should have ended two rounds ago."""
         rounds = 2 * CONF.vrt.reap_interval
-        before = _ago(emptying.REQUEST_LIFETIME + rounds)
+        seconds = emptying.REQUEST_LIFETIME + rounds
+        before = db.time(self._context) - datetime.timedelta(seconds=seconds)
         for hold in VRTHold.list_unfinished(self._context, before):
             self._add(Kind.OVERDUE, "written down, and nobody's since", hold)
         for hold in self._holds:
@@ -163,7 +164,7 @@ class _Auditor:
             if hold.status == states.Hold.LEAVING and since < before:
                 text = f'given up at {since}, and still there'
                 self._add(Kind.OVERDUE, text, hold)
-        before = _ago(CONF.vrt.lease + rounds)
+        before = clock.now(-CONF.vrt.lease - rounds)
         for member in VRTMember.list_stuck(self._context, before):
             text = f'the create of server {member.server_uuid} did not end'
             self._add(Kind.OVERDUE, text, member=member)
@@ -249,7 +250,8 @@ class _Auditor:
 
     def _find_unknown_server(self, uuid, hold):
         """It is no finding until all who may be at work on it are done."""
-        since = _ago(emptying.REQUEST_LIFETIME + 2 * CONF.vrt.reap_interval)
+        rounds = 2 * CONF.vrt.reap_interval
+        since = clock.now(-emptying.REQUEST_LIFETIME - rounds)
         member = self._members[hold.member_id]
         if member.is_unchanged_since(self._context, since):
             text = 'a server that Nova knows nothing of has the capacity'
@@ -343,7 +345,3 @@ class _Auditor:
 def _owner(hold):
     """Return the id of the member that a hold is for; None for fillers."""
     return hold.grows_id if hold.is_growth else hold.member_id
-
-
-def _ago(seconds):
-    return timeutils.utcnow() - datetime.timedelta(seconds=seconds)

@@ -7,14 +7,13 @@ not answer nothing is known, and nothing is touched.
 
 import collections
 import contextlib
-import datetime
 
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.conf import CONF
+from nova_groupext.db import clock
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
@@ -196,8 +195,7 @@ def _fail(context, member, fault):
 def _take_back(context, ledger, member):
     """Hold again what a server has of which Nova knows nothing for long."""
     deadline = CONF.vrt.unknown_server_deadline
-    before = timeutils.utcnow() - datetime.timedelta(seconds=deadline)
-    if not member.is_unchanged_since(context, before):
+    if not member.is_unchanged_since(context, clock.now(-deadline)):
         return
     # It may have got its cell between the two questions that were asked.
     again = servers.read(context, [member.server_uuid])

@@ -28,14 +28,12 @@ time; and Nova gives back what a deleted server had by itself:
 12. What is free on hosts that groups have to themselves is held by fillers.
 """
 
-import datetime
-
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from nova_groupext import notifications
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
+from nova_groupext.db import clock
 from nova_groupext.objects import states
 from nova_groupext.objects import tombstones
 from nova_groupext.objects import transitions
@@ -62,7 +60,7 @@ SEARCH_EVERY = 60
 
 def expire(context):
     """Give up the members that nobody created in time."""
-    for group in VRTGroup.list_expired(context, timeutils.utcnow()):
+    for group in VRTGroup.list_expired(context):
         if transitions.expire(context, group):
             LOG.info('VRT group %s has expired.', group.uuid)
             notifications.of_group(context, Event.EXPIRE, group)
@@ -70,7 +68,7 @@ def expire(context):
 
 def to_conclude(context):
     """Return the members whose create nobody hears of any more."""
-    return VRTMember.list_stuck(context, timeutils.utcnow() - _lease())
+    return VRTMember.list_stuck(context, _before())
 
 
 def conclude(context, ledger, member):
@@ -78,7 +76,7 @@ def conclude(context, ledger, member):
 
     :param member: VRTMember that to_conclude() has returned, perhaps long ago
     """
-    before = timeutils.utcnow() - _lease()
+    before = _before()
     hold = VRTHold.get_by_member(context, member.id)
     # Read after its hold: so that is the hold of this server, of no later one.
     stuck = VRTMember.list_stuck(context, before, member.id)
@@ -98,8 +96,7 @@ def to_follow():
 
 def abandon(context):
     """Let those holds leave that never became their members'."""
-    lifetime = datetime.timedelta(seconds=emptying.REQUEST_LIFETIME)
-    before = timeutils.utcnow() - lifetime
+    before = clock.now(-emptying.REQUEST_LIFETIME)
     holds = VRTHold.list_unfinished(context, before)
     VRTHold.retire(context, holds, is_answered=True)
 
@@ -172,8 +169,7 @@ def empty_strays(context, ledger):
 
 def forget_tombstones(context):
     """Forget holds that have ended long ago."""
-    lifetime = datetime.timedelta(seconds=CONF.vrt.tombstone_lifetime)
-    tombstones.forget(context, timeutils.utcnow() - lifetime)
+    tombstones.forget(context, clock.now(-CONF.vrt.tombstone_lifetime))
 
 
 def empty_stray(context, ledger, finding):
@@ -188,7 +184,7 @@ def to_release(context):
 
 def to_plan(context):
     """Return the groups whose planner died, or whose cast was lost."""
-    return VRTGroup.list_abandoned(context, timeutils.utcnow() - _lease())
+    return VRTGroup.list_abandoned(context, _before())
 
 
 def to_replan(context):
@@ -200,7 +196,7 @@ def to_replan(context):
     most = CONF.vrt.replan_failed
     if not most:
         return []
-    groups = VRTGroup.list_with_failed(context, most, timeutils.utcnow())
+    groups = VRTGroup.list_with_failed(context, most)
     return [(group, _elsewhere(context, group, most)) for group in groups]
 
 
@@ -231,5 +227,6 @@ def to_keep(context):
     return [group for group in found if group.id not in exchanging]
 
 
-def _lease():
-    return datetime.timedelta(seconds=CONF.vrt.lease)
+def _before():
+    """Return since when nobody works any more on what has not changed."""
+    return clock.now(-CONF.vrt.lease)

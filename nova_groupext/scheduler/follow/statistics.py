@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many groups, members and holds there are, for operators to graph."""
 
-from oslo_utils import timeutils
-
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
@@ -27,7 +25,7 @@ def statistics(context):
         for name, (model, statuses) in _COUNTED.items()
     }
     leaving = VRTHold.list_by_status(context, states.Hold.LEAVING)
-    now = timeutils.utcnow()
+    now = db.time(context)
     ages = [now - (hold.updated_at or hold.created_at) for hold in leaving]
     counts['oldest_leaving'] = max(
         (round(age.total_seconds()) for age in ages), default=0

@@ -2,7 +2,6 @@
 """The end of a hold: Placement has nothing for it, and it is forgotten."""
 
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
@@ -32,8 +31,6 @@ def _empty(context, ledger, hold):
     except exception.PlacementUnavailable:
         LOG.exception('Hold %s could not be emptied yet.', hold.uuid)
         return
-    if hold.is_answered or timeutils.is_older_than(
-        hold.created_at, REQUEST_LIFETIME
-    ):
+    if hold.is_answered or hold.is_older_than(context, REQUEST_LIFETIME):
         with faultpoints.around('release.forget'):
             hold.destroy(context)

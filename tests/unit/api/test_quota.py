@@ -8,7 +8,6 @@ import fixtures
 from nova import objects as nova_objects
 from nova import quota as nova_quota
 from nova.limit import utils as limit_utils
-from oslo_utils import fixture as time_fixture
 from oslo_utils import timeutils
 
 from nova_groupext import exception
@@ -18,6 +17,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
+from tests import fixtures as ours
 from tests import groups
 from tests.unit.api import base
 
@@ -189,9 +189,7 @@ class TestQuota(base.GroupCase):
 
         self.set('lease', 30, 'vrt')
         self.useFixture(
-            time_fixture.TimeFixture(
-                timeutils.utcnow() + datetime.timedelta(seconds=31)
-            )
+            ours.Clock(timeutils.utcnow() + datetime.timedelta(seconds=31))
         )
 
         self.assertEqual(0, self.held_cores())

@@ -3,13 +3,13 @@
 
 import datetime
 
-from oslo_utils import fixture as utils_fixture
 from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from tests import fixtures
 from tests.unit.objects import base
 
 Member = states.Member
@@ -23,14 +23,14 @@ class TestExpiry(base.HeldCase):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(utils_fixture.TimeFixture(NOON))
+        self.useFixture(fixtures.Clock(NOON))
         self.group = self.held(NOON + datetime.timedelta(seconds=60))
 
     def pass_seconds(self, seconds):
         timeutils.advance_time_seconds(seconds)
 
     def expired(self):
-        found = objects.VRTGroup.list_expired(self.context, timeutils.utcnow())
+        found = objects.VRTGroup.list_expired(self.context)
         return [group.uuid for group in found]
 
     def state(self):

@@ -265,16 +265,14 @@ class TestIntent(base.GroupCase):
         self.acquire()
 
     def test_who_died_is_replaced_when_the_lease_ran_out(self):
-        timeutils.set_time_override()
-        self.addCleanup(timeutils.clear_time_override)
+        self.useFixture(fixtures.Clock())
         self.acquire()
         timeutils.advance_time_seconds(61)
 
         self.acquire()
 
     def test_who_is_late_does_not_end_the_work_of_the_next(self):
-        timeutils.set_time_override()
-        self.addCleanup(timeutils.clear_time_override)
+        self.useFixture(fixtures.Clock())
         late = self.acquire()
         timeutils.advance_time_seconds(61)
         self.acquire()

@@ -3,7 +3,6 @@
 
 import datetime
 
-from oslo_utils import fixture as utils_fixture
 from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import exception
@@ -12,6 +11,7 @@ from nova_groupext.objects import exchanges
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from tests import fixtures
 from tests import groups
 from tests.unit.objects import base
 
@@ -104,7 +104,7 @@ class TestExpiry(base.HeldCase):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(utils_fixture.TimeFixture(NOON))
+        self.useFixture(fixtures.Clock(NOON))
 
     def exchanged(self, group, expires_at, is_replan=False):
         """Return until when a group is held after an exchange."""
