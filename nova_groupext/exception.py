@@ -24,6 +24,7 @@
         +-- PlacementUnavailable          Placement did not answer
         +-- UnknownToPlacement            what is asked for does not exist
         +-- RedeemFailed                  the hold could not be redeemed
+        +-- TablesDiffer                  they are of another release
 
 They derive from Nova's base so that Nova's own fault wrapper and RPC layer
 treat them as they treat Nova's: with a code and a safe message.
@@ -137,3 +138,7 @@ def state_conflict(paths, status, reason):
     """Return the MemberStateConflict that names one member or several."""
     one_or_more = MembersStateConflict if paths[1:] else MemberStateConflict
     return one_or_more(member=', '.join(paths), status=status, reason=reason)
+
+
+class TablesDiffer(VRTException):
+    msg_fmt = '%(reason)s'

@@ -4,5 +4,7 @@
 
 def reap(planner, context):
     """Let a planner finish, and decide, what others began."""
+    planner.beat(context)
     planner.reap(context)
-    planner.plan_left(context)
+    planner.serve_waiting(context)
+    planner.replan_failed(context)

@@ -20,10 +20,9 @@ import webob.exc
 from nova_groupext import exception
 from nova_groupext import pointer
 from nova_groupext.api import hints
-from nova_groupext.conf import CONF
+from nova_groupext.objects import boots
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
-from nova_groupext.objects.intent import VRTIntent
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.planner import invalid
 
@@ -81,24 +80,16 @@ class Boot:
         :returns: [{"path", "server_id"}, or {"path", "fault"}]
         :raises: GroupBusy while another request does the same
         """
-        intent = VRTIntent.acquire(
-            self._context,
-            group,
-            VRTIntent.BOOT,
-            self._context.request_id,
-            CONF.vrt.lease,
-        )
-        try:
+        boot = boots.Boot(self._context, group, self._context.request_id)
+        with boot.alone():
             # What another has created meanwhile is not missing any more.
             fresh = VRTGroup.get(self._context, group.uuid)
             return [
                 {'path': member.path, **outcome}
                 for member in fresh.members
                 if self._is_missing(member)
-                and (outcome := self._outcome(group, member, intent))
+                and (outcome := self._outcome(group, member, boot))
             ]
-        finally:
-            intent.fulfil(self._context)
 
     def _is_missing(self, member):
         """Tell whether a member is held, and no server is on its way."""
@@ -114,12 +105,10 @@ class Boot:
             return True
         return False
 
-    def _outcome(self, group, member, intent):
+    def _outcome(self, group, member, boot):
         """Return what becomes of a member; None if it is not missing now."""
         try:
-            # Servers that are created already may wait for another place.
-            intent.give_way(self._context, group, CONF.vrt.lease)
-            intent.renew(self._context, CONF.vrt.lease)
+            boot.go_on()
             now = VRTMember.get_by_path(
                 self._context,
                 group.uuid,

@@ -5,11 +5,15 @@ from oslo_log import log as logging
 import oslo_messaging as messaging
 
 from nova_groupext import exception
+from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.planners import VRTPlanner
 from nova_groupext.policies import vrt_groups as policies
 
 LOG = logging.getLogger(__name__)
+
+NO_PLANNER = 'No planner runs at the moment; it is planned when one does.'
 
 
 def find(context, rule, group_id):
@@ -39,6 +43,22 @@ def sees_hosts(context, group):
     return context.can(
         policies.SHOW_PLACEMENT, {'project_id': group.project_id}, fatal=False
     )
+
+
+def note_absence(context, found):
+    """Let groups say why they wait if no planner runs.
+
+    :param found: VRTGroups, drafts among them
+    """
+    waiting = [
+        group
+        for group in found
+        if group.status == states.Group.PLANNING and group.fault is None
+    ]
+    interval = CONF.vrt.heartbeat_interval
+    if waiting and not VRTPlanner.is_any_heard(context, interval):
+        for group in waiting:
+            group.fault = NO_PLANNER
 
 
 def check_exclusive(context, group, parsed):

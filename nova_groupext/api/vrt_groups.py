@@ -102,7 +102,7 @@ class VRTGroupController(wsgi.Controller):
         _check_rights(context, group, parsed)
         made, is_new = store.store(context, group, parsed)
         if is_new:
-            groups.tell(self._planner.plan_group, context, made)
+            groups.tell(self._planner.serve_group, context, made)
         detail = self._detail(req, made)
         answer = wsgi.ResponseObject({'vrt_group': detail})
         answer['Location'] = detail['links'][0]['href']
@@ -117,7 +117,7 @@ class VRTGroupController(wsgi.Controller):
         wanted, parsed = describe.read(body, schemas.UPDATE)
         groups.check_exclusive(context, group, parsed)
         to_plan = revise.revise(context, group, wanted, parsed)
-        groups.tell(self._planner.plan_group, context, to_plan)
+        groups.tell(self._planner.serve_group, context, to_plan)
         revised = groups.find(context, policies.UPDATE, id)
         return {'vrt_group': self._detail(req, revised)}
 
@@ -129,7 +129,7 @@ class VRTGroupController(wsgi.Controller):
         group = groups.find(context, policies.DELETE, id)
         resource.query(req, schemas.NOTHING)
         group.mark_deleted(context)
-        groups.tell(self._planner.release_group, context, group)
+        groups.tell(self._planner.serve_group, context, group)
 
     @wsgi.response(202)
     @resource.translated
@@ -153,7 +153,7 @@ class VRTGroupController(wsgi.Controller):
         context = req.environ['nova.context']
         group = groups.find(context, policies.ADOPT, id)
         draft = adopt.adopt(context, group, given['servers'])
-        groups.tell(self._planner.plan_group, context, draft)
+        groups.tell(self._planner.serve_group, context, draft)
 
     def _boot(self, req, id, given):
         """Create the servers of what is held; tells of each member."""
@@ -180,7 +180,7 @@ class VRTGroupController(wsgi.Controller):
             [m for m in group.members if m.status == states.Member.TENTATIVE],
         )
         group.change(context, states.Group.PLANNING, hold=True, fault=None)
-        groups.tell(self._planner.plan_group, context, group)
+        groups.tell(self._planner.serve_group, context, group)
 
     def _release(self, req, id, given):
         context = req.environ['nova.context']
@@ -191,7 +191,7 @@ class VRTGroupController(wsgi.Controller):
         members = None if paths is None else _to_release(group, paths)
         if transitions.give_up(context, group, members):
             notifications.of_group(context, notifications.Event.RELEASE, group)
-        groups.tell(self._planner.release_group, context, group)
+        groups.tell(self._planner.serve_group, context, group)
 
     def _replan(self, req, id, given):
         context = req.environ['nova.context']
@@ -200,7 +200,7 @@ class VRTGroupController(wsgi.Controller):
             context.can(policies.EXCLUSIVE, {'project_id': group.project_id})
         movable = (given or {}).get('members')
         to_plan = revise.replan(context, group, movable)
-        groups.tell(self._planner.plan_group, context, to_plan)
+        groups.tell(self._planner.serve_group, context, to_plan)
 
     def _extend(self, req, id, given):
         context = req.environ['nova.context']
@@ -243,6 +243,7 @@ class VRTGroupController(wsgi.Controller):
             context, [*ids, *(draft.id for draft in drafts.values())]
         )
         growths = VRTHold.growths_of(context, ids)
+        groups.note_absence(context, [*found, *drafts.values()])
         return [
             self._view_builder.detail(
                 req,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-manage: the operator's command for tables and holds."""
+"""nova-groupext-manage: the operator's command."""
 
 import argparse
 import logging
@@ -14,6 +14,7 @@ from oslo_db import exception as db_exc
 
 from nova_groupext import exception
 from nova_groupext.cmd import holds
+from nova_groupext.cmd import planners
 from nova_groupext.db import engine
 from nova_groupext.db import errors as db_errors
 from nova_groupext.db import migration
@@ -29,6 +30,7 @@ MISTAKES = (
     # The database's driver, which the operator chooses, is not installed.
     ModuleNotFoundError,
     exception.PlacementUnavailable,
+    exception.TablesDiffer,
     ks_exc.ClientException,
 )
 
@@ -48,6 +50,10 @@ ADVICE = {
 
 NO_TABLES = (
     'There are no tables of VRT groups. Run "nova-groupext-manage db sync".'
+)
+OTHER_TABLES = (
+    'The tables are at revision {found}, this release wants {wanted}. Run '
+    '"nova-groupext-manage db sync".'
 )
 
 
@@ -92,6 +98,7 @@ def _parser():
     )
     version.set_defaults(run=_version)
     holds.add_verbs(nouns)
+    planners.add_verbs(nouns)
     return parser
 
 
@@ -122,11 +129,25 @@ def main(argv=None):
         engine.configure(nova.conf.CONF)
         return args.run(args)
     except MISTAKES as exc:
-        sys.stderr.write(f'nova-groupext-manage: {_told(exc)}\n')
+        sys.stderr.write(f'nova-groupext-manage: {told(exc)}\n')
         return 1
 
 
-def _told(error):
+def check_tables():
+    """Refuse to work with tables of another release.
+
+    :raises: one of MISTAKES
+    """
+    found, wanted = migration.version(), migration.head()
+    if found is None:
+        raise exception.TablesDiffer(reason=NO_TABLES)
+    if found != wanted:
+        raise exception.TablesDiffer(
+            reason=OTHER_TABLES.format(found=found, wanted=wanted)
+        )
+
+
+def told(error):
     """Return what an operator is told of a mistake, or of trouble."""
     if db_errors.is_missing_table(error):
         return NO_TABLES

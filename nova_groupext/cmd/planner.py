@@ -28,6 +28,14 @@ def main():
         advice = manage.ADVICE[db_exc.CantStartEngineError]
         sys.stderr.write(f'nova-groupext-planner: {advice}\n')
         return 1
+    engine.configure()
+    try:
+        manage.check_tables()
+    except manage.MISTAKES as exc:
+        sys.stderr.write(f'nova-groupext-planner: {manage.told(exc)}\n')
+        return 1
+    # Workers make connections of their own.
+    engine.reset()
     logging.setup(nova.conf.CONF, 'nova')
     objects.register_all()
     service.serve(

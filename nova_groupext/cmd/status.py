@@ -3,15 +3,19 @@
 
 import sys
 
+from nova import context as nova_context
 from oslo_config import cfg
 from oslo_db import exception as db_exc
 from oslo_upgradecheck import upgradecheck
 import sqlalchemy as sa
 
 from nova_groupext.cmd import manage
+from nova_groupext.cmd import planners as manage_planners
 from nova_groupext.conf import database
+from nova_groupext.conf import vrt
 from nova_groupext.db import engine
 from nova_groupext.db import migration
+from nova_groupext.scheduler.follow import planners
 
 # As nova-status answers when it does not get as far as checking.
 ERROR = 255
@@ -50,10 +54,30 @@ class Checks(upgradecheck.UpgradeCommands):
         wanted = migration.head()
         if found != wanted:
             return _failure(
-                f'The tables are at revision {found or "none"}, this release '
-                f'wants {wanted}. Run "nova-groupext-manage db sync".'
+                manage.OTHER_TABLES.format(
+                    found=found or 'none', wanted=wanted
+                )
             )
         return _success(f'The tables are at revision {found}.')
+
+    def _check_planners(self):
+        """Planners run, of this release, and agree on the time."""
+        try:
+            found = planners.read(
+                nova_context.get_admin_context(), self._conf.vrt
+            )
+        except (db_exc.CantStartEngineError, *manage.MISTAKES):
+            return _warning('It is not known which planners there are.')
+        if not found:
+            return _warning(manage_planners.NONE)
+        wrong = [
+            f'Planner {each["pid"]} on {each["host"]}: {phrase}.'
+            for each in found
+            for phrase in each['wrong']
+        ]
+        if wrong:
+            return _failure(' '.join(wrong))
+        return _success(f'{len(found)} planners run.')
 
     def _check_placement(self):
         """Placement never gives away more than there is."""
@@ -88,6 +112,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     _upgrade_checks = (
         ('Tables of VRT groups', _check_tables),
+        ('Planners', _check_planners),
         ('Placement and parallel writers', _check_placement),
     )
 
@@ -140,6 +165,7 @@ def _options():
     in [placement] are others than Nova's.
     """
     conf = cfg.ConfigOpts()
+    vrt.register_opts(conf)
     # By name: a group that is registered twice shares its values.
     for group, options in database.list_opts().items():
         conf.register_opts(options, group.name)

@@ -214,12 +214,32 @@ planned host or somebody else takes its capacity before it is held.
         default=300,
         min=10,
         help="""
-Seconds for which a planner owns an operation on a group. It must be longer
-than ``planning_time_limit`` and the writing of the holds together.
+Seconds for which a planner owns a group while it works on it. It must be
+longer than ``planning_time_limit`` and the writing of the holds together.
+
+What a planner that died was at work on is taken over sooner: by the next one
+on its host when that starts, by others after six times ``heartbeat_interval``.
+The lease is what counts when a planner is there and gets stuck.
 
 Related options:
 
+* ``heartbeat_interval``
 * ``planning_time_limit``
+""",
+    ),
+    cfg.IntOpt(
+        'heartbeat_interval',
+        default=5,
+        min=1,
+        help="""
+Seconds between two signs of life of a planner, which it writes into the
+database. As often it looks whether a group waits to be planned, or was left
+by another planner. A planner of which nothing is heard for six times as long
+is taken for dead.
+
+Related options:
+
+* ``lease``
 """,
     ),
     cfg.FloatOpt(

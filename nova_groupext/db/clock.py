@@ -27,7 +27,7 @@ class now(sql.expression.FunctionElement):
 @compiler.compiles(now, 'mysql', 'mariadb')
 def _mysql(element, compile_, **kwargs):
     seconds = compile_.process(element.clauses, **kwargs)
-    return f'TIMESTAMPADD(SECOND, {seconds}, UTC_TIMESTAMP())'
+    return f'TIMESTAMPADD(SECOND, {seconds}, UTC_TIMESTAMP(6))'
 
 
 @compiler.compiles(now, 'postgresql')

@@ -6,7 +6,7 @@ relationships. What a tenant sees and what the planner solves are composed
 from these rows (see objects/topology.py).
 
 Concurrent writers are guarded three ways: ``vrt_groups.generation`` counts up
-with every change; ``vrt_intents.group_id`` is unique, so that one planner at a
+with every change; ``vrt_leases.group_id`` is unique, so that one planner at a
 time works on a group; the ``counter`` of a row of ``vrt_projects`` is counted
 up by whoever counts and holds for the project, and that of ``vrt_groups`` by
 whoever judges a group as a whole.
@@ -146,7 +146,8 @@ class Group(Base):
     plans = orm.relationship(
         'Plan', order_by='Plan.id', cascade='all, delete-orphan'
     )
-    intents = orm.relationship('Intent', cascade='all, delete-orphan')
+    leases = orm.relationship('Lease', cascade='all, delete-orphan')
+    boots = orm.relationship('Boot', cascade='all, delete-orphan')
 
 
 class Subgroup(Base):
@@ -312,25 +313,56 @@ class Move(Base):
     node = sa.Column(sa.String(255), nullable=False)
 
 
-class Intent(Base):
-    """What somebody is doing with a group, written before it acts."""
+class Lease(Base):
+    """Which planner works on a group; written before it acts."""
 
-    __tablename__ = 'vrt_intents'
+    __tablename__ = 'vrt_leases'
     __table_args__ = (
-        sa.UniqueConstraint('uuid'),
         sa.UniqueConstraint('group_id'),
+        sa.UniqueConstraint('operation'),
         OPTIONS,
     )
 
     id = sa.Column(sa.Integer, primary_key=True)
-    uuid = sa.Column(sa.String(36), nullable=False)
     group_id = sa.Column(
         sa.Integer,
         sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
         nullable=False,
     )
-    # See VRTIntent.
-    operation = sa.Column(sa.String(16), nullable=False)
-    # Which planner or request, and until when nobody else takes it over.
-    owner = sa.Column(sa.String(255), nullable=False)
-    lease_ends_at = sa.Column(sa.DateTime, nullable=False)
+    operation = sa.Column(sa.String(36), nullable=False)
+    # uuid of the planner
+    owner = sa.Column(sa.String(255), nullable=False, index=True)
+    ends_at = sa.Column(sa.DateTime, nullable=False)
+    # How often others have found the group leased, see VRTLease.acquire().
+    asked = sa.Column(sa.Integer, nullable=False, default=0)
+
+
+class Boot(Base):
+    """Which request creates the servers of a group; see objects/boots.py."""
+
+    __tablename__ = 'vrt_boots'
+    __table_args__ = (sa.UniqueConstraint('group_id'), OPTIONS)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = sa.Column(
+        sa.Integer,
+        sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
+        nullable=False,
+    )
+    request = sa.Column(sa.String(255), nullable=False)
+    ends_at = sa.Column(sa.DateTime, nullable=False)
+
+
+class Planner(Base):
+    """A planner process; see VRTPlanner."""
+
+    __tablename__ = 'vrt_planners'
+    __table_args__ = (sa.UniqueConstraint('uuid'), OPTIONS)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    uuid = sa.Column(sa.String(36), nullable=False)
+    host = sa.Column(sa.String(255), nullable=False)
+    process = sa.Column(sa.String(255), nullable=False)
+    revision = sa.Column(sa.String(32), nullable=False)
+    clock_offset = sa.Column(sa.Float, nullable=False)
+    heard_at = sa.Column(sa.DateTime, nullable=False)

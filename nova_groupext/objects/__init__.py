@@ -7,25 +7,27 @@
              --< VRTPlan                                  member -> host
              --< VRTHold                                  in Placement's ledger
              --< VRTMove                                  between two hosts
-             --- VRTIntent                                who works on it now
+             --- VRTLease >-- VRTPlanner                  who works on it now
 """
 
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.objects.intent import VRTIntent
+from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.objects.planners import VRTPlanner
 from nova_groupext.objects.policy import VRTPolicy
 from nova_groupext.objects.policy import VRTRelationship
 
 __all__ = [
     'VRTGroup',
     'VRTHold',
-    'VRTIntent',
+    'VRTLease',
     'VRTMember',
     'VRTMove',
     'VRTPlan',
+    'VRTPlanner',
     'VRTPolicy',
     'VRTRelationship',
 ]

@@ -155,6 +155,17 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         return cls._from_row(context, row) if row else None
 
     @classmethod
+    def find_revised(cls, context, uuid):
+        """Return a group, or the one that it revises; None without either.
+
+        :returns: VRTGroup without its parts
+        """
+        group = db.find_one(context, models.Group, models.Group.uuid == uuid)
+        if group is None:
+            return None
+        return cls.brief(context, group.revises_id or group.id)
+
+    @classmethod
     def renewed(cls, context, groups):
         """Return groups as they are now, reading what has changed again."""
         ids = [group.id for group in groups]
@@ -343,14 +354,14 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             raise exception.GroupNotFound(group=self.uuid)
         self.status = states.Group.RELEASING
 
-    def wait(self, context):
-        """Be planned again only after as long as a new group would."""
+    def note(self, context, fault):
+        """Say why a group is still PLANNING; it is no change of it."""
         db.compare_and_set(
             context,
             models.Group,
             models.Group.id == self.id,
             models.Group.status == states.Group.PLANNING,
-            updated_at=clock.now(),
+            fault=fault,
         )
 
     @faultpoints.around('group.extend')

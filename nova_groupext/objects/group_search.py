@@ -9,6 +9,7 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import conditions
 from nova_groupext.objects import states
+from nova_groupext.objects.lease import VRTLease
 
 
 class GroupSearch:
@@ -112,21 +113,26 @@ class GroupSearch:
         )
 
     @classmethod
-    def list_abandoned(cls, context, before):
-        """Return the groups in PLANNING that no planner works on.
+    def list_waiting(cls, context):
+        """Return the groups for which there is something to do.
 
-        :param before: only those that have been waiting since then; clock.now
+        They, or their drafts, are PLANNING, or a planner died over them; and
+        none works on them. Drafts are not among them, nor are their parts.
         """
-        return cls._find(
-            context,
-            models.Group.status == states.Group.PLANNING,
-            sa.func.coalesce(models.Group.updated_at, models.Group.created_at)
-            < before,
-            ~sa.exists().where(
-                models.Intent.group_id == models.Group.id,
-                models.Intent.lease_ends_at >= clock.now(),
-            ),
+        draft = orm.aliased(models.Group)
+        has_planning_draft = sa.exists().where(
+            draft.revises_id == models.Group.id,
+            draft.status == states.Group.PLANNING,
         )
+        is_planning = models.Group.status == states.Group.PLANNING
+        rows = db.find(
+            context,
+            models.Group,
+            models.Group.revises_id.is_(None),
+            ~VRTLease.is_leased(models.Group),
+            is_planning | has_planning_draft | VRTLease.is_left(models.Group),
+        )
+        return [cls.from_row(context, row) for row in rows]
 
     @staticmethod
     def is_current(context, group_id):

@@ -5,10 +5,10 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.db import api as db
-from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import conditions
 from nova_groupext.objects import states
+from nova_groupext.objects.lease import VRTLease
 
 
 class HoldSearch:
@@ -104,9 +104,9 @@ class HoldSearch:
         to take the place of a hold that is being moved: who finds out about
         the latter needs it.
         """
+        group = orm.aliased(models.Group)
         is_worked_on = sa.exists().where(
-            models.Intent.group_id == models.Hold.group_id,
-            models.Intent.lease_ends_at >= clock.now(),
+            group.id == models.Hold.group_id, VRTLease.is_leased(group)
         )
         moving = orm.aliased(models.Hold)
         is_heir = sa.exists().where(

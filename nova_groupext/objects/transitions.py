@@ -56,6 +56,7 @@ def hold(context, group, holds, expires_at):
             ),
             {
                 'status': states.Group.HELD,
+                'fault': None,
                 'generation': group.generation + 1,
                 'expires_at': expires_at,
             },

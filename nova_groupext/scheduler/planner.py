@@ -3,8 +3,8 @@
 
 import contextlib
 import threading
-import time
 
+from keystoneauth1 import exceptions as ks_exc
 from nova.scheduler.client import report
 from oslo_log import log as logging
 import oslo_messaging as messaging
@@ -12,15 +12,17 @@ import oslo_messaging as messaging
 from nova_groupext import exception
 from nova_groupext import notifications
 from nova_groupext.conf import CONF
+from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.objects.intent import VRTIntent
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.planner import clock as clocks
+from nova_groupext.scheduler import leases
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import rpcapi
+from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import replanning
 from nova_groupext.scheduler.decide import revising
@@ -34,8 +36,10 @@ LOG = logging.getLogger(__name__)
 
 Outcome = rpcapi.Outcome
 
-# Seconds after which a group that somebody else works on is tried again.
-PAUSE = 0.25
+# What tenants are told of a group that waits, and for what.
+PLACEMENT_SILENT = (
+    'Placement does not answer; the group is planned when it does.'
+)
 
 
 def guarded(work, *args, about='all groups'):
@@ -50,12 +54,15 @@ def guarded(work, *args, about='all groups'):
 
 
 class Planner:
-    """What a planner does when it is asked; see rpcapi.PlannerAPI."""
+    """What a planner does when it is asked; see rpcapi.PlannerAPI.
 
-    target = messaging.Target(version='1.2')
+    :param host: name of its host
+    """
+
+    target = messaging.Target(version='1.0')
 
     def __init__(self, host):
-        self._host = host
+        self._leases = leases.Leases(host)
         self._client = None
         # A decision may need a whole core and much memory for a while.
         self._deciding = threading.Semaphore(CONF.vrt.max_concurrent_plans)
@@ -63,76 +70,143 @@ class Planner:
         self._strangers = set()
         self._strays = reaper.Strays()
 
-    def plan_group(self, context, group_uuid):
-        """Look, decide and, if the group wants it, hold."""
-        context = context.elevated()
-        with (
-            self._deciding,
-            self._owning(context, group_uuid, VRTIntent.PLAN) as (
-                group,
-                intent,
-            ),
-        ):
-            if group is not None and group.status == states.Group.PLANNING:
-                plan = self._plan if group.revises_id is None else self._revise
-                plan(context, group, intent)
-        self._release_if_deleted(context, group_uuid)
+    # -- coming and going --------------------------------------------------
 
-    def release_group(self, context, group_uuid):
-        """Give back what released members hold."""
+    def begin(self, context):
+        """Say that it is there, and take over what it finds left."""
+        self._leases.beat(context)
+        self._leases.take_over(context)
+        try:
+            self._ledger().total(context)
+        except (exception.PlacementUnavailable, ks_exc.ClientException) as exc:
+            LOG.error(
+                'Placement cannot be asked; groups wait until it can be: %s',
+                exc,
+            )
+
+    def beat(self, context):
+        self._leases.beat(context)
+
+    def end(self, context):
+        self._leases.end(context)
+
+    # -- one group ---------------------------------------------------------
+
+    def serve_group(self, context, group_uuid):
+        """Do what there is to do for a group: release, plan, hold."""
         context = context.elevated()
-        with self._owning(context, group_uuid, VRTIntent.RELEASE) as (
-            group,
-            _intent,
+        self._serve(context, group_uuid)
+        # Their planners may have been too busy to take them.
+        self.serve_waiting(context)
+
+    def serve_waiting(self, context):
+        """Serve the groups that wait and that nobody works on."""
+        for group in reaper.to_serve(context):
+            guarded(
+                self._serve,
+                *(context, group.uuid),
+                about=f'VRT group {group.uuid}',
+            )
+
+    def _serve(self, context, group_uuid):
+        """Serve a group, or leave word to the planner that works on it."""
+        group = VRTGroup.find_revised(context, group_uuid)
+        if group is None:
+            return
+        with (
+            trouble.passed_over(f'VRT group {group_uuid}'),
+            self._owning(context, group) as lease,
         ):
-            if group is not None:
-                guarded(self._keep, context, group)
-                releasing.release(context, self._ledger(), group)
+            if lease is not None:
+                self._work(context, group.uuid, lease)
+
+    def _work(self, context, group_uuid, lease):
+        """Do all that a group, as it is now, and its draft ask for."""
+        self._give_back(context, group_uuid)
+        if self._plan(context, group_uuid, lease):
+            self._give_back(context, group_uuid)
+
+    def _give_back(self, context, group_uuid):
+        """Give back what leaves a group, or all of a deleted one."""
+        group = VRTGroup.find(context, group_uuid)
+        if group is None:
+            return
+        guarded(self._keep, context, group)
+        releasing.release(context, self._ledger(), group)
+
+    def _plan(self, context, group_uuid, lease):
+        """Plan a group, or the draft of it, if that waits for it.
+
+        :returns: False when there is nothing to plan, or this planner has
+            enough to do: then it goes on waiting
+        """
+        group = VRTGroup.find(context, group_uuid)
+        draft = group and VRTGroup.drafts_of(context, [group.id]).get(group.id)
+        waiting = [
+            each
+            for each in (group, draft)
+            if each is not None and each.status == states.Group.PLANNING
+        ]
+        if not waiting or not self._deciding.acquire(blocking=False):
+            return False
+        try:
+            if waiting == [draft]:
+                planner = self._revising(context, draft, group, lease)
+            else:
+                planner = planning.Planning(
+                    *(context, group, self._placement(), self._ledger()),
+                    lease,
+                )
+            self._run(context, waiting[0], planner)
+        finally:
+            self._deciding.release()
+        return True
 
     def replan(self, context, group_uuid, elsewhere, seconds):
-        """Find other places for members, for whom a server waits."""
-        context = context.elevated()
-        clock = clocks.Clock(seconds)
-        while self._deciding.acquire(timeout=clock.left()):
-            try:
-                outcome = self._replan(context, group_uuid, elsewhere, clock)
-            finally:
-                self._deciding.release()
-            if outcome != Outcome.BUSY or not clock.left():
-                return outcome
-            time.sleep(PAUSE)
-        return Outcome.BUSY
+        """Find other places for members, for whom a server waits.
+
+        Who is busy says so at once: the server's scheduler asks again, and
+        perhaps another planner.
+        """
+        return self._replan(
+            context.elevated(), group_uuid, elsewhere, clocks.Clock(seconds)
+        )
 
     def _replan(self, context, group_uuid, elsewhere, clock=None):
-        """Return what comes of it, once nobody else works on the group."""
-        with self._owning(context, group_uuid, VRTIntent.PLAN) as (
-            group,
-            intent,
+        """Return what comes of it; BUSY if anything is in the way."""
+        group = VRTGroup.find(context, group_uuid)
+        if group is None:
+            return Outcome.DONE
+        if not self._deciding.acquire(blocking=False):
+            return Outcome.BUSY
+        try:
+            with self._owning(context, group, leaves_word=False) as lease:
+                if lease is None:
+                    return Outcome.BUSY
+                return self._replan_alone(
+                    context, group_uuid, elsewhere, lease, clock
+                )
+        finally:
+            self._deciding.release()
+
+    def _replan_alone(self, context, group_uuid, elsewhere, lease, clock):
+        group = VRTGroup.find(context, group_uuid)
+        if not (
+            group
+            and group.status in states.CAN_REPLAN
+            and replanning.in_need(context, group, elsewhere)
         ):
-            if group is None:
-                return Outcome.BUSY
-            if not (
-                group.status in states.CAN_REPLAN
-                and replanning.in_need(context, group, elsewhere)
-            ):
-                # It was deleted, or somebody was faster.
-                return Outcome.DONE
-            draft = replanning.start(context, group, elsewhere)
-            if draft is None:
-                return Outcome.BUSY
-            with self._owning(context, draft.uuid, VRTIntent.PLAN) as (
-                fresh,
-                own,
-            ):
-                if fresh is not None:
-                    self._run(
-                        context,
-                        fresh,
-                        self._revising(
-                            context, fresh, group, [own, intent], clock
-                        ),
-                    )
-        self._release_if_deleted(context, draft.uuid)
+            # It was deleted, or somebody was faster.
+            return Outcome.DONE
+        draft = replanning.start(context, group, elsewhere)
+        if draft is None:
+            return Outcome.BUSY
+        self._run(
+            context,
+            draft,
+            self._revising(context, draft, group, lease, clock),
+        )
+        self._give_back(context, group_uuid)
         return replanning.outcome(context, group_uuid, elsewhere)
 
     def propose(self, context, group_uuid):
@@ -150,7 +224,7 @@ class Planner:
     def reap(self, context):
         """Finish what others began; what fails does not stop the rest.
 
-        What has to be decided is left to plan_left().
+        What has to be decided has rounds of its own.
         """
         placement = self._ledger()
         guarded(reaper.expire, context)
@@ -168,21 +242,15 @@ class Planner:
         guarded(reaper.forget_tombstones, context)
         for group in reaper.to_release(context):
             guarded(
-                self.release_group,
+                self._serve,
                 *(context, group.uuid),
                 about=f'VRT group {group.uuid}',
             )
         guarded(self._note_drift, context)
         guarded(self._count, context)
 
-    def plan_left(self, context):
-        """Decide what nobody decides; it waits for decisions under way."""
-        for group in reaper.to_plan(context):
-            guarded(
-                self.plan_group,
-                *(context, group.uuid),
-                about=f'VRT group {group.uuid}',
-            )
+    def replan_failed(self, context):
+        """Place members anew that have failed, if the operator wants that."""
         for group, elsewhere in reaper.to_replan(context):
             guarded(
                 self._replan_failed,
@@ -194,10 +262,9 @@ class Planner:
         need = replanning.in_need(context, group, elsewhere)
         if not need:
             return
-        with self._deciding:
-            outcome = self._replan(
-                context, group.uuid, {path: elsewhere[path] for path in need}
-            )
+        outcome = self._replan(
+            context, group.uuid, {path: elsewhere[path] for path in need}
+        )
         if outcome != Outcome.BUSY:
             VRTMember.count_replan(context, group.id, need)
 
@@ -224,49 +291,33 @@ class Planner:
         exclusive.keep(context, self._ledger(), group, self._strangers)
 
     @contextlib.contextmanager
-    def _owning(self, context, group_uuid, operation):
-        """Yield the group and the intent while nobody else works on it.
+    def _owning(self, context, group, *, leaves_word=True):
+        """Yield the lease of a group; None when another has it.
 
-        Else, or if there is no such group any more, the group is None.
+        If others have left word meanwhile, all that there is to do is done
+        before the lease is given back. What fails is left: this or another
+        planner begins anew a few seconds later.
 
-        What could not be done because another was at work for long, the
-        reaper does later.
+        :param group: VRTGroup that is no draft
         """
         try:
-            group = VRTGroup.get(context, group_uuid)
-            intent = VRTIntent.acquire(
-                context, group, operation, self._host, CONF.vrt.lease
+            lease = self._leases.acquire(
+                context, group.id, leaves_word=leaves_word
             )
         except (exception.GroupNotFound, exception.GroupBusy) as exc:
             LOG.info('Not now: %s', exc)
-            yield None, None
+            lease = None
+        if lease is None:
+            yield None
             return
         try:
-            # As it is now that nobody else works on it, if it is at all.
-            yield VRTGroup.find(context, group_uuid), intent
+            yield lease
+            while not lease.release(context):
+                self._work(context, group.uuid, lease)
         finally:
-            intent.fulfil(context)
+            self._leases.lay_down(lease)
 
-    def _plan(self, context, group, intent):
-        planner = planning.Planning(
-            context, group, self._placement(), self._ledger(), intent
-        )
-        self._run(context, group, planner)
-
-    def _revise(self, context, draft, intent):
-        """Plan what a group is to become, while nobody works on either."""
-        revised = VRTGroup.brief(context, draft.revises_id)
-        with self._owning(context, revised.uuid, VRTIntent.PLAN) as (
-            group,
-            intent_of_group,
-        ):
-            if group is not None:
-                planner = self._revising(
-                    context, draft, group, [intent, intent_of_group]
-                )
-                self._run(context, draft, planner)
-
-    def _revising(self, context, draft, group, intents, clock=None):
+    def _revising(self, context, draft, group, lease, clock=None):
         """Return who is to decide what becomes of a draft."""
         # Fillers count as the group's own room; what leaves does not.
         exclusive.give_back(
@@ -276,10 +327,15 @@ class Planner:
         )
         given = (context, draft, group, self._placement(), self._ledger())
         if draft.elsewhere is None:
-            return revising.Revising(*given, intents)
-        return replanning.Replanning(*given, intents, clock=clock)
+            return revising.Revising(*given, lease)
+        return replanning.Replanning(*given, lease, clock=clock)
 
     def _run(self, context, group, planner):
+        """Plan a group.
+
+        :raises: PlacementUnavailable, or an error of the database: nothing is
+            lost, the group is planned when that has passed
+        """
         try:
             planner.clear()
             planner.run()
@@ -296,14 +352,12 @@ class Planner:
         except exception.LimitExceeded as exc:
             self._fail(context, group, exc.format_message())
         except exception.PlacementUnavailable:
-            if planner.has_begun():
-                # Not undone at once: a request may still be on its way.
-                LOG.exception('A revision waits for Placement.')
-                group.wait(context)
-            else:
-                self._fail(context, group, 'Placement did not answer.')
+            group.note(context, PLACEMENT_SILENT)
+            raise
+        except db_errors.ANY:
+            raise
         except Exception:
-            # If this fails as well the reaper begins anew.
+            # If this fails as well it is begun anew.
             planner.clear()
             self._fail(context, group, 'An unexpected error.')
 
@@ -315,11 +369,6 @@ class Planner:
         with contextlib.suppress(exception.GenerationConflict):
             group.change(context, states.Group.ERROR, fault=fault)
             notifications.decided(context, group)
-
-    def _release_if_deleted(self, context, group_uuid):
-        group = VRTGroup.find(context, group_uuid)
-        if group is not None and group.status == states.Group.RELEASING:
-            self.release_group(context, group_uuid)
 
     def _placement(self):
         if self._client is None:

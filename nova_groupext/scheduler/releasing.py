@@ -21,19 +21,19 @@ from nova_groupext.scheduler.hold import exclusive
 
 
 def release(context, ledger, group):
-    """Empty the holds that leave a group; forget one that was deleted.
+    """Empty the holds that leave a group; forget it if it was deleted.
 
-    What cannot be done now is done by the reaper.
+    And forget its drafts that were. What cannot be done now is done by the
+    reaper.
     """
     is_deleted = group.status == states.Group.RELEASING
     if is_deleted and transitions.give_up(context, group):
         notifications.of_group(context, notifications.Event.RELEASE, group)
     give_back(context, ledger, group)
-    if is_deleted:
-        for draft in VRTGroup.list_releasing(context, of=group):
-            release(context, ledger, draft)
-        if _point_anew(context, group):
-            _forget(context, group)
+    for draft in VRTGroup.list_releasing(context, of=group):
+        release(context, ledger, draft)
+    if is_deleted and _point_anew(context, group):
+        _forget(context, group)
 
 
 def give_back(context, ledger, group):

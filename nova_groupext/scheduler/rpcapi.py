@@ -23,7 +23,7 @@ class Outcome(enum.StrEnum):
     DONE = 'done'
     # There is no other place for them, or none was found.
     IN_VAIN = 'in vain'
-    # Somebody else was at work on the group, or on others, all the time.
+    # Somebody else is at work on the group, or the planner on others.
     BUSY = 'busy'
 
 
@@ -32,9 +32,7 @@ class PlannerAPI:
 
     Version history:
 
-    * 1.0 - plan_group, release_group
-    * 1.1 - propose
-    * 1.2 - replan
+    * 1.0 - serve_group, propose, replan
     """
 
     TARGET = messaging.Target(topic=TOPIC, version='1.0')
@@ -42,25 +40,21 @@ class PlannerAPI:
     def __init__(self):
         self._client = rpc.get_client(self.TARGET)
 
-    def plan_group(self, context, group_uuid):
-        """Look, decide and, if the group wants it, hold."""
-        self._client.cast(context, 'plan_group', group_uuid=group_uuid)
+    def serve_group(self, context, group_uuid):
+        """Have done for a group what it asks for by now.
 
-    def release_group(self, context, group_uuid):
-        """Give back what released members hold.
-
-        For a group in state RELEASING that is everything, and then its rows
-        are removed.
+        If it is PLANNING, or its draft is, that is planned and held. What
+        released members hold is given back; of a group in state RELEASING
+        that is everything, and then its rows are removed.
         """
-        self._client.cast(context, 'release_group', group_uuid=group_uuid)
+        self._client.cast(context, 'serve_group', group_uuid=group_uuid)
 
     def propose(self, context, group_uuid):
         """Return which servers to move to mend a group; see proposal.propose.
 
         :raises: oslo_messaging.MessagingException when no planner answers
         """
-        client = self._client.prepare(version='1.1')
-        return client.call(context, 'propose', group_uuid=group_uuid)
+        return self._client.call(context, 'propose', group_uuid=group_uuid)
 
     def replan(self, context, group_uuid, elsewhere, seconds):
         """Find other places for members; returns the Outcome.
@@ -69,9 +63,7 @@ class PlannerAPI:
         :param seconds: how long the planner may take
         :raises: oslo_messaging.MessagingException when no planner answers
         """
-        client = self._client.prepare(
-            version='1.2', timeout=seconds + ANSWERING
-        )
+        client = self._client.prepare(timeout=seconds + ANSWERING)
         return client.call(
             context,
             'replan',

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """nova-groupext-planner: a Nova-style service of its own.
 
-Run as many as you like: an intent in the database says who works on a group,
+Run as many as you like: a lease in the database says who works on a group,
 and Placement arbitrates between what they hold.
 """
 
@@ -28,17 +28,26 @@ class PlannerService(service.Service):
         super().__init__()
         self._host = host or CONF.host
         self._server = None
+        self._planner = None
 
     def start(self):
         engine.configure()
-        endpoint = planner.Planner(self._host)
+        self._planner = planner.Planner(self._host)
         self._server = rpc.get_server(
-            messaging.Target(topic=rpcapi.TOPIC, server=self._host), [endpoint]
+            messaging.Target(topic=rpcapi.TOPIC, server=self._host),
+            [self._planner],
         )
+        self._round(self._planner.begin)
         self._server.start()
-        self._repeat(CONF.vrt.reap_interval, endpoint.reap)
-        self._repeat(CONF.vrt.reap_interval, endpoint.plan_left)
-        self._repeat(CONF.vrt.exclusive_interval, endpoint.keep_exclusive)
+        vrt = CONF.vrt
+        for interval, work in (
+            (vrt.heartbeat_interval, self._planner.beat),
+            (vrt.heartbeat_interval, self._planner.serve_waiting),
+            (vrt.reap_interval, self._planner.reap),
+            (vrt.reap_interval, self._planner.replan_failed),
+            (vrt.exclusive_interval, self._planner.keep_exclusive),
+        ):
+            self._repeat(interval, work)
 
     def stop(self, graceful=True):
         """Stop, by default once requests and rounds under way have ended.
@@ -49,12 +58,13 @@ class PlannerService(service.Service):
             self._server.stop()
             self._server.wait()
         super().stop(graceful)
+        if self._planner is not None:
+            self._round(self._planner.end)
 
     def _repeat(self, interval, work):
         self.tg.add_timer(
             interval,
             functools.partial(self._round, work),
-            initial_delay=interval,
         )
 
     @staticmethod

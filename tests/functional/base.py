@@ -27,7 +27,7 @@ GROUPS = '/os-vrt-groups'
 WITHOUT_REAPER = dataclasses.replace(
     holistic.HOLISTIC,
     config=f'{holistic.HOLISTIC.config}\nreap_interval = 3600\n'
-    'exclusive_interval = 3600\n',
+    'exclusive_interval = 3600\nheartbeat_interval = 3600\n',
 )
 
 
@@ -76,7 +76,7 @@ class GroupTestCase(base.CloudTestCase):
         """
         group = objects.VRTGroup.get(self.context, uuid)
         self.eventually(
-            objects.VRTIntent.busy_groups,
+            objects.VRTLease.busy_groups,
             lambda busy: group.id not in busy,
             self.context,
         )

@@ -213,7 +213,7 @@ class TestAudit(AuditTestCase):
     def test_it_is_told_though_a_group_that_was_worked_on_is_gone(self):
         self.orphan('cmp-1')
         no_group = 0
-        self.patch(objects.VRTIntent, 'busy_groups', lambda _c: {no_group})
+        self.patch(objects.VRTLease, 'busy_groups', lambda _c: {no_group})
 
         self.found(Kind.ORPHAN)
 
@@ -406,10 +406,10 @@ class TestAudit(AuditTestCase):
         uuid, hold = self.one_held()
         self.change_member(hold, status=states.Member.RELEASED)
         group = objects.VRTGroup.get(self.context, uuid)
-        intent = objects.VRTIntent.acquire(
-            self.context, group, objects.VRTIntent.PLAN, 'another', lease=60
+        lease = objects.VRTLease.acquire(
+            self.context, group.id, 'another', 'operation', seconds=60
         )
-        self.addCleanup(intent.fulfil, self.context)
+        self.addCleanup(lease.release, self.context)
 
         self.found()
         self.heals()

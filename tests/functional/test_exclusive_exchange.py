@@ -75,7 +75,7 @@ class TestExchange(exclusive_groups.KeepingCase):
 
         self.assertEqual([], self.leaving())
         self.assertEqual(16 + 8, sum(self.free().values()))
-        planner.Planner('a').release_group(self.context, self.uuid)
+        planner.Planner('a').serve_group(self.context, self.uuid)
         self.assertEqual(self.empty(), self.free())
 
     def test_what_leaves_a_host_out_of_service_is_free(self):

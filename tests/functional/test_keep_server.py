@@ -166,9 +166,10 @@ class TestKeepServer(adopting.AdoptingTestCase):
             self.assertIn('vrt_group', self.hints(server), point)
             if has_left:
                 self.assertEqual('Success', self.move('migrate', server)[0])
-            self.reap()
+            self.planner.reap(self.context)
             if not has_left:
                 self.change_row(draft, status='UNDECIDED')
+        self.reap()
 
         self.assertEqual(adopting.OTHERS, self.hints(server))
         self.assertEqual([], objects.VRTGroup.list_releasing(self.context))

@@ -2,15 +2,19 @@
 """Does nova-groupext-planner run as the process that operators start?"""
 
 import dataclasses
-import datetime
+import os
 import pathlib
+import signal
 import subprocess
 import sys
+import tempfile
 
-from oslo_utils import timeutils
+from oslo_utils import uuidutils
 
+from nova_groupext import objects
 from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
+from nova_groupext.scheduler import process
 from tests.functional import base
 
 COMMAND = pathlib.Path(sys.executable).with_name('nova-groupext-planner')
@@ -44,16 +48,62 @@ class TestPlannerProcess(base.GroupTestCase):
         answer = self.post(topology={'members': {'a': base.member(count=2)}})
         uuid = answer.json()['vrt_group']['id']
         self.assertEqual('PLANNING', self.group(uuid)['status'])
-        self.make_older(uuid)
+        self.assertIn('No planner runs', self.group(uuid)['fault'])
 
         planner = self.start()
 
-        self.eventually(self.group, lambda now: now['status'] == 'HELD', uuid)
+        group = self.eventually(
+            self.group, lambda now: now['status'] == 'HELD', uuid
+        )
+        self.assertIsNone(group['fault'])
         self.assertEqual({'cmp-1': 6}, self.free())
         self.api().delete(f'{base.GROUPS}/{uuid}')
         self.eventually(self.free, lambda free: free == {'cmp-1': 8})
         planner.terminate()
         self.assertEqual(0, planner.wait(30))
+
+    def test_what_a_worker_was_killed_over_goes_on_when_there_is_another(self):
+        planner = self.start()
+        [worker] = self.eventually(self.planners, len)
+        pid = process.pid_of(worker.process)
+        os.kill(pid, signal.SIGSTOP)
+        answer = self.post(topology={'members': {'a': base.member()}})
+        uuid = answer.json()['vrt_group']['id']
+        # As if it had just begun; without a kill the lease is five minutes.
+        group = objects.VRTGroup.get(self.context, uuid)
+        objects.VRTLease.acquire(
+            *(self.context, group.id, worker.uuid),
+            *(uuidutils.generate_uuid(), 300),
+        )
+
+        os.kill(pid, signal.SIGKILL)
+
+        self.eventually(self.group, lambda now: now['status'] == 'HELD', uuid)
+        [another] = self.planners()
+        self.assertNotEqual(worker.uuid, another.uuid)
+        self.api().delete(f'{base.GROUPS}/{uuid}')
+        self.eventually(self.free, lambda free: free == {'cmp-1': 8})
+        planner.terminate()
+        self.assertEqual(0, planner.wait(30))
+        self.assertEqual([], self.planners())
+
+    def planners(self):
+        return objects.VRTPlanner.list(self.context)
+
+    def test_with_tables_of_another_release_it_says_so_and_ends(self):
+        with tempfile.NamedTemporaryFile('w', suffix='.conf') as config:
+            config.write('[vrt_database]\nconnection = sqlite://\n')
+            config.flush()
+            ended = subprocess.run(
+                [COMMAND, f'--config-file={config.name}'],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+
+        self.assertEqual((1, ''), (ended.returncode, ended.stdout))
+        self.assertIn('"nova-groupext-manage db sync"', ended.stderr)
+        self.assertEqual(1, len(ended.stderr.splitlines()), ended.stderr)
 
     def test_without_a_database_it_says_so_and_ends(self):
         ended = subprocess.run(
@@ -65,8 +115,3 @@ class TestPlannerProcess(base.GroupTestCase):
 
         self.assertEqual((1, ''), (ended.returncode, ended.stdout))
         self.assertIn('[vrt_database]connection', ended.stderr)
-
-    def make_older(self, uuid):
-        """Let a group look as if it had been described an hour ago."""
-        long_ago = timeutils.utcnow() - datetime.timedelta(hours=1)
-        self.change_row(uuid, created_at=long_ago, updated_at=long_ago)

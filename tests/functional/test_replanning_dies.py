@@ -2,15 +2,14 @@
 """A planner or a scheduler dies while a server waits for another place."""
 
 import dataclasses
-import datetime
 
 import fixtures
 from nova import exception as nova_exc
 import oslo_messaging as messaging
-from oslo_utils import timeutils
 
 from nova_groupext import objects
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.scheduler import manager
@@ -49,7 +48,7 @@ class TestDying(door.DoorCase):
 
     def held(self, topology):
         uuid = self.post(topology=topology).json()['vrt_group']['id']
-        self.planner.plan_group(self.context, uuid)
+        self.planner.serve_group(self.context, uuid)
         return self.group(uuid)
 
     def delete_group(self, uuid, user='demo'):
@@ -88,13 +87,7 @@ class TestDying(door.DoorCase):
 
     def let_leases_run_out(self):
         """Who is dead holds on to its groups until then."""
-        now = timeutils.utcnow()
-        db.compare_and_set(
-            self.context,
-            models.Intent,
-            models.Intent.lease_ends_at > now,
-            lease_ends_at=now - datetime.timedelta(seconds=1),
-        )
+        db.compare_and_set(self.context, models.Lease, ends_at=clock.now(-1))
 
     def assert_whole(self, point):
         """Nobody has lost anything, and the member can be redeemed."""
@@ -103,7 +96,7 @@ class TestDying(door.DoorCase):
             self.context, [self.member('a').group_id]
         ).values():
             self.assertEqual(states.Group.PLANNING, draft.status, point)
-            self.planner.plan_group(self.context, draft.uuid)
+            self.planner.serve_group(self.context, draft.uuid)
         rounds.reap(self.planner, self.context)
         self.assertEqual('HELD', self.member('a').status, point)
         self.assertEqual('HELD', self.member('b').status, point)
@@ -156,7 +149,7 @@ class TestDying(door.DoorCase):
 
         self.assertIn('were busy', self.refusal(*self.request()))
         self.assert_stays()
-        self.planner.plan_group(self.context, draft.uuid)
+        self.planner.serve_group(self.context, draft.uuid)
 
         [[selection]] = self.select(*self.request())
         self.assertNotEqual(self.planned_at_first, selection.service_host)

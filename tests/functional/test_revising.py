@@ -220,14 +220,14 @@ class TestRefusal(RevisingTestCase):
         )
 
     def test_nor_is_one_that_is_released_before_it_is_planned(self):
-        revise = planner.Planner._revise
+        plan = planner.Planner._plan
 
-        def release_and_revise(*args):
+        def release_and_plan(*args):
             group = objects.VRTGroup.get(self.context, self.uuid)
             transitions.give_up(self.context, group)
-            return revise(*args)
+            return plan(*args)
 
-        self.patch(planner.Planner, '_revise', release_and_revise)
+        self.patch(planner.Planner, '_plan', release_and_plan)
 
         group = self.decided(
             self.uuid, {'members': {'a': base.member(count=3)}}
@@ -405,7 +405,9 @@ class PlanningTestCase(RevisingTestCase, base.StepTestCase):
         self.patch(emptying, 'REQUEST_LIFETIME', 0)
 
     def plan(self, uuid):
-        self.planner.plan_group(self.context, uuid)
+        """Plan what is described, or was left by who has died."""
+        self.planner.beat(self.context)
+        self.planner.serve_group(self.context, uuid)
 
     def reap(self):
         rounds.reap(self.planner, self.context)
@@ -497,7 +499,7 @@ class TestDying(PlanningTestCase):
         for _round in range(2):
             self.planner.reap(self.context)
             self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
-        self.planner.plan_left(self.context)
+        self.reap()
 
         self.check(uuid, self.NEW, 'later')
         self.assertEqual([], self.audit())
@@ -517,6 +519,10 @@ class TestDying(PlanningTestCase):
     def test_all_changes_back_after_what_nobody_expected(self):
         uuid, draft = self.described()
         before = self.planned(uuid)
+
+        def fail(*_args):
+            raise ValueError
+
         self.patch(revisions, 'commit', fail)
 
         self.plan(draft)
@@ -529,7 +535,7 @@ class TestDying(PlanningTestCase):
 
     def check(self, uuid, topology, point):
         """The group is as described, and all of it is held."""
-        self.reap()
+        self.planner.reap(self.context)
         group = self.group(uuid)
         self.assertEqual(topology, group['topology'], point)
         self.assertEqual(
@@ -538,6 +544,20 @@ class TestDying(PlanningTestCase):
             point,
         )
 
+    def test_trouble_with_the_database_costs_a_retry(self):
+        uuid, draft = self.described()
 
-def fail(*_args):
-    raise db_exc.DBError
+        def fail(*_args):
+            raise db_exc.DBError
+
+        with fixtures.MonkeyPatch(
+            'nova_groupext.objects.revisions.commit', fail
+        ):
+            self.plan(draft)
+        self.assertEqual('PLANNING', self.group(uuid)['revision']['status'])
+
+        self.planner.beat(self.context)
+        self.planner.serve_waiting(self.context)
+
+        self.check(uuid, self.NEW, 'the next try')
+        self.assertEqual([], self.audit())

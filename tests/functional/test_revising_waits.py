@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What becomes of a group while its revision waits, or cannot be decided?"""
 
+import fixtures
+
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.hold import exclusive
 from tests.functional import base
 from tests.functional import test_revising
 
+CANDIDATES = 'nova_groupext.scheduler.ledger.Ledger.candidates'
 ALONE = {'type': 'exclusive', 'scope': 'host'}
 
 
@@ -111,19 +114,24 @@ class TestWaiting(WaitingCase):
         self.plan(draft)
         self.assertIsNone(self.group(self.uuid)['revision'])
 
-    def test_it_ends_if_placement_does_not_answer_before_it_has_begun(self):
+    def test_it_waits_until_placement_answers(self):
         def say_nothing(*_args):
             raise exception.PlacementUnavailable(reason='it is away')
 
         draft = self.drafted(self.uuid, alone(a=base.member(count=2)))
-        self.patch(ledger.Ledger, 'candidates', say_nothing)
-
-        self.plan(draft)
-
-        status, fault = self.revision(self.uuid)
-        self.assertEqual('ERROR', status)
-        self.assertIn('Placement did not answer.', fault)
+        with fixtures.MonkeyPatch(CANDIDATES, say_nothing):
+            self.plan(draft)
+        self.assertEqual(
+            ('PLANNING', planner.PLACEMENT_SILENT), self.revision(self.uuid)
+        )
         self.assertEqual('HELD', self.group(self.uuid)['status'])
+
+        self.planner.beat(self.context)
+        self.planner.serve_waiting(self.context)
+
+        group = self.group(self.uuid)
+        self.assertEqual((None, None), (group['revision'], group['fault']))
+        self.assertEqual(['a-0', 'a-1'], sorted(self.states(group)))
 
     def test_who_keeps_a_group_knows_it_as_it_is_by_then(self):
         """It is revised after it was found among those to be kept."""

@@ -37,8 +37,8 @@ class Listener(base.GroupTestCase):
 class TestStrangers(Listener):
     """Nobody has described a group here."""
 
-    # Planners may still work on another test's group in a shared cloud.
-    SHARES_CLOUD = False
+    # What planners do by themselves would be in the count.
+    PARTS = dataclasses.replace(holistic.HOLISTIC, services=())
 
     def test_a_server_without_hints_causes_no_query_of_ours(self):
         statements = self.listen()

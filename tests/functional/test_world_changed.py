@@ -8,6 +8,17 @@ APART = {'type': 'anti-affinity', 'scope': 'host'}
 TOGETHER = {'type': 'affinity', 'scope': 'rack'}
 
 
+class TestDown(world.WorldCase):
+    def test_where_no_host_is_up_nothing_is_refused(self):
+        for host in self.HOSTS:
+            self.put_down(host.name)
+
+        group = self.describe({'members': {'a': base.member()}})
+
+        self.assertEqual('UNDECIDED', group['status'], group)
+        self.assertIsNone(group['refusal'])
+
+
 class TestElsewhere(world.WorldCase):
     """Another place is found while the server waits."""
 

@@ -15,13 +15,13 @@ from tests.services import players
 POINTS = {
     'describe': ('group.create',),
     'hold': (
-        'intent.acquire',
+        'lease.acquire',
         'plan.create',
         'hold.write_down',
         'hold.post',
         'hold.post again',
         'hold.commit',
-        'intent.fulfil',
+        'lease.release',
     ),
     'hold_in_vain': (
         'hold.write_down',

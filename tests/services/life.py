@@ -84,13 +84,6 @@ class Life(fixtures.Fixture):
         CONF.set_override('hold_chunk_size', 2, 'vrt')
         self.addCleanup(CONF.clear_override, 'hold_chunk_size', 'vrt')
         self.useFixture(played.Nova(self._servers, self._is_out_of_service))
-        for name, value in (('PATIENCE', 1), ('PAUSE', 0)):
-            self.useFixture(
-                fixtures.MonkeyPatch(
-                    f'nova_groupext.objects.intent.{name}', value
-                )
-            )
-
         # Every request in full, in every failure: nobody would read that.
         for name in ('keystoneauth', 'urllib3'):
             logger = logging.getLogger(name)
@@ -159,7 +152,7 @@ class Life(fixtures.Fixture):
         return draft.uuid
 
     def plan(self, uuid):
-        self.planner().plan_group(self.context, uuid)
+        self.planner().serve_group(self.context, uuid)
 
     def held(self, providers):
         uuid = self.describe(providers)
@@ -215,7 +208,7 @@ class Life(fixtures.Fixture):
         self.group(uuid).mark_deleted(self.context)
 
     def release(self, uuid):
-        self.planner().release_group(self.context, uuid)
+        self.planner().serve_group(self.context, uuid)
 
     def delete(self, uuid):
         self.mark_deleted(uuid)

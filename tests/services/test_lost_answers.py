@@ -4,6 +4,7 @@
 from nova import exception as nova_exc
 from oslo_utils import uuidutils
 
+from nova_groupext.scheduler import planner
 from tests.services import players
 from tests.services import races
 
@@ -15,11 +16,17 @@ class TestLostAnswers(races.RaceCase):
 
         self.life.plan(self.uuid)
 
-        self.assertEqual('ERROR', self.life.group(self.uuid).status)
-        self.assertEqual({'TENTATIVE': 3}, self.life.statuses(self.uuid))
+        self.assert_waits()
         self.life.reap()
-        self.assertEqual({}, self.life.books())
-        self.end()
+        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+        self.assert_at_rest()
+
+    def assert_waits(self):
+        group = self.life.group(self.uuid)
+        self.assertEqual(
+            ('PLANNING', planner.PLACEMENT_SILENT), (group.status, group.fault)
+        )
+        self.assertEqual({'TENTATIVE': 3}, self.life.statuses(self.uuid))
 
     def test_of_the_second_request_of_a_hold(self):
         self.begin(is_held=False)
@@ -27,11 +34,11 @@ class TestLostAnswers(races.RaceCase):
 
         self.life.plan(self.uuid)
 
-        self.assertEqual('ERROR', self.life.group(self.uuid).status)
+        self.assert_waits()
         self.assertEqual(1, len(self.life.books()), 'the second one')
         self.life.reap()
-        self.assertEqual({}, self.life.books())
-        self.end()
+        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+        self.assert_at_rest()
 
     def test_of_a_swap(self):
         self.begin()

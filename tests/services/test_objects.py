@@ -192,37 +192,58 @@ class Writers(Objects):
             for _writer in range(WRITERS)
         ]
 
-    def test_one_planner_works_on_a_group(self):
+    def test_one_planner_works_on_a_group_and_all_others_leave_word(self):
         for _round in range(ROUNDS):
             group = self.create()
 
-            self.one_wins(self.planners(group), exception.GroupBusy)
+            lease = self.one_acquires(group)
 
-            self.assertEqual(1, fixtures.rows()['vrt_intents'])
-            group.destroy(context.get_admin_context())
+            requester = context.get_admin_context()
+            self.assertFalse(lease.release(requester))
+            self.assertEqual(WRITERS - 1, lease.asked)
+            self.assertTrue(lease.release(requester))
+            self.assertNotIn('vrt_leases', fixtures.rows())
+            group.destroy(requester)
 
     def test_one_planner_takes_over_from_one_that_died(self):
         for _round in range(ROUNDS):
             group = self.create()
-            [planner, *_] = self.planners(group, lease=-60)
+            [planner, *_] = self.planners(group, seconds=-60)
             planner()
 
-            intent = self.one_wins(self.planners(group), exception.GroupBusy)
+            lease = self.one_acquires(group)
 
             requester = context.get_admin_context()
-            kept = db.find_one(requester, models.Intent)
-            self.assertEqual(intent.uuid, kept.uuid)
+            kept = db.find_one(requester, models.Lease)
+            self.assertEqual(lease.operation, kept.operation)
             group.destroy(requester)
 
-    def planners(self, group, lease=60):
-        self.patch(objects.intent, 'PATIENCE', 1)
+    def test_word_is_never_left_to_who_has_just_given_the_lease_back(self):
+        """Either that one sees it, or the other has the lease."""
+        for _round in range(ROUNDS):
+            group = self.create()
+            first, *others = self.planners(group)
+            lease = first()
+
+            is_released, *found = at_once.at_once(
+                [call(lease.release), *others]
+            )
+
+            self.assertNotEqual(is_released, not any(found), found)
+            group.destroy(context.get_admin_context())
+
+    def one_acquires(self, group):
+        """Return the lease of the one planner that gets it."""
+        leases = at_once.at_once(self.planners(group))
+        [lease] = filter(None, leases)
+        return lease
+
+    def planners(self, group, seconds=60):
         return [
             call(
-                objects.VRTIntent.acquire,
-                group,
-                objects.VRTIntent.PLAN,
-                f'planner-{own}',
-                lease,
+                objects.VRTLease.acquire,
+                *(group.id, f'planner-{own}'),
+                *(uuidutils.generate_uuid(), seconds),
             )
             for own in range(WRITERS)
         ]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the reaper find what no row knows of, and repair what spans hosts?"""
 
-import threading
-
 import fixtures
 from oslo_utils import timeutils
 
@@ -196,10 +194,9 @@ class TestDeciding(ReaperCase):
     def setUp(self):
         super().setUp()
         provider = self.life.make_provider(seats=2)
-        self.abandoned = self.life.describe([provider])
         self.expired = self.life.held([provider])
         self.life.expire(self.expired)
-        timeutils.advance_time_seconds(CONF.vrt.lease + 1)
+        self.abandoned = self.life.describe([provider])
         self.reaper = self.life.planner()
         for _decision in range(CONF.vrt.max_concurrent_plans):
             self.reaper._deciding.acquire()
@@ -212,16 +209,12 @@ class TestDeciding(ReaperCase):
         self.assertEqual({'RELEASED': 1}, self.life.statuses(self.expired))
         self.assertEqual({'TENTATIVE': 1}, self.life.statuses(self.abandoned))
 
-    def test_what_is_left_to_plan_waits(self):
-        left = threading.Thread(
-            target=self.reaper.plan_left, args=(self.life.context,)
-        )
-        left.start()
-        self.addCleanup(left.join)
+    def test_what_is_left_to_plan_is_planned_once_there_is_time(self):
+        self.reaper.serve_waiting(self.life.context)
         self.assertEqual({'TENTATIVE': 1}, self.life.statuses(self.abandoned))
 
         self.reaper._deciding.release()
-        left.join()
+        self.reaper.serve_waiting(self.life.context)
 
         self.assertEqual({'HELD': 1}, self.life.statuses(self.abandoned))
 

@@ -52,13 +52,13 @@ class Deadlocks:
                 timeutils.utcnow(),
             )
             self.ours_waits.wait(60)
-            other.execute(sa.update(models.Group).values(fault='other'))
+            other.execute(sa.update(models.Group).values(description='other'))
             other.commit()
             held.result()
 
         stored = group.get(requester, group.uuid)
         self.assertEqual(
-            (states.Group.HELD, 'other'), (stored.status, stored.fault)
+            (states.Group.HELD, 'other'), (stored.status, stored.description)
         )
         self.assertEqual(
             {(states.Member.HELD, 'other')},
@@ -74,8 +74,8 @@ class Deadlocks:
 
         self.assertRaises(
             exception.GroupNotFound,
-            objects.VRTIntent.acquire,
-            *(requester, group, objects.VRTIntent.RELEASE, 'me', 60),
+            objects.VRTLease.acquire,
+            *(requester, group.id, 'me', 'operation', 60),
         )
 
     def test_a_group_that_is_forgotten_gets_no_hold(self):

@@ -7,7 +7,6 @@ empty for groups that want to be alone, and a server is what owns an
 allocation.
 """
 
-import os
 import types
 import weakref
 
@@ -102,7 +101,7 @@ class Life(fixtures.Fixture):
         self._context = nova_context.get_admin_context()
         self._nova = players.Client(self._client, self)
         self._ledger = ledger.Ledger(self._nova)
-        self._planner = planner.Planner(f'planner-{os.getpid()}')
+        self._planner = planner.Planner('planner')
         self._planner._client = self._nova
 
     def do(self, name):
@@ -157,13 +156,14 @@ class Life(fixtures.Fixture):
 
     def _plan(self, group):
         """Return what a group, or a draft, became."""
-        self._planner.plan_group(self._context, group.uuid)
+        self._planner.serve_group(self._context, group.uuid)
         now = objects.VRTGroup.find(self._context, group.uuid)
         return 'done' if now is None else str(now.status)
 
-    def plan_left(self):
-        """Plan what planners that died have left."""
-        self._planner.plan_left(self._context)
+    def beat(self):
+        """Give a sign of life, and serve what planners that died have left."""
+        self._planner.beat(self._context)
+        self._planner.serve_waiting(self._context)
         return 'done'
 
     def _wish(self, planning, member):
@@ -206,7 +206,7 @@ class Life(fixtures.Fixture):
         return self._release(group)
 
     def _release(self, group):
-        self._planner.release_group(self._context, group.uuid)
+        self._planner.serve_group(self._context, group.uuid)
         return 'done'
 
     def reap(self):

@@ -176,6 +176,6 @@ class Storm:
                 with fixtures.FakeLogger(
                     'nova_groupext', level=logging.ERROR
                 ) as errors:
-                    for name in ('reap', 'plan_left', 'reap', 'keep'):
+                    for name in ('beat', 'reap', 'beat', 'reap', 'keep'):
                         reaper.do(name)
         return [errors.output] if errors.output else []

@@ -30,7 +30,7 @@ ROLES = {
     'planner': {
         'plan': 8,
         'revise': 4,
-        'plan_left': 1,
+        'beat': 2,
         'release': 2,
         'delete': 4,
         'reap': 1,

@@ -60,13 +60,13 @@ class Planning:
 
     :param client: Nova's SchedulerReportClient
     :param ledger: ledger.Ledger
-    :param intent: VRTIntent, by which nobody else works on the group
+    :param lease: VRTLease, by which nobody else works on the group
     """
 
-    def __init__(self, context, group, client, ledger, intent):
+    def __init__(self, context, group, client, ledger, lease):
         self._context = context
         self._group = group
-        self._intent = intent
+        self._lease = lease
         self._client = client
         self._ledger = ledger
         # (class name, host id) pairs that Nova's filters refused.
@@ -111,8 +111,8 @@ class Planning:
         """What a tenant is told when every plan had something in its way."""
         return NO_SUCCESS
 
-    def _conclude(self, status, **values):
-        self._group.change(self._context, status, **values)
+    def _conclude(self, status, fault=None):
+        self._group.change(self._context, status, fault=fault)
         self._tell()
 
     def _tell(self):
@@ -182,10 +182,6 @@ class Planning:
                 fault = self._why_in_vain()
         self._remember(answer, {})
         self._conclude(status, fault=fault)
-
-    def has_begun(self):
-        """Whether what it has changed is left for another planner to undo."""
-        return False
 
     def _plan(self, seen, answer):
         """Store the plan, with what Placement is to be asked for."""
@@ -290,7 +286,7 @@ class Planning:
         )
 
     def _renew(self):
-        self._intent.renew(self._context, CONF.vrt.lease)
+        self._lease.renew(self._context, CONF.vrt.lease)
 
 
 def _why_nowhere(paths):

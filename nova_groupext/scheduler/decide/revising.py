@@ -10,7 +10,6 @@ import datetime
 from oslo_log import log as logging
 
 from nova_groupext import exception
-from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
@@ -39,16 +38,14 @@ class Revising(planning.Planning):
     :cvar IS_REPLAN: see exchanges.Exchange
     :param draft: VRTGroup
     :param group: the VRTGroup that it revises
-    :param intents: VRTIntents, by which nobody else works on either
     """
 
     STATUSES = states.HOLDS
     IS_REPLAN = False
 
-    def __init__(self, context, draft, group, client, ledger, intents):
-        super().__init__(context, draft, client, ledger, intents[0])
+    def __init__(self, context, draft, group, client, ledger, lease):
+        super().__init__(context, draft, client, ledger, lease)
         self._revised = group
-        self._intents = intents
         self._standing = None
         # Where everybody was when it was decided.
         self._positions = None
@@ -87,10 +84,6 @@ class Revising(planning.Planning):
         for each in (group, self._group):
             releasing.give_back(context, self._ledger, each)
 
-    def has_begun(self):
-        """Whether holds may have changed places, or do so any moment."""
-        return bool(self._written())
-
     def _written(self):
         """Return what was written down for the revision, and counts not yet.
 
@@ -113,10 +106,6 @@ class Revising(planning.Planning):
             for row in written
             if not any(row.is_heir_of(hold) for hold in ending)
         ]
-
-    def _renew(self):
-        for intent in self._intents:
-            intent.renew(self._context, CONF.vrt.lease)
 
     def _look(self):
         self._revised = VRTGroup.get(self._context, self._revised.uuid)

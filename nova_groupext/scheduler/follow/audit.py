@@ -21,7 +21,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects import tombstones
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.objects.intent import VRTIntent
+from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.follow import servers
@@ -96,7 +96,7 @@ class _Auditor:
         self._context = context
         self._ledger = ledger
         self._found = []
-        self._busy = VRTIntent.busy_groups(context)
+        self._busy = VRTLease.busy_groups(context)
         self._groups = VRTGroup.uuids(context)
         self._holds = VRTHold.list_by_status(context, *states.Hold)
         self._members = {

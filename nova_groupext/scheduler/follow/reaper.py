@@ -23,7 +23,7 @@ what one has done, another finds done. What is unknown is not touched.
 These have rounds of their own, which nothing above waits for. Decisions take
 time; and Nova gives back what a deleted server had by itself:
 
-10. Groups that no planner works on are planned.
+10. Groups that wait to be planned, or that a planner has left, are served.
 11. Members that have failed are placed anew, if the operator wants that.
 12. What is free on hosts that groups have to themselves is held by fillers.
 """
@@ -182,9 +182,13 @@ def to_release(context):
     return VRTGroup.list_releasing(context)
 
 
-def to_plan(context):
-    """Return the groups whose planner died, or whose cast was lost."""
-    return VRTGroup.list_abandoned(context, _before())
+def to_serve(context):
+    """Return the groups that wait for a planner, and that none works on.
+
+    Those that a planner has left, which died or could not go on, are served
+    whatever their state is.
+    """
+    return VRTGroup.list_waiting(context)
 
 
 def to_replan(context):

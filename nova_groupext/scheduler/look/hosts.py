@@ -6,6 +6,7 @@ import collections
 from nova import context as nova_context
 from nova import exception as nova_exc
 from nova import objects
+from nova import servicegroup
 from nova.scheduler import host_manager
 from oslo_log import log as logging
 
@@ -30,7 +31,8 @@ class HostManager(host_manager.HostManager):
     these for every look, so nothing in it is ever older than the look.
     """
 
-    # Whether every cell has told its hosts.
+    # Whether every cell has told its hosts, and some host is up. Where none
+    # is, that is the cloud's trouble, and says nothing of what would fit.
     is_complete = True
 
     def _init_instance_info(self, computes_by_cell=None):
@@ -41,7 +43,9 @@ class HostManager(host_manager.HostManager):
             context, cells, compute_uuids
         )
         # Nova logs which cell did not answer, and goes on without it.
-        self.is_complete = {cell.uuid for cell in cells} <= set(nodes)
+        self.is_complete = {cell.uuid for cell in cells} <= set(nodes) and any(
+            map(servicegroup.API().service_is_up, services.values())
+        )
         return nodes, services
 
     def all_hosts(self, context):

@@ -57,7 +57,7 @@ class Snapshot:
     :ivar classes: {class name: MemberClass}
     :ivar class_of: {member path: class name}
     :ivar host_manager: with the filters that saw these hosts
-    :ivar is_complete: whether every cell answered
+    :ivar is_complete: whether every cell answered, and some host is up
     """
 
     problem: dict

@@ -6,6 +6,7 @@ place: what is decided is held by the planner, as a revision of the group.
 """
 
 import collections
+import time
 
 from oslo_log import log as logging
 import oslo_messaging as messaging
@@ -18,6 +19,9 @@ from nova_groupext.scheduler.redeem import reserving
 LOG = logging.getLogger(__name__)
 
 STAYS = 'it stays held'
+
+# Seconds after which planners that are busy are asked again.
+PAUSE = 0.25
 
 # What is said when there is no other place in time.
 WHY = {
@@ -67,9 +71,16 @@ class Search:
 
     def _ask(self, paths):
         """Return the Outcome, None when no planner answers in time."""
-        seconds = self._clock.left()
-        if not seconds:
-            return None
+        outcome = None
+        while seconds := self._clock.left():
+            outcome = self._ask_once(paths, seconds)
+            if outcome != rpcapi.Outcome.BUSY:
+                break
+            # Planners do not keep one waiting; another may have time.
+            time.sleep(PAUSE)
+        return outcome
+
+    def _ask_once(self, paths, seconds):
         try:
             return rpcapi.PlannerAPI().replan(
                 self._context,

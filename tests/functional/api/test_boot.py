@@ -8,7 +8,7 @@ from oslo_utils import timeutils
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
-from nova_groupext.objects import intent
+from nova_groupext.objects import boots
 from tests.functional import base
 
 TOPOLOGY = {
@@ -256,12 +256,10 @@ class TestBoot(base.GroupTestCase):
             'is RELEASED: nothing of it is held', self.refusal(None, code=409)
         )
 
-    def test_a_group_that_another_works_on_is_busy(self):
+    def test_a_group_that_another_request_boots_is_busy(self):
         group = objects.VRTGroup.get(self.context, self.uuid)
-        self.patch(intent, 'PATIENCE', 1)
-        work = objects.VRTIntent.acquire(
-            self.context, group, objects.VRTIntent.RELEASE, 'planner', 60
-        )
-        self.addCleanup(work.fulfil, self.context)
+        self.patch(boots, 'PATIENCE', 1)
+        with boots.Boot(self.context, group, 'another').alone():
+            self.assertIn('is busy', self.refusal(None, code=409))
 
-        self.assertIn('is busy', self.refusal(None, code=409))
+        self.assertBuilt(self.boot_group(default=OFFLINE), *ALL)

@@ -273,6 +273,6 @@ class TestDescribing(base.GroupTestCase):
 def _described():
     """Return {table: how many rows} of what the API writes for a group."""
     rows = fixtures.rows()
-    for other in ('vrt_intents', 'vrt_projects'):
+    for other in ('vrt_leases', 'vrt_projects'):
         rows.pop(other, None)
     return rows

@@ -109,7 +109,7 @@ class TestManage(ManageCase):
 
     def test_commands_that_are_not_whole(self):
         for args, choices in (
-            ((), '{db,holds}'),
+            ((), '{db,holds,planners}'),
             (('db',), '{sync,version}'),
             (('holds',), '{audit,heal,stats}'),
         ):

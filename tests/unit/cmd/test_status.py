@@ -6,12 +6,14 @@ import io
 import json
 
 import fixtures
+from nova import context
 from oslotest import base
 
 from nova_groupext.cmd import status
 from nova_groupext.conf import CONF
 from nova_groupext.db import engine
 from nova_groupext.db import migration
+from tests.unit.cmd import running
 
 SUCCESS, WARNING, FAILURE = range(3)
 
@@ -62,14 +64,50 @@ class TestStatus(StatusCase):
 
     def test_all_is_well(self):
         self.sync()
+        self.planner()
 
         code, results = self.check(self.database())
 
         self.assertEqual(0, code)
+        self.assertEqual((SUCCESS, '1 planners run.'), results['Planners'])
         self.assertEqual(
             (SUCCESS, f'The tables are at revision {migration.head()}.'),
             results['Tables of VRT groups'],
         )
+
+    def planner(self, **values):
+        """Let a planner be heard of, as if it were another process."""
+        return running.heard(context.get_admin_context(), **values)
+
+    def planners(self):
+        _code, results = self.check(self.database())
+        return results['Planners']
+
+    def test_a_cloud_without_planners(self):
+        self.sync()
+
+        result, details = self.planners()
+
+        self.assertEqual(WARNING, result)
+        self.assertIn('No planner runs', details)
+
+    def test_planners_with_which_something_is_wrong(self):
+        self.sync()
+        for values, reason in (
+            ({'revision': 'older'}, 'tables of revision older'),
+            ({'clock_offset': -31.0}, 'its clock differs by +31.0 s'),
+            ({'clock_offset': 31.0}, 'its clock differs by -31.0 s'),
+        ):
+            planner = self.planner(**values)
+
+            result, details = self.planners()
+
+            self.assertEqual(FAILURE, result)
+            self.assertIn(reason, details)
+            planner.forget(context.get_admin_context())
+
+    def test_before_there_are_tables_planners_are_not_known_of(self):
+        self.assertEqual(WARNING, self.planners()[0])
 
     def test_the_tables_are_in_novas_api_database_by_default(self):
         self.sync()

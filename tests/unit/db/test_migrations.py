@@ -117,6 +117,13 @@ class TestMigrations(base.BaseTestCase):
         tables = sa.inspect(engine.get_engine()).get_table_names()
         self.assertIn('vrt_tombstones', tables)
 
+    def _check_7c1d5e9a3b28(self):
+        tables = {*sa.inspect(engine.get_engine()).get_table_names()}
+        self.assertLessEqual(
+            {'vrt_leases', 'vrt_boots', 'vrt_planners'}, tables
+        )
+        self.assertNotIn('vrt_intents', tables)
+
     def test_the_models_are_what_the_migrations_make(self):
         migration.sync()
 

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups and their members in the database."""
 
-import types
-
-import fixtures as test_fixtures
 from oslo_db import exception as db_exc
-from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import objects
@@ -188,95 +184,3 @@ class TestMember(base.GroupCase):
         self.group.mark_deleted(self.context)
 
         self.assertRaises(exception.MemberNotFound, self.get_member, 'master')
-
-
-class TestIntent(base.GroupCase):
-    def setUp(self):
-        super().setUp()
-        self.group = self.create()
-
-    def acquire(self, operation=objects.VRTIntent.PLAN):
-        return objects.VRTIntent.acquire(
-            self.context, self.group, operation, 'me', 60
-        )
-
-    def boot(self):
-        return self.acquire(objects.VRTIntent.BOOT)
-
-    def refuse(self, acquire):
-        """Somebody tries once to work on the group while another does."""
-        self.patch('PATIENCE', 1)
-        self.assertRaises(exception.GroupBusy, acquire)
-
-    def give_way(self, boot, come):
-        """Let a boot go on, and somebody come whenever it pauses."""
-        self.patch('time', types.SimpleNamespace(sleep=lambda _: come()))
-        boot.give_way(self.context, self.group, 60)
-
-    def patch(self, name, value):
-        self.useFixture(
-            test_fixtures.MockPatchObject(objects.intent, name, value)
-        )
-
-    def test_who_boots_gives_way_to_a_planner_and_goes_on(self):
-        boot, came = self.boot(), []
-        self.refuse(self.acquire)
-
-        def come():
-            came.append(self.acquire())
-            came[-1].fulfil(self.context)
-
-        self.give_way(boot, come)
-
-        self.assertEqual(1, len(came))
-        boot.renew(self.context, 60)
-        boot.fulfil(self.context)
-        self.acquire()
-
-    def test_who_boots_gives_up_when_a_planner_stays(self):
-        boot = self.boot()
-        self.refuse(self.acquire)
-        planner = []
-
-        def come():
-            planner.extend([] if planner else [self.acquire()])
-
-        self.assertRaises(exception.GroupBusy, self.give_way, boot, come)
-
-        self.assertRaises(exception.GroupBusy, boot.renew, self.context, 60)
-        [intent] = planner
-        intent.renew(self.context, 60)
-
-    def test_who_boots_does_not_give_way_to_another_boot(self):
-        boot, came = self.boot(), []
-        self.refuse(self.boot)
-
-        self.give_way(boot, lambda: came.append('another'))
-
-        self.assertEqual([], came)
-        boot.renew(self.context, 60)
-
-    def test_one_at_a_time_works_on_a_group(self):
-        intent = self.acquire()
-        self.patch('PATIENCE', 1)
-
-        self.assertRaises(exception.GroupBusy, self.acquire)
-        intent.fulfil(self.context)
-        self.acquire()
-
-    def test_who_died_is_replaced_when_the_lease_ran_out(self):
-        self.useFixture(fixtures.Clock())
-        self.acquire()
-        timeutils.advance_time_seconds(61)
-
-        self.acquire()
-
-    def test_who_is_late_does_not_end_the_work_of_the_next(self):
-        self.useFixture(fixtures.Clock())
-        late = self.acquire()
-        timeutils.advance_time_seconds(61)
-        self.acquire()
-
-        late.fulfil(self.context)
-
-        self.assertEqual(1, fixtures.rows()['vrt_intents'])

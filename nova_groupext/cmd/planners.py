@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nova-groupext-manage planners: which there are, and if all is well.
+
+Exit status: 0 all is well, 1 an error, 3 something is wrong.
+"""
+
+import sys
+
+from nova import context as nova_context
+from oslo_serialization import jsonutils
+import prettytable
+
+from nova_groupext.conf import CONF
+from nova_groupext.scheduler.follow import planners
+
+FINE, WRONG = 0, 3
+
+COLUMNS = ('host', 'pid', 'heard', 'clock', 'groups')
+
+NONE = 'No planner runs; groups that are described wait.'
+
+
+def add_verbs(nouns):
+    """Add ``planners`` to the command's parser."""
+    parser = nouns.add_parser('planners', help='list the planners that run')
+    parser.set_defaults(needs_nova=True, run=_list)
+    parser.add_argument(
+        '--json', action='store_true', help='print JSON, no table'
+    )
+
+
+def _list(args):
+    found = planners.read(nova_context.get_admin_context(), CONF.vrt)
+    if args.json:
+        sys.stdout.write(f'{jsonutils.dumps(found)}\n')
+    else:
+        sys.stdout.write(f'{_table(found) if found else NONE}\n')
+    is_fine = found and not any(each['wrong'] for each in found)
+    return FINE if is_fine else WRONG
+
+
+def _table(found):
+    table = prettytable.PrettyTable([*COLUMNS, 'wrong'], align='l')
+    for each in found:
+        told = [each[column] for column in COLUMNS]
+        table.add_row([*told, '; '.join(each['wrong'])])
+    return table

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The leases of one planner, and its signs of life.
+
+Other planners take its work over when it is gone: a new one on its host at
+once, all others when it was not heard of for half a minute.
+"""
+
+import datetime
+
+from oslo_log import log as logging
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
+
+from nova_groupext.conf import CONF
+from nova_groupext.db import api as db
+from nova_groupext.db import migration
+from nova_groupext.objects.lease import VRTLease
+from nova_groupext.objects.planners import VRTPlanner
+from nova_groupext.scheduler import process
+
+LOG = logging.getLogger(__name__)
+
+
+class Leases:
+    """What a planner works on; safe to use from several threads.
+
+    :param host: name of the planner's host
+    """
+
+    def __init__(self, host):
+        self._planner = VRTPlanner(
+            uuid=uuidutils.generate_uuid(),
+            host=host,
+            process=process.own(),
+            revision=migration.head(),
+            clock_offset=0.0,
+        )
+        # Operations that some thread is at work on, or that have to wait.
+        self._operations = set()
+
+    def acquire(self, context, group_id, *, leaves_word):
+        """Return the lease of a group; None while another works on it.
+
+        :param leaves_word: whether that one is to look at the group again
+        :raises: GroupNotFound
+        """
+        operation = uuidutils.generate_uuid()
+        # Before it is written: a beat ends what nobody works on.
+        self._operations.add(operation)
+        acquire = VRTLease.acquire if leaves_word else VRTLease.try_to_acquire
+        lease = None
+        try:
+            lease = acquire(
+                *(context, group_id, self._planner.uuid),
+                *(operation, CONF.vrt.lease),
+            )
+        finally:
+            if lease is None:
+                self._operations.discard(operation)
+        return lease
+
+    def lay_down(self, lease):
+        """Work no more by a lease; if it was not released, it is left."""
+        self._operations.discard(lease.operation)
+
+    def take_over(self, context):
+        """Let the work begin that gone processes of this host have left."""
+        for other in VRTPlanner.list_by_host(context, self._planner.host):
+            if process.is_gone(other.process):
+                self._bury(context, other, 'its process is gone')
+
+    def beat(self, context):
+        """Give a sign of life, and see who gives none any more."""
+        self._planner.clock_offset = _clock_offset(context)
+        self._planner.beat(context)
+        VRTLease.end(context, self._planner.uuid, [*self._operations])
+        for other in VRTPlanner.list_silent(
+            context, CONF.vrt.heartbeat_interval
+        ):
+            self._bury(context, other, 'it is not heard of any more')
+
+    def end(self, context):
+        """Leave everything to others."""
+        self._planner.forget(context)
+
+    @staticmethod
+    def _bury(context, planner, why):
+        LOG.warning(
+            'The work of planner %(pid)s on %(host)s is taken over: %(why)s.',
+            {
+                'pid': process.pid_of(planner.process),
+                'host': planner.host,
+                'why': why,
+            },
+        )
+        planner.forget(context)
+
+
+def _clock_offset(context):
+    """Return by how many seconds the database's clock is ahead of ours."""
+    before = timeutils.utcnow()
+    theirs = db.time(context)
+    took = timeutils.utcnow() - before
+    return (theirs - before - took / 2) / datetime.timedelta(seconds=1)
