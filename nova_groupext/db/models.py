@@ -265,6 +265,8 @@ class Hold(Base):
         sa.Integer, sa.ForeignKey('vrt_members.id'), index=True
     )
     status = sa.Column(sa.String(16), nullable=False)
+    # That redeems it, or has.
+    server_uuid = sa.Column(sa.String(36))
     host = sa.Column(sa.String(255), nullable=False)
     node = sa.Column(sa.String(255), nullable=False)
     provider_uuid = sa.Column(sa.String(36), nullable=False)

@@ -67,13 +67,18 @@ def reserve(context, servers, check=lambda: None):
     :param servers: see transitions.reserve()
     :param check: raises what speaks against it; called without arguments,
         while nobody else changes the group
-    :returns: False when somebody else changes, or has changed, one of them
+    :returns: False when somebody else changes, or has changed, one of them;
+        or another delivery of the same request was faster
     """
-    [group_id] = {member.group_id for member in servers.values()}
+    [group_id] = {member.group_id for member, _hold in servers.values()}
 
     def work():
         changing = members(context, group_id)
-        if any(member.id in changing for member in servers.values()):
+        if (
+            any(member.id in changing for member, _hold in servers.values())
+            or not VRTGroup.is_current(context, group_id)
+            or VRTMember.list_by_servers(context, servers)
+        ):
             return False
         check()
         if not transitions.reserve(context, servers):
@@ -85,9 +90,10 @@ def reserve(context, servers, check=lambda: None):
     except _Undone:
         return False
     if done:
-        for uuid, member in servers.items():
+        for uuid, (member, hold) in servers.items():
             member.status = states.Member.REDEEMING
-            member.server_uuid = uuid
+            hold.status = states.Hold.REDEEMING
+            member.server_uuid = hold.server_uuid = uuid
     return bool(done)
 
 

@@ -142,7 +142,7 @@ class GroupSearch:
                 context,
                 models.Group,
                 *conditions.still(group_id),
-                models.Group.expires_at > clock.now(),
+                ~models.Group.has_expired,
             )
         )
 

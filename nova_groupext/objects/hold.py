@@ -12,7 +12,6 @@ from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
-import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
@@ -52,6 +51,8 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         # The member that a growth is for.
         'grows_id': fields.IntegerField(nullable=True),
         'status': fields.EnumField(list(states.Hold)),
+        # Of the server that redeems it, or has.
+        'server_uuid': fields.UUIDField(nullable=True, default=None),
         'host': fields.StringField(),
         'node': fields.StringField(),
         'provider_uuid': fields.UUIDField(),
@@ -97,6 +98,7 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         """Return what says where a member's server is, not created yet."""
         hold = cls.of(member, seat)
         hold.status, hold.is_answered = states.Hold.REDEEMED, True
+        hold.server_uuid = member.server_uuid
         return hold
 
     @classmethod
@@ -248,33 +250,6 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
                 models.Hold.created_at < clock.now(-seconds),
             )
         )
-
-    def claim(self, context, before=None):
-        """Become the one who moves the hold to a new uuid.
-
-        Placement alone cannot arbitrate here: of two emptyings of a consumer
-        at the same moment it may accept both.
-
-        :param before: take over from one who began before that time; clock.now
-        :returns: False when somebody else is at it
-        """
-        free = models.Hold.status == states.Hold.HELD
-        if before is not None:
-            free |= sa.and_(
-                models.Hold.status == states.Hold.MOVING,
-                models.Hold.updated_at < before,
-            )
-        with faultpoints.around('move.claim'):
-            claimed = db.compare_and_set(
-                context,
-                models.Hold,
-                models.Hold.id == self.id,
-                free,
-                status=states.Hold.MOVING,
-            )
-        if claimed:
-            self.status = states.Hold.MOVING
-        return bool(claimed)
 
     @staticmethod
     def promised(holds):

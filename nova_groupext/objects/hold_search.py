@@ -100,18 +100,11 @@ class HoldSearch:
         """Return what was written down before a time and came to nothing.
 
         Not what a planner still works on, or the next one takes up: it may
-        own what a group has, and changes back to what that had. Nor what was
-        to take the place of a hold that is being moved: who finds out about
-        the latter needs it.
+        own what a group has, and changes back to what that had.
         """
         group = orm.aliased(models.Group)
         is_worked_on = sa.exists().where(
             group.id == models.Hold.group_id, VRTLease.is_leased(group)
-        )
-        moving = orm.aliased(models.Hold)
-        is_heir = sa.exists().where(
-            moving.member_id == models.Hold.member_id,
-            moving.status == states.Hold.MOVING,
         )
         return cls._list(
             context,
@@ -119,7 +112,6 @@ class HoldSearch:
             models.Hold.created_at < before,
             ~is_worked_on,
             ~conditions.is_planned(),
-            ~is_heir,
         )
 
     @classmethod

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects import hold as hold_obj
@@ -169,19 +170,14 @@ class VRTMember(base.VRTObject):
         )
 
     @classmethod
-    def list_stuck(cls, context, before, member_id=None):
-        """Return members that have been redeeming since before a time.
-
-        :param before: clock.now
-        :param member_id: of the one that is asked about; all by default
-        """
-        conditions = [
+    def list_stuck(cls, context, seconds):
+        """Return the members that have been redeeming for so long."""
+        rows = db.find(
+            context,
+            models.Member,
             models.Member.status == states.Member.REDEEMING,
-            models.Member.updated_at < before,
-        ]
-        if member_id is not None:
-            conditions.append(models.Member.id == member_id)
-        rows = db.find(context, models.Member, *conditions)
+            models.Member.updated_at < clock.now(-seconds),
+        )
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod

@@ -37,8 +37,8 @@ class Hold(enum.StrEnum):
     # The row is written, Placement was perhaps asked; promised to nobody.
     WRITING = 'WRITING'
     HELD = 'HELD'
-    # Somebody finds out whether it was redeemed.
-    MOVING = 'MOVING'
+    # A server's: it has the allocation, or is just getting it.
+    REDEEMING = 'REDEEMING'
     # The allocation belongs to the server now.
     REDEEMED = 'REDEEMED'
     # Nobody's any more; what there is of it in Placement is to be emptied.
@@ -71,23 +71,22 @@ IN_USE = (Member.REDEEMING, Member.ACTIVE, Member.SHELVED)
 SERVERS = (Member.ACTIVE, Member.SHELVED)
 
 # Holds that are a member's; it has one of them at most.
-PROMISED = (Hold.HELD, Hold.MOVING, Hold.REDEEMED)
+PROMISED = (Hold.HELD, Hold.REDEEMING, Hold.REDEEMED)
 
-# Promised holds whose members are, or perhaps become, servers: whoever finds
-# out that one does not writes down another hold of its seat.
-ENDING = (Hold.MOVING, Hold.REDEEMED)
+# Promised holds whose members are servers: what one has that is not built is
+# taken back, into another hold of its seat.
+ENDING = (Hold.REDEEMED,)
 
 # Holds that may own something in Placement; what was redeemed is the server's.
-MAY_OWN = (Hold.WRITING, Hold.HELD, Hold.MOVING, Hold.LEAVING)
+MAY_OWN = (Hold.WRITING, Hold.HELD, Hold.REDEEMING, Hold.LEAVING)
 
 # Holds that take quota; what leaves is given up, and a server's is Nova's.
-TAKES = (Hold.WRITING, Hold.HELD, Hold.MOVING)
+TAKES = (Hold.WRITING, Hold.HELD, Hold.REDEEMING)
 
 # What a member and the hold that it was promised are at the same time.
 PROMISES = {
     (Member.HELD, Hold.HELD),
-    (Member.REDEEMING, Hold.HELD),
-    (Member.REDEEMING, Hold.MOVING),
+    (Member.REDEEMING, Hold.REDEEMING),
     (Member.ACTIVE, Hold.REDEEMED),
     # Its server has failed and still owns the capacity.
     (Member.FAILED, Hold.REDEEMED),
@@ -138,7 +137,7 @@ MEMBER_CHANGES = {
         Member.FAILED,
         Member.RELEASED,
     },
-    Member.REDEEMING: {Member.ACTIVE, Member.HELD, Member.FAILED},
+    Member.REDEEMING: {Member.ACTIVE, Member.FAILED},
     Member.ACTIVE: {
         Member.HELD,
         Member.SHELVED,

@@ -107,18 +107,26 @@ def promise(context, group, fillers):
 
 
 def reserve(context, servers):
-    """Write the uuids of servers to members that are held, all or none.
+    """Write the uuids of servers to members and their holds, all or none.
 
     For changing_hands.reserve(), which knows when the members are theirs.
 
-    :param servers: {server uuid: VRTMember in state HELD}, of one group
-    :returns: False when somebody else has changed one of the members
+    :param servers: {server uuid: (VRTMember, its VRTHold)}, of one group; all
+        are HELD
+    :returns: False when somebody else has changed one of them
     """
-    changes = [
-        member.changed(states.Member.REDEEMING, server_uuid=uuid)
-        for uuid, member in servers.items()
-    ]
-    [group_id] = {member.group_id for member in servers.values()}
+    changes = []
+    for uuid, (member, hold) in servers.items():
+        reserved = {'status': states.Hold.REDEEMING, 'server_uuid': uuid}
+        own = (
+            models.Hold.id == hold.id,
+            models.Hold.status == states.Hold.HELD,
+        )
+        changes += [
+            member.changed(states.Member.REDEEMING, server_uuid=uuid),
+            (models.Hold, own, reserved, 1),
+        ]
+    [group_id] = {member.group_id for member, _hold in servers.values()}
     return bool(change(context, group_id, *changes))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every request to Placement: hold, swap, move, take back, empty, and read.
+"""Every request to Placement: hold, swap, take back, empty, and read.
 
 One consumer each: a hold's own uuid while the member has no server, the
 server's uuid afterwards. Every emptying names the consumer's generation, so
@@ -35,6 +35,9 @@ SERVER_TYPE = 'INSTANCE'
 ATTEMPTS = 8
 LONGEST_PAUSE = 1.0
 
+# Of a consumer that was filled once.
+FIRST_GENERATION = 1
+
 
 class Ledger:
     """Placement, as far as holds are concerned.
@@ -63,65 +66,51 @@ class Ledger:
         if response.status_code != 204:
             raise exception.HoldFailed(reason=_detail(response))
 
-    def swap(self, context, servers, project_id, user_id):
+    def swap(self, context, servers, bodies, *, reads=False):
         """Turn holds into servers' allocations, in one request.
 
-        All or none of them. Asking again after it was done is answered as the
-        first time. Who asks while Placement is at it is refused, as it knows
-        the servers by then, but it gives them nothing yet: so a refusal
-        counts only once the servers have it, or the holds do not.
+        Also one that was sent, and perhaps done, before: the servers'
+        consumers are filled from nothing, so it is done once.
 
         :param servers: {server uuid: its VRTHold}
-        :returns: whether the capacity is the servers' now
-        :raises: PlacementUnavailable when that is unknown
+        :param bodies: {server uuid: what of_server() says of its hold}
+        :param reads: whether to ask for the holds' generations first; it is
+            the first one unless somebody else has changed them
+        :returns: False when Placement refuses, or a hold has nothing
+        :raises: PlacementUnavailable when it is unknown whether it was done
         """
-        heirs = {
-            uuid: {
-                **_filled(hold),
-                'project_id': project_id,
-                'user_id': user_id,
-                'consumer_type': SERVER_TYPE,
-            }
-            for uuid, hold in servers.items()
-        }
-        with faultpoints.around('redeem.swap'):
-            for attempt in range(ATTEMPTS):
-                if self._pass_on(context, servers.values(), heirs):
-                    return True
-                # Before the servers: another's swap may end in between.
-                are_held = all(
-                    self.allocations(context, hold.uuid)
-                    for hold in servers.values()
-                )
-                if all(
-                    self.has_swapped(context, hold, uuid)
-                    for uuid, hold in servers.items()
-                ):
-                    return True
-                if not are_held:
-                    return False
-                _pause(attempt)
-            return False
-
-    def move(self, context, hold, new):
-        """Move a hold to a new uuid, so that no swap under way can succeed.
-
-        :param new: VRTHold in state WRITING
-        :returns: whether it has moved; if not, the old one holds nothing any
-            more, because a swap or an emptying was faster
-        :raises: PlacementUnavailable when the outcome is unknown, or the
-            hold could not be moved at this moment
-        """
-        with faultpoints.around('move.post'):
-            if self._pass_on(context, [hold], {new.uuid: _filled(new)}):
-                return True
-        if self.allocations(context, new.uuid):
-            return True
-        if self.allocations(context, hold.uuid):
-            raise exception.PlacementUnavailable(
-                reason=f'hold {hold.uuid} cannot be moved now'
+        emptied = {}
+        for hold in servers.values():
+            one = (
+                self._emptied(context, hold)
+                if reads
+                else _emptied(hold, FIRST_GENERATION)
             )
-        return False
+            if not one:
+                return False
+            emptied |= one
+        with faultpoints.around('redeem.swap'):
+            return self._change(context, emptied | bodies)
+
+    def fill(self, context, bodies):
+        """Let servers have what somebody has taken from their holds.
+
+        :param bodies: as swap() takes it
+        :returns: False when Placement refuses
+        :raises: PlacementUnavailable
+        """
+        with faultpoints.around('redeem.swap'):
+            return self._change(context, bodies)
+
+    @staticmethod
+    def of_server(hold, project_id, user_id):
+        """Return what a server is to own that redeems a hold."""
+        return {
+            **_filled(hold),
+            'project_id': project_id,
+            'user_id': user_id,
+            'consumer_type': SERVER_TYPE,
+        }
 
     def take_back(self, context, server_uuid, heir):
         """Turn a server's allocation into a hold again.
@@ -281,15 +270,7 @@ class Ledger:
     def _emptied(self, context, hold):
         """Return {consumer: nothing}, or {} where it has nothing already."""
         allocations, generation = self._consumer(context, hold.uuid)
-        if not allocations:
-            return {}
-        emptied = {
-            **_filled(hold),
-            'allocations': {},
-            'consumer_generation': generation,
-        }
-        del emptied['mappings']
-        return {hold.uuid: emptied}
+        return _emptied(hold, generation) if allocations else {}
 
     def _get(self, context, url, may_be_missing=False):
         response = self._ask(context, url)
@@ -331,10 +312,10 @@ class Ledger:
                 raise exception.PlacementUnavailable(reason=_detail(response))
             if not _lost_a_race(response) or attempt == ATTEMPTS:
                 return response
-            _pause(attempt)
+            pause(attempt)
 
 
-def _pause(attempt):
+def pause(attempt):
     """Wait before a request is repeated: longer each time, never alike."""
     longest = min(LONGEST_PAUSE, 0.02 * 2**attempt)
     time.sleep(random.uniform(0, longest))  # noqa: S311
@@ -374,6 +355,17 @@ def _filled(hold):
         'consumer_generation': None,
         'consumer_type': FILLER_TYPE if hold.is_filler else HOLD_TYPE,
     }
+
+
+def _emptied(hold, generation):
+    """A consumer that owns nothing any more, as a part of a request."""
+    emptied = {
+        **_filled(hold),
+        'allocations': {},
+        'consumer_generation': generation,
+    }
+    del emptied['mappings']
+    return {hold.uuid: emptied}
 
 
 def _said(response):

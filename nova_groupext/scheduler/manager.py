@@ -181,29 +181,20 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         refused, why = {}, None
         while True:
             try:
-                places = door.enter(
+                places = door.choose(
                     context, pointed, spec_obj, server_uuids, refused
                 )
-                return self._take(context, door, spec_obj, places)
+                selections = self._select_all(context, spec_obj, places)
+                door.redeem(context, spec_obj, places)
+                return selections
+            except reserving.Taken:
+                continue
             except reserving.HostsRefused as exc:
                 refused |= {place.member.id: place for place in exc.places}
                 why = exc.why
             except reserving.TooFewPass as exc:
                 search.find([*refused.values()][: exc.missing], why)
                 refused = {}
-
-    def _take(self, context, door, spec_obj, places):
-        try:
-            selections = self._select_all(context, spec_obj, places)
-            door.swap(context, spec_obj, places)
-        except (reserving.HostsRefused, nova_exc.NoValidHost):
-            if not door.turn_back(context, places):
-                raise
-            selections = [
-                self._selection(context, spec_obj, place.hold)
-                for place in places
-            ]
-        return selections
 
     def _select_all(self, context, spec_obj, places):
         """Return a Selection for each place; who is refused is told at once.
@@ -212,7 +203,8 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         """
         selections, refused = [], []
         for place in places:
-            if place.hold.status == states.Hold.REDEEMED:
+            if place.hold.status != states.Hold.HELD:
+                # Another delivery of the request has asked the filters.
                 selections.append(
                     self._selection(context, spec_obj, place.hold)
                 )

@@ -16,6 +16,7 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import stored_hints
+from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.hold import exclusive
 
@@ -27,6 +28,12 @@ def release(context, ledger, group):
     reaper.
     """
     is_deleted = group.status == states.Group.RELEASING
+    if is_deleted:
+        # What those have that nobody will build is given back, too.
+        follow.follow_servers(context, ledger, group)
+        group = VRTGroup.find(context, group.uuid)
+    if group is None:
+        return
     if is_deleted and transitions.give_up(context, group):
         notifications.of_group(context, notifications.Event.RELEASE, group)
     give_back(context, ledger, group)

@@ -27,7 +27,7 @@ from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.look import judging
-from nova_groupext.scheduler.redeem import concluding
+from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.redeem import reserving
 from tests import fixtures as ours
 from tests import groups
@@ -91,16 +91,18 @@ class Bench:
             books = ledger.Ledger(report.SchedulerReportClient(client))
             for member in some:
                 server = uuidutils.generate_uuid()
-                [place] = reserving.reserve(
-                    context,
-                    books,
-                    member.path,
-                    lambda m=member: [m],
-                    [server],
-                    judging.RedeemJudge(context, group.uuid),
+                judge = judging.RedeemJudge(context, group.uuid)
+                places = reserving.choose(
+                    *(context, books, member.path),
+                    *(lambda m=member: [m], [server]),
                 )
-                books.swap(context, {server: place.hold}, 'project', 'user')
-                concluding.close(context, books, member, place.hold)
+                reserving.reserve(context, places, judge)
+                [place] = places
+                [outcome] = redeem.swap(
+                    *(context, books, {server: place.hold}),
+                    *('project', 'user'),
+                ).values()
+                redeem.close(context, books, member, place.hold, outcome)
 
         started = time.monotonic()
         failed = at_once.at_once(

@@ -13,6 +13,7 @@ from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler.follow import audit
@@ -259,27 +260,31 @@ class TestAudit(AuditTestCase):
 
     def test_a_create_that_did_not_end_is_concluded(self):
         uuid, hold = self.one_held()
-        self.change_member(
-            hold,
-            status=states.Member.REDEEMING,
-            server_uuid=uuidutils.generate_uuid(),
-        )
+        self.begin_to_create(hold)
         self.found()
 
         self.change_member(hold, updated_at=self.long_ago())
 
         self.found(Kind.OVERDUE)
         self.heals()
-        self.assertEqual(['HELD'], self.statuses(uuid))
+        self.assertEqual(['ACTIVE'], self.statuses(uuid))
+
+    def begin_to_create(self, hold):
+        """Begin to create a server for a member; returns its uuid."""
+        server = uuidutils.generate_uuid()
+        self.empty_later(server)
+        [member] = objects.VRTMember.list_by_ids(
+            self.context, [hold.member_id]
+        )
+        own = {server: (member, hold)}
+        self.assertTrue(changing_hands.reserve(self.context, own))
+        return server
 
     def test_a_swap_under_way_is_no_finding(self):
         uuid, hold = self.one_held()
-        server = uuidutils.generate_uuid()
-        self.change_member(
-            hold, status=states.Member.REDEEMING, server_uuid=server
-        )
-        self.empty_later(server)
-        self.ledger.swap(self.context, {server: hold}, 'demo', 'demo')
+        server = self.begin_to_create(hold)
+        body = self.ledger.of_server(hold, 'demo', 'demo')
+        self.ledger.swap(self.context, {server: hold}, {server: body})
 
         self.found()
 

@@ -76,7 +76,7 @@ class TestKeeping(exclusive_groups.KeepingCase):
 
         self.assertEqual(set(), self.strangers)
         self.assert_alone()
-        self.assertEqual('FAILED', self.status_of('a-0'))
+        self.assertEqual('HELD', self.status_of('a-0'))
         self.assertEqual([], audit.audit(self.context, self.ledger))
 
     def status_of(self, path):

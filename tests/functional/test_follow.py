@@ -145,53 +145,16 @@ class TestServers(following.FollowCase):
     def buried(self, uuid):
         return self.bury(uuid, 'a', availability_zone='az1')
 
-    def test_what_was_not_scheduled_fails_and_keeps_what_it_owns(self):
-        uuid = self.hold_one()
-        self.buried(uuid)
-
-        self.follow()
-
-        self.assert_outcome(uuid, UNSCHEDULED, following.ONE_HELD)
-        self.assertEqual('ACTIVE', self.group(uuid)['status'])
-        self.assertEqual([], audit.audit(self.context, self.ledger))
-
-    def test_what_was_not_scheduled_and_owns_nothing_fails_its_member(self):
+    def test_what_was_not_scheduled_is_held_again(self):
         uuid = self.hold_one()
         server = self.buried(uuid)
-        self.cloud.placement.delete(f'/allocations/{server.id}')
-
-        self.follow()
-
-        self.assert_outcome(uuid, UNSCHEDULED, following.FREE)
-        self.assertEqual('RELEASED', self.group(uuid)['status'])
-
-    def test_what_was_not_scheduled_is_let_go_when_it_owns_nothing(self):
-        uuid = self.hold_one()
-        server = self.buried(uuid)
-        self.follow()
-        self.cloud.placement.delete(f'/allocations/{server.id}')
-        [finding] = audit.audit(self.context, self.ledger)
-        self.assertEqual(audit.Kind.EMPTY_SERVER, finding.kind)
-
-        self.follow()
-
-        self.assert_outcome(uuid, UNSCHEDULED, following.FREE)
-        self.assertEqual('RELEASED', self.group(uuid)['status'])
-        self.assertEqual([], self.holds_of(uuid))
-
-    def test_for_what_was_not_scheduled_another_may_come(self):
-        """As soon as it owns nothing any more, not before."""
-        self.hold_again()
-        uuid = self.hold_one()
-        server = self.buried(uuid)
-        self.follow()
-        self.assert_outcome(uuid, UNSCHEDULED, following.ONE_HELD)
-        self.cloud.placement.delete(f'/allocations/{server.id}')
 
         self.follow()
 
         self.assert_outcome(uuid, ('HELD', None), following.ONE_HELD)
         self.assertEqual('HELD', self.group(uuid)['status'])
+        self.assertEqual({}, self.allocations(server.id))
+        self.assertEqual([], audit.audit(self.context, self.ledger))
 
     def test_what_was_not_scheduled_may_be_given_up(self):
         uuid = self.hold_one()
@@ -202,7 +165,26 @@ class TestServers(following.FollowCase):
 
         self.assertEqual(202, given_up.status_code, given_up.text)
         self.eventually(lambda: self.holds_of(uuid), lambda rows: not rows)
-        self.assertEqual(following.ONE_HELD, self.free())
+        self.assertEqual(following.FREE, self.free())
+        self.assertEqual('RELEASED', self.group(uuid)['status'])
+
+    def test_what_was_not_scheduled_of_a_deleted_group_is_given_back(self):
+        uuid = self.hold_one()
+        server = self.buried(uuid)
+
+        self.delete_group(uuid)
+
+        self.assertEqual({}, self.allocations(server.id))
+        self.assertEqual(following.FREE, self.free())
+
+    def test_what_was_not_scheduled_and_owns_nothing_fails_its_member(self):
+        uuid = self.hold_one()
+        server = self.buried(uuid)
+        self.cloud.placement.delete(f'/allocations/{server.id}')
+
+        self.follow()
+
+        self.assert_outcome(uuid, UNSCHEDULED, following.FREE)
         self.assertEqual('RELEASED', self.group(uuid)['status'])
 
     def delete_before_scheduled(self, uuid):

@@ -15,6 +15,7 @@ from nova_groupext.objects import transitions
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.protocol import redeem
 from tests.functional import base
 
 
@@ -48,7 +49,10 @@ class TestLedger(base.StepTestCase):
 
     def swap(self, hold, server):
         self.empty_later(server)
-        return self.ledger.swap(self.context, {server: hold}, 'demo', 'user')
+        outcomes = redeem.swap(
+            self.context, self.ledger, {server: hold}, 'demo', 'user'
+        )
+        return outcomes == {server: redeem.Outcome.SWAPPED}
 
     def test_what_is_asked_on_a_lost_connection_is_asked_again(self):
         row, _other = self.hold()
@@ -125,31 +129,6 @@ class TestLedger(base.StepTestCase):
         heir.create(self.context)
         self.addCleanup(holding.undo, self.context, self.ledger, [heir])
         return heir
-
-    def test_a_hold_that_has_moved_cannot_be_swapped_any_more(self):
-        row, _other = self.hold()
-        heir = self.heir(row)
-
-        self.assertTrue(self.ledger.move(self.context, row, heir))
-
-        self.assertFalse(self.swap(row, uuidutils.generate_uuid()))
-        self.assertTrue(self.swap(heir, uuidutils.generate_uuid()))
-        self.assertEqual(4, self.total())
-
-    def test_a_move_that_landed_is_answered_again(self):
-        row, _other = self.hold()
-        heir = self.heir(row)
-
-        for _try in range(2):
-            self.assertTrue(self.ledger.move(self.context, row, heir))
-        self.assertEqual(4, self.total())
-
-    def test_a_swapped_hold_cannot_be_moved(self):
-        row, _other = self.hold()
-        self.swap(row, uuidutils.generate_uuid())
-
-        self.assertFalse(self.ledger.move(self.context, row, self.heir(row)))
-        self.assertEqual(4, self.total())
 
     def test_emptying_twice_frees_once(self):
         row, _other = self.hold()

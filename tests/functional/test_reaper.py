@@ -13,6 +13,7 @@ from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler.hold import holding
@@ -109,21 +110,24 @@ class TestReaper(base.GroupTestCase):
         self.assertEqual({'cmp-1': 8}, self.free())
 
     def test_a_create_that_nobody_hears_of_is_held_again(self):
+        """It is finished; then Nova knows of no server that it would be."""
         uuid = self.held({'members': {'a': base.member()}})['id']
-        server_uuid = uuidutils.generate_uuid()
-        db.compare_and_set(
-            self.context,
-            models.Member,
-            models.Member.path == 'a',
-            status=states.Member.REDEEMING,
-            server_uuid=server_uuid,
-            updated_at=self.long_ago(),
-        )
+        [hold] = self.holds_of(uuid)
+        member = objects.VRTMember.find_by_id(self.context, hold.member_id)
+        own = {uuidutils.generate_uuid(): (member, hold)}
+        self.assertTrue(changing_hands.reserve(self.context, own))
 
-        self.eventually(
-            lambda: self.group(uuid)['members'][0]['status'],
-            lambda status: status == 'HELD',
-        )
+        for status in ('ACTIVE', 'HELD'):
+            db.compare_and_set(
+                self.context,
+                models.Member,
+                models.Member.id == member.id,
+                updated_at=self.long_ago(),
+            )
+            self.eventually(
+                lambda: self.group(uuid)['members'][0]['status'],
+                lambda now, due=status: now == due,
+            )
 
         self.assertEqual({'cmp-1': 7}, self.free())
         self.redeem(uuid, 'a', 'm1.tiny')

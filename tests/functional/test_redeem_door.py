@@ -14,12 +14,14 @@ from nova_groupext import faultpoints
 from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
 from nova_groupext.scheduler import manager
-from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.hold import ownership
-from nova_groupext.scheduler.redeem import concluding
+from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.scheduler.protocol import take_back
 from tests.functional import base
 from tests.functional import door
 
@@ -135,9 +137,7 @@ class TestRedeemDoor(door.DoorCase):
 
     def test_what_is_being_created_when_its_group_expires_is_created(self):
         request = self.request()
-        self.member('a').change(
-            self.context, 'REDEEMING', server_uuid=request[1]
-        )
+        self.reserve('a', request[1])
         db.compare_and_set(
             self.context,
             models.Group,
@@ -188,14 +188,38 @@ class TestRedeemDoor(door.DoorCase):
         enable()
         self.select(*self.request())
 
-    def test_when_placement_fails_at_the_swap_the_member_is_held_again(self):
+    def test_when_placement_fails_at_the_swap_it_is_sent_again(self):
         self.fail_once(before=True)
 
-        self.assertIn('did not answer', self.refusal(*self.request()))
-
-        self.assertEqual('HELD', self.member('a').status)
-        self.assertEqual(14, sum(self.free().values()))
         self.select(*self.request())
+
+        self.assertEqual('ACTIVE', self.member('a').status)
+        self.assertEqual(14, sum(self.free().values()))
+
+    def test_while_placement_says_nothing_it_is_not_known(self):
+        """It is found out by the next delivery, or by the reaper."""
+        self.patch(redeem, 'PATIENCE', 0)
+        request = self.request()
+        self.fail_once(before=True, times=3)
+
+        self.assertIn('did not say what became', self.refusal(*request))
+
+        self.assertEqual('REDEEMING', self.member('a').status)
+        self.select(*request)
+        self.assertEqual('ACTIVE', self.member('a').status)
+        self.assertEqual(14, sum(self.free().values()))
+
+    def test_what_its_scheduler_has_left_undone_the_reaper_does(self):
+        request = self.request()
+        self.reserve('a', request[1])
+        self.patch(redeem, 'OVERDUE', -1)
+
+        [member] = reaper.to_conclude(self.context)
+        reaper.conclude(self.context, self.ledger, member)
+
+        self.assertEqual('ACTIVE', self.member('a').status)
+        self.assertTrue(self.allocations(request[1]))
+        self.assertEqual(14, sum(self.free().values()))
 
     def test_a_swap_whose_answer_was_lost_is_found_out(self):
         planned = self.planned(self.uuid)['a']
@@ -207,10 +231,10 @@ class TestRedeemDoor(door.DoorCase):
         self.assertEqual('ACTIVE', self.member('a').status)
         self.assertEqual(14, sum(self.free().values()))
 
-    def fail_once(self, before):
+    def fail_once(self, before, times=1):
         """Let the next POST to Placement fail, before or after it is done."""
         post = manager.RedeemingReportClient.post
-        failures = [ks_exc.ConnectFailure('a cable was cut')]
+        failures = [ks_exc.ConnectFailure('a cable was cut')] * times
 
         def failing(client, *args, **kwargs):
             if not failures:
@@ -227,53 +251,59 @@ class TestRedeemDoor(door.DoorCase):
             )
         )
 
-    def test_a_swap_at_the_instant_of_the_fence_takes_nothing(self):
-        """Placement accepts both, if one comes while it reads for the other.
+    def test_who_is_being_created_gets_what_an_admin_has_deleted(self):
+        """There is still room for it."""
+        spec, server, hold = self.robbed()
 
-        The fence comes in the middle of the swap: the member is held.
-        """
-        request = self.request()
-        self.in_the_middle_of(request[1], self.fence)
+        self.select(spec, server)
 
-        self.assertIn('was fenced', self.refusal(*request))
-
-        self.assertEqual('HELD', self.member('a').status)
-        self.assertEqual({}, self.allocations(request[1]))
-        self.assertEqual(14, sum(self.free().values()))
-        self.select(*self.request())
-
-    def test_a_fence_at_the_instant_of_the_swap_takes_nothing(self):
-        """The swap comes while the hold is moved: the member is a server."""
-        request = self.request()
-        server = request[1]
-        self.member('a').change(self.context, 'REDEEMING', server_uuid=server)
-        hold = objects.VRTHold.get_by_member(self.context, self.member('a').id)
-        self.in_the_middle_of(hold.uuid, lambda: self.swap(hold, server))
-
-        self.fence()
-
+        self.assertEqual('ACTIVE', self.member('a').status)
         self.assertEqual(
-            ('ACTIVE', server),
-            (self.member('a').status, self.member('a').server_uuid),
+            hold.allocations, self.ledger.allocations(self.context, server)
         )
-        self.assertEqual(14, sum(self.free().values()))
-        statuses = {
-            each.status
-            for each in self.holds_of(self.uuid)
-            if each.member_id == hold.member_id
-        }
-        self.assertEqual({'REDEEMED'}, statuses)
 
-    def fence(self):
-        """As the reaper does with a create that nobody hears of."""
-        member = self.member('a')
+    def robbed(self, **known):
+        """Let an admin delete the hold of a server that is being created.
+
+        :param known: what else Nova says of the server
+        :returns: (its request, its uuid, the hold)
+        """
+        spec, server = self.request()
+        hold = self.reserve('a', server)
+        self.cloud.placement.delete(f'/allocations/{hold.uuid}')
+        found = servers.Server(servers.Fate.COMING, **known)
+        self.patch(servers, 'read', lambda *_args: {server: found})
+        return spec, server, hold
+
+    def test_where_there_is_no_room_any_more_the_member_has_failed(self):
+        spec, server, hold = self.robbed()
+        self.fill(hold.host, VCPU=self.free()[hold.host])
+
+        self.assertIn('its hold is gone', self.refusal(spec, server))
+
+        self.assertEqual('FAILED', self.member('a').status)
+        self.assertEqual({}, self.allocations(server))
+
+    def test_a_server_that_moves_by_now_is_not_filled(self):
+        """What it has may be its migration's for a while."""
+        spec, server, _hold = self.robbed(is_moving=True)
+
+        self.assertIn('did not say what became', self.refusal(spec, server))
+
+        self.assertEqual('REDEEMING', self.member('a').status)
+        self.assertEqual({}, self.allocations(server))
+        dead = servers.Server(servers.Fate.DELETED)
+        self.patch(servers, 'read', lambda *_args: {server: dead})
+        reaper.conclude(self.context, self.ledger, self.member('a'))
+        self.assertEqual('FAILED', self.member('a').status)
+
+    def reserve(self, path, server):
+        """Write a server to a member, as requests do; returns its hold."""
+        member = self.member(path)
         hold = objects.VRTHold.get_by_member(self.context, member.id)
-        concluding.conclude(self.context, self.ledger, member, hold)
-
-    def swap(self, hold, server):
-        self.ledger.swap(
-            self.context, {server: hold}, self.project, 'somebody'
-        )
+        own = {server: (member, hold)}
+        self.assertTrue(changing_hands.reserve(self.context, own))
+        return hold
 
     def test_a_member_whose_hold_an_admin_deleted_has_failed(self):
         member = self.member('a')
@@ -331,43 +361,16 @@ class TestSeveral(door.DoorCase):
                     hold,
                     states.Hold.LEAVING,
                     self.member('a-0'),
-                    concluding.GONE,
+                    redeem.LOST,
                 )
 
         self.addCleanup(setattr, faultpoints, 'trap', None)
         faultpoints.trap = fail
 
-        concluding.take_back(self.context, self.ledger, member.id, server)
+        take_back.take_back(self.context, self.ledger, member.id, server)
 
         self.assertEqual('FAILED', self.member('a-0').status)
         self.assertEqual(15, sum(self.free().values()))
-
-    def test_where_one_is_fenced_the_other_gives_back_what_it_got(self):
-        """Nobody will build any of them, so no capacity may stay theirs."""
-        spec, first = self.request('a', like='a-0')
-        _spec, second = self.request('a', like='a-0')
-
-        def fence():
-            [member] = [
-                each
-                for each in (self.member('a-0'), self.member('a-1'))
-                if each.server_uuid == second
-            ]
-            hold = objects.VRTHold.get_by_member(self.context, member.id)
-            concluding.conclude(self.context, self.ledger, member, hold)
-
-        self.in_the_middle_of(first, fence)
-
-        self.assertIn('was fenced', self.refusal(spec, first, second))
-
-        for path in ('a-0', 'a-1'):
-            self.assertEqual('HELD', self.member(path).status)
-            self.assertIsNone(self.member(path).server_uuid)
-        for server in (first, second):
-            self.assertEqual({}, self.allocations(server))
-        self.assertEqual(14, sum(self.free().values()))
-        self.assertEqual([], audit.audit(self.context, self.ledger))
-        self.select(*self.request('a', like='a-0'))
 
 
 def _said(selections):

@@ -5,18 +5,14 @@ Whoever looks after many members has read them long before it comes to the
 last of them. Another may have concluded, and a server may have come, by then.
 """
 
-import datetime
-
-from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
-from nova_groupext.db import api as db
-from nova_groupext.db import models
 from nova_groupext.objects import changing_hands
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.redeem import concluding
+from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.scheduler.protocol import take_back
 from tests.functional import door
 
 
@@ -33,22 +29,23 @@ class StaleCase(door.DoorCase):
 
     def reserve(self, server):
         """Write a server to the member; returns the member and its hold."""
-        member = self.member('a')
-        self.assertTrue(changing_hands.reserve(self.context, {server: member}))
-        return member, self.hold()
+        member, hold = self.member('a'), self.hold()
+        own = {server: (member, hold)}
+        self.assertTrue(changing_hands.reserve(self.context, own))
+        return member, hold
 
     def hold(self):
         return objects.VRTHold.get_by_member(self.context, self.member('a').id)
 
     def swap(self, server, hold):
-        self.assertTrue(
-            self.ledger.swap(
-                self.context, {server: hold}, self.project, 'somebody'
-            )
+        outcomes = redeem.swap(
+            self.context, self.ledger, {server: hold}, self.project, 'somebody'
         )
+        self.assertEqual({server: redeem.Outcome.SWAPPED}, outcomes)
 
     def close(self, member, hold):
-        return concluding.close(self.context, self.ledger, member, hold)
+        swapped = redeem.Outcome.SWAPPED
+        redeem.close(self.context, self.ledger, member, hold, swapped)
 
     def state(self):
         member = self.member('a')
@@ -56,114 +53,23 @@ class StaleCase(door.DoorCase):
 
 
 class TestConclude(StaleCase):
-    """A reaper comes to a create that another one has concluded."""
+    """A reaper comes to a create that another one has finished."""
 
-    def setUp(self):
-        super().setUp()
-        self.reserve(self.first)
-        self.be_stuck()
-        [self.stale] = reaper.to_conclude(self.context)
-        self.conclude()
-        self.assertEqual(('HELD', None, None), self.state())
-
-    def be_stuck(self):
-        db.compare_and_set(
-            self.context,
-            models.Member,
-            models.Member.id == self.member('a').id,
-            updated_at=timeutils.utcnow() - datetime.timedelta(hours=1),
-        )
-
-    def conclude(self):
-        reaper.conclude(self.context, self.ledger, self.stale.obj_clone())
-
-    def test_a_server_that_has_swapped_meanwhile_stays_the_member(self):
-        member, hold = self.reserve(self.second)
-        self.swap(self.second, hold)
-
-        self.conclude()
-
-        self.assertTrue(self.close(member, hold))
-        self.assertEqual(('ACTIVE', self.second, None), self.state())
-        self.assertTrue(self.ledger.allocations(self.context, self.second))
-
-    def test_a_server_that_is_about_to_swap_finds_its_hold(self):
-        member, hold = self.reserve(self.second)
-
-        self.conclude()
-
-        self.swap(self.second, hold)
-        self.assertTrue(self.close(member, hold))
-        self.assertEqual(('ACTIVE', self.second, None), self.state())
-
-    def test_what_comes_in_between_is_left_to_the_next_round(self):
-        """Another one concludes, right after it was looked at."""
-        self.reserve(self.first)
-        self.be_stuck()
+    def test_the_next_server_does_not_get_what_the_first_one_asked_for(self):
+        self.patch(redeem, 'OVERDUE', -1)
+        member, hold = self.reserve(self.first)
         [stale] = reaper.to_conclude(self.context)
-        first_hold = self.hold()
-        self.conclude()
-        _member, hold = self.reserve(self.second)
-        self.swap(self.second, hold)
+        self.swap(self.first, hold)
+        self.close(member, hold)
+        take_back.take_back(self.context, self.ledger, member.id, self.first)
+        self.reserve(self.second)
 
-        for each in (first_hold, hold):
-            concluding.conclude(
-                self.context, self.ledger, stale.obj_clone(), each
-            )
+        reaper.conclude(self.context, self.ledger, stale)
 
         self.assertEqual(('REDEEMING', self.second, None), self.state())
-        self.be_stuck()
-        [self.stale] = reaper.to_conclude(self.context)
-        self.age_hold()
-        self.conclude()
-        self.assertEqual(('ACTIVE', self.second, None), self.state())
-
-    def age_hold(self):
-        db.compare_and_set(
-            self.context,
-            models.Hold,
-            models.Hold.id == self.hold().id,
-            updated_at=timeutils.utcnow() - datetime.timedelta(hours=1),
-        )
-
-
-class TestPrevails(StaleCase):
-    """A swap was accepted; the rows say whether it counts."""
-
-    def test_it_does_not_for_a_member_that_has_failed(self):
-        member, hold = self.reserve(self.first)
-        self.cloud.placement.delete(f'/allocations/{hold.uuid}')
-        concluding.conclude(self.context, self.ledger, self.member('a'), hold)
-        self.assertEqual('FAILED', self.member('a').status)
-        self.assertEqual(self.first, self.member('a').server_uuid)
-        self.own(self.first, hold)
-
-        self.assertFalse(
-            concluding.prevails(self.context, self.ledger, member)
-        )
-
         self.assertEqual({}, self.ledger.allocations(self.context, self.first))
-
-    def own(self, server, hold):
-        """Let a server own what its hold has owned, as if it had swapped."""
-        written = {
-            'allocations': hold.allocations,
-            'project_id': self.project,
-            'user_id': 'somebody',
-            'consumer_generation': None,
-            'consumer_type': 'INSTANCE',
-        }
-        self.cloud.placement.put(f'/allocations/{server}', json=written)
-        self.assertTrue(self.ledger.allocations(self.context, server))
-
-    def test_it_does_when_another_delivery_has_said_so(self):
-        member, hold = self.reserve(self.first)
-        self.swap(self.first, hold)
-        self.close(self.member('a'), self.hold())
-
-        self.assertTrue(concluding.prevails(self.context, self.ledger, member))
-
-        self.assertTrue(self.ledger.allocations(self.context, self.first))
+        reaper.conclude(self.context, self.ledger, self.member('a'))
+        self.assertEqual(('ACTIVE', self.second, None), self.state())
 
 
 class TestFollow(StaleCase):

@@ -15,7 +15,7 @@ from tests.services import life
 POINTS = {
     'arrive': ('moving.follow',),
     'expire': ('release.expire',),
-    'fail': ('member.end',),
+    'take_back': ('move.write_down', 'move.post', 'move.commit'),
     'lose': ('release.end',),
     'end': ('release.end',),
     'hold_again': (
@@ -108,16 +108,15 @@ class ReaperKills(kills.KillsCase):
             {'HELD': 2, 'FAILED': 1}, self.life.statuses(self.uuid)
         )
 
-    def check_fail(self, point):
+    def check_take_back(self, point):
         """A server is one that nobody will build."""
         self.live()
         self.life.fates[self.server] = servers.Fate.UNSCHEDULED
 
         self.reap_twice(point)
 
-        self.assertEqual(
-            {'HELD': 2, 'FAILED': 1}, self.life.statuses(self.uuid)
-        )
+        self.assertEqual(self.HELD, self.life.statuses(self.uuid))
+        self.assertNotIn(self.server, self.life.books())
 
     def check_end(self, point):
         self.delete_server()

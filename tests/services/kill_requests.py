@@ -8,7 +8,6 @@ from oslo_utils import uuidutils
 
 from nova_groupext import objects
 from tests.services import kills
-from tests.services import players
 
 # The points of each operation, as often as it passes them; a group of three
 # is held in two requests.
@@ -54,26 +53,11 @@ POINTS = {
         'redeem.swap',
         'redeem.close',
     ),
-    'turn_back': (
-        'redeem.reserve',
-        'move.claim',
-        'move.write_down',
-        'move.post',
-        'move.commit',
-        'release.post',
-        'release.forget',
-    ),
     'redeem_all': (
         'redeem.reserve',
         'redeem.swap',
         'redeem.close',
         'redeem.close again',
-    ),
-    'turn_back_all': (
-        'redeem.reserve',
-        'move.post again',
-        'move.commit',
-        'move.commit again',
     ),
     'extend': ('group.extend',),
     'release': (
@@ -211,15 +195,6 @@ class RequestKills(kills.KillsCase):
             {status: 1, 'RELEASED': 2}, self.life.statuses(self.uuid)
         )
 
-    def check_turn_back(self, point):
-        self.life.plan(self.uuid)
-
-        self.run_and_reap(
-            lambda: self.redeem(scheduler=players.Refusing), point
-        )
-
-        self.assertEqual(self.HELD, self.life.statuses(self.uuid))
-
     def check_redeem_all(self, point):
         """Three servers are created with one request."""
         self.life.plan(self.uuid)
@@ -235,16 +210,6 @@ class RequestKills(kills.KillsCase):
 
     def redeem_all(self, created, **kwargs):
         self.life.redeem_all(self.uuid, 'm', created, **kwargs)
-
-    def check_turn_back_all(self, point):
-        self.life.plan(self.uuid)
-        created = [uuidutils.generate_uuid() for _each in range(3)]
-
-        self.run_and_reap(
-            lambda: self.redeem_all(created, scheduler=players.Refusing), point
-        )
-
-        self.assertEqual(self.HELD, self.life.statuses(self.uuid))
 
     def check_extend(self, point):
         self.life.plan(self.uuid)

@@ -176,13 +176,22 @@ class Life(fixtures.Fixture):
         :param path: of one member, or a stem
         :raises: nova.exception.NoValidHost
         """
-        with redeem.explained(path):
-            scheduler(self.client())._redeem(
-                self.context,
-                pointer.Pointer(uuid, path),
-                types.SimpleNamespace(project_id=PROJECT, user_id='user'),
-                server_uuids,
-            )
+        self.fates.update(dict.fromkeys(server_uuids, servers.Fate.COMING))
+        try:
+            with redeem.explained(path):
+                scheduler(self.client())._redeem(
+                    self.context,
+                    pointer.Pointer(uuid, path),
+                    types.SimpleNamespace(project_id=PROJECT, user_id='user'),
+                    server_uuids,
+                )
+        except BaseException:
+            # What Nova hears nothing good of goes to its cell0.
+            fate = servers.Fate.UNSCHEDULED
+            self.fates.update(dict.fromkeys(server_uuids, fate))
+            raise
+        for server_uuid in server_uuids:
+            self.fates.pop(server_uuid, None)
 
     def go(self, uuid, path, provider):
         """Let a member's server go elsewhere, as the scheduler does."""

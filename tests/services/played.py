@@ -12,6 +12,9 @@ import fixtures
 from nova_groupext.conf import CONF
 from tests.services import players
 
+# The project and the user of all servers.
+OWNER = 'project', 'user'
+
 OPTIONS = {
     # There is no planner that could be asked.
     'redeem_replan_time_limit': 0,
@@ -44,6 +47,7 @@ class Nova(fixtures.Fixture):
             ('scheduler.follow.servers.read', self._servers),
             ('scheduler.follow.servers.mapped', lambda *_args: set()),
             # No server's request is stored.
+            ('scheduler.protocol.redeem._owner', lambda *_args: OWNER),
             ('scheduler.stored_hints.follow', lambda *_args: False),
             (
                 'scheduler.look.hosts.is_out_of_service',

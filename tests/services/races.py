@@ -20,7 +20,6 @@ from nova_groupext.db import api as db
 from nova_groupext.objects import states
 from nova_groupext.scheduler.follow import servers as nova_servers
 from tests.services import life
-from tests.services import players
 from tests.services import servers
 
 
@@ -139,9 +138,6 @@ class PairsCase(RaceCase):
             self.refused |= created
             raise
         self.granted |= created
-
-    def do_turn_back(self):
-        self.life.redeem(self.uuid, 'm-0', scheduler=players.Refusing)
 
     def do_release(self):
         self.life.give_up(self.uuid, 'm-0')

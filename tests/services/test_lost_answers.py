@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What if Placement did what it was asked to, and nobody heard of it?"""
 
-from nova import exception as nova_exc
 from oslo_utils import uuidutils
 
 from nova_groupext.scheduler import planner
-from tests.services import players
 from tests.services import races
 
 
@@ -64,22 +62,6 @@ class TestLostAnswers(races.RaceCase):
         self.assertEqual({'ACTIVE': 3}, self.life.statuses(self.uuid))
         self.life.reap()
         self.assert_at_rest()
-
-    def test_of_a_move(self):
-        self.begin()
-        self.life.lose_answer()
-
-        self.assertRaises(
-            nova_exc.NoValidHost,
-            self.life.redeem,
-            *(self.uuid, 'm-0'),
-            scheduler=players.Refusing,
-        )
-
-        self.assert_one_owner()
-        self.life.reap()
-        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
-        self.end()
 
     def test_of_an_emptying(self):
         self.begin()

@@ -13,6 +13,7 @@ from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
 from nova_groupext.objects import transitions
@@ -160,35 +161,35 @@ class Writers(Objects):
                 ),
             )
 
-    def test_one_claims_a_hold(self):
+    def test_of_those_who_reserve_one_gets_the_member_and_its_hold(self):
         for _round in range(ROUNDS):
             group = self.held()
 
-            outcomes = at_once.at_once(self.claims(group))
+            outcomes = at_once.at_once(self.reserves(group))
 
             self.assertEqual(1, outcomes.count(True), outcomes)
             self.assertEqual(WRITERS - 1, outcomes.count(False), outcomes)
-
-    def test_one_takes_a_hold_over(self):
-        for _round in range(ROUNDS):
-            group = self.held()
-            now = timeutils.utcnow()
-            self.claims(group)[0]()
-            db.compare_and_set(
-                context.get_admin_context(),
-                models.Hold,
-                models.Hold.group_id == group.id,
-                updated_at=now - 2 * MINUTE,
+            [first, *_] = self.get(group).members
+            hold = objects.VRTHold.get_by_member(
+                context.get_admin_context(), first.id
+            )
+            self.assertEqual(
+                (states.Hold.REDEEMING, first.server_uuid),
+                (hold.status, hold.server_uuid),
             )
 
-            outcomes = at_once.at_once(self.claims(group, before=now - MINUTE))
-
-            self.assertEqual(1, outcomes.count(True), outcomes)
-            self.assertEqual(WRITERS - 1, outcomes.count(False), outcomes)
-
-    def claims(self, group, **options):
+    def reserves(self, group):
+        """Return calls by which servers get the first member."""
         return [
-            call(self.holds(group)[0].claim, **options)
+            call(
+                changing_hands.reserve,
+                {
+                    uuidutils.generate_uuid(): (
+                        self.get(group).members[0],
+                        self.holds(group)[0],
+                    )
+                },
+            )
             for _writer in range(WRITERS)
         ]
 
@@ -342,7 +343,7 @@ class Writers(Objects):
 
             self.only_raise(
                 [
-                    *self.claims(group)[:2],
+                    *self.reserves(group)[:2],
                     *(call(transitions.give_up, reader) for reader in readers),
                     *(
                         call(

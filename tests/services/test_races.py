@@ -4,8 +4,6 @@
 ``tests/long`` lets each thing happen at every point of each other thing.
 """
 
-import functools
-
 from nova import exception as nova_exc
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
@@ -13,8 +11,8 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.follow.servers import Fate
 from tests.services import life
-from tests.services import players
 from tests.services import races
 
 
@@ -36,67 +34,56 @@ class TestStaged(races.RaceCase):
     def servers(self):
         return {self.server}
 
-    def test_a_slow_redeem_finds_its_hold_moved(self):
+    def test_a_slow_redeem_finds_it_finished_by_the_reaper(self):
         self.at('before redeem.swap', self.life.reap)
 
-        self.refusal()
-
-        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
-        self.assertNotIn(self.server, self.life.books())
         self.redeem()
-        self.end()
 
-    def test_a_slow_redeem_finds_its_member_redeemed_by_another(self):
-        other = uuidutils.generate_uuid()
-
-        def reap_and_redeem():
-            self.life.reap()
-            self.life.redeem(self.uuid, 'm-0', other)
-
-        self.at('before redeem.swap', reap_and_redeem)
-
-        self.refusal()
-
-        self.assertEqual(other, self.life.member(self.uuid, 'm-0').server_uuid)
-        self.assertIn(other, self.life.books())
-        self.assertNotIn(self.server, self.life.books())
-        self.life.remove(other)
-
-    def test_who_concludes_slowly_takes_what_the_next_has_moved(self):
-        """The next one moved the hold and died."""
-
-        def die():
-            raise Died
-
-        def reap():
-            self.at('before move.commit', die)
-            self.life.reap()
-
-        self.at('before move.post', reap)
-
-        self.refusal(scheduler=players.Refusing)
-
-        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
-        self.end()
-
-    def test_what_was_left_behind_does_not_replace_a_hold_that_stands(self):
-        """A swap under way would give the member a second owner."""
-        self.life.give_up(self.uuid, 'm-1')
-        self.life.release(self.uuid)
-        hold = self.life.hold(self.uuid, 'm-0')
-        left = hold.again()
-        left.create(self.life.context)
-        self.life.ledger().hold(self.life.context, [left])
-        swap = functools.partial(
-            self.life.ledger().swap,
-            *(self.life.context, {self.server: hold}, life.PROJECT, 'user'),
+        self.assertEqual(
+            {'ACTIVE': 1, 'HELD': 2}, self.life.statuses(self.uuid)
         )
-        self.at('before move.commit', swap)
+        self.assertIn(self.server, self.life.books())
+        self.end()
 
-        self.refusal(scheduler=players.Refusing)
+    def test_who_dies_leaves_it_to_the_reaper(self):
+        for point in ('before redeem.swap', 'after redeem.swap'):
+            self.at(point, self.die)
 
-        self.assert_one_owner()
+            self.assertRaises(life.Died, self.redeem)
+            self.life.fates[self.server] = Fate.COMING
+            self.life.reap()
+
+            self.assertEqual(
+                {'ACTIVE': 1, 'HELD': 2}, self.life.statuses(self.uuid)
+            )
+            self.assertIn(self.server, self.life.books())
+            # Nova has given up waiting.
+            self.life.fates[self.server] = Fate.UNSCHEDULED
+            self.life.reap()
+            self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+            self.assertNotIn(self.server, self.life.books())
+
+        self.end()
+
+    @staticmethod
+    def die():
+        raise life.Died
+
+    def test_what_a_late_swap_fills_of_a_deleted_server_is_emptied(self):
+        hold = self.life.hold(self.uuid, 'm-0')
+        self.redeem()
+        self.life.fates[self.server] = Fate.DELETED
+        self.life.remove(self.server)
+        body = self.life.ledger().of_server(hold, life.PROJECT, 'user')
+
+        self.life.ledger().fill(self.life.context, {self.server: body})
+        self.life.reap()
+
         self.assertNotIn(self.server, self.life.books())
+        self.life.reap()
+        self.assertEqual(
+            {'RELEASED': 1, 'HELD': 2}, self.life.statuses(self.uuid)
+        )
         self.end()
 
     def test_of_two_planners_one_holds_and_the_other_leaves_nothing(self):
@@ -201,25 +188,52 @@ class TestStaged(races.RaceCase):
                 self.life.remove(server)
             self.begin()
 
-    def test_when_one_of_several_is_concluded_none_is_swapped(self):
+    def test_when_one_of_several_is_finished_by_the_reaper_all_are(self):
         """The reaper has taken the request for dead, and came to one only."""
         created = [uuidutils.generate_uuid() for _each in range(2)]
 
-        def conclude_one():
+        def finish_one():
             timeutils.advance_time_seconds(life.LATER)
             first, *_others = reaper.to_conclude(self.life.context)
             reaper.conclude(self.life.context, self.life.ledger(), first)
 
-        self.at('before redeem.swap', conclude_one)
+        self.at('before redeem.swap', finish_one)
 
-        self.assertRaises(
+        self.life.redeem_all(self.uuid, 'm', created)
+
+        self.assertEqual(
+            {'ACTIVE': 2, 'HELD': 1}, self.life.statuses(self.uuid)
+        )
+        self.assertEqual(set(created), set(created) & set(self.life.books()))
+
+    def test_when_one_of_several_gets_nothing_all_are_held_again(self):
+        """Nobody will build any of them, so no capacity may stay theirs."""
+        created = [uuidutils.generate_uuid() for _each in range(2)]
+        stranger = []
+
+        def take():
+            hold = self.life.hold(self.uuid, 'm-2')
+            self.life.remove(hold.uuid)
+            stranger.append(self.life.fill(self.narrow))
+
+        self.life.give_up(self.uuid, 'm-0')
+        self.life.release(self.uuid)
+        self.at('before redeem.swap', take)
+
+        error = self.assertRaises(
             nova_exc.NoValidHost,
             self.life.redeem_all,
             *(self.uuid, 'm', created),
         )
 
-        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+        self.assertIn('its hold is gone', str(error))
+        self.life.reap()
+        self.assertEqual(
+            {'RELEASED': 1, 'HELD': 1, 'FAILED': 1},
+            self.life.statuses(self.uuid),
+        )
         self.assertEqual(set(), set(created) & set(self.life.books()))
+        self.life.remove(*stranger)
         self.end()
 
     def test_the_reaper_does_not_disturb_a_slow_redeem(self):

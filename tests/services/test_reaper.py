@@ -277,12 +277,12 @@ class TestForgotten(ReaperCase):
             server = self.life.redeem(uuid, 'm-0')
             self.life.remove(server)
             self.life.fates[server] = nova_servers.Fate.DELETED
-        is_current = objects.VRTGroup.is_current
+        is_current, deletes = objects.VRTGroup.is_current, [self.bad]
 
         def ask_and_delete(context, group_id):
             answer = is_current(context, group_id)
-            if self.life.find(self.bad) is not None:
-                self.life.delete(self.bad)
+            while deletes:
+                self.life.delete(deletes.pop())
             return answer
 
         with fixtures.MockPatchObject(

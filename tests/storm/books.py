@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placement's books beside ours: who owns what, and is it too much?"""
 
-import time
-
 from nova import context as nova_context
 from nova.scheduler.client import report
 
@@ -12,10 +10,6 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.scheduler import ledger
-
-# Seconds for which a member may have two owners: who would have given way may
-# have been killed, or be slow.
-PATIENCE, PAUSE = 20, 1
 
 LIVE = (states.Hold.HELD, states.Hold.REDEEMED)
 
@@ -35,15 +29,7 @@ class Books:
 
     def watch(self):
         """Return what may never be, not even for an instant."""
-        found = set(self._two_owners())
-        until = time.monotonic() + PATIENCE
-        while found and time.monotonic() < until:
-            # Placement has accepted two changes of one hold at one instant,
-            # and one of those who made them gives way, see
-            # concluding.prevails().
-            time.sleep(PAUSE)
-            found &= set(self._two_owners())
-        return [*self._too_much(), *found]
+        return [*self._too_much(), *self._two_owners()]
 
     def violations(self):
         """Return what may not be when everybody has come to rest."""

@@ -28,7 +28,7 @@ from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import servers
-from nova_groupext.scheduler.redeem import concluding
+from nova_groupext.scheduler.protocol import redeem as protocol
 from nova_groupext.scheduler.redeem import redeem
 from tests import groups
 from tests.services import placement
@@ -269,7 +269,7 @@ class Life(fixtures.Fixture):
         )
         if not hold:
             return None
-        concluding.conclude(self._context, self._ledger, member, hold)
+        protocol.finish(self._context, self._ledger, member, hold)
         return 'done'
 
     # -- strangers ---------------------------------------------------------

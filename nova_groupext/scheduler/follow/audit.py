@@ -26,6 +26,7 @@ from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.hold import emptying
+from nova_groupext.scheduler.protocol import redeem
 
 
 class Kind(enum.StrEnum):
@@ -164,8 +165,8 @@ class _Auditor:
             if hold.status == states.Hold.LEAVING and since < before:
                 text = f'given up at {since}, and still there'
                 self._add(Kind.OVERDUE, text, hold)
-        before = clock.now(-CONF.vrt.lease - rounds)
-        for member in VRTMember.list_stuck(self._context, before):
+        seconds = redeem.OVERDUE * CONF.rpc_response_timeout + rounds
+        for member in VRTMember.list_stuck(self._context, seconds):
             text = f'the create of server {member.server_uuid} did not end'
             self._add(Kind.OVERDUE, text, member=member)
 

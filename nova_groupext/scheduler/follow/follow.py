@@ -28,7 +28,8 @@ from nova_groupext.scheduler.hold import again
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
-from nova_groupext.scheduler.redeem import concluding
+from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.scheduler.protocol import take_back
 
 LOG = logging.getLogger(__name__)
 
@@ -78,16 +79,18 @@ def follow_servers(context, ledger, group=None):
         hold = hold_of.get(member.id)
         end = ENDS.get(server.fate)
         if end is None or ledger.allocations(context, member.server_uuid):
-            if server.fate == Fate.UNSCHEDULED:
-                _fail(context, member, end['fault'])
-                continue
-            if server.fate == Fate.UNKNOWN_TO_NOVA:
-                _take_back(context, ledger, member)
+            if server.fate in _OWNS_IN_VAIN:
+                with trouble.passed_over(f'Server {member.server_uuid}'):
+                    _OWNS_IN_VAIN[server.fate](context, ledger, member, hold)
                 continue
             moves = moves_of.get(member.id, ())
             whereabouts.follow(context, ledger, member, hold, moves, server)
         elif hold is not None:
-            _end(context, ledger, member, hold, end)
+            # One who takes back may have died in the middle.
+            if not take_back.take_back(
+                context, ledger, member.id, member.server_uuid
+            ):
+                _end(context, ledger, member, hold, end)
         elif member.status == states.Member.SHELVED:
             with contextlib.suppress(exception.MemberStateConflict):
                 transitions.end(context, member, **end)
@@ -185,15 +188,28 @@ def _is_still_held(context, hold):
     )
 
 
-def _fail(context, member, fault):
-    """A server that nobody will build has its capacity until it is deleted."""
-    if member.status != states.Member.FAILED:
-        with contextlib.suppress(exception.MemberStateConflict):
-            transitions.end(context, member, states.Member.FAILED, fault)
+def _take_back(context, ledger, member, hold):
+    """Hold again what a server has that nobody will build.
+
+    Where nothing is to be held any more it goes back to everybody.
+    """
+    if VRTGroup.is_current(context, member.group_id):
+        take_back.take_back(context, ledger, member.id, member.server_uuid)
+        return
+    ledger.empty_consumer(context, member.server_uuid)
+    if hold is not None:
+        _end(context, ledger, member, hold, ENDS[Fate.UNSCHEDULED])
 
 
-def _take_back(context, ledger, member):
-    """Hold again what a server has of which Nova knows nothing for long."""
+def _empty_deleted(context, ledger, member, _hold):
+    """Nova has deleted the server, and a late request has filled it."""
+    seconds = redeem.OVERDUE * CONF.rpc_response_timeout
+    if member.is_unchanged_since(context, clock.now(-seconds)):
+        ledger.empty_consumer(context, member.server_uuid)
+
+
+def _take_back_unknown(context, ledger, member, hold):
+    """Take back from a server of which Nova knows nothing for long."""
     deadline = CONF.vrt.unknown_server_deadline
     if not member.is_unchanged_since(context, clock.now(-deadline)):
         return
@@ -203,14 +219,14 @@ def _take_back(context, ledger, member):
         return
     LOG.warning(
         'Nova knows nothing of server %(server)s for %(deadline)s s; what it '
-        'has is held again for member %(member)s.',
+        'has is taken back for member %(member)s.',
         {
             'server': member.server_uuid,
             'deadline': deadline,
             'member': member.path,
         },
     )
-    concluding.take_back(context, ledger, member.id, member.server_uuid)
+    _take_back(context, ledger, member, hold)
 
 
 def _end(context, ledger, member, hold, values):
@@ -289,3 +305,11 @@ def _lose(context, ledger, held, fault):
     values = {'status': states.Member.FAILED, 'fault': fault}
     for hold, member in held:
         ownership.change(context, ledger, hold, LEAVING, member, values)
+
+
+# What is done about servers that own what they will not use.
+_OWNS_IN_VAIN = {
+    Fate.UNKNOWN_TO_NOVA: _take_back_unknown,
+    Fate.UNSCHEDULED: _take_back,
+    Fate.DELETED: _empty_deleted,
+}

@@ -107,8 +107,8 @@ def _end_contradiction(context, ledger, finding):
     if finding.consumer is None:
         _fail(context, finding)
     for hold in VRTHold.list_by_uuids(context, [finding.consumer]):
-        # Who moves a hold knows best what becomes of it.
-        if hold.status != states.Hold.MOVING and transitions.end_hold(
+        # Who redeems a hold knows best what becomes of it.
+        if hold.status != states.Hold.REDEEMING and transitions.end_hold(
             context, hold, states.Hold.LEAVING
         ):
             exclusive.give_back(context, ledger, [hold])

@@ -5,7 +5,7 @@ Every step may be taken by several planners at once and as often as one likes:
 what one has done, another finds done. What is unknown is not touched.
 
 1. Groups that expired give up what nobody has redeemed.
-2. Creates that nobody hears of any more are concluded.
+2. Creates that nobody hears of any more are finished.
 3. Servers are followed: who failed or was deleted frees its member.
 4. Holds are compared with Placement, and with the hosts there are; those for
    resizes with the servers, too.
@@ -39,7 +39,6 @@ from nova_groupext.objects import tombstones
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
@@ -47,7 +46,7 @@ from nova_groupext.scheduler.follow import resizes
 from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.look import hosts
-from nova_groupext.scheduler.redeem import concluding
+from nova_groupext.scheduler.protocol import redeem
 
 LOG = logging.getLogger(__name__)
 
@@ -68,20 +67,14 @@ def expire(context):
 
 def to_conclude(context):
     """Return the members whose create nobody hears of any more."""
-    return VRTMember.list_stuck(context, _before())
+    return redeem.overdue(context)
 
 
 def conclude(context, ledger, member):
-    """Find out what became of a create, if it is still not known.
-
-    :param member: VRTMember that to_conclude() has returned, perhaps long ago
-    """
-    before = _before()
+    """Finish a create, if it is not finished yet."""
     hold = VRTHold.get_by_member(context, member.id)
-    # Read after its hold: so that is the hold of this server, of no later one.
-    stuck = VRTMember.list_stuck(context, before, member.id)
-    if stuck and hold is not None:
-        concluding.conclude(context, ledger, *stuck, hold, before)
+    if hold is not None:
+        redeem.finish(context, ledger, member, hold)
 
 
 def to_follow():
@@ -229,8 +222,3 @@ def to_keep(context):
     exchanging = VRTGroup.exchanging(context)
     found = VRTGroup.list_exclusive(context)
     return [group for group in found if group.id not in exchanging]
-
-
-def _before():
-    """Return since when nobody works any more on what has not changed."""
-    return clock.now(-CONF.vrt.lease)

@@ -2,7 +2,8 @@
 """The redeem door: from a hold to the server's own allocation.
 
 Only a first boot with our hints gets here. Every refusal is a NoValidHost
-with its reason and leaves the hold as it was.
+with its reason. One that comes before the servers' uuids are written leaves
+the holds as they were; after that there is no way back.
 """
 
 import contextlib
@@ -16,14 +17,19 @@ from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.look import judging
 from nova_groupext.scheduler.look import requests
-from nova_groupext.scheduler.redeem import concluding
+from nova_groupext.scheduler.protocol import redeem as protocol
 from nova_groupext.scheduler.redeem import reserving
 
 LOG = logging.getLogger(__name__)
 
-NO_ANSWER = 'Placement did not answer; it is held again'
-FENCED = 'its hold was fenced while it was swapped'
-NOT_SWAPPED = 'Placement did not pass on what is held'
+Outcome = protocol.Outcome
+
+IS_OPEN = (
+    'Placement did not say what became of its hold; that will be found out'
+)
+
+# How often it is tried again because somebody else was faster.
+ATTEMPTS = 20
 
 
 class RedeemDoor:
@@ -40,108 +46,70 @@ class RedeemDoor:
         # so they run on it once.
         self._asked = None
         self._judge = None
+        self._attempts = 0
 
-    def enter(self, context, pointed, spec, server_uuids, refused):
-        """Reserve a member for each server, all or none.
+    def choose(self, context, pointed, spec, server_uuids, refused):
+        """Choose a member for each server.
 
-        The servers' uuids are written before anything else happens. A request
-        that is delivered twice finds its own uuids there and goes on.
+        A request that is delivered twice finds its own members and goes on
+        with them.
 
         :param pointed: pointer.Pointer to one member, or to several of which
             any free ones will do
-        :param refused: ids of members whose hosts Nova refuses
+        :param refused: ids of members whose hosts are refused
         :returns: [Place], in the order of the servers
-        :raises: nova.exception.NoValidHost, reserving.TooFewPass,
-            reserving.HostsRefused
+        :raises: nova.exception.NoValidHost, reserving.TooFewPass
         """
 
         def read():
             members = self._members(context, pointed, spec)
             return self._described(context, members, spec)
 
+        self._attempts += 1
+        if self._attempts > ATTEMPTS:
+            raise reserving.refusal(pointed.member, reserving.BEING_REVISED)
         if self._judge is None:
             self._judge = judging.RedeemJudge(context, pointed.group)
-        return reserving.reserve(
-            context,
-            self._ledger,
-            pointed.member,
-            read,
-            server_uuids,
-            self._judge,
-            refused,
+        return reserving.choose(
+            *(context, self._ledger, pointed.member, read),
+            *(server_uuids, refused),
         )
 
-    def swap(self, context, spec, places):
-        """Swap the places' holds for servers' allocations, all or none.
+    def redeem(self, context, spec, places):
+        """Let servers have their places, all or none; see protocol.redeem.
 
-        :raises: nova.exception.NoValidHost
+        If one of them gets nothing, what the others have got is taken back
+        when Nova has given up all of them.
+
+        :raises: nova.exception.NoValidHost, reserving.HostsRefused,
+            reserving.Taken
         """
-        held = [p for p in places if p.hold.status != states.Hold.REDEEMED]
-        if not held:
-            return
-        path = held[0].member.path
-        try:
-            is_done = self._ledger.swap(
-                context,
-                {place.server_uuid: place.hold for place in held},
-                spec.project_id,
-                spec.user_id,
-            )
-        except exception.PlacementUnavailable as exc:
-            raise reserving.refusal(path, NO_ANSWER) from exc
-        if not is_done:
-            raise reserving.refusal(path, NOT_SWAPPED)
-        fenced = [p for p in held if not self._settle(context, p)]
-        if fenced:
-            raise reserving.refusal(fenced[0].member.path, FENCED)
-
-    def _settle(self, context, place):
-        """Write down that the capacity is a server's, and see if it stays so.
-
-        It is, whether that can be written down now or not: what cannot, the
-        reaper finds out.
-        """
-        _uuid, member, hold = place
-        try:
-            is_closed = concluding.close(context, self._ledger, member, hold)
-        except db_errors.ANY:
-            LOG.exception(
-                'Member %s is redeemed; that is written down later.',
-                member.path,
-            )
-            return True
-        return is_closed or concluding.prevails(context, self._ledger, member)
-
-    def turn_back(self, context, places):
-        """The servers did not get the capacity, as far as this request saw.
-
-        Where only some of them did, these give it back: no server of the
-        request will be built.
-
-        :returns: whether another delivery of the same request has got it
-        :raises: nova.exception.NoValidHost when there is nothing to get
-        """
-        are_done = [
-            concluding.conclude(
-                context, self._ledger, place.member, place.hold
-            )
+        free = [p for p in places if p.hold.status == states.Hold.HELD]
+        if free and not reserving.reserve(context, free, self._judge):
+            raise reserving.Taken
+        due = {
+            place.server_uuid: place
             for place in places
-        ]
-        if not all(are_done):
-            for place, is_done in zip(places, are_done, strict=True):
-                if is_done:
-                    concluding.take_back(
-                        context,
-                        self._ledger,
-                        place.member.id,
-                        place.server_uuid,
-                    )
-        for place in places:
-            if place.member.status == states.Member.FAILED:
+            if place.hold.status == states.Hold.REDEEMING
+        }
+        outcomes = due and protocol.swap(
+            context,
+            self._ledger,
+            {uuid: place.hold for uuid, place in due.items()},
+            spec.project_id,
+            spec.user_id,
+        )
+        for uuid, outcome in outcomes.items():
+            if outcome != Outcome.OPEN:
+                _uuid, member, hold = due[uuid]
+                protocol.close(context, self._ledger, member, hold, outcome)
+        for uuid, outcome in outcomes.items():
+            if outcome != Outcome.SWAPPED:
+                is_open = outcome == Outcome.OPEN
                 raise reserving.refusal(
-                    place.member.path, reserving.HOLD_IS_GONE
+                    due[uuid].member.path,
+                    IS_OPEN if is_open else protocol.IS_LOST,
                 )
-        return all(are_done)
 
     @staticmethod
     def _members(context, pointed, spec):

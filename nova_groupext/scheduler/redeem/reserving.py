@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first step of redeeming: which server gets which member.
+"""Which server gets which member.
 
-A server's uuid is written to its member before anything else happens; from
-then on the member is nobody else's.
+What is free is chosen first, and looked at by Nova's filters. Then it is
+reserved: from then on the member is nobody else's.
 """
 
 import time
@@ -18,8 +18,8 @@ from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.hold import ownership
+from nova_groupext.scheduler.protocol import redeem as protocol
 
-HOLD_IS_GONE = 'its hold is gone from Placement'
 BEING_CLEARED_UP = 'an earlier create is being cleared up'
 
 BEING_REVISED = 'its group is being revised at this moment; try again'
@@ -51,6 +51,10 @@ class HostsRefused(Exception):
         self.why = why
 
 
+class Taken(Exception):
+    """Somebody else was faster, or another delivery of the same request."""
+
+
 class TooFewPass(Exception):
     """Nova refuses the hosts of some members, and too few others are free.
 
@@ -63,33 +67,29 @@ class TooFewPass(Exception):
 
 
 class Place(typing.NamedTuple):
-    """A member that is reserved for a server, with its hold."""
+    """A member for a server, with its hold."""
 
     server_uuid: str
     member: VRTMember
     hold: VRTHold
 
 
-def reserve(context, ledger, path, read, server_uuids, judge, refused=()):
-    """Write each server's uuid to a member of its own, all or none.
+def choose(context, ledger, path, read, server_uuids, refused=()):
+    """Return a Place for each server: its own, or else a free one.
 
-    The same servers may come again.
+    The same servers may come again. What is free is not reserved yet.
 
     :param path: what the members are called together
     :param read: returns the VRTMembers that will do, as they are now
-    :param judge: judging.RedeemJudge
-    :param refused: ids of members whose hosts Nova refuses
+    :param refused: ids of members whose hosts are refused
     :returns: [Place], in the order of the servers
-    :raises: nova.exception.NoValidHost, TooFewPass, HostsRefused
+    :raises: nova.exception.NoValidHost, TooFewPass
     """
-    looks_left = PATIENCE
-    while True:
+    for _look in range(PATIENCE):
         members = read()
         own = {m.server_uuid: m for m in members if m.status in states.IN_USE}
-        if all(uuid in own for uuid in server_uuids):
-            break
         if any(uuid in own for uuid in server_uuids):
-            raise refusal(path, BEING_CLEARED_UP)
+            return _their_own(context, path, own, server_uuids)
         free = [
             member
             for member in members
@@ -100,41 +100,46 @@ def reserve(context, ledger, path, read, server_uuids, judge, refused=()):
         changing = changing_hands.members(context, free[0].group_id)
         free = [member for member in free if member.id not in changing]
         if len(free) < len(server_uuids):
-            if not looks_left:
-                raise refusal(path, BEING_REVISED)
-            looks_left -= 1
             time.sleep(PAUSE)
             continue
-        own = dict(zip(server_uuids, free, strict=False))
-        if _verify(context, ledger, own.values()):
-            with faultpoints.around('redeem.reserve'):
-                is_done = _reserve(context, own, judge)
-            if is_done:
-                break
+        places = [
+            _place(context, uuid, member)
+            for uuid, member in zip(server_uuids, free, strict=False)
+        ]
+        if _verify(context, ledger, places):
+            return places
+    raise refusal(path, BEING_REVISED)
+
+
+def _their_own(context, path, own, server_uuids):
+    if not all(uuid in own for uuid in server_uuids):
+        raise refusal(path, BEING_CLEARED_UP)
     return [_place(context, uuid, own[uuid]) for uuid in server_uuids]
 
 
-def _reserve(context, own, judge):
-    """Write the uuids down, if policies let all of the members be servers.
+def reserve(context, places, judge):
+    """Give places that are free to their servers, if policies let them.
 
-    :param own: {server uuid: its VRTMember}
-    :returns: False when somebody else changes one of them
+    :param places: [Place] whose holds are HELD, of one group
+    :param judge: judging.RedeemJudge
+    :returns: False when somebody else has changed one of them
     :raises: HostsRefused
     """
 
     def check():
-        refused = {member.id for member in judge.refused(own.values())}
+        refused = {
+            member.id
+            for member in judge.refused([place.member for place in places])
+        }
         if refused:
             raise HostsRefused(
-                [
-                    _place(context, uuid, member)
-                    for uuid, member in own.items()
-                    if member.id in refused
-                ],
+                [each for each in places if each.member.id in refused],
                 BREAKS_POLICY,
             )
 
-    return changing_hands.reserve(context, own, check)
+    own = {each.server_uuid: (each.member, each.hold) for each in places}
+    with faultpoints.around('redeem.reserve'):
+        return protocol.reserve(context, own, check)
 
 
 def _too_few(path, members, free, server_uuids):
@@ -156,33 +161,25 @@ def _too_few(path, members, free, server_uuids):
     return nova_exc.NoValidHost(reason=error.format_message())
 
 
-def _verify(context, ledger, members):
-    """Give back what was held beyond what there is.
+def _verify(context, ledger, places):
+    """Give back what is held beyond what there is.
 
-    :returns: whether nothing was
+    :returns: whether nothing was, and all of it is held still
     """
-    holds = {
-        hold.id: (hold, member)
-        for member in members
-        if (hold := VRTHold.get_by_member(context, member.id))
-    }
-    lost = verification.losers(
-        context, ledger, [hold for hold, _member in holds.values()]
-    )
-    for hold in lost:
-        _hold, member = holds[hold.id]
-        ownership.change(
-            context, ledger, hold, states.Hold.LEAVING, member, TOO_MUCH
-        )
-    return not lost
+    lost = verification.losers(context, ledger, [p.hold for p in places])
+    for place in places:
+        if place.hold in lost:
+            ownership.change(
+                *(context, ledger, place.hold, states.Hold.LEAVING),
+                *(place.member, TOO_MUCH),
+            )
+    return all(place.hold.status == states.Hold.HELD for place in places)
 
 
 def _place(context, server_uuid, member):
     hold = VRTHold.get_by_member(context, member.id)
     if hold is None:
-        raise refusal(member.path, HOLD_IS_GONE)
-    if hold.status == states.Hold.MOVING:
-        raise refusal(member.path, BEING_CLEARED_UP)
+        raise refusal(member.path, protocol.IS_LOST)
     return Place(server_uuid, member, hold)
 
 

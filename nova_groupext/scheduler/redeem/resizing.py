@@ -12,13 +12,13 @@ import copy
 from nova import exception as nova_exc
 from oslo_log import log as logging
 
-from nova_groupext import exception
 from nova_groupext.db import errors as db_errors
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.hold import growths
 from nova_groupext.scheduler.look import requests
+from nova_groupext.scheduler.protocol import redeem as protocol
 
 LOG = logging.getLogger(__name__)
 
@@ -76,14 +76,14 @@ def claim(context, ledger, growth, server_uuid, project_id, user_id):
     :param growth: VRTHold
     :returns: whether the capacity is the server's
     """
-    try:
-        is_done = ledger.swap(
-            context, {server_uuid: growth}, project_id, user_id
-        )
-    except exception.PlacementUnavailable:
+    body = ledger.of_server(growth, project_id, user_id)
+    outcome = protocol.swap_one(
+        context, ledger, server_uuid, growth, body, refills=False
+    )
+    if outcome == protocol.Outcome.OPEN:
         # If it was done, whoever follows growths finds that out.
-        LOG.exception('Growth %s is not known to be redeemed.', growth.uuid)
-        return False
+        LOG.error('Growth %s is not known to be redeemed.', growth.uuid)
+    is_done = outcome == protocol.Outcome.SWAPPED
     if is_done:
         growths.end(context, ledger, growth, 'its server is resized')
     return is_done

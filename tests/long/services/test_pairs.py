@@ -14,7 +14,6 @@ races.add_pairs(
         'hold',
         'redeem',
         'redeem_all',
-        'turn_back',
         'delete',
         'follow',
         'restore',

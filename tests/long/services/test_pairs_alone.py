@@ -46,7 +46,7 @@ class AloneCase(races.PairsCase):
 
 class TestPairsAlone(AloneCase):
     def test_no_stranger_comes_in_while_places_change_hands(self):
-        for one in ('release', 'redeem', 'turn_back', 'keep'):
+        for one in ('release', 'redeem', 'keep'):
             for point in self.points(one):
                 self.set_up(one)
                 self.at(point, self.do_stranger)

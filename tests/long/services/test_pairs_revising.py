@@ -10,7 +10,7 @@ from oslo_utils import timeutils
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.redeem import concluding
+from nova_groupext.scheduler.protocol import take_back
 from tests.long.services import test_pairs_alone
 from tests.services import life
 from tests.services import races
@@ -38,7 +38,7 @@ class TestPairsRevising(RevisingCase):
         member = self.life.member(self.uuid, 'm-0')
         self.at('before move.commit', lambda: self.do('revise'))
 
-        concluding.take_back(
+        take_back.take_back(
             self.life.context, self.life.ledger(), member.id, server
         )
 
@@ -60,7 +60,7 @@ class TestPairsRevising(RevisingCase):
         self.end()
 
 
-races.add_pairs(TestPairsRevising, ('turn_back', 'restore'), ('revise',))
+races.add_pairs(TestPairsRevising, ('restore',), ('revise',))
 
 
 class TestPairsChangingPlaces(RevisingCase):
@@ -100,7 +100,6 @@ races.add_pairs(
     (
         'redeem',
         'redeem_all',
-        'turn_back',
         'release',
         'delete',
         'expire',

@@ -203,7 +203,9 @@ class WholeLife(stateful.RuleBasedStateMachine):
             end = Member.HELD if is_held_again else ENDS[fate]
             after.change(group, path, end)
         elif fate == Fate.UNSCHEDULED:
-            after.change(group, path, Member.FAILED, server)
+            is_current = self.model.groups[group].is_current()
+            end = Member.HELD if is_current else Member.FAILED
+            after.change(group, path, end)
         # The next reaper follows, when one has died.
         self.do(lambda: self.life.reap(0), after, death, before=after)
 

@@ -119,15 +119,15 @@ class TestQuota(base.GroupCase):
         for status, cores in (
             (Hold.WRITING, 4),
             (Hold.HELD, 8),
-            (Hold.MOVING, 12),
+            (Hold.REDEEMING, 12),
             (Hold.REDEEMED, 12),
             (Hold.LEAVING, 12),
         ):
             self.hold(status)
             self.assertEqual(cores, self.held_cores())
 
-    def test_a_member_whose_hold_moves_counts_once(self):
-        [member] = self.hold(Hold.MOVING)
+    def test_a_member_whose_hold_is_written_anew_counts_once(self):
+        [member] = self.hold(Hold.REDEEMING)
         self.write(member, Hold.WRITING)
 
         self.assertEqual(4, self.held_cores())

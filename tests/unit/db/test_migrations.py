@@ -124,6 +124,10 @@ class TestMigrations(base.BaseTestCase):
         )
         self.assertNotIn('vrt_intents', tables)
 
+    def _check_9e2a4c6b8d13(self):
+        columns = sa.inspect(engine.get_engine()).get_columns('vrt_holds')
+        self.assertIn('server_uuid', {each['name'] for each in columns})
+
     def test_the_models_are_what_the_migrations_make(self):
         migration.sync()
 

@@ -34,6 +34,10 @@ class HeldCase(GroupCase):
         transitions.hold(self.context, group, holds, expires_at)
         return self.get(group)
 
+    def with_hold(self, member):
+        """Return a member and what it holds, as servers are given them."""
+        return member, objects.VRTHold.get_by_member(self.context, member.id)
+
     def holds_of(self, group):
         return objects.VRTHold.list_by_group(self.context, group.id)
 

@@ -101,7 +101,7 @@ class TestObjects(BrokenOff, base.HeldCase):
         return self.get(self.group).members[0]
 
     def test_of_one_that_becomes_a_server(self):
-        servers = {uuids.server: self.member}
+        servers = {uuids.server: self.with_hold(self.member)}
 
         self.assertTrue(changing_hands.reserve(self.context, servers))
 

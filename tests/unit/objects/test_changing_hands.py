@@ -5,6 +5,9 @@ from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext.db import api as db
+from nova_groupext.db import clock
+from nova_groupext.db import models
 from nova_groupext.objects import changing_hands
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
@@ -61,7 +64,8 @@ class TestChangingHands(base.HeldCase):
 
     def reserve(self, member):
         server = uuidutils.generate_uuid()
-        return changing_hands.reserve(self.context, {server: member})
+        own = {server: self.with_hold(member)}
+        return changing_hands.reserve(self.context, own)
 
     def test_nobody_does_before_anything_is_written_down(self):
         self.assertEqual(set(), self.members())
@@ -72,6 +76,37 @@ class TestChangingHands(base.HeldCase):
         self.assertEqual({self.first.id}, self.members())
         self.assertFalse(self.reserve(self.first))
         self.assertTrue(self.reserve(self.second))
+        self.assertEqual('REDEEMING', self.with_hold(self.second)[1].status)
+
+    def test_a_server_that_has_a_member_gets_no_other(self):
+        """A request that is delivered twice may find two that are free."""
+        server = uuidutils.generate_uuid()
+        for member, is_free in ((self.first, True), (self.second, False)):
+            own = {server: self.with_hold(member)}
+            done = changing_hands.reserve(self.context, own)
+            self.assertEqual(is_free, done)
+
+    def test_a_hold_that_was_held_again_meanwhile_is_not_reserved(self):
+        member, hold = self.with_hold(self.first)
+        db.compare_and_set(
+            self.context,
+            models.Hold,
+            models.Hold.id == hold.id,
+            status=states.Hold.LEAVING,
+        )
+        again = hold.again()
+        again.status = states.Hold.HELD
+        again.create(self.context)
+
+        own = {uuidutils.generate_uuid(): (member, hold)}
+
+        self.assertFalse(changing_hands.reserve(self.context, own))
+        self.assertEqual('HELD', self.with_hold(member)[1].status)
+
+    def test_what_has_expired_is_not_reserved(self):
+        db.compare_and_set(self.context, models.Group, expires_at=clock.now())
+
+        self.assertFalse(self.reserve(self.second))
 
     def test_of_several_none_is_reserved_if_one_was_taken_meanwhile(self):
         [taken] = objects.VRTMember.list_by_ids(self.context, [self.second.id])
@@ -80,7 +115,11 @@ class TestChangingHands(base.HeldCase):
 
         self.assertFalse(
             changing_hands.reserve(
-                self.context, {first: self.first, second: self.second}
+                self.context,
+                {
+                    first: self.with_hold(self.first),
+                    second: self.with_hold(self.second),
+                },
             )
         )
 

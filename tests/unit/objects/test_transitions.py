@@ -126,7 +126,8 @@ class TestReserve(base.HeldCase):
         self.uuids = [uuidutils.generate_uuid() for _each in range(2)]
 
     def reserve(self, *members):
-        servers = dict(zip(self.uuids, members, strict=True))
+        pairs = [self.with_hold(member) for member in members]
+        servers = dict(zip(self.uuids, pairs, strict=True))
         return changing_hands.reserve(self.context, servers)
 
     def reserved(self):

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Redeem: a hold becomes the allocation of its server. It only goes forward.
+
+1. *reserve*, one transaction: the hold is HELD, the group is there and has not
+   expired, its policies allow it; then REDEEMING, with the server's uuid.
+2. *swap*, one request: the hold's consumer is emptied, the server's filled.
+   The server's uuid is the latch: of many requests one fills it.
+3. *close*, one transaction: REDEEMED.
+
+=============  =====================================  ========================
+who dies at    leaves behind                          and who goes on
+=============  =====================================  ========================
+before 1       nothing                                nobody has to
+after 1        REDEEMING; the hold owns               any delivery of the same
+               it, or the server does                 request, or the reaper:
+                                                      2, 3
+after 2        REDEEMING; the server owns it          the same: 3
+=============  =====================================  ========================
+
+The reaper waits until no scheduler can be at it (OVERDUE). What becomes of a
+server that owns its capacity, and is never built, is no concern of this page:
+it is taken back (take_back.py).
+"""
+
+import enum
+import time
+
+from nova import exception as nova_exc
+from nova import objects
+from oslo_log import log as logging
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.db import errors as db_errors
+from nova_groupext.objects import changing_hands
+from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import ledger as placement
+from nova_groupext.scheduler.follow import servers
+from nova_groupext.scheduler.hold import ownership
+
+LOG = logging.getLogger(__name__)
+
+Fate = servers.Fate
+
+# Seconds for which it is tried to find out whether a swap took place.
+PATIENCE = 20
+
+# Times rpc_response_timeout after which no scheduler is at work on a request.
+OVERDUE = 2
+
+# Servers that nobody builds, or runs, any more.
+DEAD = (Fate.UNKNOWN_TO_NOVA, Fate.UNSCHEDULED, Fate.DELETED)
+
+IS_LOST = 'its hold is gone from Placement'
+
+ACTIVE = {'status': states.Member.ACTIVE}
+LOST = {'status': states.Member.FAILED, 'fault': IS_LOST}
+
+
+class Outcome(enum.Enum):
+    """What became of a swap."""
+
+    # The server owns the capacity.
+    SWAPPED = enum.auto()
+    # Neither of the two does, and the server cannot get it any more.
+    LOST = enum.auto()
+    # It is not known, or goes on elsewhere.
+    OPEN = enum.auto()
+
+
+def reserve(context, own, check):
+    """Write the uuids of servers to their members' holds, all or none.
+
+    :param own: {server uuid: its VRTMember in state HELD}, of one group
+    :param check: raises what speaks against it; called without arguments,
+        while nobody else changes the group
+    :returns: False when somebody else has changed any of it: then nothing is
+    """
+    return changing_hands.reserve(context, own, check)
+
+
+def swap(context, ledger, wanted, project_id, user_id):
+    """Let servers have what is held for them.
+
+    :param ledger: ledger.Ledger
+    :param wanted: {server uuid: VRTHold in state REDEEMING}
+    :returns: {server uuid: Outcome}
+    """
+    bodies = {
+        uuid: ledger.of_server(hold, project_id, user_id)
+        for uuid, hold in wanted.items()
+    }
+    try:
+        if ledger.swap(context, wanted, bodies):
+            return dict.fromkeys(wanted, Outcome.SWAPPED)
+    except exception.PlacementUnavailable:
+        LOG.warning('A swap was not answered; it is sent again.')
+    return {
+        uuid: swap_one(context, ledger, uuid, hold, bodies[uuid])
+        for uuid, hold in wanted.items()
+    }
+
+
+def swap_one(context, ledger, uuid, hold, body, *, refills=True):
+    """Send a swap until it is known what became of it, for PATIENCE.
+
+    :param body: Ledger.of_server() of the hold
+    :param refills: whether the server gets the capacity also if neither of
+        the two owns it
+    :returns: Outcome
+    """
+    ends_at = time.monotonic() + PATIENCE
+    attempt = 0
+    while True:
+        try:
+            outcome = _try(context, ledger, uuid, hold, body, refills)
+        except exception.PlacementUnavailable as exc:
+            LOG.warning(
+                'The swap of hold %(hold)s is sent again: %(why)s',
+                {'hold': hold.uuid, 'why': exc},
+            )
+            outcome = None
+        if outcome is not None:
+            return outcome
+        if time.monotonic() >= ends_at:
+            return Outcome.OPEN
+        placement.pause(attempt)
+        attempt += 1
+
+
+def _try(context, ledger, uuid, hold, body, refills):
+    """Send a swap once more; returns its Outcome, None when there is none."""
+    if ledger.swap(context, {uuid: hold}, {uuid: body}, reads=True):
+        return Outcome.SWAPPED
+    # In this order: another's swap may end in between.
+    is_held = ledger.allocations(context, hold.uuid)
+    owns = ledger.allocations(context, uuid)
+    if owns and (not is_held or owns == hold.allocations):
+        return Outcome.SWAPPED
+    if is_held:
+        return None
+    if not refills:
+        return Outcome.LOST
+    return _fill(context, ledger, uuid, body)
+
+
+def _fill(context, ledger, uuid, body):
+    """Neither of the two owns anything: somebody else has taken it away."""
+    server = servers.read(context, [uuid]).get(uuid)
+    if server is None or server.is_moving:
+        return Outcome.OPEN
+    if server.fate in DEAD:
+        return Outcome.LOST
+    if ledger.fill(context, {uuid: body}):
+        return Outcome.SWAPPED
+    if ledger.allocations(context, uuid):
+        return Outcome.SWAPPED
+    return Outcome.LOST
+
+
+def close(context, ledger, member, hold, outcome):
+    """Write down what became of a swap.
+
+    What cannot be written down now, the reaper finds out once more: that the
+    server has the capacity is so in any case.
+    """
+    status, values = {
+        Outcome.SWAPPED: (states.Hold.REDEEMED, ACTIVE),
+        Outcome.LOST: (states.Hold.LEAVING, LOST),
+    }[outcome]
+    try:
+        ownership.change(context, ledger, hold, status, member, values)
+    except db_errors.ANY:
+        LOG.exception(
+            'What became of member %s is written down later.', member.path
+        )
+
+
+def overdue(context):
+    """Return the members of which no scheduler can be at work any more."""
+    return VRTMember.list_stuck(context, OVERDUE * CONF.rpc_response_timeout)
+
+
+def finish(context, ledger, member, hold):
+    """Do what a scheduler has left undone.
+
+    :param member: VRTMember in state REDEEMING
+    :param hold: the VRTHold that it had before it was read
+    """
+    uuid = member.server_uuid
+    if hold.status != states.Hold.REDEEMING or hold.server_uuid != uuid:
+        return
+    project_id, user_id = _owner(context, member)
+    [outcome] = swap(
+        context, ledger, {uuid: hold}, project_id, user_id
+    ).values()
+    if outcome != Outcome.OPEN:
+        close(context, ledger, member, hold, outcome)
+
+
+def _owner(context, member):
+    """Return the ids of the project and the user whose a server is."""
+    try:
+        spec = objects.RequestSpec.get_by_instance_uuid(
+            context, member.server_uuid
+        )
+    except nova_exc.RequestSpecNotFound:
+        spec = None
+    group = VRTGroup.get_brief(context, member.group_id)
+    return (
+        group.project_id,
+        spec.user_id if spec and spec.user_id else group.user_id,
+    )
