@@ -11,7 +11,6 @@ import time
 from oslo_db import exception as db_exc
 
 from nova_groupext import exception
-from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
@@ -55,7 +54,6 @@ class Boot:
         finally:
             db.delete(self._context, models.Boot, self._own())
 
-    @faultpoints.around('boot.begin')
     def _begin(self):
         over = models.Boot.ends_at < clock.now()
         group = models.Boot.group_id == self._group.id

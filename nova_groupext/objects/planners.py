@@ -4,7 +4,6 @@
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
-from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
@@ -34,7 +33,6 @@ class VRTPlanner(base.VRTObject):
         'heard_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
 
-    @faultpoints.around('planner.beat')
     def beat(self, context):
         """Say that the planner is there.
 
@@ -49,7 +47,6 @@ class VRTPlanner(base.VRTObject):
             row = {**self.columns(models.Planner), **values}
             db.create(context, models.Planner(**row))
 
-    @faultpoints.around('planner.forget')
     def forget(self, context):
         """Forget a planner that is gone, and let others take its work."""
         VRTLease.end(context, self.uuid)

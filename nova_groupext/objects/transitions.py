@@ -162,7 +162,6 @@ def _end_of_hold(status, heir):
     return 'release.end' if heir is None else 'move.commit'
 
 
-@faultpoints.around('member.end')
 def end(context, member, status, fault):
     """Let a member end that has no hold, or whose hold is its server's.
 
