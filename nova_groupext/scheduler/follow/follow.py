@@ -201,11 +201,13 @@ def _take_back(context, ledger, member, hold):
         _end(context, ledger, member, hold, ENDS[Fate.UNSCHEDULED])
 
 
-def _empty_deleted(context, ledger, member, _hold):
+def _empty_deleted(context, ledger, member, hold):
     """Nova has deleted the server, and a late request has filled it."""
     seconds = redeem.OVERDUE * CONF.rpc_response_timeout
     if member.is_unchanged_since(context, clock.now(-seconds)):
         ledger.empty_consumer(context, member.server_uuid)
+        if hold is not None:
+            _end(context, ledger, member, hold, ENDS[Fate.DELETED])
 
 
 def _take_back_unknown(context, ledger, member, hold):

@@ -195,7 +195,8 @@ class WholeLife(stateful.RuleBasedStateMachine):
         server = self.model.seat(group, path).server
         self.life.fates[server] = fate
         after = self.model.copy()
-        if is_gone:
+        # What Nova leaves to one that it has deleted, the reaper empties.
+        if is_gone or fate == Fate.DELETED:
             self.life.remove(server)
             is_held_again = (
                 CONF.vrt.hold_again and self.model.groups[group].is_current()
