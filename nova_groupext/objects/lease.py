@@ -164,21 +164,26 @@ class VRTLease(base.VRTObject):
         return False
 
     @staticmethod
-    def end(context, owner, besides=()):
-        """End the leases of a planner that does not work on the groups.
+    def operations(context, owner):
+        """Return what a planner has leases for."""
+        own = models.Lease.owner == owner
+        rows = db.find(context, models.Lease, own, _is_running())
+        return [row.operation for row in rows]
+
+    @staticmethod
+    def end(context, operations):
+        """End leases by which nobody works.
 
         They are left for others to take over: there is something to finish.
-
-        :param besides: operations that it does work on
         """
-        db.compare_and_set(
-            context,
-            models.Lease,
-            models.Lease.owner == owner,
-            models.Lease.operation.not_in(besides),
-            _is_running(),
-            ends_at=clock.now(-1),
-        )
+        if operations:
+            db.compare_and_set(
+                context,
+                models.Lease,
+                models.Lease.operation.in_(operations),
+                _is_running(),
+                ends_at=clock.now(-1),
+            )
 
 
 def _is_running():

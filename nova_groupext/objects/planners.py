@@ -49,7 +49,7 @@ class VRTPlanner(base.VRTObject):
 
     def forget(self, context):
         """Forget a planner that is gone, and let others take its work."""
-        VRTLease.end(context, self.uuid)
+        VRTLease.end(context, VRTLease.operations(context, self.uuid))
         own = models.Planner.uuid == self.uuid
         db.delete(context, models.Planner, own)
 
@@ -69,6 +69,13 @@ class VRTPlanner(base.VRTObject):
         :param interval: seconds between two beats
         """
         return cls.list(context, ~_is_heard(interval))
+
+    def is_silent(self, context, interval):
+        """Check whether others may take it for dead."""
+        own = models.Planner.uuid == self.uuid
+        return bool(
+            db.count(context, models.Planner, own, ~_is_heard(interval))
+        )
 
     @staticmethod
     def is_any_heard(context, interval):

@@ -14,6 +14,7 @@ from oslo_utils import uuidutils
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import migration
+from nova_groupext.objects import planners
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.planners import VRTPlanner
 from nova_groupext.scheduler import process
@@ -35,8 +36,11 @@ class Leases:
             revision=migration.head(),
             clock_offset=0.0,
         )
-        # Operations that some thread is at work on, or that have to wait.
+        # Operations that some thread is at work on.
         self._operations = set()
+        # Beats until others may be taken for dead: after the database was
+        # away nobody was heard of for a while.
+        self._patience = 0
 
     def acquire(self, context, group_id, *, leaves_word):
         """Return the lease of a group; None while another works on it.
@@ -71,12 +75,20 @@ class Leases:
 
     def beat(self, context):
         """Give a sign of life, and see who gives none any more."""
+        interval = CONF.vrt.heartbeat_interval
         self._planner.clock_offset = _clock_offset(context)
+        if self._planner.is_silent(context, interval):
+            self._patience = planners.MISSED
         self._planner.beat(context)
-        VRTLease.end(context, self._planner.uuid, [*self._operations])
-        for other in VRTPlanner.list_silent(
-            context, CONF.vrt.heartbeat_interval
-        ):
+        # Read before it is asked who works: what is read was begun before.
+        leased = VRTLease.operations(context, self._planner.uuid)
+        VRTLease.end(
+            context, [each for each in leased if each not in self._operations]
+        )
+        if self._patience:
+            self._patience -= 1
+            return
+        for other in VRTPlanner.list_silent(context, interval):
             self._bury(context, other, 'it is not heard of any more')
 
     def end(self, context):

@@ -188,7 +188,7 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 door.redeem(context, spec_obj, places)
                 return selections
             except reserving.Taken:
-                continue
+                door.wait(pointed.member)
             except reserving.HostsRefused as exc:
                 refused |= {place.member.id: place for place in exc.places}
                 why = exc.why

@@ -236,7 +236,7 @@ class Planner:
             )
         for follow in reaper.to_follow():
             guarded(follow, context, placement)
-        guarded(reaper.abandon, context)
+        guarded(reaper.abandon, context, placement)
         guarded(reaper.empty, context, placement)
         guarded(self._strays.empty, context, placement)
         guarded(reaper.forget_tombstones, context)
@@ -312,7 +312,8 @@ class Planner:
             return
         try:
             yield lease
-            while not lease.release(context):
+            # Who only tries is waited for: others do what they have asked.
+            while not lease.release(context) and leaves_word:
                 self._work(context, group.uuid, lease)
         finally:
             self._leases.lay_down(lease)
@@ -336,6 +337,12 @@ class Planner:
         :raises: PlacementUnavailable, or an error of the database: nothing is
             lost, the group is planned when that has passed
         """
+        if planner.is_unsettled():
+            LOG.info(
+                'VRT group %s waits: a request may still be on its way.',
+                group.uuid,
+            )
+            return
         try:
             planner.clear()
             planner.run()

@@ -28,9 +28,10 @@ def release(context, ledger, group):
     reaper.
     """
     is_deleted = group.status == states.Group.RELEASING
+    waiting = set()
     if is_deleted:
         # What those have that nobody will build is given back, too.
-        follow.follow_servers(context, ledger, group)
+        waiting = follow.follow_servers(context, ledger, group)
         group = VRTGroup.find(context, group.uuid)
     if group is None:
         return
@@ -39,7 +40,8 @@ def release(context, ledger, group):
     give_back(context, ledger, group)
     for draft in VRTGroup.list_releasing(context, of=group):
         release(context, ledger, draft)
-    if is_deleted and _point_anew(context, group):
+    # Nobody would look after what has no row any more.
+    if is_deleted and not waiting and _point_anew(context, group):
         _forget(context, group)
 
 

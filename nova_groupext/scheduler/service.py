@@ -6,6 +6,7 @@ and Placement arbitrates between what they hold.
 """
 
 import functools
+import threading
 
 from nova import context as nova_context
 from nova import rpc
@@ -29,6 +30,9 @@ class PlannerService(service.Service):
         self._host = host or CONF.host
         self._server = None
         self._planner = None
+        # It beats until all work has ended, which timers do not.
+        self._heart = threading.Thread(target=self._beat, daemon=True)
+        self._is_over = threading.Event()
 
     def start(self):
         engine.configure()
@@ -38,10 +42,10 @@ class PlannerService(service.Service):
             [self._planner],
         )
         self._round(self._planner.begin)
+        self._heart.start()
         self._server.start()
         vrt = CONF.vrt
         for interval, work in (
-            (vrt.heartbeat_interval, self._planner.beat),
             (vrt.heartbeat_interval, self._planner.serve_waiting),
             (vrt.reap_interval, self._planner.reap),
             (vrt.reap_interval, self._planner.replan_failed),
@@ -59,7 +63,13 @@ class PlannerService(service.Service):
             self._server.wait()
         super().stop(graceful)
         if self._planner is not None:
+            self._is_over.set()
+            self._heart.join()
             self._round(self._planner.end)
+
+    def _beat(self):
+        while not self._is_over.wait(CONF.vrt.heartbeat_interval):
+            self._round(self._planner.beat)
 
     def _repeat(self, interval, work):
         self.tg.add_timer(

@@ -77,8 +77,8 @@ class TestServers(following.FollowCase):
             uuid, ('RELEASED', 'its server was deleted'), following.FREE
         )
 
-    def test_a_server_that_still_owns_something_is_not_followed(self):
-        """Nova gives the capacity back only after the server is gone."""
+    def test_what_a_deleted_server_still_owns_is_given_back(self):
+        """Nova does so itself, but for what comes after that."""
         uuid = self.hold_one()
         server = self.redeemed(uuid)
         written = self.cloud.placement.get(f'/allocations/{server.id}').json()
@@ -90,13 +90,11 @@ class TestServers(following.FollowCase):
         )
 
         self.follow()
-        self.assert_outcome(uuid, ('ACTIVE', None), following.ONE_HELD)
-        self.cloud.placement.delete(f'/allocations/{server.id}')
-        self.follow()
 
         self.assert_outcome(
             uuid, ('RELEASED', 'its server was deleted'), following.FREE
         )
+        self.assertEqual({}, self.allocations(server.id))
 
     def fail_to_build(self, uuid):
         def spawn(*_args, **_kwargs):

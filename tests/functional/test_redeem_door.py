@@ -262,7 +262,7 @@ class TestRedeemDoor(door.DoorCase):
             hold.allocations, self.ledger.allocations(self.context, server)
         )
 
-    def robbed(self, **known):
+    def robbed(self, fate=servers.Fate.COMING, **known):
         """Let an admin delete the hold of a server that is being created.
 
         :param known: what else Nova says of the server
@@ -271,7 +271,7 @@ class TestRedeemDoor(door.DoorCase):
         spec, server = self.request()
         hold = self.reserve('a', server)
         self.cloud.placement.delete(f'/allocations/{hold.uuid}')
-        found = servers.Server(servers.Fate.COMING, **known)
+        found = servers.Server(fate, **known)
         self.patch(servers, 'read', lambda *_args: {server: found})
         return spec, server, hold
 
@@ -296,6 +296,21 @@ class TestRedeemDoor(door.DoorCase):
         self.patch(servers, 'read', lambda *_args: {server: dead})
         reaper.conclude(self.context, self.ledger, self.member('a'))
         self.assertEqual('FAILED', self.member('a').status)
+
+    def test_what_could_not_be_built_is_not_filled(self):
+        spec, server, _hold = self.robbed(servers.Fate.BROKEN)
+
+        self.assertIn('its hold is gone', self.refusal(spec, server))
+
+        self.assertEqual('FAILED', self.member('a').status)
+
+    def test_what_is_shelved_by_now_is_not_filled(self):
+        spec, server, _hold = self.robbed(servers.Fate.LIVE, is_shelved=True)
+
+        self.select(spec, server)
+
+        self.assertEqual('ACTIVE', self.member('a').status)
+        self.assertEqual({}, self.allocations(server))
 
     def reserve(self, path, server):
         """Write a server to a member, as requests do; returns its hold."""

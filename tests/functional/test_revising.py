@@ -544,6 +544,21 @@ class TestDying(PlanningTestCase):
             point,
         )
 
+    def test_nothing_is_undone_while_a_request_may_be_on_its_way(self):
+        uuid, draft = self.described()
+        self.die_at('before revise.commit', draft)
+        with fixtures.MonkeyPatch(
+            'nova_groupext.scheduler.hold.emptying.REQUEST_LIFETIME', 3600
+        ):
+            self.plan(draft)
+            self.check(uuid, self.OLD, 'too early')
+            self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
+        self.assertEqual('PLANNING', self.group(uuid)['revision']['status'])
+
+        self.plan(draft)
+
+        self.check(uuid, self.NEW, 'later')
+
     def test_trouble_with_the_database_costs_a_retry(self):
         uuid, draft = self.described()
 

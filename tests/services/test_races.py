@@ -85,6 +85,52 @@ class TestStaged(races.RaceCase):
         )
         self.end()
 
+    def test_what_placement_refuses_for_good_is_given_back(self):
+        """The host gives away no more than one at a time by now."""
+        path = f'/resource_providers/{self.wide}/inventories/VCPU'
+        inventory = self.life.admin.get(path).json()
+        self.life.admin.put(path, json={**inventory, 'max_unit': 1})
+        self.at('before redeem.swap', self.die)
+        self.assertRaises(life.Died, self.redeem)
+
+        self.life.reap()
+
+        self.assertEqual(
+            {'FAILED': 1, 'HELD': 2}, self.life.statuses(self.uuid)
+        )
+        self.assertEqual(2, len(self.life.books()))
+        self.end()
+
+    def test_what_was_taken_back_waits_for_a_cell_that_does_not_answer(self):
+        self.redeem()
+        self.life.fates[self.server] = Fate.UNSCHEDULED
+        self.at('before move.commit', self.die)
+        self.assertRaises(life.Died, self.life.reap, 0)
+        del self.life.fates[self.server]
+
+        self.life.reap()
+        self.assertEqual(3, len(self.life.books()))
+        self.life.fates[self.server] = Fate.UNSCHEDULED
+        self.life.reap()
+
+        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+        self.end()
+
+    def test_a_deleted_group_stays_until_its_servers_are_known(self):
+        """One may own its place, and Nova says nothing of it yet."""
+        self.redeem()
+        self.life.fates[self.server] = Fate.UNKNOWN_TO_NOVA
+
+        self.life.delete(self.uuid)
+        self.life.reap()
+
+        self.assertIsNotNone(self.life.find(self.uuid))
+        self.assertIn(self.server, self.life.books())
+        self.life.fates[self.server] = Fate.DELETED
+        self.life.reap()
+        self.assertIsNone(self.life.find(self.uuid))
+        self.assertEqual({}, self.life.books())
+
     def test_of_two_planners_one_holds_and_the_other_leaves_nothing(self):
         """One has stopped for so long that the other has taken over."""
         self.life.delete(self.uuid)

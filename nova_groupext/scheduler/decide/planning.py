@@ -80,6 +80,10 @@ class Planning:
         VRTHold.retire(self._context, rows, is_answered=False)
         releasing.give_back(self._context, self._ledger, self._group)
 
+    def is_unsettled(self):
+        """Check whether what was begun cannot be undone yet."""
+        return False
+
     def run(self):
         """Plan the group, hold it if it wants that, and say how it went.
 

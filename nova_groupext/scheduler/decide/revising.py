@@ -23,6 +23,7 @@ from nova_groupext.scheduler.decide import exchanging
 from nova_groupext.scheduler.decide import growing
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import posing
+from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.look import look
 from nova_groupext.scheduler.look import positions
@@ -83,6 +84,13 @@ class Revising(planning.Planning):
         VRTHold.retire(context, written, is_answered=False)
         for each in (group, self._group):
             releasing.give_back(context, self._ledger, each)
+
+    def is_unsettled(self):
+        """Check whether holds may still change places."""
+        return any(
+            not row.is_older_than(self._context, emptying.REQUEST_LIFETIME)
+            for row in self._written()
+        )
 
     def _written(self):
         """Return what was written down for the revision, and counts not yet.

@@ -28,7 +28,6 @@ from nova_groupext.scheduler.hold import again
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
-from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import take_back
 
 LOG = logging.getLogger(__name__)
@@ -65,6 +64,8 @@ def follow_servers(context, ledger, group=None):
     """Conclude from what became of the members' servers, and where they are.
 
     :param group: VRTGroup whose servers are followed; all by default
+    :returns: uuids of servers that own what they will not use, and perhaps
+        still are built
     """
     members = VRTMember.list_servers(context, group and group.id)
     ids = [member.id for member in members]
@@ -72,30 +73,44 @@ def follow_servers(context, ledger, group=None):
     # Read before the servers are: one that is not moving then has ended it.
     moves_of = VRTMove.by_member(context, ids)
     found = servers.read(context, [each.server_uuid for each in members])
+    waiting = set()
     for member in members:
         server = found.get(member.server_uuid)
         if server is None:
             continue
-        hold = hold_of.get(member.id)
-        end = ENDS.get(server.fate)
-        if end is None or ledger.allocations(context, member.server_uuid):
-            if server.fate in _OWNS_IN_VAIN:
-                with trouble.passed_over(f'Server {member.server_uuid}'):
-                    _OWNS_IN_VAIN[server.fate](context, ledger, member, hold)
-                continue
-            moves = moves_of.get(member.id, ())
-            whereabouts.follow(context, ledger, member, hold, moves, server)
-        elif hold is not None:
-            # One who takes back may have died in the middle.
-            if not take_back.take_back(
-                context, ledger, member.id, member.server_uuid
+        with trouble.passed_over(f'Server {member.server_uuid}'):
+            hold, moves = hold_of.get(member.id), moves_of.get(member.id, ())
+            if not _follow_server(
+                context, ledger, member, hold, moves, server
             ):
-                _end(context, ledger, member, hold, end)
-        elif member.status == states.Member.SHELVED:
-            with contextlib.suppress(exception.MemberStateConflict):
-                transitions.end(context, member, **end)
+                waiting.add(member.server_uuid)
     if group is None:
         VRTMove.forget_strays(context)
+    return waiting
+
+
+def _follow_server(context, ledger, member, hold, moves, server):
+    """Conclude from what became of one server; returns whether all is said.
+
+    :param moves: VRTMoves of the server
+    :param server: servers.Server
+    """
+    end = ENDS.get(server.fate)
+    if end is None or ledger.allocations(context, member.server_uuid):
+        if server.fate in _OWNS_IN_VAIN:
+            ends = _OWNS_IN_VAIN[server.fate]
+            return ends(context, ledger, member, hold)
+        whereabouts.follow(context, ledger, member, hold, moves, server)
+    elif hold is not None:
+        # One who takes back may have died in the middle.
+        if not take_back.take_back(
+            context, ledger, member.id, member.server_uuid
+        ):
+            _end(context, ledger, member, hold, end)
+    elif member.status == states.Member.SHELVED:
+        with contextlib.suppress(exception.MemberStateConflict):
+            transitions.end(context, member, **end)
+    return True
 
 
 def follow_holds(context, ledger):
@@ -195,30 +210,33 @@ def _take_back(context, ledger, member, hold):
     """
     if VRTGroup.is_current(context, member.group_id):
         take_back.take_back(context, ledger, member.id, member.server_uuid)
-        return
-    ledger.empty_consumer(context, member.server_uuid)
-    if hold is not None:
-        _end(context, ledger, member, hold, ENDS[Fate.UNSCHEDULED])
+    else:
+        _empty(context, ledger, member, hold, ENDS[Fate.UNSCHEDULED])
+    return True
 
 
 def _empty_deleted(context, ledger, member, hold):
-    """Nova has deleted the server, and a late request has filled it."""
-    seconds = redeem.OVERDUE * CONF.rpc_response_timeout
-    if member.is_unchanged_since(context, clock.now(-seconds)):
-        ledger.empty_consumer(context, member.server_uuid)
-        if hold is not None:
-            _end(context, ledger, member, hold, ENDS[Fate.DELETED])
+    """Nova does so itself, but for what a late request has filled."""
+    _empty(context, ledger, member, hold, ENDS[Fate.DELETED])
+    return True
+
+
+def _empty(context, ledger, member, hold, end):
+    """Give back what a server has, and end its member."""
+    ledger.empty_consumer(context, member.server_uuid)
+    if hold is not None:
+        _end(context, ledger, member, hold, end)
 
 
 def _take_back_unknown(context, ledger, member, hold):
     """Take back from a server of which Nova knows nothing for long."""
     deadline = CONF.vrt.unknown_server_deadline
     if not member.is_unchanged_since(context, clock.now(-deadline)):
-        return
+        return False
     # It may have got its cell between the two questions that were asked.
     again = servers.read(context, [member.server_uuid])
     if again[member.server_uuid].fate != Fate.UNKNOWN_TO_NOVA:
-        return
+        return False
     LOG.warning(
         'Nova knows nothing of server %(server)s for %(deadline)s s; what it '
         'has is taken back for member %(member)s.',
@@ -228,7 +246,7 @@ def _take_back_unknown(context, ledger, member, hold):
             'member': member.path,
         },
     )
-    _take_back(context, ledger, member, hold)
+    return _take_back(context, ledger, member, hold)
 
 
 def _end(context, ledger, member, hold, values):

@@ -80,7 +80,7 @@ def _conclude(context, ledger):
 
 
 def _end(context, ledger):
-    reaper.abandon(context)
+    reaper.abandon(context, ledger)
     reaper.empty(context, ledger)
 
 

@@ -87,11 +87,22 @@ def to_follow():
     )
 
 
-def abandon(context):
-    """Let those holds leave that never became their members'."""
+def abandon(context, ledger):
+    """Let those holds leave that never became their members'.
+
+    Not what has been taken back from a server already: who follows that
+    server finds it.
+    """
     before = clock.now(-emptying.REQUEST_LIFETIME)
     holds = VRTHold.list_unfinished(context, before)
-    VRTHold.retire(context, holds, is_answered=True)
+    redeemed = VRTHold.redeemed_by(context, [h.member_id for h in holds])
+    left = [
+        hold
+        for hold in holds
+        if hold.member_id not in redeemed
+        or not ledger.allocations(context, hold.uuid)
+    ]
+    VRTHold.retire(context, left, is_answered=True)
 
 
 def empty(context, ledger):

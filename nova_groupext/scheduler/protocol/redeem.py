@@ -81,11 +81,12 @@ def reserve(context, own, check):
     return changing_hands.reserve(context, own, check)
 
 
-def swap(context, ledger, wanted, project_id, user_id):
+def swap(context, ledger, wanted, project_id, user_id, patience=None):
     """Let servers have what is held for them.
 
     :param ledger: ledger.Ledger
     :param wanted: {server uuid: VRTHold in state REDEEMING}
+    :param patience: seconds for which it is tried; by default PATIENCE
     :returns: {server uuid: Outcome}
     """
     bodies = {
@@ -98,20 +99,25 @@ def swap(context, ledger, wanted, project_id, user_id):
     except exception.PlacementUnavailable:
         LOG.warning('A swap was not answered; it is sent again.')
     return {
-        uuid: swap_one(context, ledger, uuid, hold, bodies[uuid])
+        uuid: swap_one(
+            context, ledger, uuid, hold, bodies[uuid], patience=patience
+        )
         for uuid, hold in wanted.items()
     }
 
 
-def swap_one(context, ledger, uuid, hold, body, *, refills=True):
-    """Send a swap until it is known what became of it, for PATIENCE.
+def swap_one(
+    context, ledger, uuid, hold, body, *, refills=True, patience=None
+):
+    """Send a swap until it is known what became of it.
 
     :param body: Ledger.of_server() of the hold
     :param refills: whether the server gets the capacity also if neither of
         the two owns it
     :returns: Outcome
     """
-    ends_at = time.monotonic() + PATIENCE
+    patience = PATIENCE if patience is None else patience
+    ends_at = time.monotonic() + patience
     attempt = 0
     while True:
         try:
@@ -151,7 +157,11 @@ def _fill(context, ledger, uuid, body):
     server = servers.read(context, [uuid]).get(uuid)
     if server is None or server.is_moving:
         return Outcome.OPEN
-    if server.fate in DEAD:
+    if server.is_shelved:
+        # It had the capacity, and has given it back.
+        return Outcome.SWAPPED
+    is_failed = server.fate == Fate.BROKEN and server.host is None
+    if server.fate in DEAD or is_failed:
         return Outcome.LOST
     if ledger.fill(context, {uuid: body}):
         return Outcome.SWAPPED
@@ -194,10 +204,21 @@ def finish(context, ledger, member, hold):
         return
     project_id, user_id = _owner(context, member)
     [outcome] = swap(
-        context, ledger, {uuid: hold}, project_id, user_id
+        *(context, ledger, {uuid: hold}, project_id, user_id), patience=0
     ).values()
+    if outcome == Outcome.OPEN and _is_dead(context, uuid):
+        # Placement may refuse it for good. Once the hold is empty no swap
+        # can land any more.
+        ledger.empty(context, hold)
+        if not ledger.allocations(context, uuid):
+            outcome = Outcome.LOST
     if outcome != Outcome.OPEN:
         close(context, ledger, member, hold, outcome)
+
+
+def _is_dead(context, uuid):
+    server = servers.read(context, [uuid]).get(uuid)
+    return server is not None and server.fate in DEAD
 
 
 def _owner(context, member):

@@ -7,6 +7,8 @@ the holds as they were; after that there is no way back.
 """
 
 import contextlib
+import random
+import time
 
 from nova import exception as nova_exc
 from oslo_log import log as logging
@@ -28,8 +30,14 @@ IS_OPEN = (
     'Placement did not say what became of its hold; that will be found out'
 )
 
-# How often it is tried again because somebody else was faster.
-ATTEMPTS = 20
+# Seconds for which it is tried again because somebody else was faster.
+PATIENCE = 20
+
+
+# Seconds that pass at most until then.
+PAUSE = 0.1
+
+OTHERS_ARE_FASTER = 'others were faster each time; try again'
 
 
 class RedeemDoor:
@@ -46,7 +54,9 @@ class RedeemDoor:
         # so they run on it once.
         self._asked = None
         self._judge = None
-        self._attempts = 0
+        self._began = time.monotonic()
+        # Whether others were faster, who have chosen the first ones as well.
+        self._is_late = False
 
     def choose(self, context, pointed, spec, server_uuids, refused):
         """Choose a member for each server.
@@ -65,15 +75,24 @@ class RedeemDoor:
             members = self._members(context, pointed, spec)
             return self._described(context, members, spec)
 
-        self._attempts += 1
-        if self._attempts > ATTEMPTS:
-            raise reserving.refusal(pointed.member, reserving.BEING_REVISED)
         if self._judge is None:
             self._judge = judging.RedeemJudge(context, pointed.group)
         return reserving.choose(
             *(context, self._ledger, pointed.member, read),
             *(server_uuids, refused),
+            at_random=self._is_late,
         )
+
+    def wait(self, path):
+        """Let a moment pass, as somebody else was faster.
+
+        :param path: what the members are called together
+        :raises: nova.exception.NoValidHost when that goes on for too long
+        """
+        if time.monotonic() > self._began + PATIENCE:
+            raise reserving.refusal(path, OTHERS_ARE_FASTER)
+        self._is_late = True
+        time.sleep(random.uniform(0, PAUSE))  # noqa: S311
 
     def redeem(self, context, spec, places):
         """Let servers have their places, all or none; see protocol.redeem.

@@ -5,6 +5,7 @@ What is free is chosen first, and looked at by Nova's filters. Then it is
 reserved: from then on the member is nobody else's.
 """
 
+import random
 import time
 import typing
 
@@ -74,7 +75,9 @@ class Place(typing.NamedTuple):
     hold: VRTHold
 
 
-def choose(context, ledger, path, read, server_uuids, refused=()):
+def choose(
+    context, ledger, path, read, server_uuids, refused=(), *, at_random=False
+):
     """Return a Place for each server: its own, or else a free one.
 
     The same servers may come again. What is free is not reserved yet.
@@ -82,6 +85,7 @@ def choose(context, ledger, path, read, server_uuids, refused=()):
     :param path: what the members are called together
     :param read: returns the VRTMembers that will do, as they are now
     :param refused: ids of members whose hosts are refused
+    :param at_random: whether any free ones are chosen, and not the first ones
     :returns: [Place], in the order of the servers
     :raises: nova.exception.NoValidHost, TooFewPass
     """
@@ -102,6 +106,8 @@ def choose(context, ledger, path, read, server_uuids, refused=()):
         if len(free) < len(server_uuids):
             time.sleep(PAUSE)
             continue
+        if at_random:
+            random.shuffle(free)
         places = [
             _place(context, uuid, member)
             for uuid, member in zip(server_uuids, free, strict=False)

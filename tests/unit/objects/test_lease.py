@@ -172,11 +172,14 @@ class TestPlanner(LeaseCase):
         [found] = objects.VRTPlanner.list(self.context)
         self.assertEqual(planner.uuid, found.uuid)
 
-    def test_what_it_works_on_is_not_ended(self):
-        lease = self.acquire()
-        objects.VRTLease.end(self.context, 'me', [lease.operation])
+    def test_what_nobody_works_on_is_ended(self):
+        self.acquire()
+        self.assertEqual([], objects.VRTLease.operations(self.context, 'you'))
+        operations = objects.VRTLease.operations(self.context, 'me')
+        objects.VRTLease.end(self.context, [])
         self.assertEqual([], self.waiting())
 
-        objects.VRTLease.end(self.context, 'me')
+        objects.VRTLease.end(self.context, operations)
 
         self.assertEqual([self.group.uuid], self.waiting())
+        self.assertEqual([], objects.VRTLease.operations(self.context, 'me'))

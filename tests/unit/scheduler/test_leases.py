@@ -4,10 +4,12 @@
 import datetime
 import subprocess
 
+import fixtures as fixture
 from oslo_utils import timeutils
 
 from nova_groupext import objects
 from nova_groupext.conf import CONF
+from nova_groupext.objects import planners
 from nova_groupext.scheduler import leases
 from nova_groupext.scheduler import process
 from tests import fixtures
@@ -123,6 +125,34 @@ class TestLeases(base.GroupCase):
         self.other.beat(self.context)
 
         self.assertIsNotNone(self.acquire(self.other))
+
+    def test_who_was_silent_itself_takes_nobody_for_dead(self):
+        """The database was away: nobody could be heard of."""
+        self.acquire(self.one)
+        timeutils.advance_time_seconds(60)
+
+        self.other.beat(self.context)
+        self.assertIsNone(self.acquire(self.other))
+        for _beat in range(planners.MISSED - 1):
+            timeutils.advance_time_seconds(5)
+            self.other.beat(self.context)
+        self.assertIsNone(self.acquire(self.other))
+        self.other.beat(self.context)
+
+        self.assertIsNotNone(self.acquire(self.other))
+
+    def test_a_beat_spares_what_is_acquired_while_it_reads(self):
+        operations = objects.VRTLease.operations
+
+        def read(context, owner):
+            found = operations(context, owner)
+            self.acquire(self.one)
+            return found
+
+        with fixture.MockPatchObject(objects.VRTLease, 'operations', read):
+            self.one.beat(self.context)
+
+        self.assertIsNone(self.acquire(self.other))
 
     def test_who_ends_leaves_nothing_behind(self):
         self.acquire(self.one)
