@@ -18,8 +18,8 @@ from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.hold import ownership
+from nova_groupext.scheduler.look import servers
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import take_back
 from tests.functional import base

@@ -7,7 +7,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import servers
+from nova_groupext.scheduler.look import servers
 from tests import groups
 from tests.services import kills
 from tests.services import life

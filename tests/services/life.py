@@ -30,9 +30,9 @@ from nova_groupext.objects import transitions
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.look import positions
+from nova_groupext.scheduler.look import servers
 from nova_groupext.scheduler.move import moving
 from nova_groupext.scheduler.redeem import redeem
 from tests import fixtures as ours

@@ -25,7 +25,7 @@ OPTIONS = {
 class Nova(fixtures.Fixture):
     """Takes Nova's place, for one process.
 
-    :param servers: called as follow.servers.read is
+    :param servers: called as look.servers.read is
     :param is_out_of_service: called as look.hosts.is_out_of_service is
     """
 
@@ -44,8 +44,8 @@ class Nova(fixtures.Fixture):
             ('scheduler.decide.revising.Revising', players.Revising),
             ('scheduler.look.look.look', _look),
             ('scheduler.redeem.redeem.RedeemDoor._check_description', _accept),
-            ('scheduler.follow.servers.read', self._servers),
-            ('scheduler.follow.servers.mapped', lambda *_args: set()),
+            ('scheduler.look.servers.read', self._servers),
+            ('scheduler.look.servers.mapped', lambda *_args: set()),
             # No server's request is stored.
             ('scheduler.protocol.redeem._owner', lambda *_args: OWNER),
             ('scheduler.stored_hints.follow', lambda *_args: False),

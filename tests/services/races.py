@@ -18,7 +18,7 @@ from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.objects import states
-from nova_groupext.scheduler.follow import servers as nova_servers
+from nova_groupext.scheduler.look import servers as nova_servers
 from tests.services import life
 from tests.services import servers
 

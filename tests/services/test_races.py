@@ -11,7 +11,7 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.follow.servers import Fate
+from nova_groupext.scheduler.look.servers import Fate
 from tests.services import life
 from tests.services import races
 

@@ -15,7 +15,7 @@ from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.follow import resizes
-from nova_groupext.scheduler.follow import servers as nova_servers
+from nova_groupext.scheduler.look import servers as nova_servers
 from tests import fixtures as ours
 from tests import groups
 from tests import rounds
@@ -168,7 +168,7 @@ class TestUnknownServers(ReaperCase):
         timeutils.advance_time_seconds(CONF.vrt.unknown_server_deadline + 1)
         self.useFixture(
             fixtures.MonkeyPatch(
-                'nova_groupext.scheduler.follow.servers.read',
+                'nova_groupext.scheduler.look.servers.read',
                 lambda _context, uuids: dict.fromkeys(uuids, answers.pop()),
             )
         )

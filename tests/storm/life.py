@@ -27,7 +27,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import servers
+from nova_groupext.scheduler.look import servers
 from nova_groupext.scheduler.protocol import redeem as protocol
 from nova_groupext.scheduler.redeem import redeem
 from tests import groups

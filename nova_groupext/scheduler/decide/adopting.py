@@ -14,8 +14,8 @@ from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import stored_hints
-from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.follow import whereabouts
+from nova_groupext.scheduler.look import servers
 
 
 def seats(context, ledger, group, draft):

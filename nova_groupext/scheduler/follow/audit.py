@@ -24,8 +24,8 @@ from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import verification
-from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.hold import emptying
+from nova_groupext.scheduler.look import servers
 from nova_groupext.scheduler.protocol import redeem
 
 

@@ -22,12 +22,12 @@ from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler import verification
-from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.follow import whereabouts
 from nova_groupext.scheduler.hold import again
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.look import servers
 from nova_groupext.scheduler.protocol import take_back
 
 LOG = logging.getLogger(__name__)

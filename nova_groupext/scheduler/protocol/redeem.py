@@ -37,8 +37,8 @@ from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import ledger as placement
-from nova_groupext.scheduler.follow import servers
 from nova_groupext.scheduler.hold import ownership
+from nova_groupext.scheduler.look import servers
 
 LOG = logging.getLogger(__name__)
 

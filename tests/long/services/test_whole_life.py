@@ -18,7 +18,7 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
-from nova_groupext.scheduler.follow import servers as nova_servers
+from nova_groupext.scheduler.look import servers as nova_servers
 from tests.services import life
 from tests.services import model
 from tests.services import players
