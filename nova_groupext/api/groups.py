@@ -46,7 +46,7 @@ def sees_hosts(context, group):
 
 
 def note_absence(context, found):
-    """Let groups say why they wait if no planner runs.
+    """Write into groups that wait that no planner runs, if that is so.
 
     :param found: VRTGroups, drafts among them
     """

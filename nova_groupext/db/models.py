@@ -48,7 +48,7 @@ PATH = _exact(512)
 
 class Base(models.ModelBase, orm.DeclarativeBase):
     metadata = sa.MetaData(naming_convention=NAMING)
-    # What the database gives a new row is read with it.
+    # SQLAlchemy reads back what the database gives a new row.
     __mapper_args__ = {'eager_defaults': True}
 
     created_at = sa.Column(sa.DateTime, default=clock.now())
@@ -108,7 +108,7 @@ class Group(Base):
     # Seconds that a hold lives, and when it ends once there is one.
     expires_in = sa.Column(sa.Integer, nullable=False)
     expires_at = sa.Column(sa.DateTime)
-    # Whether nothing of it can be redeemed any more, released or not.
+    # True when no server can redeem anything of the group any more.
     has_expired = orm.column_property(
         sa.func.coalesce(expires_at <= clock.now(), sa.false())
     )
@@ -335,7 +335,7 @@ class Lease(Base):
     # uuid of the planner
     owner = sa.Column(sa.String(255), nullable=False, index=True)
     ends_at = sa.Column(sa.DateTime, nullable=False)
-    # How often others have found the group leased, see VRTLease.acquire().
+    # Counts the others that found the group leased: VRTLease.acquire().
     asked = sa.Column(sa.Integer, nullable=False, default=0)
 
 

@@ -18,8 +18,8 @@ from nova_groupext.db import models
 # Seconds that the creation of one server takes at most.
 LONGEST = 300
 
-# How often, and after how many seconds, it is looked whether another request
-# is done.
+# A request looks so often, and after so many seconds, whether another one is
+# done.
 PATIENCE, PAUSE = 20, 0.25
 
 

@@ -22,8 +22,8 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
 
-# How often it is tried again because a lease was given back, or has ended,
-# just when word was to be left.
+# A planner tries so often when the lease was given back, or has ended, just as
+# it was about to leave word.
 ATTEMPTS = 10
 
 
@@ -37,7 +37,7 @@ class VRTLease(base.VRTObject):
         'operation': fields.UUIDField(),
         # The uuid of a VRTPlanner.
         'owner': fields.StringField(),
-        # How often others have left word that they have seen it.
+        # Counts the words that others had left when this was read.
         'asked': fields.IntegerField(default=0),
     }
 

@@ -155,17 +155,14 @@ class VRTMember(base.VRTObject):
             replans=models.Member.replans + 1,
         )
 
-    def is_unchanged_since(self, context, before):
-        """Check whether nobody has written the row since a time.
-
-        :param before: clock.now
-        """
+    def is_unchanged_for(self, context, seconds):
+        """Check whether nobody has changed the member for so long."""
         return bool(
             db.count(
                 context,
                 models.Member,
                 models.Member.id == self.id,
-                models.Member.updated_at < before,
+                models.Member.updated_at < clock.now(-seconds),
             )
         )
 

@@ -21,8 +21,7 @@ class VRTPlanner(base.VRTObject):
     fields = {
         'uuid': fields.UUIDField(),
         'host': fields.StringField(),
-        # What tells the process from all others of its host; see
-        # scheduler/process.py.
+        # Names the process as no other of the host; see scheduler/process.py.
         'process': fields.StringField(),
         # Of the tables that its release works with.
         'revision': fields.StringField(),

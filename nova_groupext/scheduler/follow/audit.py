@@ -16,7 +16,6 @@ import enum
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
-from nova_groupext.db import clock
 from nova_groupext.objects import states
 from nova_groupext.objects import tombstones
 from nova_groupext.objects.group import VRTGroup
@@ -252,9 +251,9 @@ class _Auditor:
     def _find_unknown_server(self, uuid, hold):
         """It is no finding until all who may be at work on it are done."""
         rounds = 2 * CONF.vrt.reap_interval
-        since = clock.now(-emptying.REQUEST_LIFETIME - rounds)
+        seconds = emptying.REQUEST_LIFETIME + rounds
         member = self._members[hold.member_id]
-        if member.is_unchanged_since(self._context, since):
+        if member.is_unchanged_for(self._context, seconds):
             text = 'a server that Nova knows nothing of has the capacity'
             self._add(Kind.UNKNOWN_SERVER, text, hold, consumer=uuid)
 

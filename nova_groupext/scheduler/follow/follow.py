@@ -13,7 +13,6 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.conf import CONF
-from nova_groupext.db import clock
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
@@ -231,7 +230,7 @@ def _empty(context, ledger, member, hold, end):
 def _take_back_unknown(context, ledger, member, hold):
     """Take back from a server of which Nova knows nothing for long."""
     deadline = CONF.vrt.unknown_server_deadline
-    if not member.is_unchanged_since(context, clock.now(-deadline)):
+    if not member.is_unchanged_for(context, deadline):
         return False
     # It may have got its cell between the two questions that were asked.
     again = servers.read(context, [member.server_uuid])
@@ -327,7 +326,7 @@ def _lose(context, ledger, held, fault):
         ownership.change(context, ledger, hold, LEAVING, member, values)
 
 
-# What is done about servers that own what they will not use.
+# How the reaper deals with servers that own what they will not use.
 _OWNS_IN_VAIN = {
     Fate.UNKNOWN_TO_NOVA: _take_back_unknown,
     Fate.UNSCHEDULED: _take_back,

@@ -107,7 +107,7 @@ def _end_contradiction(context, ledger, finding):
     if finding.consumer is None:
         _fail(context, finding)
     for hold in VRTHold.list_by_uuids(context, [finding.consumer]):
-        # Who redeems a hold knows best what becomes of it.
+        # The scheduler that redeems a hold finds out what becomes of it.
         if hold.status != states.Hold.REDEEMING and transitions.end_hold(
             context, hold, states.Hold.LEAVING
         ):

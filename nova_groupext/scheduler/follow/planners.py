@@ -47,7 +47,7 @@ def _wrong(planner, now, revision, options):
         yield SILENT.format(round(heard))
     if planner.revision != revision:
         yield REVISION.format(planner.revision, revision)
-    # What is due is the database's to say. But who reads logs, and checks
-    # tokens, goes by the planner's own clock.
+    # The database's clock says what is due. Operators who read the log, and
+    # keystone's tokens, go by the planner's own.
     if abs(planner.clock_offset) > options.lease / 10:
         yield CLOCK.format(-planner.clock_offset)

@@ -88,7 +88,7 @@ def to_follow():
 
 
 def abandon(context, ledger):
-    """Let those holds leave that never became their members'.
+    """Mark those holds as leaving that never became their members'.
 
     Not what has been taken back from a server already: who follows that
     server finds it.

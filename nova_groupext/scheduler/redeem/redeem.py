@@ -30,12 +30,9 @@ IS_OPEN = (
     'Placement did not say what became of its hold; that will be found out'
 )
 
-# Seconds for which it is tried again because somebody else was faster.
-PATIENCE = 20
-
-
-# Seconds that pass at most until then.
-PAUSE = 0.1
+# The door tries again for so many seconds while somebody else is faster, and
+# waits for so many at most in between.
+PATIENCE, PAUSE = 20, 0.1
 
 OTHERS_ARE_FASTER = 'others were faster each time; try again'
 
