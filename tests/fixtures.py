@@ -20,6 +20,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import engine
 from nova_groupext.db import migration
 from nova_groupext.db import models
+from nova_groupext.objects import states
 
 
 class Database(fixtures.Fixture):
@@ -142,9 +143,10 @@ def rows():
     with engine.get_engine().connect() as connection:
         for name, table in models.Base.metadata.tables.items():
             count = sa.select(sa.func.count()).select_from(table)
+            if name == models.Hold.__tablename__:
+                count = count.where(table.c.status != states.Hold.RELEASED)
             counts[name] = connection.scalar(count)
-    for model in (models.Tombstone, models.Planner):
-        counts.pop(model.__tablename__)
+    counts.pop(models.Planner.__tablename__)
     return {name: count for name, count in counts.items() if count}
 
 

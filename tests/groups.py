@@ -5,6 +5,7 @@ from oslo_utils import uuidutils
 
 from nova_groupext import objects
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 
 TOPOLOGY = {
     'members': {'master': {'flavor': 'm1'}},
@@ -104,6 +105,23 @@ def holds(context, group):
             for each in group.members
         ],
     )
+
+
+def lease(context, group):
+    """Return the lease of a group, which nobody else has."""
+    return objects.VRTLease.try_to_acquire(
+        context,
+        group.id,
+        *(uuidutils.generate_uuid() for _name in ('owner', 'operation')),
+        300,
+    )
+
+
+def hold(context, group, rows, expires_at):
+    """Let a group be held, as a planner does when Placement has agreed."""
+    mine = lease(context, group)
+    transitions.hold(context, mine, group, rows, expires_at)
+    mine.release(context)
 
 
 def policy(at, definition):

@@ -215,6 +215,18 @@ class _Mismatch(Exception):
     """Rolls a transaction back."""
 
 
+@_retried
+def insert(context, model, **values):
+    """Store a row of which the database works out some values.
+
+    A row of create() forgets how when its transaction is broken off.
+
+    :raises: oslo_db.exception.DBDuplicateEntry, DBReferenceError
+    """
+    with _writing(context) as session:
+        session.execute(sa.insert(model).values(**values))
+
+
 def ensure(context, model, **key):
     """Make a row if it is missing.
 

@@ -120,6 +120,8 @@ class Group(Base):
     movable = sa.Column(sa.JSON(none_as_null=True))
     # Whether servers that the revision has no member for go on without it.
     keep_server = sa.Column(sa.Boolean, nullable=False, default=False)
+    # Whether the revision counts as soon as its swap is made.
+    is_prepared = sa.Column(sa.Boolean, nullable=False, default=False)
     # {path: nodes}: the revision does nothing but to place these members
     # anew, not on these compute nodes; null for all others.
     elsewhere = sa.Column(sa.JSON(none_as_null=True))
@@ -244,18 +246,24 @@ class Hold(Base):
     itself. Nor has a growth, which is held beside what a member's server has
     until that is resized.
 
-    The row is written before Placement is asked and goes when Placement has
-    given the capacity back; ``uuid`` is the consumer and never used again. No
-    cascade reaches it: a hold that nobody remembers could never be undone.
+    The row is written before Placement is asked; ``uuid`` is the consumer and
+    never used again. When Placement has given the capacity back the row stays
+    for a while, also without its group. No cascade reaches it: a hold that
+    nobody remembers could never be undone.
     """
 
     __tablename__ = 'vrt_holds'
-    __table_args__ = (sa.UniqueConstraint('uuid'), OPTIONS)
+    __table_args__ = (
+        sa.UniqueConstraint('uuid'),
+        sa.Index('ix_vrt_holds_status', 'status'),
+        OPTIONS,
+    )
 
     id = sa.Column(sa.Integer, primary_key=True)
     uuid = sa.Column(sa.String(36), nullable=False)
+    # Null of one that has ended, as soon as the group is forgotten.
     group_id = sa.Column(
-        sa.Integer, sa.ForeignKey('vrt_groups.id'), nullable=False, index=True
+        sa.Integer, sa.ForeignKey('vrt_groups.id'), index=True
     )
     member_id = sa.Column(
         sa.Integer, sa.ForeignKey('vrt_members.id'), index=True
@@ -273,22 +281,16 @@ class Hold(Base):
     # {provider: {"resources": {class: amount}}}, as Placement takes it
     allocations = sa.Column(sa.JSON, nullable=False)
     mappings = sa.Column(sa.JSON, nullable=False)
-    # Whether no request that fills it can be on its way to Placement.
-    is_answered = sa.Column(sa.Boolean, nullable=False, default=False)
-
-
-class Tombstone(Base):
-    """The uuid of a hold that has ended; see objects/tombstones.py."""
-
-    __tablename__ = 'vrt_tombstones'
-    __table_args__ = (
-        sa.UniqueConstraint('uuid'),
-        sa.Index('ix_vrt_tombstones_created_at', 'created_at'),
-        OPTIONS,
-    )
-
-    id = sa.Column(sa.Integer, primary_key=True)
-    uuid = sa.Column(sa.String(36), nullable=False)
+    # Of a successor: the columns that it has if its swap comes to nothing, and
+    # the uuid of the hold that had these; {} if it is nothing then. Null of
+    # what no swap fills.
+    otherwise = sa.Column(sa.JSON(none_as_null=True))
+    # Whether it ends with the swap under way, which does not need its room.
+    leaves = sa.Column(sa.Boolean, nullable=False, default=False)
+    # Since when a request that fills it may be on its way to Placement, and
+    # how often one has looked since.
+    watched_at = sa.Column(sa.DateTime, index=True)
+    looks = sa.Column(sa.Integer, nullable=False, default=0)
 
 
 class Move(Base):

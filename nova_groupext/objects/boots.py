@@ -58,13 +58,14 @@ class Boot:
         over = models.Boot.ends_at < clock.now()
         group = models.Boot.group_id == self._group.id
         db.delete(self._context, models.Boot, group, over)
-        row = models.Boot(
-            group_id=self._group.id,
-            request=self._request,
-            ends_at=clock.now(LONGEST),
-        )
         try:
-            db.create(self._context, row)
+            db.insert(
+                self._context,
+                models.Boot,
+                group_id=self._group.id,
+                request=self._request,
+                ends_at=clock.now(LONGEST),
+            )
         except db_exc.DBDuplicateEntry:
             return False
         except db_exc.DBReferenceError as exc:

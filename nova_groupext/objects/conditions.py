@@ -2,7 +2,6 @@
 """Conditions on groups and holds that several statements have."""
 
 import sqlalchemy as sa
-from sqlalchemy import orm
 
 from nova_groupext.db import models
 from nova_groupext.objects import states
@@ -57,11 +56,10 @@ def is_growth():
     )
 
 
-def is_planned():
-    """The condition on a hold that its group, or its draft, is planned."""
-    planned = orm.aliased(models.Group)
-    return sa.exists().where(
-        planned.status == states.Group.PLANNING,
-        (planned.id == models.Hold.group_id)
-        | (planned.revises_id == models.Hold.group_id),
-    )
+def in_its_state_since(time):
+    """The condition on a hold that it is what it is for long.
+
+    :param time: before which it has become that
+    """
+    hold = models.Hold
+    return sa.func.coalesce(hold.updated_at, hold.created_at) < time

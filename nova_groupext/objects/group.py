@@ -54,6 +54,8 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         'movable': base.JsonField(nullable=True),
         # Whether it may drop members that are servers.
         'keep_server': fields.BooleanField(default=False),
+        # Whether it counts as soon as its swap is made.
+        'is_prepared': fields.BooleanField(default=False),
         # {path: [node, ...]}: these members are placed anew, elsewhere than
         # there, and nothing else changes; None for any other revision.
         'elsewhere': base.JsonField(nullable=True),

@@ -11,6 +11,9 @@ from nova_groupext.objects import conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.lease import VRTLease
 
+# Seconds after which nobody can be at work who has no lease.
+LONG_AGO = 120
+
 
 class GroupSearch:
     """The part of VRTGroup that finds groups by the work there is to do."""
@@ -116,10 +119,16 @@ class GroupSearch:
     def list_waiting(cls, context):
         """Return the groups for which there is something to do.
 
-        They, or their drafts, are PLANNING, or a planner died over them; and
-        none works on them. Drafts are not among them, nor are their parts.
+        They, or their drafts, are PLANNING, or a planner died over them, or
+        something was begun long ago; and none works on them. Drafts are not
+        among them, nor are their parts.
         """
         draft = orm.aliased(models.Group)
+        is_begun = sa.exists().where(
+            models.Hold.group_id == models.Group.id,
+            models.Hold.status.in_(states.OPEN),
+            conditions.in_its_state_since(clock.now(-LONG_AGO)),
+        )
         has_planning_draft = sa.exists().where(
             draft.revises_id == models.Group.id,
             draft.status == states.Group.PLANNING,
@@ -130,7 +139,10 @@ class GroupSearch:
             models.Group,
             models.Group.revises_id.is_(None),
             ~VRTLease.is_leased(models.Group),
-            is_planning | has_planning_draft | VRTLease.is_left(models.Group),
+            is_planning
+            | has_planning_draft
+            | is_begun
+            | VRTLease.is_left(models.Group),
         )
         return [cls.from_row(context, row) for row in rows]
 
@@ -152,23 +164,16 @@ class GroupSearch:
         return {row.id: row.uuid for row in db.find(context, models.Group)}
 
     @staticmethod
-    def exchanging(context):
-        """Return the ids of the groups that exchange what they hold.
+    def prepared_draft(context, group_id):
+        """Return the uuid of the draft of a group whose swap is prepared.
 
-        They may from when their revision has written down what they are to
-        hold until that counts, or is given back. A draft that only waits to
-        be planned exchanges nothing.
+        None where there is none: also if what is exchanged changes nothing of
+        what the group is.
         """
-        is_begun = sa.exists().where(
-            models.Hold.status == states.Hold.WRITING,
-            (models.Hold.group_id == models.Group.id)
-            | (models.Hold.group_id == models.Group.revises_id),
-        )
-        drafts = db.find(
+        row = db.find_one(
             context,
             models.Group,
-            models.Group.revises_id.is_not(None),
-            models.Group.status == states.Group.PLANNING,
-            is_begun,
+            models.Group.revises_id == group_id,
+            models.Group.is_prepared,
         )
-        return {draft.revises_id for draft in drafts}
+        return row and row.uuid

@@ -22,7 +22,6 @@ from nova_groupext.objects import base
 from nova_groupext.objects import conditions
 from nova_groupext.objects import hold_search
 from nova_groupext.objects import states
-from nova_groupext.objects import tombstones
 
 # What of a hold stays when its seat is held under another uuid.
 SEAT = (
@@ -43,9 +42,10 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     fields = {
         'id': fields.IntegerField(),
-        # The consumer in Placement; fresh for every attempt.
+        # The consumer in Placement; filled from nothing once.
         'uuid': fields.UUIDField(),
-        'group_id': fields.IntegerField(),
+        # None when the group was forgotten.
+        'group_id': fields.IntegerField(nullable=True),
         # None for a filler, and for a growth.
         'member_id': fields.IntegerField(nullable=True),
         # The member that a growth is for.
@@ -60,8 +60,16 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         'allocations': base.JsonField(),
         # {request group: [provider, ...]}
         'mappings': base.JsonField(),
-        # Whether Placement has answered the request that wrote it.
-        'is_answered': fields.BooleanField(default=False),
+        # Of a successor: what it is if its swap comes to nothing. That is its
+        # seat then and the uuid of the hold that had it, or {}; None of what
+        # no swap fills.
+        'otherwise': base.JsonField(nullable=True, default=None),
+        # Whether it ends with the swap under way.
+        'leaves': fields.BooleanField(default=False),
+        # Since when a request that fills it may be on its way, and how often
+        # the reaper has looked since.
+        'watched_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+        'looks': fields.IntegerField(default=0),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
@@ -79,7 +87,6 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             member_id=member.id,
             grows_id=None,
             status=states.Hold.WRITING,
-            is_answered=False,
             **cls.of_seat(seat),
         )
 
@@ -97,7 +104,7 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
     def redeemed(cls, member, seat):
         """Return what says where a member's server is, not created yet."""
         hold = cls.of(member, seat)
-        hold.status, hold.is_answered = states.Hold.REDEEMED, True
+        hold.status = states.Hold.REDEEMED
         hold.server_uuid = member.server_uuid
         return hold
 
@@ -119,7 +126,6 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             provider_uuid=node.uuid,
             allocations={node.uuid: {'resources': amounts}},
             mappings={'': [node.uuid]},
-            is_answered=False,
         )
 
     @property
@@ -143,9 +149,32 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         return VRTHold(
             uuid=uuidutils.generate_uuid(),
             status=states.Hold.WRITING,
-            is_answered=False,
             **seat,
         )
+
+    def succeed(self, old):
+        """Become the successor of a hold: it has its seat if all is in vain.
+
+        :param old: VRTHold, or None for one that is nothing then
+        """
+        self.otherwise = old.place() if old else {}
+
+    def heir(self):
+        """Return a successor that has this seat, or else nothing at all."""
+        heir = self.again()
+        heir.succeed(self)
+        heir.allocations, heir.mappings = {}, {}
+        return heir
+
+    def place(self):
+        """Return whose seat it is, and which, and its uuid."""
+        return {name: getattr(self, name) for name in ('uuid', *SEAT)}
+
+    def turned_back(self):
+        """Return what a successor is if its swap comes to nothing, or None."""
+        if not self.otherwise:
+            return None
+        return VRTHold(**{**self.otherwise, 'uuid': self.uuid})
 
     def create(self, context):
         [created] = self.create_all(context, [self])
@@ -185,14 +214,8 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         return created
 
     def is_heir_of(self, hold):
-        """Whether it is to hold the same seat of a member, or a resize's."""
-        return (
-            not self.is_filler
-            and self.member_id == hold.member_id
-            and self.grows_id == hold.grows_id
-            and self.provider_uuid == hold.provider_uuid
-            and self.allocations == hold.allocations
-        )
+        """Whether it holds what another one has held."""
+        return all(getattr(self, name) == getattr(hold, name) for name in SEAT)
 
     def follow(self, context, seat):
         """Write that the server of the hold is somewhere else now.
@@ -240,17 +263,6 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             'domains': domains,
         }
 
-    def is_older_than(self, context, seconds):
-        """Check whether it was written down so long ago."""
-        return bool(
-            db.count(
-                context,
-                models.Hold,
-                models.Hold.id == self.id,
-                models.Hold.created_at < clock.now(-seconds),
-            )
-        )
-
     @staticmethod
     def promised(holds):
         """Return the change with which written holds become their owners'.
@@ -261,46 +273,94 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status == states.Hold.WRITING,
         )
-        # Placement has answered all of them.
-        values = {'status': states.Hold.HELD, 'is_answered': True}
+        values = {'status': states.Hold.HELD, 'otherwise': None}
         return models.Hold, written, values, len(holds)
 
     @classmethod
     def retire(cls, context, holds, *, is_answered):
-        """Let those leave that never became their members'.
+        """Let those end that never became their members'.
 
         :param is_answered: whether no request that fills them can come any
             more
         """
         if not holds:
             return
+        watched = {} if is_answered else watching()
         with faultpoints.around('hold.retire'):
             db.compare_and_set(
                 context,
                 models.Hold,
                 models.Hold.id.in_([hold.id for hold in holds]),
                 models.Hold.status == states.Hold.WRITING,
-                status=states.Hold.LEAVING,
-                is_answered=is_answered,
+                status=states.Hold.RELEASING,
+                **watched,
             )
 
     @classmethod
     def dismiss(cls, context, fillers):
-        """Let fillers leave that are not needed, or not there, any more."""
+        """Let fillers end that are not needed, or not there, any more."""
         db.compare_and_set(
             context,
             models.Hold,
             models.Hold.id.in_([filler.id for filler in fillers]),
             conditions.is_filler(),
             models.Hold.status == states.Hold.HELD,
-            status=states.Hold.LEAVING,
+            status=states.Hold.RELEASING,
         )
 
-    def destroy(self, context):
-        """Forget a hold of which Placement knows nothing any more.
+    def release(self, context):
+        """Note that a hold in state RELEASING owns nothing any more."""
+        db.compare_and_set(
+            context,
+            models.Hold,
+            models.Hold.id == self.id,
+            models.Hold.status == states.Hold.RELEASING,
+            status=states.Hold.RELEASED,
+        )
+        self.status = states.Hold.RELEASED
 
-        Its uuid is remembered, before the row is gone: nothing in Placement
-        that was ours is ever unknown to all of our tables.
-        """
-        tombstones.bury(context, self)
-        db.delete(context, models.Hold, models.Hold.id == self.id)
+    @staticmethod
+    def orphan(context, group_id):
+        """Let tombstones be nobody's, so that their group can be forgotten."""
+        db.compare_and_set(
+            context,
+            models.Hold,
+            models.Hold.group_id == group_id,
+            models.Hold.status.in_(
+                (states.Hold.REDEEMED, states.Hold.RELEASED)
+            ),
+            status=states.Hold.RELEASED,
+            group_id=None,
+            member_id=None,
+            grows_id=None,
+        )
+
+    def note_look(self, context):
+        """Remember that one has looked at a hold that is watched."""
+        is_over = self.looks + 1 == len(hold_search.WATCHES)
+        db.compare_and_set(
+            context,
+            models.Hold,
+            models.Hold.id == self.id,
+            models.Hold.looks == self.looks,
+            looks=self.looks + 1,
+            watched_at=None if is_over else models.Hold.watched_at,
+            # It tells since when a hold is in its state.
+            updated_at=models.Hold.updated_at,
+        )
+
+    @staticmethod
+    def forget_ended(context, seconds):
+        """Forget what has ended so long ago, and is not watched any more."""
+        db.delete(
+            context,
+            models.Hold,
+            models.Hold.status == states.Hold.RELEASED,
+            models.Hold.watched_at.is_(None),
+            models.Hold.updated_at < clock.now(-seconds),
+        )
+
+
+def watching():
+    """Return the values of a row that is to be watched from now on."""
+    return {'watched_at': clock.now(), 'looks': 0}

@@ -5,10 +5,14 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.lease import VRTLease
+
+# Seconds after which one looks whether a request has come late.
+WATCHES = (120, 600, 3600, 86400)
 
 
 class HoldSearch:
@@ -25,8 +29,53 @@ class HoldSearch:
         return cls._list(
             context,
             models.Hold.group_id == group_id,
-            models.Hold.status.in_(statuses or states.Hold),
+            models.Hold.status.in_(statuses or states.LIVING),
         )
+
+    @classmethod
+    def list_open(cls, context, group_id):
+        """Return what a swap, or a plan, of a group or its draft has begun.
+
+        :returns: VRTHolds in WRITING or EXCHANGING, and those that leave
+        """
+        return cls._list(
+            context,
+            _is_of(group_id),
+            models.Hold.status.in_(states.OPEN) | models.Hold.leaves,
+        )
+
+    @classmethod
+    def list_releasing(cls, context, group_id):
+        """Return what ends of a group, and of its drafts."""
+        is_releasing = models.Hold.status == states.Hold.RELEASING
+        return cls._list(context, _is_of(group_id), is_releasing)
+
+    @classmethod
+    def changing(cls, context, member_ids):
+        """Return the ids of those members whose holds a swap may end."""
+        found = cls._list(
+            context,
+            models.Hold.member_id.in_(member_ids),
+            (models.Hold.status == states.Hold.EXCHANGING)
+            | models.Hold.leaves,
+        )
+        return {hold.member_id for hold in found}
+
+    @classmethod
+    def list_to_watch(cls, context):
+        """Return the holds at which it is time to look."""
+        due = [
+            (models.Hold.looks == number)
+            & (models.Hold.watched_at < clock.now(-seconds))
+            for number, seconds in enumerate(WATCHES)
+        ]
+        return cls._list(context, sa.or_(*due))
+
+    @classmethod
+    def has_ended(cls, context, uuid):
+        """Check whether a uuid was that of a hold which has ended."""
+        ended = models.Hold.status == states.Hold.RELEASED
+        return bool(cls._list(context, models.Hold.uuid == uuid, ended))
 
     @classmethod
     def list_by_status(cls, context, *statuses):
@@ -73,6 +122,16 @@ class HoldSearch:
         return cls._list(context, conditions.is_growth())
 
     @classmethod
+    def list_growths_redeeming(cls, context, seconds):
+        """Return the growths that have been redeeming for so long."""
+        return cls._list(
+            context,
+            models.Hold.grows_id.is_not(None),
+            models.Hold.status == states.Hold.REDEEMING,
+            models.Hold.updated_at < clock.now(-seconds),
+        )
+
+    @classmethod
     def growths_of(cls, context, group_ids):
         """Return {member id: what is held for the resize of its server}."""
         found = cls._list(
@@ -88,7 +147,12 @@ class HoldSearch:
         row = db.find_one(
             context,
             models.Hold,
-            conditions.is_growth(),
+            conditions.is_growth()
+            | (
+                models.Hold.grows_id.is_not(None)
+                & (models.Hold.status == states.Hold.REDEEMING)
+                & (models.Hold.server_uuid == server_uuid)
+            ),
             models.Hold.grows_id == models.Member.id,
             models.Member.server_uuid == server_uuid,
             models.Member.status == states.Member.ACTIVE,
@@ -97,33 +161,17 @@ class HoldSearch:
 
     @classmethod
     def list_unfinished(cls, context, before):
-        """Return what was written down before a time and came to nothing.
-
-        Not what a planner still works on, or the next one takes up: it may
-        own what a group has, and changes back to what that had.
-        """
+        """Return what was begun before a time, and nobody works on."""
         group = orm.aliased(models.Group)
         is_worked_on = sa.exists().where(
             group.id == models.Hold.group_id, VRTLease.is_leased(group)
         )
         return cls._list(
             context,
-            models.Hold.status == states.Hold.WRITING,
-            models.Hold.created_at < before,
+            models.Hold.status.in_(states.OPEN),
+            conditions.in_its_state_since(before),
             ~is_worked_on,
-            ~conditions.is_planned(),
         )
-
-    @classmethod
-    def list_heirs(cls, context, hold):
-        """Return what was to hold a seat under another uuid.
-
-        What is written down for another seat belongs to a revision.
-        """
-        written = cls.list_by_group(
-            context, hold.group_id, states.Hold.WRITING
-        )
-        return [heir for heir in written if heir.is_heir_of(hold)]
 
     @classmethod
     def redeemed_by(cls, context, member_ids):
@@ -145,3 +193,13 @@ class HoldSearch:
             models.Hold.status.in_(states.PROMISED),
         )
         return cls.from_row(context, row) if row else None
+
+
+def _is_of(group_id):
+    """The condition on a hold that a group has it, or a draft of that."""
+    drafts = sa.select(models.Group.id).where(
+        models.Group.revises_id == group_id
+    )
+    return (models.Hold.group_id == group_id) | models.Hold.group_id.in_(
+        drafts
+    )

@@ -37,6 +37,8 @@ class VRTLease(base.VRTObject):
         'operation': fields.UUIDField(),
         # The uuid of a VRTPlanner.
         'owner': fields.StringField(),
+        # How long it is, from when it was renewed.
+        'seconds': fields.IntegerField(),
         # Counts the words that others had left when this was read.
         'asked': fields.IntegerField(default=0),
     }
@@ -67,7 +69,7 @@ class VRTLease(base.VRTObject):
         """Do as acquire() does, but leave no word."""
         named = {'operation': operation, 'owner': owner, 'asked': 0}
         values = {**named, 'ends_at': clock.now(seconds)}
-        lease = cls(group_id=group_id, **named)
+        lease = cls(group_id=group_id, seconds=seconds, **named)
         if db.compare_and_set(
             context,
             models.Lease,
@@ -77,7 +79,7 @@ class VRTLease(base.VRTObject):
         ):
             return lease
         try:
-            db.create(context, models.Lease(group_id=group_id, **values))
+            db.insert(context, models.Lease, group_id=group_id, **values)
         except db_exc.DBDuplicateEntry:
             return None
         except db_exc.DBReferenceError as exc:
@@ -131,18 +133,21 @@ class VRTLease(base.VRTObject):
         """Return the condition on a group row that somebody died over it."""
         return sa.exists().where(cls.of_group(group), ~_is_running())
 
-    def renew(self, context, seconds):
-        """Own the group for so long from now on.
+    def renew(self, context):
+        """Own the group from now on for as long as at the beginning.
+
+        What a planner writes by a lease, it writes in one transaction with
+        this: nothing is written by one who has lost it.
 
         :raises: GroupBusy when it was taken over, as the lease had ended
         """
-        if not db.compare_and_set(
-            context,
-            models.Lease,
-            models.Lease.operation == self.operation,
-            ends_at=clock.now(seconds),
-        ):
+        if not db.compare_and_set_all(context, self.renewed()):
             raise exception.GroupBusy(group=self.group_id)
+
+    def renewed(self):
+        """Return the change that renews it, to be made with others."""
+        own = (models.Lease.operation == self.operation,)
+        return models.Lease, own, {'ends_at': clock.now(self.seconds)}, 1
 
     @faultpoints.around('lease.release')
     def release(self, context):

@@ -44,7 +44,7 @@ class VRTPlanner(base.VRTObject):
         own = models.Planner.uuid == self.uuid
         if not db.compare_and_set(context, models.Planner, own, **values):
             row = {**self.columns(models.Planner), **values}
-            db.create(context, models.Planner(**row))
+            db.insert(context, models.Planner, **row)
 
     def forget(self, context):
         """Forget a planner that is gone, and let others take its work."""

@@ -9,6 +9,7 @@ from nova_groupext.db import models
 from nova_groupext.objects import conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 
@@ -50,13 +51,10 @@ def follow(context, member, hold, seat, *, has_grown=False):
     """
 
     def work():
-        if hold is None:
-            active = states.Member.ACTIVE
-            model, own, values, _expected = member.changed(active)
-            if not db.compare_and_set(context, model, *own, **values):
-                return False
-            VRTHold.redeemed(member, seat).create(context)
-        elif not hold.follow(context, seat):
+        if VRTGroup.prepared_draft(context, member.group_id):
+            # The draft brings a plan of where everybody was.
+            return False
+        if not _is_there(context, member, hold, seat):
             return False
         plan = VRTPlan.newest(context, member.group_id)
         if plan is not None:
@@ -80,6 +78,17 @@ def follow(context, member, hold, seat, *, has_grown=False):
     return bool(done)
 
 
+def _is_there(context, member, hold, seat):
+    """Let a hold say where its server is; one that was SHELVED has none."""
+    if hold is not None:
+        return hold.follow(context, seat)
+    model, own, values, _expected = member.changed(states.Member.ACTIVE)
+    if not db.compare_and_set(context, model, *own, **values):
+        return False
+    VRTHold.redeemed(member, seat).create(context)
+    return True
+
+
 def _note_growth(context, member):
     """A server is what is described: nothing more is held for it."""
     db.compare_and_set(
@@ -93,7 +102,22 @@ def _note_growth(context, member):
         models.Hold,
         models.Hold.grows_id == member.id,
         conditions.is_growth(),
-        status=states.Hold.LEAVING,
+        status=states.Hold.RELEASING,
+    )
+
+
+def end_growth(context, member):
+    """Forget what a server was resized to that rests now.
+
+    Where it is says the hold that it has redeemed.
+    """
+    db.compare_and_set(
+        context,
+        models.Hold,
+        models.Hold.grows_id == member.id,
+        models.Hold.server_uuid == member.server_uuid,
+        models.Hold.status == states.Hold.REDEEMED,
+        status=states.Hold.RELEASED,
     )
 
 

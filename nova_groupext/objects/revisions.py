@@ -11,17 +11,24 @@ Servers come and go with a draft. Those that it adopts its members name; those
 that it drops, and keeps, are servers of its members when it is deleted.
 """
 
+import contextlib
+import dataclasses
+
+import sqlalchemy as sa
+
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
-from nova_groupext.objects import exchanges
 from nova_groupext.objects import group as group_obj
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import states
+from nova_groupext.objects import swaps
 from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.plan import VRTPlan
 
 # What belongs to a definition, besides members and the group's own columns.
 _PARTS = (models.Subgroup, models.Policy, models.Relationship)
@@ -132,70 +139,230 @@ def adopted(draft):
     }
 
 
-def commit(context, group, draft, plan, exchange, is_as_planned):
+def prepare(context, lease, group, draft, swap, check):
+    """Let the draft count as soon as its swap is made.
+
+    Whatever may speak against that is found here: after that nothing does.
+
+    :param lease: VRTLease of the group
+    :param swap: swaps.Swap, with all but its successors written down
+    :param check: raises what speaks against it; called without arguments,
+        while nobody else changes the group
+    :returns: the swap as it was prepared
+    :raises: GenerationConflict when anything of it has changed meanwhile,
+        GroupBusy when another has taken the group over
+    """
+
+    def work():
+        check()
+        _check(context, group, draft, swap)
+        swaps.prepare(context, lease, swap.olds, swap.leaving)
+        created = VRTHold.create_all(context, swap.successors)
+        own = models.Group.id == draft.id
+        is_planning = models.Group.status == states.Group.PLANNING
+        prepared = db.compare_and_set(
+            context, models.Group, own, is_planning, is_prepared=True
+        )
+        if not prepared:
+            raise exception.GenerationConflict(group=draft.uuid)
+        return created
+
+    created = swaps.write_down(context, lease, work)
+    if created is None:
+        raise exception.GenerationConflict(group=group.uuid)
+    return dataclasses.replace(swap, successors=created)
+
+
+def commit(
+    context,
+    lease,
+    group,
+    draft,
+    swap,
+    check=None,
+    lost=(),
+    *,
+    is_watched=False,
+):
     """Let the draft's definition, plan and holds become the group's.
 
     What adopts servers has to be alone with its project's row, by
     quota.serialised(): of two that adopt the same one the second finds that.
 
-    :param plan: VRTPlan of the draft, for the whole group
-    :param exchange: exchanges.Exchange
-    :param is_as_planned: called without arguments, while nobody else changes
-        the group
-    :raises: GenerationConflict when anything of it has changed meanwhile:
-        then nothing is changed
+    :param swap: swaps.Swap that was made
+    :param check: see prepare(); None where that was called: then a commit
+        does not fail, but for the lease
+    :param lost: see swaps.settle(), and is_watched
+    :raises: GenerationConflict, GroupBusy
     """
 
     def work():
-        if not is_as_planned():
-            raise exception.GenerationConflict(group=group.uuid)
+        if check is not None:
+            check()
+            _check(context, group, draft, swap)
+            swaps.prepare(context, lease, (), swap.leaving)
+        plan = VRTPlan.newest(context, draft.id)
         _exchange_definitions(context, group, draft)
         _begin_to_hold(context, group)
         _adopt(context, group, draft, plan)
-        if not exchanges.exchange_holds(context, group, exchange):
-            raise exception.GenerationConflict(group=group.uuid)
+        swaps.settle(
+            *(context, group.id, swap, swaps.Side.MADE, lost),
+            may_be=may_be(draft),
+            is_watched=is_watched,
+        )
+        _leave_out(context, group)
+        if draft.elsewhere is None:
+            _extend(context, group)
         _move(context, models.Plan, [plan.id], group)
-        _finish(context, draft)
+        _unprepare(context, draft)
+        # Else it was deleted with its group.
+        with contextlib.suppress(exception.GroupNotFound):
+            draft.obj_clone().mark_deleted(context)
+        return True
 
-    _locking(context, group, work)
+    if not swaps.write_down(context, lease, work):
+        raise exception.GenerationConflict(group=group.uuid)
 
 
-def _begin_to_hold(context, group):
-    """Let a group be one that holds something, if it is none yet.
+def turn_back(context, lease, draft, swap, lost):
+    """Let everything be as it was before the swap was prepared.
+
+    :param lost: see swaps.settle()
+    """
+
+    def work():
+        swaps.settle(
+            *(context, lease.group_id, swap, swaps.Side.IN_VAIN, lost),
+            may_be=may_be(draft),
+            is_watched=True,
+        )
+        _unprepare(context, draft)
+
+    with faultpoints.around('swap.turn_back'):
+        swaps.write_down(context, lease, work)
+
+
+def _unprepare(context, draft):
+    own = models.Group.id == draft.id
+    db.compare_and_set(context, models.Group, own, is_prepared=False)
+
+
+def may_be(draft):
+    """Return what members may be that are held by a draft then."""
+    if draft.elsewhere is not None:
+        return states.REPLANNED
+    return tuple(s for s in states.Member if s not in states.IN_USE)
+
+
+def _check(context, group, draft, swap):
+    """Check that everybody can become what the draft wants.
 
     :raises: GenerationConflict
     """
-    if group.status in states.HOLDS_NOTHING and not db.compare_and_set(
+    ids = {each.member_id for each in swap.arriving()} - {None}
+    rows = VRTMember.list_by_ids(context, ids)
+    fitting = [row for row in rows if row.status in may_be(draft)]
+    if (
+        len(fitting) != len(ids)
+        or not _may_revise(context, group, draft)
+        or not _may_drop(context, group, draft)
+        or not _may_adopt(context, group, draft)
+    ):
+        raise exception.GenerationConflict(group=group.uuid)
+
+
+def _may_revise(context, group, draft):
+    """Tell whether a group still holds something, or begins to just now."""
+    now = group_obj.VRTGroup.brief(context, group.id)
+    if draft.elsewhere is not None:
+        return now.status in states.CAN_REPLAN
+    is_same = (now.status, now.generation) == (group.status, group.generation)
+    return now.status in states.HOLDS or (
+        is_same and now.status in states.HOLDS_NOTHING
+    )
+
+
+def _may_drop(context, group, draft):
+    """Tell whether nobody is dropped that is, or becomes, a server."""
+    mine, drafted = _members(context, group), _members(context, draft)
+    leaving = states.SERVERS if draft.keep_server else ()
+    return not any(
+        mine[path].status in states.IN_USE and mine[path].status not in leaving
+        for path in mine.keys() - drafted.keys()
+    )
+
+
+def _may_adopt(context, group, draft):
+    """Tell whether members have no other server, and servers no other."""
+    servers = adopted(draft)
+    mine = _members(context, group)
+    own = {mine[path].id: servers[path] for path in servers.keys() & mine}
+    owners = VRTMember.list_by_servers(context, servers.values())
+    return all(
+        own.get(owner.id) == owner.server_uuid for owner in owners
+    ) and not any(
+        mine[path].status in states.IN_USE for path in servers.keys() & mine
+    )
+
+
+def _leave_out(context, group):
+    """Let those be TENTATIVE of whom the draft holds nothing any more."""
+    is_held = sa.exists().where(
+        models.Hold.member_id == models.Member.id,
+        models.Hold.status.in_(states.PROMISED),
+    )
+    db.compare_and_set(
+        context,
+        models.Member,
+        models.Member.group_id == group.id,
+        models.Member.status == states.Member.HELD,
+        ~is_held,
+        status=states.Member.TENTATIVE,
+    )
+
+
+def _extend(context, group):
+    """Hold everything for as long as a new group; nothing is shortened."""
+    brief = group_obj.VRTGroup.brief(context, group.id)
+    ends_at = clock.now(brief.expires_in)
+    current = models.Group.expires_at
+    db.compare_and_set(
         context,
         models.Group,
         models.Group.id == group.id,
-        models.Group.status == group.status,
-        models.Group.generation == group.generation,
+        expires_at=sa.case((current > ends_at, current), else_=ends_at),
+    )
+
+
+def _begin_to_hold(context, group):
+    """Let a group be one that holds something, if it is none yet."""
+    db.compare_and_set(
+        context,
+        models.Group,
+        models.Group.id == group.id,
+        models.Group.status.in_(
+            (*states.HOLDS_NOTHING, states.Group.RELEASED)
+        ),
         status=states.Group.HELD,
         hold=True,
         fault=None,
-    ):
-        raise exception.GenerationConflict(group=group.uuid)
+    )
 
 
 def _adopt(context, group, draft, plan):
     """Let members be servers that run already, where these are.
 
-    What was held for them leaves with what the revision exchanges.
-
-    :raises: GenerationConflict when a member has another server by now, or a
-        server another member
+    What was held for them leaves with what the revision exchanges. A server
+    that became another's after it was prepared stays that.
     """
     servers = adopted(draft)
     rows = _members(context, group)
     owners = VRTMember.list_by_servers(context, servers.values())
-    own = {rows[path].id: uuid for path, uuid in servers.items()}
-    if any(own.get(each.id) != each.server_uuid for each in owners):
-        raise exception.GenerationConflict(group=group.uuid)
+    taken = {owner.server_uuid for owner in owners}
     for path, uuid in servers.items():
+        if uuid in taken:
+            continue
         member = VRTMember.from_row(context, rows[path])
-        if member.status in states.IN_USE:
-            raise exception.GenerationConflict(group=group.uuid)
         model, is_same, values, _expected = member.changed(
             states.Member.ACTIVE, server_uuid=uuid, fault=None
         )
@@ -205,13 +372,6 @@ def _adopt(context, group, draft, plan):
         )
         db.compare_and_set(context, model, *is_left, **values)
         VRTHold.redeemed(member, plan.placement[path]).create(context)
-
-
-def _finish(context, draft):
-    try:
-        draft.mark_deleted(context)
-    except exception.GroupNotFound as exc:
-        raise exception.GenerationConflict(group=draft.uuid) from exc
 
 
 def _locking(context, group, work):
@@ -249,20 +409,10 @@ def _exchange_definitions(context, group, draft):
 
 
 def _exchange_members(context, group, draft):
-    """Members stay who they are, whatever is new about them.
-
-    :raises: GenerationConflict when one that is dropped has become a server,
-        or is becoming one, and does not leave with it
-    """
+    """Members stay who they are, whatever is new about them."""
     mine = _members(context, group)
     drafted = _members(context, draft)
     dropped = [mine[path] for path in mine.keys() - drafted.keys()]
-    leaving = states.SERVERS if draft.keep_server else ()
-    if any(
-        member.status in states.IN_USE and member.status not in leaving
-        for member in dropped
-    ):
-        raise exception.GenerationConflict(group=group.uuid)
     new = [drafted[path] for path in drafted.keys() - mine.keys()]
     for some, owner in ((dropped, draft), (new, group)):
         ids = [member.id for member in some]

@@ -41,8 +41,12 @@ class Hold(enum.StrEnum):
     REDEEMING = 'REDEEMING'
     # The allocation belongs to the server now.
     REDEEMED = 'REDEEMED'
+    # A swap gives what it has to its successors, or has given it.
+    EXCHANGING = 'EXCHANGING'
     # Nobody's any more; what there is of it in Placement is to be emptied.
-    LEAVING = 'LEAVING'
+    RELEASING = 'RELEASING'
+    # It owns nothing, and never will; the row is kept as a tombstone.
+    RELEASED = 'RELEASED'
 
 
 # What is held of a group, as far as its status tells.
@@ -71,25 +75,31 @@ IN_USE = (Member.REDEEMING, Member.ACTIVE, Member.SHELVED)
 SERVERS = (Member.ACTIVE, Member.SHELVED)
 
 # Holds that are a member's; it has one of them at most.
-PROMISED = (Hold.HELD, Hold.REDEEMING, Hold.REDEEMED)
+PROMISED = (Hold.HELD, Hold.REDEEMING, Hold.REDEEMED, Hold.EXCHANGING)
 
-# Promised holds whose members are servers: what one has that is not built is
-# taken back, into another hold of its seat.
-ENDING = (Hold.REDEEMED,)
+# Holds that are over, or have never begun.
+ENDED = (Hold.RELEASING, Hold.RELEASED)
 
-# Holds that may own something in Placement; what was redeemed is the server's.
-MAY_OWN = (Hold.WRITING, Hold.HELD, Hold.REDEEMING, Hold.LEAVING)
+# Holds that take quota; what ends is given up, and a server's is Nova's.
+TAKES = (Hold.WRITING, Hold.HELD, Hold.REDEEMING, Hold.EXCHANGING)
 
-# Holds that take quota; what leaves is given up, and a server's is Nova's.
-TAKES = (Hold.WRITING, Hold.HELD, Hold.REDEEMING)
+# Holds of which it is not decided yet what becomes of them.
+OPEN = (Hold.WRITING, Hold.EXCHANGING)
+
+# Every hold but for tombstones.
+LIVING = tuple(state for state in Hold if state != Hold.RELEASED)
 
 # What a member and the hold that it was promised are at the same time.
 PROMISES = {
     (Member.HELD, Hold.HELD),
+    (Member.HELD, Hold.EXCHANGING),
     (Member.REDEEMING, Hold.REDEEMING),
     (Member.ACTIVE, Hold.REDEEMED),
+    # What its server has is being taken back.
+    (Member.ACTIVE, Hold.EXCHANGING),
     # Its server has failed and still owns the capacity.
     (Member.FAILED, Hold.REDEEMED),
+    (Member.FAILED, Hold.EXCHANGING),
 }
 
 # Members that always have one; a SHELVED one is on no host.
@@ -156,6 +166,19 @@ MEMBER_CHANGES = {
     Member.RELEASED: {Member.TENTATIVE, Member.HELD, Member.ACTIVE},
 }
 
+
+# No state is entered twice. What is held instead, or again, is another row.
+HOLD_CHANGES = {
+    Hold.WRITING: {Hold.HELD, Hold.RELEASING},
+    Hold.HELD: {Hold.REDEEMING, Hold.EXCHANGING, Hold.RELEASING},
+    # RELEASED: lost. RELEASING: a resize that came to nothing.
+    Hold.REDEEMING: {Hold.REDEEMED, Hold.RELEASED, Hold.RELEASING},
+    Hold.REDEEMED: {Hold.EXCHANGING, Hold.RELEASED},
+    # RELEASING: somebody else has changed what it owns.
+    Hold.EXCHANGING: {Hold.RELEASED, Hold.RELEASING},
+    Hold.RELEASING: {Hold.RELEASED},
+    Hold.RELEASED: set(),
+}
 
 # Members that may be given up: no server stands behind them. One whose create
 # is under way is never released.

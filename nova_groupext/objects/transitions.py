@@ -16,9 +16,12 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import conditions
+from nova_groupext.objects import hold as hold_obj
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
 
 # A member is held, whatever it was before.
 _HELD = {
@@ -31,18 +34,29 @@ _HELD = {
 # Locks the row and leaves it as it is.
 _UNCHANGED = {'updated_at': models.Group.updated_at}
 
-# Holds that leave with a member that is given up; what was redeemed stays
-# with the server, that has failed.
-_GIVEN_UP = (states.Hold.HELD, states.Hold.REDEEMED)
+# What a promised hold becomes that ends, but for one that changes hands.
+_END_OF = {
+    states.Hold.HELD: states.Hold.RELEASING,
+    states.Hold.REDEEMING: states.Hold.RELEASED,
+    states.Hold.REDEEMED: states.Hold.RELEASED,
+}
+
+# What becomes of holds with a member that is given up; what was redeemed
+# stays with the server, that has failed.
+_GIVEN_UP = tuple(
+    (was, {'status': _END_OF[was]})
+    for was in (states.Hold.HELD, states.Hold.REDEEMED)
+)
 
 
-def hold(context, group, holds, expires_at):
+def hold(context, lease, group, holds, expires_at):
     """Let a group become HELD with members and the holds written for them.
 
+    :param lease: VRTLease of the group
     :param group: VRTGroup in state PLANNING
     :param holds: VRTHold rows in state WRITING; fillers are among them
     :param expires_at: naive UTC datetime until which it is held
-    :raises: GenerationConflict
+    :raises: GenerationConflict, also when another has taken the group over
     """
     ids = [each.member_id for each in holds if not each.is_filler]
     done = db.compare_and_set_all(
@@ -73,6 +87,7 @@ def hold(context, group, holds, expires_at):
         ),
         without_server(ids),
         VRTHold.promised(holds),
+        lease.renewed(),
     )
     if not done:
         raise exception.GenerationConflict(group=group.uuid)
@@ -90,7 +105,7 @@ def without_server(ids):
         models.Hold.member_id.in_(ids),
         models.Hold.status == states.Hold.REDEEMED,
     )
-    return models.Hold, redeemed, {'status': states.Hold.LEAVING}, None
+    return models.Hold, redeemed, {'status': states.Hold.RELEASED}, None
 
 
 def promise(context, group, fillers):
@@ -106,60 +121,133 @@ def promise(context, group, fillers):
     )
 
 
-def reserve(context, servers):
+def reserve(context, servers, check=lambda: None):
     """Write the uuids of servers to members and their holds, all or none.
-
-    For changing_hands.reserve(), which knows when the members are theirs.
 
     :param servers: {server uuid: (VRTMember, its VRTHold)}, of one group; all
         are HELD
-    :returns: False when somebody else has changed one of them
+    :param check: raises what speaks against it; called without arguments,
+        while nobody else changes the group
+    :returns: False when somebody else changes, or has changed, one of them;
+        or another delivery of the same request was faster
     """
+    [group_id] = {member.group_id for member, _hold in servers.values()}
+
+    def work():
+        if not VRTGroup.is_current(
+            context, group_id
+        ) or VRTMember.list_by_servers(context, servers):
+            return False
+        check()
+        if not change(context, group_id, *_reserved(servers)):
+            raise _Undone
+        return True
+
+    try:
+        done = db.locked(context, models.Group, work, id=group_id)
+    except _Undone:
+        return False
+    if done:
+        for uuid, (member, hold) in servers.items():
+            member.status = states.Member.REDEEMING
+            hold.status = states.Hold.REDEEMING
+            member.server_uuid = hold.server_uuid = uuid
+    return bool(done)
+
+
+class _Undone(Exception):
+    """Rolls back what was written before one was found changed."""
+
+
+def _reserved(servers):
     changes = []
     for uuid, (member, hold) in servers.items():
         reserved = {'status': states.Hold.REDEEMING, 'server_uuid': uuid}
         own = (
             models.Hold.id == hold.id,
             models.Hold.status == states.Hold.HELD,
+            ~models.Hold.leaves,
         )
         changes += [
             member.changed(states.Member.REDEEMING, server_uuid=uuid),
             (models.Hold, own, reserved, 1),
         ]
-    [group_id] = {member.group_id for member, _hold in servers.values()}
-    return bool(change(context, group_id, *changes))
+    return changes
 
 
-def end_hold(context, hold, status, *changes, heir=None):
+def redeem(context, hold, change_of_member):
+    """Let a hold be its server's, and its member a server.
+
+    :param hold: VRTHold in state REDEEMING
+    :param change_of_member: see VRTMember.changed()
+    :returns: False when somebody else has changed one of them
+    """
+    with faultpoints.around('redeem.close'):
+        return _become(context, hold, states.Hold.REDEEMED, change_of_member)
+
+
+def end_hold(context, hold, *changes):
     """Let a hold that was promised end together with what that entails.
 
-    :param status: REDEEMED or LEAVING
+    What a server has redeemed owns nothing itself; of what was held it is to
+    be seen to that it does not.
+
     :param changes: see db.api.compare_and_set_all
-    :param heir: VRTHold in state WRITING that takes the hold's place
     :returns: False when it was not promised, or somebody else has changed any
         of it: then nothing is changed
     """
-    if hold.status not in states.PROMISED:
+    status = _END_OF.get(hold.status)
+    if status is None:
         return False
+    with faultpoints.around('release.end'):
+        return _become(context, hold, status, *changes)
+
+
+def _become(context, hold, status, *changes):
     own = (models.Hold.id == hold.id, models.Hold.status == hold.status)
-    inherited = () if heir is None else (VRTHold.promised([heir]),)
-    with faultpoints.around(_end_of_hold(status, heir)):
-        done = change(
-            context,
-            hold.group_id,
-            *changes,
-            *inherited,
-            (models.Hold, own, {'status': status}, 1),
-        )
+    done = change(
+        context,
+        hold.group_id,
+        *changes,
+        (models.Hold, own, {'status': status}, 1),
+    )
     if done:
         hold.status = status
     return bool(done)
 
 
-def _end_of_hold(status, heir):
-    if status == states.Hold.REDEEMED:
-        return 'redeem.close'
-    return 'release.end' if heir is None else 'move.commit'
+def reserve_growth(context, growth, server_uuid):
+    """Let a growth be its server's, which is being resized to it.
+
+    :param growth: VRTHold in state HELD, or REDEEMING of that server
+    :returns: False when somebody else has changed it
+    """
+    if growth.status == states.Hold.REDEEMING:
+        return growth.server_uuid == server_uuid
+    own = (
+        models.Hold.id == growth.id,
+        models.Hold.status == states.Hold.HELD,
+        ~models.Hold.leaves,
+    )
+    reserved = {'status': states.Hold.REDEEMING, 'server_uuid': server_uuid}
+    done = change(context, growth.group_id, (models.Hold, own, reserved, 1))
+    if done:
+        growth.status, growth.server_uuid = states.Hold.REDEEMING, server_uuid
+    return bool(done)
+
+
+def conclude_growth(context, growth, is_redeemed):
+    """Let a growth be its server's for good, or be given back.
+
+    :param growth: VRTHold in state REDEEMING
+    """
+    status = states.Hold.REDEEMED if is_redeemed else states.Hold.RELEASING
+    own = (
+        models.Hold.id == growth.id,
+        models.Hold.status == states.Hold.REDEEMING,
+    )
+    values = {'status': status, **hold_obj.watching()}
+    change(context, growth.group_id, (models.Hold, own, values, None))
 
 
 def end(context, member, status, fault):
@@ -276,20 +364,32 @@ def followed():
 
 def _growths_leave(group):
     """Return the change that gives up what is held for resizes."""
-    own = (models.Hold.group_id == group.id, conditions.is_growth())
-    return models.Hold, own, {'status': states.Hold.LEAVING}, None
+    own = (
+        models.Hold.group_id == group.id,
+        conditions.is_growth(),
+        ~models.Hold.leaves,
+    )
+    return models.Hold, own, {'status': states.Hold.RELEASING}, None
 
 
 def _given_up(ids, statuses, expected=None, **values):
-    """Return the changes that release members and let their holds leave.
+    """Return the changes that release members and let their holds end.
+
+    Those whose holds change hands at this moment stay as they are.
 
     :param ids: of members, of which those change that are in these statuses
     :param expected: how many these have to be; None for any number
     :param values: what else of the members changes
     """
-    released = sa.select(models.Member.id).where(
-        models.Member.id.in_(ids),
-        models.Member.status == states.Member.RELEASED,
+    changes_hands = sa.exists().where(
+        models.Hold.member_id == models.Member.id,
+        (models.Hold.status == states.Hold.EXCHANGING) | models.Hold.leaves,
+    )
+    released = models.Hold.member_id.in_(
+        sa.select(models.Member.id).where(
+            models.Member.id.in_(ids),
+            models.Member.status == states.Member.RELEASED,
+        )
     )
     return (
         (
@@ -297,17 +397,13 @@ def _given_up(ids, statuses, expected=None, **values):
             (
                 models.Member.id.in_(ids),
                 models.Member.status.in_(statuses),
+                ~changes_hands,
             ),
             {'status': states.Member.RELEASED, **values},
             expected,
         ),
-        (
-            models.Hold,
-            (
-                models.Hold.status.in_(_GIVEN_UP),
-                models.Hold.member_id.in_(released),
-            ),
-            {'status': states.Hold.LEAVING},
-            None,
+        *(
+            (models.Hold, (models.Hold.status == was, released), now, None)
+            for was, now in _GIVEN_UP
         ),
     )

@@ -5,12 +5,14 @@ Other planners take its work over when it is gone: a new one on its host at
 once, all others when it was not heard of for half a minute.
 """
 
+import contextlib
 import datetime
 
 from oslo_log import log as logging
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
+from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import migration
@@ -18,6 +20,7 @@ from nova_groupext.objects import planners
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.planners import VRTPlanner
 from nova_groupext.scheduler import process
+from nova_groupext.scheduler.protocol import swap
 
 LOG = logging.getLogger(__name__)
 
@@ -62,6 +65,32 @@ class Leases:
             if lease is None:
                 self._operations.discard(operation)
         return lease
+
+    @contextlib.contextmanager
+    def owning(self, context, ledger, group_id):
+        """Yield the lease of a group; None while another works on it.
+
+        What somebody has begun is finished first. What fails is left: this or
+        another planner goes on a few seconds later.
+
+        :param ledger: ledger.Ledger
+        :param group_id: of a group that is no draft
+        """
+        lease = None
+        with contextlib.suppress(exception.GroupNotFound):
+            lease = self.acquire(context, group_id, leaves_word=False)
+        if lease is None:
+            yield None
+            return
+        try:
+            swap.finish(context, ledger, lease)
+            yield lease
+            swap.finish(context, ledger, lease)
+            if not lease.release(context):
+                # Others have left word: who serves what waits sees to it.
+                VRTLease.end(context, [lease.operation])
+        finally:
+            self.lay_down(lease)
 
     def lay_down(self, lease):
         """Work no more by a lease; if it was not released, it is left."""

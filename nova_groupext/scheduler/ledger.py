@@ -58,11 +58,29 @@ class Ledger:
         :raises: HoldFailed when Placement refuses: nothing was written
         :raises: PlacementUnavailable when it is unknown whether it was
         """
-        body = {hold.uuid: _filled(hold) for hold in holds}
-        for old in instead_of:
-            body |= self._emptied(context, old)
         with faultpoints.around('hold.post'):
-            response = self._post(context, body)
+            self.exchange(context, instead_of, holds, reads=True)
+
+    def exchange(self, context, olds, successors, *, reads=False):
+        """Empty some holds and fill others, in one request.
+
+        :param olds: VRTHolds
+        :param successors: VRTHolds; those that own nothing are not filled
+        :param reads: whether to ask for the holds' generations first, and to
+            leave out what is empty; it is the first one unless somebody else
+            has changed them
+        :raises: as hold() does
+        """
+        body = {
+            each.uuid: _filled(each) for each in successors if each.allocations
+        }
+        for old in olds:
+            body |= (
+                self._emptied(context, old)
+                if reads
+                else _emptied(old, FIRST_GENERATION)
+            )
+        response = self._post(context, body)
         if response.status_code != 204:
             raise exception.HoldFailed(reason=_detail(response))
 
@@ -112,19 +130,14 @@ class Ledger:
             'consumer_type': SERVER_TYPE,
         }
 
-    def take_back(self, context, server_uuid, heir):
-        """Turn a server's allocation into a hold again.
+    def take_back(self, context, server_uuid, successor):
+        """Empty a server's consumer, if it has anything, and fill a hold's.
 
-        :param heir: VRTHold in state WRITING
-        :returns: False when the server has nothing, or somebody was faster
-        :raises: PlacementUnavailable when that is unknown
+        :param successor: VRTHold in state WRITING
+        :raises: as hold() does
         """
-        with faultpoints.around('move.post'):
-            return self._pass_on(
-                context,
-                [_consumer_of(server_uuid)],
-                {heir.uuid: _filled(heir)},
-            )
+        server = _consumer_of(server_uuid)
+        self.exchange(context, [server], [successor], reads=True)
 
     def empty(self, context, hold):
         """Give a hold's capacity back, if there is any.
@@ -240,21 +253,6 @@ class Ledger:
         return allocations, body.get('consumer_generation')
 
     # -- HTTP --------------------------------------------------------------
-
-    def _pass_on(self, context, holds, heirs):
-        """Empty holds and fill others, in one request.
-
-        :param heirs: {consumer uuid: what it is to own}
-        :returns: False when one of the holds has held nothing, or was changed
-            by somebody else meanwhile
-        """
-        body = {}
-        for hold in holds:
-            emptied = self._emptied(context, hold)
-            if not emptied:
-                return False
-            body |= emptied
-        return self._change(context, body | heirs)
 
     def _change(self, context, body):
         """Send a change that empties holds; returns whether it was made."""

@@ -160,6 +160,8 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 *_uuids(spec, instance_uuids),
                 candidate.GrowthAllocation(growth),
             )
+        except resizing.Refused:
+            raise
         except nova_exc.NoValidHost:
             LOG.info(
                 'Server %s cannot be resized to where room is held for that.',

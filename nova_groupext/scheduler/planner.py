@@ -31,6 +31,7 @@ from nova_groupext.scheduler.follow import statistics
 from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.move import drift
 from nova_groupext.scheduler.move import proposal
+from nova_groupext.scheduler.protocol import swap
 
 LOG = logging.getLogger(__name__)
 
@@ -68,7 +69,6 @@ class Planner:
         self._deciding = threading.Semaphore(CONF.vrt.max_concurrent_plans)
         # Who is known to be where a group should be alone.
         self._strangers = set()
-        self._strays = reaper.Strays()
 
     # -- coming and going --------------------------------------------------
 
@@ -157,7 +157,7 @@ class Planner:
                     *(context, group, self._placement(), self._ledger()),
                     lease,
                 )
-            self._run(context, waiting[0], planner)
+            self._run(context, waiting[0], planner, lease)
         finally:
             self._deciding.release()
         return True
@@ -205,6 +205,7 @@ class Planner:
             context,
             draft,
             self._revising(context, draft, group, lease, clock),
+            lease,
         )
         self._give_back(context, group_uuid)
         return replanning.outcome(context, group_uuid, elsewhere)
@@ -235,11 +236,10 @@ class Planner:
                 about=f'member {member.path}',
             )
         for follow in reaper.to_follow():
-            guarded(follow, context, placement)
-        guarded(reaper.abandon, context, placement)
+            guarded(follow, context, placement, self._leases)
         guarded(reaper.empty, context, placement)
-        guarded(self._strays.empty, context, placement)
-        guarded(reaper.forget_tombstones, context)
+        guarded(reaper.watch, context, placement)
+        guarded(reaper.forget_ended, context)
         for group in reaper.to_release(context):
             guarded(
                 self._serve,
@@ -285,7 +285,17 @@ class Planner:
     def keep_exclusive(self, context):
         """Keep strangers off the hosts that groups have to themselves."""
         for group in reaper.to_keep(context):
-            guarded(self._keep, context, group)
+            guarded(
+                self._keep_alone,
+                *(context, group),
+                about=f'VRT group {group.uuid}',
+            )
+
+    def _keep_alone(self, context, group):
+        placement = self._ledger()
+        with self._leases.owning(context, placement, group.id) as lease:
+            if lease is not None:
+                self._keep(context, group)
 
     def _keep(self, context, group):
         exclusive.keep(context, self._ledger(), group, self._strangers)
@@ -311,12 +321,18 @@ class Planner:
             yield None
             return
         try:
+            swap.finish(context, self._ledger(), lease)
             yield lease
             # Who only tries is waited for: others do what they have asked.
-            while not lease.release(context) and leaves_word:
+            while not self._release(context, lease) and leaves_word:
                 self._work(context, group.uuid, lease)
         finally:
             self._leases.lay_down(lease)
+
+    def _release(self, context, lease):
+        """Give a lease back, with nothing left that was begun by it."""
+        swap.finish(context, self._ledger(), lease)
+        return lease.release(context)
 
     def _revising(self, context, draft, group, lease, clock=None):
         """Return who is to decide what becomes of a draft."""
@@ -324,27 +340,20 @@ class Planner:
         exclusive.give_back(
             context,
             self._ledger(),
-            VRTHold.list_by_group(context, group.id, states.Hold.LEAVING),
+            VRTHold.list_by_group(context, group.id, states.Hold.RELEASING),
         )
         given = (context, draft, group, self._placement(), self._ledger())
         if draft.elsewhere is None:
             return revising.Revising(*given, lease)
         return replanning.Replanning(*given, lease, clock=clock)
 
-    def _run(self, context, group, planner):
+    def _run(self, context, group, planner, lease):
         """Plan a group.
 
         :raises: PlacementUnavailable, or an error of the database: nothing is
             lost, the group is planned when that has passed
         """
-        if planner.is_unsettled():
-            LOG.info(
-                'VRT group %s waits: a request may still be on its way.',
-                group.uuid,
-            )
-            return
         try:
-            planner.clear()
             planner.run()
         except (
             exception.GenerationConflict,
@@ -364,14 +373,16 @@ class Planner:
         except db_errors.ANY:
             raise
         except Exception:
-            # If this fails as well it is begun anew.
-            planner.clear()
-            self._fail(context, group, 'An unexpected error.')
+            LOG.exception('VRT group %s could not be planned.', group.uuid)
+            # Where a swap is made already, the group is what it wanted to be.
+            made = swap.finish(context, self._ledger(), lease)
+            if made != swap.Side.MADE:
+                self._fail(context, group, 'An unexpected error.')
 
     @staticmethod
     def _fail(context, group, reason):
         """Tell the tenant what is safe to tell, the operator everything."""
-        LOG.exception('VRT group %s could not be planned.', group.uuid)
+        LOG.info('VRT group %s is in ERROR: %s', group.uuid, reason)
         fault = f'{reason} The operator finds more under {context.request_id}.'
         with contextlib.suppress(exception.GenerationConflict):
             group.change(context, states.Group.ERROR, fault=fault)

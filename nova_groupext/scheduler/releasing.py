@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Step 7, release: what was given up goes back to everybody.
 
-Whoever gives something up marks its holds as LEAVING, in the transaction that
-changes the members. Emptying them in Placement comes after that; doing it
-twice, or later, does the same.
+Whoever gives something up marks its holds as RELEASING, in the transaction
+that changes the members. Emptying them in Placement comes after that; doing
+it twice, or later, does the same.
 """
 
 from nova_groupext import faultpoints
@@ -31,7 +31,7 @@ def release(context, ledger, group):
     waiting = set()
     if is_deleted:
         # What those have that nobody will build is given back, too.
-        waiting = follow.follow_servers(context, ledger, group)
+        waiting = follow.follow_servers(context, ledger, group=group)
         group = VRTGroup.find(context, group.uuid)
     if group is None:
         return
@@ -46,8 +46,8 @@ def release(context, ledger, group):
 
 
 def give_back(context, ledger, group):
-    """Empty the holds that leave a group."""
-    holds = VRTHold.list_by_group(context, group.id, states.Hold.LEAVING)
+    """Empty the holds that end of a group, and of its drafts."""
+    holds = VRTHold.list_releasing(context, group.id)
     exclusive.give_back(context, ledger, holds)
 
 
@@ -77,8 +77,7 @@ def _forget(context, group):
         is_held = any(hold.status != states.Hold.REDEEMED for hold in holds)
         if is_held or group.has_draft(context):
             return
-        for hold in holds:
-            hold.destroy(context)
+        VRTHold.orphan(context, group.id)
         group.destroy(context)
 
     # Nobody can write a hold for the group meanwhile.

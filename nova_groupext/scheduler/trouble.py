@@ -15,11 +15,16 @@ LOG = logging.getLogger(__name__)
 def passed_over(part):
     """Leave a part for the next round when nothing is known of it now.
 
-    That is when Placement, or the database of its cell, does not answer.
+    That is when Placement, or the database of its cell, does not answer, or
+    another planner has taken it over.
 
     :param part: its name for the log
     """
     try:
         yield
-    except (exception.PlacementUnavailable, *db_errors.ANY) as exc:
+    except (
+        exception.PlacementUnavailable,
+        exception.GroupBusy,
+        *db_errors.ANY,
+    ) as exc:
         LOG.warning('%s is left for the next round: %s', part, exc)

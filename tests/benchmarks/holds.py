@@ -34,6 +34,7 @@ from tests import groups
 from tests.services import at_once
 from tests.services import databases
 from tests.services import placement
+from tests.services import played
 from tests.services import servers
 from tests.storm import storm
 
@@ -74,10 +75,12 @@ class Bench:
             each.path: groups.seat(next(hosts), 1) for each in group.members
         }
         started = time.monotonic()
-        rows = holding.write_down(self._context, group.members, placed)
-        holding.hold(self._context, self._ledger, rows, renew=lambda: None)
+        lease = groups.lease(self._context, group)
+        rows = holding.write_down(self._context, lease, group.members, placed)
+        holding.hold(self._context, self._ledger, lease, rows)
         expires_at = timeutils.utcnow() + datetime.timedelta(hours=1)
-        transitions.hold(self._context, group, rows, expires_at)
+        transitions.hold(self._context, lease, group, rows, expires_at)
+        lease.release(self._context)
         return time.monotonic() - started
 
     def redeem(self, group, schedulers):
@@ -102,7 +105,7 @@ class Bench:
                     *(context, books, {server: place.hold}),
                     *('project', 'user'),
                 ).values()
-                redeem.close(context, books, member, place.hold, outcome)
+                redeem.close(context, member, place.hold, outcome)
 
         started = time.monotonic()
         failed = at_once.at_once(
@@ -187,6 +190,8 @@ def main(argv=None):
         url = here.useFixture(databases.Database(servers.MARIADB)).url
         here.useFixture(ours.Database(url))
         url = here.useFixture(databases.Database(servers.MARIADB)).url
+        # It knows of no server: nobody has to be asked for one.
+        here.useFixture(played.Nova(lambda *_of: {}, lambda *_of: False))
         processes = placement.Placement(url, storm.SAFE)
         bench = Bench(here.useFixture(processes))
         for line in measure(bench, args.size or SIZES):

@@ -19,6 +19,7 @@ from nova_groupext.cloud import image
 from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
+from nova_groupext.scheduler import leases
 from nova_groupext.scheduler import ledger
 from tests.functional.cloud import base
 
@@ -39,6 +40,7 @@ class GroupTestCase(base.CloudTestCase):
     def setUp(self):
         super().setUp()
         self.context = context.get_admin_context()
+        self.leases = leases.Leases('another')
 
     def api(self, user='demo'):
         """The compute API; error answers are returned, not raised."""

@@ -8,6 +8,7 @@ from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import reaper
 from tests.functional import base
 
 FREE = {'cmp-1': 8, 'cmp-2': 8, 'cmp-3': 8}
@@ -28,7 +29,8 @@ class FollowCase(base.StepTestCase):
             follow.follow_holds,
             follow.follow_hosts,
         ):
-            step(self.context, self.ledger)
+            step(self.context, self.ledger, self.leases)
+        reaper.empty(self.context, self.ledger)
 
     def hold_one(self):
         """Describe and hold member ``a`` on cmp-1; returns the group's id."""

@@ -50,7 +50,7 @@ class MovingTestCase(base.StepTestCase):
     )
 
     def follow(self):
-        follow.follow_servers(self.context, self.ledger)
+        follow.follow_servers(self.context, self.ledger, self.leases)
 
     def servers(self, topology, flavor='m1.tiny'):
         """Hold a group and create all of its servers.

@@ -13,12 +13,12 @@ from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import heal
-from nova_groupext.scheduler.follow import reaper
 from tests.functional import base
 
 Kind = audit.Kind
@@ -181,7 +181,7 @@ class TestAudit(AuditTestCase):
 
         heal.heal(self.context, self.ledger, self.audit())
         for _round in range(2):
-            reaper.empty_strays(self.context, self.ledger)
+            planner.Planner('a').reap(self.context)
 
         self.assertNotEqual({}, self.allocations(orphan))
         self.found(Kind.ORPHAN)
@@ -236,7 +236,7 @@ class TestAudit(AuditTestCase):
         self.ledger.hold(self.context, [rest])
         self.found()
 
-        self.change_hold(rest, created_at=self.long_ago())
+        self.change_hold(rest, updated_at=self.long_ago())
 
         self.found(Kind.OVERDUE)
         self.heals()
@@ -248,7 +248,7 @@ class TestAudit(AuditTestCase):
         self.change_member(hold, status=states.Member.RELEASED)
         self.change_hold(
             hold,
-            status=states.Hold.LEAVING,
+            status=states.Hold.RELEASING,
             updated_at=self.long_ago(),
         )
 
@@ -277,7 +277,7 @@ class TestAudit(AuditTestCase):
             self.context, [hold.member_id]
         )
         own = {server: (member, hold)}
-        self.assertTrue(changing_hands.reserve(self.context, own))
+        self.assertTrue(transitions.reserve(self.context, own))
         return server
 
     def test_a_swap_under_way_is_no_finding(self):
@@ -333,7 +333,7 @@ class TestAudit(AuditTestCase):
 
     def test_a_member_that_is_held_without_a_hold_fails(self):
         uuid, hold = self.one_held()
-        self.change_hold(hold, status=states.Hold.LEAVING)
+        self.change_hold(hold, status=states.Hold.RELEASING)
 
         [finding] = self.found(Kind.CONTRADICTION)
         self.assertEqual((uuid, 'a'), (finding.group, finding.member))
@@ -347,7 +347,7 @@ class TestAudit(AuditTestCase):
         second = hold.again()
         second.create(self.context)
         self.ledger.hold(self.context, [second])
-        self.change_hold(second, status=states.Hold.HELD, is_answered=True)
+        self.change_hold(second, status=states.Hold.HELD)
 
         [finding] = self.found(Kind.CONTRADICTION)
         self.assertEqual(second.uuid, finding.consumer)

@@ -28,7 +28,7 @@ class TestExchange(exclusive_groups.KeepingCase):
         return [
             hold
             for hold in self.holds_of(self.uuid)
-            if hold.status == states.Hold.LEAVING
+            if hold.status == states.Hold.RELEASING
         ]
 
     def reap(self):
@@ -58,11 +58,11 @@ class TestExchange(exclusive_groups.KeepingCase):
         hold = objects.VRTHold.get_by_member(self.context, member.id)
 
         with self.never_free():
-            ownership.change(
-                *(self.context, self.ledger, hold, states.Hold.LEAVING),
-                member,
+            ownership.end(
+                *(self.context, hold, member),
                 {'status': states.Member.FAILED, 'fault': 'a test'},
             )
+            self.reap()
 
         self.assert_alone()
         self.assertEqual([], self.leaving())
@@ -130,7 +130,7 @@ class TestExchange(exclusive_groups.KeepingCase):
         self.cloud.placement.delete(f'/allocations/{removed.uuid}')
 
         with self.never_free():
-            follow.follow_holds(self.context, self.ledger)
+            follow.follow_holds(self.context, self.ledger, self.leases)
 
         self.assert_alone()
         self.assertNotEqual(removed.uuid, self.hold_of('a-0').uuid)

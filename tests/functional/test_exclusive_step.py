@@ -34,7 +34,7 @@ class TestKeeping(exclusive_groups.KeepingCase):
 
         self.keep()
         self.assert_alone()
-        follow.follow_holds(self.context, self.ledger)
+        follow.follow_holds(self.context, self.ledger, self.leases)
         self.keep()
 
         self.assert_alone()
@@ -70,7 +70,7 @@ class TestKeeping(exclusive_groups.KeepingCase):
 
     def test_a_server_that_was_not_scheduled_is_no_stranger(self):
         self.bury(self.uuid, 'a-0', 'm1.xlarge', user='admin')
-        follow.follow_servers(self.context, self.ledger)
+        follow.follow_servers(self.context, self.ledger, self.leases)
 
         self.keep()
 

@@ -95,7 +95,7 @@ class TestHolds(following.FollowCase):
         )['id']
         holds = sorted(self.holds_of(uuid), key=lambda hold: hold.uuid)
         leaves, stays = holds
-        transitions.end_hold(self.context, leaves, states.Hold.LEAVING)
+        transitions.end_hold(self.context, leaves)
         self.shrink_by(7)
 
         self.follow()

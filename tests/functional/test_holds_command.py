@@ -72,8 +72,8 @@ class TestHoldsCommand(base.GroupTestCase):
                 counts['groups']['HELD'],
                 counts['members']['HELD'],
                 counts['holds']['HELD'],
-                counts['holds']['LEAVING'],
-                counts['oldest_leaving'],
+                counts['holds']['RELEASING'],
+                counts['oldest_releasing'],
             ),
         )
 

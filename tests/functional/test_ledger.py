@@ -10,12 +10,14 @@ from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
+from nova_groupext.objects import hold_search
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.protocol import redeem
+from tests import groups
 from tests.functional import base
 
 
@@ -34,11 +36,13 @@ class TestLedger(base.StepTestCase):
         self.plan = objects.VRTPlan.newest(self.context, self.vrt_group.id)
 
     def hold(self):
+        lease = groups.lease(self.context, self.vrt_group)
         rows = holding.write_down(
-            self.context, self.vrt_group.members, self.plan.placement
+            self.context, lease, self.vrt_group.members, self.plan.placement
         )
+        self.addCleanup(lease.release, self.context)
         self.addCleanup(holding.undo, self.context, self.ledger, rows)
-        holding.hold(self.context, self.ledger, rows, renew=lambda: None)
+        holding.hold(self.context, self.ledger, lease, rows)
         return rows
 
     def rows(self):
@@ -148,19 +152,22 @@ class TestLedger(base.StepTestCase):
         self.assertEqual(4, self.total())
         self.assertTrue(self.ledger.allocations(self.context, server))
 
-    def test_what_may_still_be_written_is_not_forgotten(self):
+    def test_what_is_written_late_is_emptied_when_one_looks(self):
         row, _other = self.hold()
         heir = self.heir(row)
         objects.VRTHold.retire(self.context, [heir], is_answered=False)
-        heir.status = states.Hold.LEAVING
-
+        heir.status = states.Hold.RELEASING
         emptying.empty(self.context, self.ledger, [heir])
-        self.assertEqual(3, len(self.rows()), 'a request may still come')
-        self.patch(emptying, 'REQUEST_LIFETIME', -1)
-        emptying.empty(self.context, self.ledger, [heir])
-
-        self.assertEqual(2, len(self.rows()))
+        self.ledger.empty(self.context, row)
+        self.ledger.hold(self.context, [heir])
         self.assertEqual(4, self.total())
+
+        emptying.watch(self.context, self.ledger)
+        self.assertEqual(4, self.total(), 'it is looked for later')
+        self.patch(hold_search, 'WATCHES', (-1, 60))
+        emptying.watch(self.context, self.ledger)
+
+        self.assertEqual(6, self.total())
 
     def test_too_much_is_what_has_more_used_than_there_is(self):
         provider = self.cloud.provider('cmp-1')
@@ -191,9 +198,7 @@ class TestLedger(base.StepTestCase):
         lower, higher = self.hold_too_much()
         model, own, values, _count = objects.VRTHold.promised([higher])
         db.compare_and_set(self.context, model, *own, **values)
-        self.addCleanup(
-            transitions.end_hold, self.context, higher, states.Hold.LEAVING
-        )
+        self.addCleanup(transitions.end_hold, self.context, higher)
         higher.status = states.Hold.HELD
 
         self.assertEqual([lower], self.losers(lower, higher))

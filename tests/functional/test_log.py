@@ -57,6 +57,6 @@ class TestLog(base.GroupTestCase):
 
         [request] = REQUEST.findall(self.line(uuid, 'has expired'))
 
-        counts = self.line('groups.HELD=', 'oldest_leaving=', request)
+        counts = self.line('groups.HELD=', 'oldest_releasing=', request)
         self.assertIn('members.HELD=0', counts)
         self.assertEqual(1, len(self.lines('groups.HELD=', request)))

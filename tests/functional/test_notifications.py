@@ -185,8 +185,8 @@ class TestNotifications(NotifiedTestCase):
         self.cloud.placement.delete(f'/allocations/{hold.uuid}')
         self.fill('cmp-1', VCPU=3)
 
-        follow.follow_holds(self.context, self.ledger)
-        follow.follow_holds(self.context, self.ledger)
+        follow.follow_holds(self.context, self.ledger, self.leases)
+        follow.follow_holds(self.context, self.ledger, self.leases)
 
         self.tells(Event.LOSE_HOLD)
 
@@ -196,7 +196,7 @@ class TestNotifications(NotifiedTestCase):
         [hold, _other] = self.holds_of(uuid)
         self.cloud.placement.delete(f'/allocations/{hold.uuid}')
 
-        follow.follow_holds(self.context, self.ledger)
+        follow.follow_holds(self.context, self.ledger, self.leases)
 
         self.tells()
 

@@ -13,10 +13,11 @@ from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler.hold import holding
+from tests import groups
 from tests.functional import base
 
 
@@ -115,7 +116,7 @@ class TestReaper(base.GroupTestCase):
         [hold] = self.holds_of(uuid)
         member = objects.VRTMember.find_by_id(self.context, hold.member_id)
         own = {uuidutils.generate_uuid(): (member, hold)}
-        self.assertTrue(changing_hands.reserve(self.context, own))
+        self.assertTrue(transitions.reserve(self.context, own))
 
         for status in ('ACTIVE', 'HELD'):
             db.compare_and_set(
@@ -153,13 +154,11 @@ class TestReaper(base.GroupTestCase):
         plan = objects.VRTPlan.newest(self.context, group.id)
         self.change_row(uuid, status=states.Group.PLANNING)
         placement = ledger.Ledger(report.SchedulerReportClient())
-        rows = holding.write_down(self.context, group.members, plan.placement)
-        holding.hold(self.context, placement, rows, renew=lambda: None)
-        self.assertEqual({'cmp-1': 6}, self.free())
-        db.compare_and_set(
-            self.context,
-            models.Hold,
-            models.Hold.group_id == group.id,
-            created_at=self.long_ago(),
+        lease = groups.lease(self.context, group)
+        rows = holding.write_down(
+            self.context, lease, group.members, plan.placement
         )
+        holding.hold(self.context, placement, lease, rows)
+        self.assertEqual({'cmp-1': 6}, self.free())
+        objects.VRTLease.end(self.context, [lease.operation])
         return {hold.uuid for hold in self.holds_of(uuid)}

@@ -14,11 +14,9 @@ from nova_groupext import faultpoints
 from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.objects import changing_hands
-from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import servers
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import take_back
@@ -317,7 +315,7 @@ class TestRedeemDoor(door.DoorCase):
         member = self.member(path)
         hold = objects.VRTHold.get_by_member(self.context, member.id)
         own = {server: (member, hold)}
-        self.assertTrue(changing_hands.reserve(self.context, own))
+        self.assertTrue(transitions.reserve(self.context, own))
         return hold
 
     def test_a_member_whose_hold_an_admin_deleted_has_failed(self):
@@ -360,31 +358,26 @@ class TestSeveral(door.DoorCase):
         self.assertEqual('HELD', self.member('a-1').status)
         self.assertEqual(14, sum(self.free().values()))
 
-    def test_what_is_taken_back_for_nobody_is_free_at_once(self):
-        """Another one has let the member fail meanwhile."""
+    def test_what_is_taken_back_for_nobody_is_free(self):
+        """The group is deleted meanwhile."""
         spec, server = self.request('a-0', like='a-0')
         self.select(spec, server)
         member = self.member('a-0')
+        hold = objects.VRTHold.get_by_member(self.context, member.id)
+        group = objects.VRTGroup.get(self.context, self.uuid)
 
-        def fail(point):
-            if point == 'before move.commit':
+        def delete(point):
+            if point == 'before swap.commit':
                 faultpoints.trap = None
-                hold = objects.VRTHold.get_by_member(self.context, member.id)
-                ownership.change(
-                    self.context,
-                    self.ledger,
-                    hold,
-                    states.Hold.LEAVING,
-                    self.member('a-0'),
-                    redeem.LOST,
-                )
+                self.api().delete(f'{base.GROUPS}/{self.uuid}')
 
         self.addCleanup(setattr, faultpoints, 'trap', None)
-        faultpoints.trap = fail
+        faultpoints.trap = delete
 
-        take_back.take_back(self.context, self.ledger, member.id, server)
+        with self.leases.owning(self.context, self.ledger, group.id) as lease:
+            take_back.take_back(self.context, self.ledger, lease, hold)
+        reaper.empty(self.context, self.ledger)
 
-        self.assertEqual('FAILED', self.member('a-0').status)
         self.assertEqual(15, sum(self.free().values()))
 
 

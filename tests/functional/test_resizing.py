@@ -11,6 +11,7 @@ from nova_groupext.cloud import hosts
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.protocol import redeem
 from tests import rounds
 from tests.functional import base
 from tests.functional import moves
@@ -32,7 +33,7 @@ class ResizingTestCase(moves.MovingTestCase, test_revising.RevisingTestCase):
     def reap(self):
         """Take the reaper's steps that are about servers and holds."""
         for follow in reaper.to_follow():
-            follow(self.context, self.ledger)
+            follow(self.context, self.ledger, self.leases)
         reaper.empty(self.context, self.ledger)
         self.assertEqual([], audit.audit(self.context, self.ledger))
 
@@ -268,13 +269,14 @@ class TestResizing(ResizingTestCase):
         self.confirm(self.resize(servers['a']))
         self.assertRefused(403, too_much, self.post(topology=one()))
 
-    def test_a_scheduler_that_dies_with_the_swap_leaves_it_held(self):
+    def test_where_a_scheduler_dies_with_the_swap_nothing_is_left(self):
+        self.patch(redeem, 'OVERDUE', -1)
         uuid, servers = self.running(one())
         home = self.host_of(servers['a'])
         self.revised(uuid, one(LARGE))
 
         def trap(reached):
-            if reached == 'before release.end':
+            if reached == 'after redeem.swap':
                 raise RuntimeError
 
         with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
@@ -284,8 +286,7 @@ class TestResizing(ResizingTestCase):
         )
         self.reap()
 
-        self.assertEqual(home, self.growth(uuid))
-        self.fill_up()
+        self.assertIsNone(self.growth(uuid))
         self.confirm(self.resize(servers['a']))
         self.assertEqual(('ACTIVE', None), self.told(uuid))
 
@@ -326,7 +327,7 @@ class TestApart(ResizingTestCase):
 class TestDying(test_revising.PlanningTestCase):
     """A planner dies while one growth takes the place of another."""
 
-    POINTS = ('after hold.post',)
+    POINTS = ('after swap.apply',)
     HOSTS = (hosts.Host('cmp-1', vcpus=5),)
     PARTS = dataclasses.replace(
         test_revising.PlanningTestCase.PARTS,

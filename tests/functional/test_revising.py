@@ -18,7 +18,6 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.decide import exchanging
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.hold import ownership
@@ -255,22 +254,6 @@ class TestExchange(RevisingTestCase):
         self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
         self.assertEqual('ACTIVE', self.attempt(uuid, 'a', 'm1.medium'))
 
-    def test_what_a_server_has_taken_meanwhile_is_not_changed_back(self):
-        uuid = self.held({'members': {'a': base.member()}})['id']
-        group = objects.VRTGroup.get(self.context, uuid)
-        before = self.holds_of(uuid)
-        self.redeem(uuid, 'a', 'm1.tiny')
-        free = self.free()
-        books = ledger.Ledger(report.SchedulerReportClient())
-
-        exchanging.change_back(self.context, books, group, before, [])
-
-        self.assertEqual(free, self.free())
-        self.assertEqual(
-            {states.Hold.REDEEMED},
-            {hold.status for hold in self.holds_of(uuid)},
-        )
-
 
 class TestRedefining(RevisingTestCase):
     def test_what_is_not_held_is_planned_as_if_it_were_new(self):
@@ -306,10 +289,7 @@ class TestReplanning(RevisingTestCase):
         ]
         hold = objects.VRTHold.get_by_member(self.context, member.id)
         values = {'status': states.Member.FAILED, 'fault': 'it burnt down'}
-        ownership.change(
-            *(self.context, self.ledger, hold, states.Hold.LEAVING),
-            *(member, values),
-        )
+        ownership.end(self.context, hold, member, values)
 
     def setUp(self):
         super().setUp()
@@ -457,7 +437,7 @@ class PlanningTestCase(RevisingTestCase, base.StepTestCase):
 class TestDying(PlanningTestCase):
     """A planner dies; another one finds what it has left."""
 
-    POINTS = ('before revise.commit', 'after revise.commit')
+    POINTS = ('before swap.apply', 'after swap.apply', 'after revise.commit')
     HOSTS = TestExchange.HOSTS
     LARGE, SMALL = base.member('m1.large'), base.member('m1.medium')
     OLD = {'members': {'a': LARGE, 'b': SMALL}}
@@ -516,21 +496,37 @@ class TestDying(PlanningTestCase):
         self.check(uuid, self.NEW, told)
         self.assertEqual([], self.audit())
 
-    def test_all_changes_back_after_what_nobody_expected(self):
-        uuid, draft = self.described()
-        before = self.planned(uuid)
+    def fail_once(self, name):
+        """Let something happen, once, that nobody expects."""
+        stock = getattr(revisions, name)
 
-        def fail(*_args):
+        def fail(*_args, **_kwargs):
+            self.patch(revisions, name, stock)
             raise ValueError
 
-        self.patch(revisions, 'commit', fail)
+        self.patch(revisions, name, fail)
+
+    def test_all_stays_after_what_nobody_expected(self):
+        uuid, draft = self.described()
+        before = self.planned(uuid)
+        self.fail_once('prepare')
 
         self.plan(draft)
 
         group = self.group(uuid)
         self.assertEqual('ERROR', group['revision']['status'])
-        self.check(uuid, self.OLD, 'commit')
+        self.check(uuid, self.OLD, 'prepare')
         self.assertEqual(before, self.planned(uuid))
+        self.assertEqual([], self.audit())
+
+    def test_once_places_have_changed_the_group_is_revised(self):
+        uuid, draft = self.described()
+        self.fail_once('commit')
+
+        self.plan(draft)
+
+        self.assertIsNone(self.group(uuid)['revision'])
+        self.check(uuid, self.NEW, 'commit')
         self.assertEqual([], self.audit())
 
     def check(self, uuid, topology, point):
@@ -544,25 +540,10 @@ class TestDying(PlanningTestCase):
             point,
         )
 
-    def test_nothing_is_undone_while_a_request_may_be_on_its_way(self):
-        uuid, draft = self.described()
-        self.die_at('before revise.commit', draft)
-        with fixtures.MonkeyPatch(
-            'nova_groupext.scheduler.hold.emptying.REQUEST_LIFETIME', 3600
-        ):
-            self.plan(draft)
-            self.check(uuid, self.OLD, 'too early')
-            self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
-        self.assertEqual('PLANNING', self.group(uuid)['revision']['status'])
-
-        self.plan(draft)
-
-        self.check(uuid, self.NEW, 'later')
-
     def test_trouble_with_the_database_costs_a_retry(self):
         uuid, draft = self.described()
 
-        def fail(*_args):
+        def fail(*_args, **_kwargs):
             raise db_exc.DBError
 
         with fixtures.MonkeyPatch(

@@ -135,7 +135,7 @@ class TestDying(ExclusiveTestCase, test_revising.PlanningTestCase):
         self.assertEqual({'cmp-1': 0}, self.free())
         draft = self.drafted(uuid, group('a', 'b', policies=[ALONE]))
 
-        self.die_at('after hold.post', draft)
+        self.die_at('after swap.apply', draft)
 
         self.assertEqual({'a': 'HELD'}, self.states(self.group(uuid)))
         self.planner.keep_exclusive(self.context)

@@ -8,7 +8,7 @@ last of them. Another may have concluded, and a server may have come, by then.
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
-from nova_groupext.objects import changing_hands
+from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.protocol import redeem
@@ -31,7 +31,7 @@ class StaleCase(door.DoorCase):
         """Write a server to the member; returns the member and its hold."""
         member, hold = self.member('a'), self.hold()
         own = {server: (member, hold)}
-        self.assertTrue(changing_hands.reserve(self.context, own))
+        self.assertTrue(transitions.reserve(self.context, own))
         return member, hold
 
     def hold(self):
@@ -45,7 +45,7 @@ class StaleCase(door.DoorCase):
 
     def close(self, member, hold):
         swapped = redeem.Outcome.SWAPPED
-        redeem.close(self.context, self.ledger, member, hold, swapped)
+        redeem.close(self.context, member, hold, swapped)
 
     def state(self):
         member = self.member('a')
@@ -61,7 +61,10 @@ class TestConclude(StaleCase):
         [stale] = reaper.to_conclude(self.context)
         self.swap(self.first, hold)
         self.close(member, hold)
-        take_back.take_back(self.context, self.ledger, member.id, self.first)
+        with self.leases.owning(
+            self.context, self.ledger, member.group_id
+        ) as lease:
+            take_back.take_back(self.context, self.ledger, lease, self.hold())
         self.reserve(self.second)
 
         reaper.conclude(self.context, self.ledger, stale)
@@ -85,7 +88,7 @@ class TestFollow(StaleCase):
             self.patch(self.ledger, 'allocations', owns)
             had = owns(context, consumer)
             self.ledger.empty_consumer(context, buried)
-            follow.follow_servers(self.context, self.ledger)
+            follow.follow_servers(self.context, self.ledger, self.leases)
             self.assertEqual(('HELD', None, None), self.state())
             member, hold = self.reserve(self.second)
             self.swap(self.second, hold)
@@ -94,6 +97,6 @@ class TestFollow(StaleCase):
 
         self.patch(self.ledger, 'allocations', owned)
 
-        follow.follow_servers(self.context, self.ledger)
+        follow.follow_servers(self.context, self.ledger, self.leases)
 
         self.assertEqual(('ACTIVE', self.second, None), self.state())

@@ -15,33 +15,15 @@ from tests.services import life
 POINTS = {
     'arrive': ('moving.follow',),
     'expire': ('release.expire',),
-    'take_back': ('move.write_down', 'move.post', 'move.commit'),
+    'take_back': ('back.prepare', 'back.post', 'swap.commit'),
     'lose': ('release.end',),
     'end': ('release.end',),
-    'hold_again': (
-        'move.write_down',
-        'hold.post',
-        'move.commit',
-    ),
-    'restore': (
-        'move.write_down',
-        'hold.post',
-        'move.commit',
-        'release.post',
-        'release.forget',
-    ),
-    'regrow': (
-        'move.write_down',
-        'hold.post',
-        'move.commit',
-    ),
-    'change_back': (
-        'move.write_down',
-        'hold.post',
-        'move.commit',
-        'move.commit again',
-    ),
-    'abandon': ('hold.retire',),
+    'hold_again': ('again.prepare', 'swap.apply', 'swap.commit'),
+    'restore': ('again.prepare', 'swap.apply', 'swap.commit'),
+    'regrow': ('again.prepare', 'swap.apply', 'swap.commit'),
+    'turn_back': ('swap.compensate', 'swap.turn_back'),
+    'finish': ('revise.commit',),
+    'abandon': ('swap.commit',),
     'fill': (
         'fill.write_down',
         'hold.post',
@@ -51,13 +33,9 @@ POINTS = {
         'release.forget',
     ),
     'make_way': (
-        'move.write_down',
-        'fill.write_down',
-        'hold.post',
-        'fill.commit',
-        'fill.dismiss',
-        'move.commit',
-        'release.forget',
+        'again.prepare',
+        'swap.apply',
+        'swap.commit',
     ),
     'keep': (
         'fill.write_down',
@@ -179,15 +157,29 @@ class ReaperKills(kills.KillsCase):
         transitions.promise(context, self.life.group(self.uuid), [growth])
         return growth
 
-    def check_change_back(self, point):
-        """Who revised has died, when holds had changed places."""
+    def check_turn_back(self, point):
+        """Who revised has died, when holds were to change places."""
         draft, old, new = self.draft()
-        self.kill(lambda: self.life.plan(draft), 'after hold.post again')
+        self.kill(lambda: self.life.plan(draft), 'before swap.apply')
 
         self.kill_reaper(point)
 
         self.assert_one_owner()
         self.assertEqual(old, self.life.seats(self.uuid))
+        self.life.reap()
+        self.assert_at_rest()
+        self.assertEqual(new, self.life.seats(self.uuid))
+
+    def check_finish(self, point):
+        """Who revised has died, when holds had changed places."""
+        draft, old, new = self.draft()
+        self.kill(lambda: self.life.plan(draft), 'after swap.apply')
+
+        self.kill_reaper(point)
+
+        self.assert_one_owner()
+        is_new = point == 'after revise.commit'
+        self.assertEqual(new if is_new else old, self.life.seats(self.uuid))
         self.life.reap()
         self.assert_at_rest()
         self.assertEqual(new, self.life.seats(self.uuid))
@@ -239,7 +231,9 @@ class ReaperKills(kills.KillsCase):
         self.assert_full()
 
     def follow_holds(self):
-        follow.follow_holds(self.life.context, self.life.ledger())
+        follow.follow_holds(
+            self.life.context, self.life.ledger(), self.life.leases()
+        )
 
     def assert_full(self):
         """One member and one filler are there."""

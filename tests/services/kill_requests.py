@@ -36,9 +36,9 @@ POINTS = {
     'revise': (
         'hold.write_down',
         'hold.post',
-        'hold.post again',
+        'revise.prepare',
+        'swap.apply',
         'revise.commit',
-        'release.forget',
         'release.mark',
     ),
     'revise_alone': (

@@ -28,6 +28,7 @@ from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import leases
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.hold import emptying
@@ -46,8 +47,7 @@ from tests.services import played
 from tests.services import players
 
 PROJECT = 'project'
-# What one member asks for, and members per provider.
-AMOUNT = 2
+AMOUNT = played.AMOUNT
 # Long enough for every lease, and for a request that is under way.
 LATER = 1 + max(300, emptying.REQUEST_LIFETIME)
 
@@ -65,14 +65,14 @@ class Life(fixtures.Fixture):
     :ivar fates: {server uuid: Fate}, what Nova says of servers
     :ivar whereabouts: {server uuid: provider}, likewise
     :ivar gone: hosts that are out of service
-    :param url: of Placement
+    :param connect: returns a client of Placement; called without arguments
     """
 
-    def __init__(self, url):
+    def __init__(self, connect):
         super().__init__()
-        self._url = url
+        self._connect = connect
         self.context = nova_context.get_admin_context()
-        self.admin = placement.client(url)
+        self.admin = connect()
         self.fates = {}
         self.whereabouts = {}
         self.gone = set()
@@ -114,10 +114,14 @@ class Life(fixtures.Fixture):
     # -- who takes part ----------------------------------------------------
 
     def client(self):
-        return players.Client(placement.client(self._url), self)
+        return players.Client(self._connect(), self)
 
     def ledger(self):
         return ledger.Ledger(self.client())
+
+    def leases(self):
+        """Return the leases of another planner."""
+        return leases.Leases('another')
 
     def planner(self):
         made = planner.Planner('planner')
@@ -287,7 +291,8 @@ class Life(fixtures.Fixture):
         return {
             paths[hold.member_id]: hold.provider_uuid
             for hold in self.owners().holds
-            if hold.status == states.Hold.HELD and hold.member_id in paths
+            if hold.status in (states.Hold.HELD, states.Hold.EXCHANGING)
+            and hold.member_id in paths
         }
 
     def statuses(self, uuid):
@@ -315,7 +320,7 @@ class Life(fixtures.Fixture):
 
     def owners(self):
         """Return what our rows say of who owns what, as owners.Owners."""
-        holds = objects.VRTHold.list_by_status(self.context, *states.Hold)
+        holds = objects.VRTHold.list_by_status(self.context, *states.LIVING)
         members = VRTMember.list_by_ids(
             self.context, [hold.member_id for hold in holds]
         )
@@ -355,7 +360,9 @@ class LifeTestCase(databases.DatabaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.life = self.useFixture(Life(_placement(self.SERVER)))
+        url = _placement(self.SERVER)
+        connect = functools.partial(placement.client, url)
+        self.life = self.useFixture(Life(connect))
         # All that Placement has counts, also what other tests have left.
         self.addCleanup(lambda: self.life.remove(*self.life.books()))
         self.addCleanup(setattr, faultpoints, 'trap', None)
@@ -366,9 +373,11 @@ class LifeTestCase(databases.DatabaseTestCase):
         promised = self.life.owners().promised()
         members = [member.id for _hold, member in promised]
         self.assertEqual(sorted(set(members)), sorted(members))
+        successors = self.life.owners().successors(books)
         for hold, member in promised:
             owners = {hold.uuid, member.server_uuid} & set(books)
-            self.assertLessEqual(len(owners), 1)
+            owners |= {u for u, id_ in successors.items() if id_ == member.id}
+            self.assertLessEqual(len(owners), 1, member.path)
 
     def assert_at_rest(self, strangers=()):
         """Check that Placement has what our rows say, and all is done.

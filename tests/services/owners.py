@@ -31,6 +31,24 @@ class Owners:
             return self.members[hold.member_id].server_uuid
         return hold.uuid
 
+    def successors(self, books):
+        """Return {uuid: member id} of the successors that own something.
+
+        :param books: {consumer: allocations} of Placement
+        """
+        rows = [
+            row
+            for row in self.holds
+            if row.status == states.Hold.WRITING and row.otherwise is not None
+        ]
+        for side in (rows, [row.turned_back() for row in rows]):
+            owning = [each for each in side if each and each.allocations]
+            if owning and all(
+                books.get(each.uuid) == each.allocations for each in owning
+            ):
+                return {each.uuid: each.member_id for each in owning}
+        return {}
+
     def pairs(self):
         """Return {(state of a hold, state of its member)}; None: a filler."""
         return {

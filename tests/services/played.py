@@ -12,6 +12,9 @@ import fixtures
 from nova_groupext.conf import CONF
 from tests.services import players
 
+# What one member, and its server, asks for.
+AMOUNT = 2
+
 # The project and the user of all servers.
 OWNER = 'project', 'user'
 
@@ -69,7 +72,10 @@ def _accept(*_args, **_kwargs):
 
 def _look(*_args):
     """Nobody needs to see the cloud."""
-    return types.SimpleNamespace(class_of={})
+    alike = types.SimpleNamespace(request={'VCPU': AMOUNT})
+    return types.SimpleNamespace(
+        class_of={}, class_of_member=lambda _path: alike
+    )
 
 
 def _node(_context, host, *_name):

@@ -4,15 +4,14 @@
 import functools
 
 from nova import context
-from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext import quota
-from nova_groupext.objects import exchanges
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
+from nova_groupext.objects import swaps
 from tests import groups
 from tests.services import databases
 from tests.services import servers
@@ -40,14 +39,14 @@ class Adopting(test_objects.Objects):
             answer={},
         )
         plan.create(requester)
-        later = timeutils.utcnow() + test_objects.MINUTE
-        return group, draft, plan, exchanges.Exchange([], [], [], later)
+        return group, draft, groups.lease(requester, group)
 
     @staticmethod
-    def commit(requester, group, draft, plan, exchange):
+    def commit(requester, group, draft, lease):
         work = functools.partial(
             revisions.commit,
-            *(requester, group, draft, plan, exchange, lambda: True),
+            *(requester, lease, group, draft, swaps.Swap([], [])),
+            lambda: None,
         )
         quota.serialised(requester, group.project_id, work)
 
@@ -78,13 +77,13 @@ class Adopting(test_objects.Objects):
             self.assertEqual((PATH, server), (owner.path, owner.server_uuid))
 
     def test_a_group_that_is_held_meanwhile_does_not_change(self):
-        group, draft, plan, exchange = self.adopting(uuidutils.generate_uuid())
+        group, draft, lease = self.adopting(uuidutils.generate_uuid())
         requester = context.get_admin_context()
         self.get(group).change(requester, states.Group.PLANNING)
 
         self.assertRaises(
             exception.GenerationConflict,
-            *(self.commit, requester, group, draft, plan, exchange),
+            *(self.commit, requester, group, draft, lease),
         )
 
         self.assertEqual(

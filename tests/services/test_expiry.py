@@ -43,9 +43,7 @@ class Expiry:
         requester = context.get_admin_context()
         group = groups.described()
         group.create(requester)
-        transitions.hold(
-            requester, group, groups.holds(requester, group), NOON
-        )
+        groups.hold(requester, group, groups.holds(requester, group), NOON)
         return objects.VRTGroup.get(requester, group.uuid)
 
     def at(self, now, function, *args, **kwargs):
@@ -70,7 +68,7 @@ class Expiry:
 
             if expired:
                 self.assertIsInstance(extended, exception.GroupStateConflict)
-                self.assert_all(group, 'RELEASED', 'RELEASED', 'LEAVING')
+                self.assert_all(group, 'RELEASED', 'RELEASED', 'RELEASING')
             else:
                 self.assertIsNone(extended)
                 self.assert_all(group, 'HELD', 'HELD', 'HELD')
@@ -95,7 +93,7 @@ class Expiry:
 
             self.assertTrue(expired or again)
             group, hold = self.stored(group)
-            released = (states.Member.RELEASED, states.Hold.LEAVING)
+            released = (states.Member.RELEASED, states.Hold.RELEASING)
             found = [(m.status, hold[m.id]) for m in group.members]
             if redeemed is None:
                 kept = (states.Member.REDEEMING, states.Hold.HELD)

@@ -99,7 +99,7 @@ class Fillers:
         hold = objects.VRTHold.of(member, seat)
         hold.create(self.context)
 
-        transitions.hold(self.context, group, [hold, filler], None)
+        groups.hold(self.context, group, [hold, filler], None)
 
         self.assertEqual(states.Hold.HELD, self.status(filler))
         self.assertEqual(states.Hold.HELD, self.status(hold))
@@ -121,7 +121,7 @@ class Fillers:
 
         objects.VRTHold.dismiss(self.context, [filler])
 
-        self.assertEqual(states.Hold.LEAVING, self.status(filler))
+        self.assertEqual(states.Hold.RELEASING, self.status(filler))
         self.assertEqual([], self.listed())
 
     def test_only_a_group_that_holds_something_has_hosts_to_itself(self):

@@ -13,8 +13,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.hold import filling
-from nova_groupext.scheduler.hold import growths
+from nova_groupext.scheduler.follow import resizes
 from tests import groups
 from tests.services import life
 from tests.services import placement
@@ -42,7 +41,9 @@ class GivingBackCase(life.LifeTestCase):
         reaper.empty(self.life.context, self.life.ledger())
 
     def follow_holds(self):
-        follow.follow_holds(self.life.context, self.life.ledger())
+        follow.follow_holds(
+            self.life.context, self.life.ledger(), self.life.leases()
+        )
 
     def remove_filler(self):
         holds = self.life.owners().holds
@@ -103,7 +104,9 @@ class TestGivingBack(GivingBackCase):
         placement.claim(self.life.admin, provider, growth.uuid, VCPU=1)
         self.life.keep()
 
-        growths.restore(self.life.context, self.life.ledger(), growth)
+        resizes.follow_growths(
+            self.life.context, self.life.ledger(), self.life.leases()
+        )
 
         self.assertEqual(8, self.used(provider))
 
@@ -113,8 +116,10 @@ class TestGivingBack(GivingBackCase):
         member = self.life.member(uuid, 'm-0')
         growth = objects.VRTHold.growth(member, groups.seat(provider, 2))
         growth.create(context)
-        filling.make_way(context, self.life.ledger(), growth)
+        self.remove_filler()
+        self.life.ledger().hold(context, [growth])
         transitions.promise(context, self.life.group(uuid), [growth])
+        self.life.keep()
         [growth] = objects.VRTHold.list_by_uuids(context, [growth.uuid])
         return growth
 
@@ -125,15 +130,6 @@ class TestGivingBack(GivingBackCase):
         self.life.give_up(uuid, 'm-1')
 
         self.take_for_left_overs(self.life.keep, provider)
-
-    def test_so_do_those_beside_a_member_that_is_held_again(self):
-        provider = self.life.make_provider(3)
-        uuid = self.held(provider, provider)
-        self.life.remove(self.life.hold(uuid, 'm-0').uuid)
-
-        self.take_for_left_overs(self.follow_holds, provider)
-
-        self.assertEqual({'HELD': 2}, self.life.statuses(uuid))
 
     def take_for_left_overs(self, work, provider):
         """Retire what is being written by some work: the host stays full."""
@@ -233,7 +229,7 @@ class TestForgotten(GivingBackCase):
         provider = self.life.make_provider(2)
         uuid = self.held(provider)
         self.life.remove(self.life.hold(uuid, 'm-0').uuid)
-        self.at('before fill.write_down', lambda: self.life.mark_deleted(uuid))
+        self.at('before again.prepare', lambda: self.life.mark_deleted(uuid))
 
         self.follow_holds()
         self.life.reap()
@@ -258,4 +254,4 @@ class TestForgotten(GivingBackCase):
 
         self.assertEqual((0, 4), (self.used(first), self.used(second)))
         leaving = [row.status for row in self.life.owners().holds]
-        self.assertNotIn(states.Hold.LEAVING, leaving)
+        self.assertNotIn(states.Hold.RELEASING, leaving)

@@ -102,7 +102,7 @@ class Growths(test_objects.Objects):
             (fresh.status, fresh.members[0].server_flavor),
         )
         by_uuid = {each.uuid: each for each in self.holds(group)}
-        self.assertEqual(states.Hold.LEAVING, by_uuid[uuid].status)
+        self.assertEqual(states.Hold.RELEASING, by_uuid[uuid].status)
         self.assertEqual(larger['allocations'], by_uuid[hold.uuid].allocations)
 
     def test_it_expires_with_its_group(self):
@@ -115,7 +115,7 @@ class Growths(test_objects.Objects):
         self.assertEqual(
             {
                 hold.uuid: states.Hold.REDEEMED,
-                growth.uuid: states.Hold.LEAVING,
+                growth.uuid: states.Hold.RELEASING,
             },
             {each.uuid: each.status for each in self.holds(group)},
         )

@@ -10,7 +10,6 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.objects import relocation
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler.look import positions
 from tests import groups
 from tests.services import at_once
@@ -27,7 +26,7 @@ class Moves:
         self.group = groups.alike(self.MEMBERS)
         self.group.create(self.context)
         holds = groups.holds(self.context, self.group)
-        transitions.hold(self.context, self.group, holds, timeutils.utcnow())
+        groups.hold(self.context, self.group, holds, timeutils.utcnow())
         for member in self.group.members:
             server = uuidutils.generate_uuid()
             member.status = states.Member.HELD

@@ -13,7 +13,6 @@ from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
-from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
 from nova_groupext.objects import transitions
@@ -46,7 +45,7 @@ class Objects:
         requester = context.get_admin_context()
         holds = groups.holds(requester, group)
         later = timeutils.utcnow() + MINUTE
-        transitions.hold(requester, group, holds, later)
+        groups.hold(requester, group, holds, later)
         return self.get(group)
 
     def holds(self, group):
@@ -157,7 +156,7 @@ class Writers(Objects):
                 ),
                 (
                     (states.Member.REDEEMING, states.Hold.HELD),
-                    (states.Member.RELEASED, states.Hold.LEAVING),
+                    (states.Member.RELEASED, states.Hold.RELEASING),
                 ),
             )
 
@@ -182,7 +181,7 @@ class Writers(Objects):
         """Return calls by which servers get the first member."""
         return [
             call(
-                changing_hands.reserve,
+                transitions.reserve,
                 {
                     uuidutils.generate_uuid(): (
                         self.get(group).members[0],
@@ -257,10 +256,14 @@ class Writers(Objects):
                 groups.holds(context.get_admin_context(), group)
                 for _writer in range(WRITERS)
             ]
+            lease = groups.lease(context.get_admin_context(), group)
 
             self.one_wins(
                 [
-                    call(transitions.hold, self.get(group), holds, later)
+                    call(
+                        transitions.hold,
+                        *(lease, self.get(group), holds, later),
+                    )
                     for holds in written
                 ],
                 exception.GenerationConflict,
@@ -301,13 +304,13 @@ class Writers(Objects):
         for _round in range(ROUNDS):
             group = self.create()
             holds = groups.holds(context.get_admin_context(), group)
+            lease = groups.lease(context.get_admin_context(), group)
 
             self.only_raise(
                 [
                     call(
                         transitions.hold,
-                        self.get(group),
-                        holds,
+                        *(lease, self.get(group), holds),
                         timeutils.utcnow() + MINUTE,
                     ),
                     *[call(transitions.give_up, self.get(group))] * 2,
@@ -331,7 +334,7 @@ class Writers(Objects):
                     (
                         states.Group.RELEASED,
                         {states.Member.RELEASED},
-                        {states.Hold.LEAVING},
+                        {states.Hold.RELEASING},
                     ),
                 ),
             )
@@ -360,9 +363,12 @@ class Writers(Objects):
                 ],
                 exception.MemberStateConflict,
             )
-            self.only_raise(
-                [call(hold.destroy) for hold in self.holds(group)] * 2
+            db.compare_and_set(
+                context.get_admin_context(),
+                models.Hold,
+                status=states.Hold.RELEASED,
             )
+            self.only_raise([call(objects.VRTHold.orphan, group.id)] * 2)
             self.only_raise([call(reader.destroy) for reader in readers])
 
             self.assertEqual({}, fixtures.rows())
@@ -451,9 +457,7 @@ class Contents(Objects):
     def test_members_are_listed_with_what_they_were_promised(self):
         group = self.held()
         [first, *rest] = self.holds(group)
-        transitions.end_hold(
-            context.get_admin_context(), first, states.Hold.LEAVING
-        )
+        transitions.end_hold(context.get_admin_context(), first)
 
         promises = objects.VRTMember.list_promises(context.get_admin_context())
 
@@ -481,7 +485,7 @@ class Contents(Objects):
                 counts['members']['HELD'],
                 counts['members']['TENTATIVE'],
                 counts['holds']['HELD'],
-                counts['oldest_leaving'],
+                counts['oldest_releasing'],
             ),
         )
 

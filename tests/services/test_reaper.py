@@ -9,25 +9,31 @@ from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import hold_search
+from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.follow import resizes
 from nova_groupext.scheduler.look import servers as nova_servers
 from tests import fixtures as ours
 from tests import groups
 from tests import rounds
 from tests.services import life
+from tests.services import placement
 from tests.services import servers
 
 
 class ReaperCase(life.LifeTestCase):
     SERVER = servers.SQLITE
 
+    def follow(self, step):
+        """Take one step of the reaper."""
+        step(self.life.context, self.life.ledger(), self.life.leases())
 
-class TestStrays(ReaperCase):
+
+class TestLate(ReaperCase):
     """A planner stops before it asks Placement, and dies after that."""
 
     def setUp(self):
@@ -51,80 +57,83 @@ class TestStrays(ReaperCase):
         if point == 'after hold.post':
             raise life.Died
 
-    def reap(self):
+    def reap(self, seconds=0):
+        timeutils.advance_time_seconds(seconds)
         rounds.reap(self.reaper, self.life.context)
 
     def strays(self):
         return set(self.life.books()) - set(self.life.owners().books())
 
-    def test_they_are_given_back_when_they_are_there_for_two_rounds(self):
-        self.reap()
+    def ended(self):
+        return objects.VRTHold.list_by_status(
+            self.life.context, states.Hold.RELEASED
+        )
+
+    def test_what_it_has_filled_is_given_back(self):
         self.assertEqual(2, len(self.strays()))
 
-        self.reap()
+        self.reap(hold_search.WATCHES[0] + 1)
 
         self.assertEqual(set(), self.strays())
         self.assert_at_rest()
         self.assertEqual({'HELD': 2}, self.life.statuses(self.uuid))
 
-    def test_rows_that_own_nothing_do_not_hide_them_for_ever(self):
-        self.useFixture(fixtures.MockPatchObject(reaper, 'SEARCH_EVERY', 3))
-        self.reap()
-        for hold in self.life.owners().holds:
-            hold.again().create(self.life.context)
+    def test_that_is_looked_for_again_and_again(self):
+        [first, second] = sorted(self.strays())
+        self.reap(hold_search.WATCHES[0] + 1)
+        provider = self.life.seats(self.uuid)['m-0']
+        for seconds, uuid in ((600, first), (3600, second), (86400, first)):
+            placement.claim(self.life.admin, provider, uuid, VCPU=1)
 
-        self.reap()
-        self.assertEqual(2, len(self.strays()))
-        self.reap()
+            self.reap(seconds)
 
-        self.assertEqual(set(), self.strays())
+            self.assertEqual(set(), self.strays())
+
+    def test_after_a_day_nobody_looks_any_more(self):
+        for seconds in hold_search.WATCHES:
+            self.reap(seconds + 1)
+        with fixtures.MockPatchObject(ledger.Ledger, 'empty') as asked:
+            self.reap(hold_search.WATCHES[-1])
+
+        asked.mock.assert_not_called()
 
     def test_what_our_tables_know_nothing_of_is_left_alone(self):
         """They are another installation's, or from before a backup."""
-        self.reap()
-        self.reap()
+        self.reap(hold_search.WATCHES[0] + 1)
         books = self.life.books()
         self.assertNotEqual({}, books)
         ours.wipe()
 
-        for _round in range(3):
-            self.reap()
+        for seconds in hold_search.WATCHES:
+            self.reap(seconds + 1)
 
         self.assertEqual(books, self.life.books())
 
-    def test_tombstones_go_after_their_time(self):
-        self.reap()
-        self.reap()
-        day = CONF.vrt.tombstone_lifetime
-        self.assertNotEqual(0, db.count(self.life.context, models.Tombstone))
+    def test_ended_holds_are_forgotten_after_their_time(self):
+        for seconds in hold_search.WATCHES:
+            self.assertNotEqual([], self.ended())
+            self.reap(seconds + 1)
 
-        timeutils.advance_time_seconds(day + 1)
-        self.reap()
+        self.reap(CONF.vrt.tombstone_lifetime + 1)
 
-        self.assertEqual(0, db.count(self.life.context, models.Tombstone))
+        self.assertEqual([], self.ended())
+
+    def test_one_that_is_watched_is_not_forgotten(self):
+        CONF.set_override('tombstone_lifetime', 3600, 'vrt')
+        self.addCleanup(CONF.clear_override, 'tombstone_lifetime', 'vrt')
+
+        self.reap(7200)
+
+        self.assertEqual(2, len(self.ended()))
 
     def test_others_in_the_books_are_left_alone(self):
         server = self.life.redeem(self.uuid, 'm-0')
         other = self.life.fill(self.life.make_provider(seats=1))
 
-        self.reap()
-        self.reap()
+        self.reap(hold_search.WATCHES[0] + 1)
 
         self.assertEqual({other}, self.strays())
         self.assertIn(server, self.life.books())
-
-    def test_they_are_looked_for_only_when_there_are_some(self):
-        self.reap()
-        self.reap()
-        books = self.life.ledger()
-        asked = []
-        books.providers = lambda _context: asked.append('all') or []
-        self.reaper._ledger = lambda: books
-
-        self.reap()
-        self.reap()
-
-        self.assertEqual([], asked)
 
 
 class TestUnknownServers(ReaperCase):
@@ -173,7 +182,7 @@ class TestUnknownServers(ReaperCase):
             )
         )
 
-        follow.follow_servers(self.life.context, self.life.ledger())
+        self.follow(follow.follow_servers)
 
         self.assertEqual([], answers)
         self.assertEqual({'ACTIVE': 1}, self.life.statuses(self.uuid))
@@ -235,9 +244,9 @@ class TestForgotten(ReaperCase):
     def test_what_others_have_lost_is_held_again(self):
         for uuid in (self.first, self.last):
             self.life.remove(self.life.hold(uuid, 'm-0').uuid)
-        self.at('before move.write_down', lambda: self.life.delete(self.bad))
+        self.at('before again.prepare', lambda: self.life.delete(self.bad))
 
-        follow.follow_holds(self.life.context, self.life.ledger())
+        self.follow(follow.follow_holds)
 
         self.assert_at_rest()
         self.assertEqual({'HELD': 1}, self.life.statuses(self.last))
@@ -245,9 +254,9 @@ class TestForgotten(ReaperCase):
     def test_what_others_hold_for_resizes_is_held_again(self):
         growths = [self.grow(uuid) for uuid in (self.bad, self.last)]
         self.life.remove(*(growth.uuid for growth in growths))
-        self.at('before move.write_down', lambda: self.life.delete(self.bad))
+        self.at('before again.prepare', lambda: self.life.delete(self.bad))
 
-        resizes.follow_growths(self.life.context, self.life.ledger())
+        self.follow(resizes.follow_growths)
 
         [growth] = objects.VRTHold.list_growths(self.life.context)
         self.assertIn(growth.uuid, self.life.books())
@@ -265,7 +274,7 @@ class TestForgotten(ReaperCase):
         with fixtures.MockPatchObject(
             objects.VRTMember, 'list_by_ids', delete_and_find
         ):
-            resizes.follow_growths(self.life.context, self.life.ledger())
+            self.follow(resizes.follow_growths)
 
         [growth] = objects.VRTHold.list_growths(self.life.context)
         self.assertIn(growth.uuid, self.life.books())
@@ -288,7 +297,7 @@ class TestForgotten(ReaperCase):
         with fixtures.MockPatchObject(
             objects.VRTGroup, 'is_current', ask_and_delete
         ):
-            follow.follow_servers(self.life.context, self.life.ledger())
+            self.follow(follow.follow_servers)
 
         self.assertEqual({'HELD': 1}, self.life.statuses(self.last))
 
@@ -323,14 +332,14 @@ class TestGivenUp(ReaperCase):
             self.life.give_up(self.uuid)
             self.life.release(self.uuid)
 
-        self.assertNotIn('before hold.post', self.followed_while(release))
+        self.assertNotIn('before swap.apply', self.followed_while(release))
         self.assert_at_rest()
 
     def test_it_is_not_held_again_when_its_member_became_a_server(self):
         def redeem():
             self.life.redeem(self.uuid, 'm-0')
 
-        self.assertNotIn('before hold.post', self.followed_while(redeem))
+        self.assertNotIn('before swap.apply', self.followed_while(redeem))
         self.assert_at_rest()
 
     def followed_while(self, something):
@@ -346,7 +355,7 @@ class TestGivenUp(ReaperCase):
 
         with asking:
             asking.mock.side_effect = happen_and_ask
-            follow.follow_holds(self.life.context, self.life.ledger())
+            self.follow(follow.follow_holds)
         return reached
 
 
@@ -362,9 +371,9 @@ class TestTwoProviders(ReaperCase):
         reached = []
         faultpoints.trap = reached.append
 
-        follow.follow_holds(self.life.context, self.life.ledger())
+        self.follow(follow.follow_holds)
 
-        self.assertEqual(1, reached.count('before hold.post'))
+        self.assertEqual(1, reached.count('before swap.apply'))
         self.assert_at_rest()
         self.assertEqual({'HELD': 1}, self.life.statuses(uuid))
 

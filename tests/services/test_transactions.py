@@ -37,6 +37,7 @@ class Deadlocks:
         group = groups.described()
         group.create(requester)
         holds = groups.holds(requester, group)
+        lease = groups.lease(requester, group)
         with (
             engine.get_engine().connect() as other,
             futures.ThreadPoolExecutor(1) as pool,
@@ -47,9 +48,7 @@ class Deadlocks:
             held = pool.submit(
                 transitions.hold,
                 context.get_admin_context(),
-                group,
-                holds,
-                timeutils.utcnow(),
+                *(lease, group, holds, timeutils.utcnow()),
             )
             self.ours_waits.wait(60)
             other.execute(sa.update(models.Group).values(description='other'))
@@ -84,7 +83,9 @@ class Deadlocks:
         group.create(requester)
         [hold, *_others] = groups.holds(requester, group)
         for each in objects.VRTHold.list_by_group(requester, group.id):
-            each.destroy(requester)
+            objects.VRTHold.retire(requester, [each], is_answered=True)
+            each.release(requester)
+        objects.VRTHold.orphan(requester, group.id)
         group.destroy(requester)
 
         self.assertRaises(

@@ -7,7 +7,6 @@ that the group never has less than it had.
 """
 
 import dataclasses
-import datetime
 import functools
 
 from oslo_log import log as logging
@@ -16,20 +15,19 @@ from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext import quota
-from nova_groupext.objects import changing_hands
-from nova_groupext.objects import exchanges
 from nova_groupext.objects import revisions
+from nova_groupext.objects import swaps
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.decide import adopting
-from nova_groupext.scheduler.decide import exchanging
 from nova_groupext.scheduler.decide import growing
 from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.look import positions
 from nova_groupext.scheduler.look import standing
+from nova_groupext.scheduler.protocol import swap as protocol
 
 LOG = logging.getLogger(__name__)
 
@@ -45,8 +43,6 @@ class Change:
     :ivar leaving: promised VRTHolds that these replace, or nobody needs
     :ivar standing: standing.Standing of the group when it was decided
     :ivar positions: positions.Positions of the group at that time
-    :ivar expires_at: see exchanges.Exchange
-    :ivar is_replan: see exchanges.Exchange
     """
 
     plan: VRTPlan
@@ -56,8 +52,6 @@ class Change:
     leaving: list[VRTHold]
     standing: standing.Standing
     positions: positions.Positions
-    expires_at: datetime.datetime | None
-    is_replan: bool
 
     @property
     def arriving(self):
@@ -69,36 +63,41 @@ class Changeover:
     """One try of a group to become as it is drafted.
 
     :param ledger: ledger.Ledger
+    :param lease: VRTLease of the group
     :param group: VRTGroup, as it was looked at
     :param draft: the VRTGroup that revises it
     :param change: Change
     """
 
-    def __init__(self, context, ledger, group, draft, change):
+    def __init__(self, context, ledger, lease, group, draft, change):
         self._context = context
         self._ledger = ledger
+        self._lease = lease
         self._group = group
         self._draft = draft
         self._change = change
         self._leaving = [*change.leaving]
 
-    def run(self, renew):
+    def run(self):
         """Hold what is new, and let the draft become the group.
 
-        :param renew: see holding.hold
         :returns: False when something else happened meanwhile; all is as it
             was then
         :raises: LimitExceeded when the tenant has not so much quota left
         """
-        rows = []
+        beside = []
         try:
-            fillers = self._fillers()
-            rows += self._serialised(self._write_down, fillers)
+            rows = self._rows()
+            swap, new = self._divided(rows)
+            if new:
+                beside = self._serialised(self._write_down, new)
             adopting.point(self._context, self._group, self._draft)
-            exchanging.exchange(
-                self._context, self._ledger, rows, self._leaving, renew
+            holding.hold(self._context, self._ledger, self._lease, beside)
+            exclusive.refuse_strangers(
+                self._context, self._ledger, self._group, beside
             )
-            self._commit(rows)
+            self._check_adopted()
+            is_done = self._make(dataclasses.replace(swap, beside=beside))
         except (
             exception.HoldFailed,
             exception.GenerationConflict,
@@ -110,20 +109,31 @@ class Changeover:
                 '%(why)s',
                 {'group': self._group.uuid, 'why': exc},
             )
-            self._change_back(rows)
+            holding.undo(self._context, self._ledger, beside)
+            is_done = False
+        if not is_done:
+            adopting.point_back(self._context, self._draft)
             return False
-        if fillers or self._change.standing.fillers:
+        self._tell()
+        if self._change.standing.fillers or any(r.is_filler for r in rows):
             # Takes the place of what leaves.
             exclusive.keep(self._context, self._ledger, self._group, set())
         releasing.give_back(self._context, self._ledger, self._group)
         return True
 
-    def _change_back(self, rows):
-        exchanging.change_back(
-            self._context, self._ledger, self._group, self._leaving, rows
+    def _make(self, swap):
+        """Let what is to be held count; returns whether it does."""
+        own = (self._context, self._lease, self._group, self._draft)
+        if not swap.olds:
+            # Nobody needs another's room: there is nothing to exchange.
+            protocol.commit_revision(*own, swap, self._check)
+            return True
+        with faultpoints.around('revise.prepare'):
+            swap = self._serialised(revisions.prepare, *own, swap, self._check)
+        return protocol.make(
+            *(self._context, self._ledger, self._lease, swap),
+            functools.partial(protocol.commit_revision, *own, swap),
         )
-        holding.undo(self._context, self._ledger, rows)
-        adopting.point_back(self._context, self._draft)
 
     def _serialised(self, work, *args):
         return quota.serialised(
@@ -132,17 +142,52 @@ class Changeover:
             functools.partial(work, *args),
         )
 
-    def _fillers(self):
-        """Return new fillers; what gives way to them leaves."""
+    def _rows(self):
+        """Return new holds, not created yet; what gives way leaves."""
         fillers, giving_way = exclusive.refilled(
             *(self._context, self._ledger, self._group, self._draft),
             *(self._change.plan, self._change.arriving, self._leaving),
         )
         self._leaving += giving_way
-        return fillers
+        # Who was a member before goes on as the same one.
+        drafted = {member.path: member for member in self._draft.members}
+        mine = {member.path: member for member in self._group.members}
+        members = {**drafted, **mine}
+        change = self._change
+        return [
+            *(
+                VRTHold.of(members[path], s)
+                for path, s in change.seats.items()
+            ),
+            *fillers,
+            *(
+                VRTHold.growth(mine[path], seat)
+                for path, seat in change.growths.items()
+            ),
+        ]
 
-    def _write_down(self, fillers):
-        """Return new holds of what the tenant has quota for."""
+    def _divided(self, rows):
+        """Return (swaps.Swap of what needs another's room, the other rows).
+
+        Only what changes on the same hosts has to change at once.
+        """
+        full = {hold.provider_uuid for hold in self._leaving}
+        instead = [row for row in rows if row.provider_uuid in full]
+        hosts = {row.provider_uuid for row in instead}
+        olds = [h for h in self._leaving if h.provider_uuid in hosts]
+        swap = swaps.Swap(
+            olds=olds,
+            successors=swaps.pair(olds, instead),
+            leaving=[h for h in self._leaving if h.provider_uuid not in hosts],
+        )
+        return swap, [row for row in rows if row.provider_uuid not in full]
+
+    def _write_down(self, rows):
+        """Store what is filled on its own, if the tenant has quota for all."""
+        self._check_quota()
+        return holding.store(self._context, self._lease, rows)
+
+    def _check_quota(self):
         change = self._change
         drafted = [
             member
@@ -156,56 +201,24 @@ class Changeover:
             self._context,
             self._draft.project_id,
             drafted,
-            besides=[mine[path].id for path in besides],
+            besides=[
+                *(mine[path].id for path in besides),
+                *(mine[m.path].id for m in drafted if m.path in mine),
+            ],
             growing=growing.with_flavors(
                 self._draft, self._group, change.growing
             ),
         )
-        growths = [
-            VRTHold.growth(mine[path], seat)
-            for path, seat in change.growths.items()
-        ]
-        write_down = functools.partial(
-            holding.write_down,
-            self._context,
-            # Who was a member before goes on as the same one.
-            [mine.get(member.path, member) for member in drafted],
-            change.seats,
-            [*fillers, *growths],
-        )
-        return changing_hands.begin(
-            self._context, self._group, self._leaving, write_down
-        )
 
-    def _commit(self, rows):
-        self._check_adopted()
-        exclusive.refuse_strangers(
-            self._context, self._ledger, self._group, rows
-        )
-        with faultpoints.around('revise.commit'):
-            self._serialised(
-                revisions.commit,
-                *(self._context, self._group, self._draft),
-                *(self._change.plan, self._exchange(rows)),
-                self._is_as_planned,
-            )
-        self._group = VRTGroup.get(self._context, self._group.uuid)
-        self._tell()
+    def _check(self):
+        """See that everybody is, and goes, where they did when it was decided.
 
-    def _exchange(self, rows):
-        paths = {member.id: member.path for member in self._group.members}
-        return exchanges.Exchange(
-            written=rows,
-            leaving=self._leaving,
-            left_out=[
-                hold.member_id
-                for hold in self._leaving
-                if hold.member_id is not None
-                and paths[hold.member_id] not in self._change.plan.placement
-            ],
-            expires_at=self._change.expires_at,
-            is_replan=self._change.is_replan,
-        )
+        :raises: GenerationConflict, LimitExceeded
+        """
+        self._check_quota()
+        now = positions.of(self._context, self._group)
+        if now != self._change.positions:
+            raise exception.GenerationConflict(group=self._group.uuid)
 
     def _check_adopted(self):
         """See that the servers that are adopted are still where they were.
@@ -215,16 +228,15 @@ class Changeover:
         seats = adopting.seats(
             self._context, self._ledger, self._group, self._draft
         )
-        for path, seat in seats.items():
-            if seat.node != self._change.plan.placement[path]['node']:
-                raise exception.GenerationConflict(group=self._group.uuid)
-
-    def _is_as_planned(self):
-        """Tell whether everybody is, and goes, where they did."""
-        now = positions.of(self._context, self._group)
-        return now == self._change.positions
+        placement = self._change.plan.placement
+        if any(
+            seat.node != placement[path]['node']
+            for path, seat in seats.items()
+        ):
+            raise exception.GenerationConflict(group=self._group.uuid)
 
     def _tell(self):
+        self._group = VRTGroup.get(self._context, self._group.uuid)
         LOG.info('VRT group %s is revised.', self._group.uuid)
         notifications.decided(self._context, self._group)
         adopted = revisions.adopted(self._draft)

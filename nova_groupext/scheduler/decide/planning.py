@@ -25,12 +25,10 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.planner import problem as planner_problem
 from nova_groupext.planner import rules
 from nova_groupext.planner.explain import sentences
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.decide import rehearsal
 from nova_groupext.scheduler.decide import solving
 from nova_groupext.scheduler.hold import exclusive
@@ -72,18 +70,6 @@ class Planning:
         # (class name, host id) pairs that Nova's filters refused.
         self._excluded = set()
 
-    def clear(self):
-        """Give back what a planner that died had held of the group."""
-        rows = VRTHold.list_by_group(
-            self._context, self._group.id, states.Hold.WRITING
-        )
-        VRTHold.retire(self._context, rows, is_answered=False)
-        releasing.give_back(self._context, self._ledger, self._group)
-
-    def is_unsettled(self):
-        """Check whether what was begun cannot be undone yet."""
-        return False
-
     def run(self):
         """Plan the group, hold it if it wants that, and say how it went.
 
@@ -95,7 +81,7 @@ class Planning:
             if attempt:
                 # Whoever was faster is perhaps in the same trouble.
                 time.sleep(random.uniform(0, PAUSE * attempt))  # noqa: S311
-            self._renew()
+            self._lease.renew(self._context)
             seen = self._look()
             answer = self._decide(seen)
             if answer['status'] != VRTPlan.PLACED:
@@ -251,7 +237,7 @@ class Planning:
                 self._group.project_id,
                 functools.partial(self._write_down, plan, fillers),
             )
-            holding.hold(self._context, self._ledger, rows, self._renew)
+            holding.hold(self._context, self._ledger, self._lease, rows)
             self._commit(rows)
         except exception.HoldFailed as exc:
             LOG.info(
@@ -271,7 +257,9 @@ class Planning:
                 self._context, self._ledger, self._group, rows
             )
             with faultpoints.around('hold.commit'):
-                transitions.hold(self._context, self._group, rows, expires_at)
+                transitions.hold(
+                    self._context, self._lease, self._group, rows, expires_at
+                )
         except exception.VRTException:
             holding.undo(self._context, self._ledger, rows)
             raise
@@ -286,11 +274,8 @@ class Planning:
         ]
         quota.check(self._context, self._group.project_id, placed)
         return holding.write_down(
-            self._context, placed, plan.placement, fillers
+            self._context, self._lease, placed, plan.placement, fillers
         )
-
-    def _renew(self):
-        self._lease.renew(self._context, CONF.vrt.lease)
 
 
 def _why_nowhere(paths):

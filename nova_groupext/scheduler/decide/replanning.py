@@ -120,6 +120,3 @@ class Replanning(revising.Revising):
             super()._parsed({**problem, 'time_limit': seconds}),
             {*self._standing.servers, *self._standing.held, *self._need},
         )
-
-    def _expires_at(self):
-        return None

@@ -5,25 +5,18 @@ The same way as the first time, with the group's draft; the group stays as it
 is until the draft is held, and for good if there is no place for that.
 """
 
-import datetime
-
 from oslo_log import log as logging
 
 from nova_groupext import exception
-from nova_groupext.db import api as db
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
-from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.decide import adopting
 from nova_groupext.scheduler.decide import changeover
 from nova_groupext.scheduler.decide import ends
-from nova_groupext.scheduler.decide import exchanging
 from nova_groupext.scheduler.decide import growing
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import posing
-from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.look import look
 from nova_groupext.scheduler.look import positions
@@ -36,7 +29,7 @@ class Revising(planning.Planning):
     """A draft's way from PLANNING to an answer.
 
     :cvar STATUSES: what a group has to be to be revised
-    :cvar IS_REPLAN: see exchanges.Exchange
+    :cvar IS_REPLAN: whether nobody but planners has asked for it
     :param draft: VRTGroup
     :param group: the VRTGroup that it revises
     """
@@ -70,50 +63,6 @@ class Revising(planning.Planning):
             exception.ServerConflict,
         ) as exc:
             self._conclude(states.Group.UNDECIDED, fault=exc.format_message())
-
-    def clear(self):
-        """Undo what a planner that died had begun.
-
-        If it has exchanged holds already, they change back in one request.
-        """
-        context, group = self._context, self._revised
-        written = self._written()
-        if written:
-            held = standing.Standing.of(context, group).free
-            exchanging.change_back(context, self._ledger, group, held, written)
-        VRTHold.retire(context, written, is_answered=False)
-        for each in (group, self._group):
-            releasing.give_back(context, self._ledger, each)
-
-    def is_unsettled(self):
-        """Check whether holds may still change places."""
-        return any(
-            not row.is_older_than(self._context, emptying.REQUEST_LIFETIME)
-            for row in self._written()
-        )
-
-    def _written(self):
-        """Return what was written down for the revision, and counts not yet.
-
-        Heirs of holds that end just now are not: they own what servers have
-        not redeemed, or give back, and belong to who ends the hold.
-        """
-        written = [
-            row
-            for each in (self._revised, self._group)
-            for row in VRTHold.list_by_group(
-                self._context, each.id, states.Hold.WRITING
-            )
-        ]
-        # In this order: a hold ends before its heir is written down.
-        ending = VRTHold.list_by_group(
-            self._context, self._revised.id, *states.ENDING
-        )
-        return [
-            row
-            for row in written
-            if not any(row.is_heir_of(hold) for hold in ending)
-        ]
 
     def _look(self):
         self._revised = VRTGroup.get(self._context, self._revised.uuid)
@@ -267,9 +216,9 @@ class Revising(planning.Planning):
 
     def _hold(self, plan):
         return changeover.Changeover(
-            *(self._context, self._ledger, self._revised, self._group),
-            self._change(plan),
-        ).run(self._renew)
+            *(self._context, self._ledger, self._lease),
+            *(self._revised, self._group, self._change(plan)),
+        ).run()
 
     def _change(self, plan):
         arriving = self._arriving(plan)
@@ -292,14 +241,6 @@ class Revising(planning.Planning):
             leaving=[*leaving, *self._leaving_growths],
             standing=self._standing,
             positions=self._positions,
-            expires_at=self._expires_at(),
-            is_replan=self.IS_REPLAN,
-        )
-
-    def _expires_at(self):
-        """All is held as long as it would be in a new group, at least."""
-        return db.time(self._context) + datetime.timedelta(
-            seconds=self._group.expires_in
         )
 
     def _tell(self):

@@ -17,7 +17,6 @@ from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.objects import states
-from nova_groupext.objects import tombstones
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
@@ -98,7 +97,7 @@ class _Auditor:
         self._found = []
         self._busy = VRTLease.busy_groups(context)
         self._groups = VRTGroup.uuids(context)
-        self._holds = VRTHold.list_by_status(context, *states.Hold)
+        self._holds = VRTHold.list_by_status(context, *states.LIVING)
         self._members = {
             member.id: member
             for member in VRTMember.list_by_ids(
@@ -161,10 +160,13 @@ class _Auditor:
             self._add(Kind.OVERDUE, "written down, and nobody's since", hold)
         for hold in self._holds:
             since = hold.updated_at or hold.created_at
-            if hold.status == states.Hold.LEAVING and since < before:
+            if hold.status == states.Hold.RELEASING and since < before:
                 text = f'given up at {since}, and still there'
                 self._add(Kind.OVERDUE, text, hold)
         seconds = redeem.OVERDUE * CONF.rpc_response_timeout + rounds
+        for growth in VRTHold.list_growths_redeeming(self._context, seconds):
+            text = f'the resize of server {growth.server_uuid} did not end'
+            self._add(Kind.OVERDUE, text, growth)
         for member in VRTMember.list_stuck(self._context, seconds):
             text = f'the create of server {member.server_uuid} did not end'
             self._add(Kind.OVERDUE, text, member=member)
@@ -237,7 +239,7 @@ class _Auditor:
         hold_of = {
             self._members[hold.member_id].server_uuid: hold
             for hold in self._holds
-            if hold.status == states.Hold.REDEEMED
+            if hold.status == states.Hold.REDEEMED and not hold.is_growth
         }
         found = servers.read(self._context, [*hold_of])
         for uuid, hold in hold_of.items():
@@ -303,14 +305,14 @@ class _Auditor:
         }
         # A hold's row is there before its allocation and goes after it, so
         # the rows are read after Placement.
-        for hold in VRTHold.list_by_status(self._context, *states.Hold):
+        for hold in VRTHold.list_by_status(self._context, *states.LIVING):
             found_on.pop(hold.uuid, None)
         suspects = sorted(found_on)
         known = servers.mapped(self._context, suspects)
         for consumer in (each for each in suspects if each not in known):
             with self._asking(consumer=consumer):
                 if self._ledger.is_hold(self._context, consumer):
-                    has_ended = tombstones.has_ended(self._context, consumer)
+                    has_ended = VRTHold.has_ended(self._context, consumer)
                     self._add(
                         Kind.STRAY if has_ended else Kind.ORPHAN,
                         HAS_ENDED if has_ended else IS_UNKNOWN,

@@ -14,6 +14,7 @@ from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects import swaps
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
@@ -22,18 +23,16 @@ from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.follow import whereabouts
-from nova_groupext.scheduler.hold import again
-from nova_groupext.scheduler.hold import holding
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.look import judging
 from nova_groupext.scheduler.look import servers
+from nova_groupext.scheduler.protocol import hold_again
 from nova_groupext.scheduler.protocol import take_back
 
 LOG = logging.getLogger(__name__)
 
 Fate = servers.Fate
-LEAVING = states.Hold.LEAVING
-
 # What a member becomes whose server came to such an end. Until the server owns
 # nothing in Placement any more, nobody else gets the capacity.
 ENDS = {
@@ -55,13 +54,16 @@ ENDS = {
     },
 }
 
-HOLD_IS_LOST = 'its hold was removed, and there is no room for it any more'
+HOLD_IS_LOST = swaps.IS_LOST
+BREAKS_POLICY = 'it would break a policy of its group now'
 HOST_IS_GONE = 'its host was taken out of service'
 
 
-def follow_servers(context, ledger, group=None):
+def follow_servers(context, ledger, leases=None, group=None):
     """Conclude from what became of the members' servers, and where they are.
 
+    :param leases: leases.Leases, by which what servers have is held again;
+        None to see only where they are
     :param group: VRTGroup whose servers are followed; all by default
     :returns: uuids of servers that own what they will not use, and perhaps
         still are built
@@ -79,40 +81,157 @@ def follow_servers(context, ledger, group=None):
             continue
         with trouble.passed_over(f'Server {member.server_uuid}'):
             hold, moves = hold_of.get(member.id), moves_of.get(member.id, ())
-            if not _follow_server(
-                context, ledger, member, hold, moves, server
-            ):
+            step = _Step(context, ledger, leases, member, hold)
+            if not step.follow(server, moves):
                 waiting.add(member.server_uuid)
     if group is None:
         VRTMove.forget_strays(context)
     return waiting
 
 
-def _follow_server(context, ledger, member, hold, moves, server):
-    """Conclude from what became of one server; returns whether all is said.
+class _Step:
+    """What is concluded from what became of one server.
 
-    :param moves: VRTMoves of the server
-    :param server: servers.Server
+    :param hold: VRTHold in state REDEEMED that it has; None without one
     """
-    end = ENDS.get(server.fate)
-    if end is None or ledger.allocations(context, member.server_uuid):
-        if server.fate in _OWNS_IN_VAIN:
-            ends = _OWNS_IN_VAIN[server.fate]
-            return ends(context, ledger, member, hold)
-        whereabouts.follow(context, ledger, member, hold, moves, server)
-    elif hold is not None:
-        # One who takes back may have died in the middle.
-        if not take_back.take_back(
-            context, ledger, member.id, member.server_uuid
+
+    def __init__(self, context, ledger, leases, member, hold):
+        self._context = context
+        self._ledger = ledger
+        self._leases = leases
+        self._member = member
+        self._hold = hold
+
+    def follow(self, server, moves):
+        """Conclude from where a server is; returns whether all is said.
+
+        :param server: servers.Server
+        :param moves: VRTMoves of the server
+        """
+        end = ENDS.get(server.fate)
+        owns = end and self._ledger.allocations(
+            self._context, self._member.server_uuid
+        )
+        if end is None or (owns and server.fate == Fate.BROKEN):
+            whereabouts.follow(
+                *(self._context, self._ledger, self._member, self._hold),
+                *(moves, server),
+            )
+        elif not owns:
+            self._end(end)
+        elif server.fate == Fate.DELETED:
+            # Nova empties it, but for what a late request has filled.
+            self._empty(end)
+        elif server.fate == Fate.UNSCHEDULED or self._is_overdue():
+            self._take_back()
+        else:
+            return False
+        return True
+
+    def _is_overdue(self):
+        """Whether Nova will not build a server of which it knows nothing."""
+        deadline = CONF.vrt.unknown_server_deadline
+        uuid = self._member.server_uuid
+        if not self._member.is_unchanged_for(self._context, deadline):
+            return False
+        # It may have got its cell between the two questions that were asked.
+        fate = servers.read(self._context, [uuid])[uuid].fate
+        if fate != Fate.UNKNOWN_TO_NOVA:
+            return False
+        LOG.warning(
+            'Nova knows nothing of server %(server)s for %(deadline)s s; what '
+            'it has is taken back for member %(member)s.',
+            {
+                'server': uuid,
+                'deadline': deadline,
+                'member': self._member.path,
+            },
+        )
+        return True
+
+    def _take_back(self):
+        """Hold again what a server has that nobody will build.
+
+        Where nothing is to be held any more it goes back to everybody.
+        """
+        if self._hold is None or not VRTGroup.is_current(
+            self._context, self._member.group_id
         ):
-            _end(context, ledger, member, hold, end)
-    elif member.status == states.Member.SHELVED:
-        with contextlib.suppress(exception.MemberStateConflict):
-            transitions.end(context, member, **end)
-    return True
+            self._empty(ENDS[Fate.UNSCHEDULED])
+            return
+        with self._owning() as lease:
+            if lease is not None:
+                take_back.take_back(
+                    self._context, self._ledger, lease, self._hold
+                )
+
+    def _empty(self, end):
+        """Give back what a server has, and end its member."""
+        self._ledger.empty_consumer(self._context, self._member.server_uuid)
+        self._end(end)
+
+    def _end(self, end):
+        """A server owns nothing: hold for another, or let the member go."""
+        hold, member = self._hold, self._member
+        if hold is None:
+            self._end_without_hold(end)
+            return
+        LOG.info(
+            'Server %(server)s of member %(member)s: %(why)s',
+            {
+                'server': member.server_uuid,
+                'member': member.path,
+                'why': end['fault'],
+            },
+        )
+        if not (
+            _may_hold_again(end['status'])
+            # Else its hold tells nothing of a server as it is described now.
+            and member.server_flavor is None
+            and VRTGroup.is_current(self._context, member.group_id)
+        ):
+            ownership.end(self._context, hold, member, end)
+            return
+        with self._owning() as lease:
+            if lease is None or self._hold_again(lease):
+                return
+            if not ownership.end(self._context, hold, member, end):
+                # It has lost its hold by now.
+                self._end_without_hold(end)
+
+    def _end_without_hold(self, end):
+        """End a member, unless what its server has is being taken back."""
+        member = self._member
+        is_promised = VRTHold.get_by_member(self._context, member.id)
+        if member.status in states.SERVERS and not is_promised:
+            with contextlib.suppress(exception.MemberStateConflict):
+                transitions.end(self._context, self._member, **end)
+
+    def _hold_again(self, lease):
+        """Hold for another server; its tenant needs quota for that.
+
+        :returns: False when there is no room for it, or no quota
+        """
+        group = VRTGroup.get_brief(self._context, self._hold.group_id)
+        judge = judging.RedeemJudge(self._context, group.uuid)
+
+        def check():
+            quota.check(self._context, group.project_id, [self._member])
+            check_policies(judge, self._member)
+
+        return _hold_again(
+            self._context, self._ledger, lease, self._hold, check
+        )
+
+    def _owning(self):
+        if self._leases is None:
+            return contextlib.nullcontext()
+        return self._leases.owning(
+            self._context, self._ledger, self._member.group_id
+        )
 
 
-def follow_holds(context, ledger):
+def follow_holds(context, ledger, leases):
     """Compare what is held with what Placement knows of it."""
     by_provider = collections.defaultdict(list)
     for hold, member in _held(context):
@@ -120,46 +239,42 @@ def follow_holds(context, ledger):
             by_provider[provider].append((hold, member))
     for provider, held in sorted(by_provider.items()):
         with trouble.passed_over(f'Provider {provider}'):
-            _follow_provider(context, ledger, provider, held)
+            _follow_provider(context, ledger, leases, provider, held)
 
 
-def _follow_provider(context, ledger, provider, held):
+def _follow_provider(context, ledger, leases, provider, held):
     # What ended because of another of its providers is done with.
     held = [each for each in held if each[0].status == states.Hold.HELD]
     used = ledger.used(context, provider)
     if used is None:
-        _lose(context, ledger, held, HOST_IS_GONE)
+        _lose(context, held, HOST_IS_GONE)
         return
-    changed = [
-        (hold, member)
-        for hold, member in held
-        if used.get(hold.uuid) != hold.allocations[provider]['resources']
-    ]
-    restore(context, ledger, changed)
+    for hold, member in held:
+        if used.get(hold.uuid) != hold.allocations[provider]['resources']:
+            with trouble.passed_over(f'Hold {hold.uuid}'):
+                _restore(context, ledger, leases, hold, member)
     lost = verification.losers_on(context, ledger, provider, used)
     too_much = [each for each in held if each[0].uuid in lost]
-    _lose(context, ledger, too_much, verification.IS_TOO_MUCH)
+    _lose(context, too_much, verification.IS_TOO_MUCH)
 
 
-def follow_hosts(context, ledger):
+def follow_hosts(context, _ledger, _leases):
     """Give back what is held on hosts that the operator takes away."""
     by_host = collections.defaultdict(list)
     for hold, member in _held(context):
         by_host[hold.host, hold.provider_uuid].append((hold, member))
     for (host, node_uuid), held in by_host.items():
         if hosts.is_out_of_service(context, host, node_uuid):
-            _lose(context, ledger, held, HOST_IS_GONE)
+            _lose(context, held, HOST_IS_GONE)
 
 
 def _held(context):
     """Return [(hold, member)] of the members that are held.
 
-    Fillers are not among them: exclusive.keep follows these.
-    Nor those of groups that exchange what they hold: it may be empty.
-    A member that is being redeemed is left alone: its hold may have become
-    its server's, and whoever redeems it, or concludes that, finds out.
+    Fillers are not among them: exclusive.keep follows these. A member that is
+    being redeemed is left alone: its hold may have become its server's, and
+    whoever redeems it, or concludes that, finds out.
     """
-    exchanging = VRTGroup.exchanging(context)
     holds = VRTHold.list_by_status(context, states.Hold.HELD)
     members = {
         member.id: member
@@ -171,101 +286,50 @@ def _held(context):
     return [
         (hold, members[hold.member_id])
         for hold in holds
-        if hold.member_id in members and hold.group_id not in exchanging
+        if hold.member_id in members
     ]
 
 
-def restore(context, ledger, changed):
-    """Hold under new uuids what somebody has changed in Placement."""
-    for hold, member in changed:
-        if ledger.allocations(context, hold.uuid) == hold.allocations:
-            continue
-        # A revision writes down what it exchanges before it empties a hold.
-        if hold.group_id in VRTGroup.exchanging(context):
-            continue
-        if not _is_still_held(context, hold):
-            continue
-        if not _hold_again(context, ledger, hold, member, _write_down):
-            _lose(context, ledger, [(hold, member)], HOLD_IS_LOST)
+def _restore(context, ledger, leases, hold, member):
+    """Hold under a new uuid what somebody has changed in Placement."""
+    with leases.owning(context, ledger, hold.group_id) as lease:
+        if (
+            lease is None
+            # Whoever gives it up, or redeems it, writes that down before.
+            or not VRTHold.still(context, [hold], states.Hold.HELD)
+            or ledger.allocations(context, hold.uuid) == hold.allocations
+        ):
+            return
+        group = VRTGroup.get_brief(context, hold.group_id)
+        judge = judging.RedeemJudge(context, group.uuid)
+
+        def check():
+            check_policies(judge, member)
+
+        if not _hold_again(context, ledger, lease, hold, check):
+            _lose(context, [(hold, member)], HOLD_IS_LOST)
 
 
-def _is_still_held(context, hold):
-    """Tell whether a hold is to be there, after Placement has been asked.
-
-    Whoever gives it up, or redeems it, writes that down before it is emptied.
-    """
-    member = VRTMember.find_by_id(context, hold.member_id)
-    return (
-        member is not None
-        and member.status == states.Member.HELD
-        and bool(VRTHold.still(context, [hold], states.Hold.HELD))
-    )
-
-
-def _take_back(context, ledger, member, hold):
-    """Hold again what a server has that nobody will build.
-
-    Where nothing is to be held any more it goes back to everybody.
-    """
-    if VRTGroup.is_current(context, member.group_id):
-        take_back.take_back(context, ledger, member.id, member.server_uuid)
-    else:
-        _empty(context, ledger, member, hold, ENDS[Fate.UNSCHEDULED])
-    return True
-
-
-def _empty_deleted(context, ledger, member, hold):
-    """Nova does so itself, but for what a late request has filled."""
-    _empty(context, ledger, member, hold, ENDS[Fate.DELETED])
-    return True
-
-
-def _empty(context, ledger, member, hold, end):
-    """Give back what a server has, and end its member."""
-    ledger.empty_consumer(context, member.server_uuid)
-    if hold is not None:
-        _end(context, ledger, member, hold, end)
-
-
-def _take_back_unknown(context, ledger, member, hold):
-    """Take back from a server of which Nova knows nothing for long."""
-    deadline = CONF.vrt.unknown_server_deadline
-    if not member.is_unchanged_for(context, deadline):
+def _hold_again(context, ledger, lease, hold, check):
+    """Return False when there is no room for it, no quota, or no right."""
+    try:
+        return hold_again.hold_again(context, ledger, lease, hold, check)
+    except (exception.LimitExceeded, exception.HoldFailed) as exc:
+        LOG.info('Hold %s is not held again: %s', hold.uuid, exc)
         return False
-    # It may have got its cell between the two questions that were asked.
-    again = servers.read(context, [member.server_uuid])
-    if again[member.server_uuid].fate != Fate.UNKNOWN_TO_NOVA:
-        return False
-    LOG.warning(
-        'Nova knows nothing of server %(server)s for %(deadline)s s; what it '
-        'has is taken back for member %(member)s.',
-        {
-            'server': member.server_uuid,
-            'deadline': deadline,
-            'member': member.path,
-        },
-    )
-    return _take_back(context, ledger, member, hold)
+    except exception.GenerationConflict:
+        # Somebody else has ended it meanwhile.
+        return True
 
 
-def _end(context, ledger, member, hold, values):
-    """A member's server is gone: hold for another, or let the member go."""
-    LOG.info(
-        'Server %(server)s of member %(member)s: %(why)s',
-        {
-            'server': member.server_uuid,
-            'member': member.path,
-            'why': values['fault'],
-        },
-    )
-    if not (
-        _may_hold_again(values['status'])
-        # Else its hold tells nothing of a server as it is described by now.
-        and member.server_flavor is None
-        and VRTGroup.is_current(context, member.group_id)
-        and _hold_again(context, ledger, hold, member, _write_down_charged)
-    ):
-        ownership.change(context, ledger, hold, LEAVING, member, values)
+def check_policies(judge, member):
+    """Check that a member may be held where it is, as all others are now.
+
+    :param judge: judging.RedeemJudge
+    :raises: HoldFailed
+    """
+    if judge.refused([member]):
+        raise exception.HoldFailed(reason=BREAKS_POLICY)
 
 
 def _may_hold_again(status):
@@ -274,61 +338,11 @@ def _may_hold_again(status):
     return CONF.vrt.hold_again and not is_placed_anew
 
 
-def _hold_again(context, ledger, hold, member, write_down):
-    """Hold a member's seat under a new uuid.
-
-    :param write_down: gives a new hold of the seat, in state WRITING
-    :returns: False when there is no room for it, or no quota
-    """
-
-    def replace(heir):
-        return ownership.change(
-            context, ledger, hold, LEAVING, member, ownership.HELD_AGAIN, heir
-        )
-
-    try:
-        return again.hold_again(
-            *(context, ledger, hold),
-            lambda: write_down(context, hold, member),
-            replace,
-        )
-    except exception.LimitExceeded as exc:
-        LOG.info('Member %s is not held again: %s', member.path, exc)
-        return False
-
-
-def _write_down(context, hold, _member):
-    [heir] = holding.write_down_again(context, [hold])
-    return heir
-
-
-def _write_down_charged(context, hold, member):
-    """The same for a member that was not held: its tenant needs quota.
-
-    :raises: LimitExceeded, GroupNotFound
-    """
-    project_id = VRTGroup.get_brief(context, hold.group_id).project_id
-
-    def check_and_write_down():
-        quota.check(context, project_id, [member])
-        return _write_down(context, hold, member)
-
-    return quota.serialised(context, project_id, check_and_write_down)
-
-
-def _lose(context, ledger, held, fault):
-    """Give back holds that their members cannot keep.
+def _lose(context, held, fault):
+    """End holds that their members cannot keep.
 
     :param held: [(VRTHold, its VRTMember in state HELD)]
     """
     values = {'status': states.Member.FAILED, 'fault': fault}
     for hold, member in held:
-        ownership.change(context, ledger, hold, LEAVING, member, values)
-
-
-# How the reaper deals with servers that own what they will not use.
-_OWNS_IN_VAIN = {
-    Fate.UNKNOWN_TO_NOVA: _take_back_unknown,
-    Fate.UNSCHEDULED: _take_back,
-    Fate.DELETED: _empty_deleted,
-}
+        ownership.end(context, hold, member, values)

@@ -12,11 +12,13 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext import notifications
+from nova_groupext.conf import CONF
 from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler import leases
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
@@ -53,9 +55,10 @@ def heal(context, ledger, findings, orphans=False):
         those which our tables know nothing of are given back too
     """
     kinds = {finding.kind for finding in findings}
+    owner = leases.Leases(CONF.host)
     for step, causes in _STEPS:
         if kinds & causes:
-            _attempt(step, context, ledger)
+            _attempt(step, context, ledger, owner)
     for finding in findings:
         if finding.kind in _REPAIRS:
             _attempt(_REPAIRS[finding.kind], context, ledger, finding)
@@ -63,24 +66,31 @@ def heal(context, ledger, findings, orphans=False):
             _attempt(reaper.empty_stray, context, ledger, finding)
     if kinds & _FILLED:
         for group in reaper.to_keep(context):
-            _attempt(exclusive.keep, context, ledger, group, set())
+            _attempt(_keep, context, ledger, owner, group)
 
 
 def _attempt(work, context, ledger, *args):
     """What cannot be done now does not stop the rest."""
     try:
         work(context, ledger, *args)
-    except (exception.PlacementUnavailable, *db_errors.ANY):
+    except (
+        exception.PlacementUnavailable,
+        exception.GroupBusy,
+        *db_errors.ANY,
+    ):
         LOG.exception('This is not healed yet.')
 
 
-def _conclude(context, ledger):
+def _conclude(context, ledger, _leases):
     for member in reaper.to_conclude(context):
         _attempt(reaper.conclude, context, ledger, member)
 
 
-def _end(context, ledger):
-    reaper.abandon(context, ledger)
+def _end(context, ledger, owner):
+    for group in reaper.to_serve(context):
+        # What was begun is finished by whoever has the lease.
+        with owner.owning(context, ledger, group.id):
+            pass
     reaper.empty(context, ledger)
 
 
@@ -92,9 +102,16 @@ _STEPS = (
     (_conclude, {Kind.OVERDUE}),
     (follow.follow_servers, {Kind.EMPTY_SERVER, Kind.UNKNOWN_SERVER}),
     (follow.follow_holds, _FILLED),
-    (resizes.follow_growths, _FILLED),
-    (_end, {Kind.OVERDUE}),
+    (resizes.follow_growths, {*_FILLED, Kind.OVERDUE}),
+    # What the others have ended is emptied, too.
+    (_end, {*Kind}),
 )
+
+
+def _keep(context, ledger, owner, group):
+    with owner.owning(context, ledger, group.id) as lease:
+        if lease is not None:
+            exclusive.keep(context, ledger, group, set())
 
 
 def _dismiss_filler(context, ledger, finding):
@@ -109,7 +126,7 @@ def _end_contradiction(context, ledger, finding):
     for hold in VRTHold.list_by_uuids(context, [finding.consumer]):
         # The scheduler that redeems a hold finds out what becomes of it.
         if hold.status != states.Hold.REDEEMING and transitions.end_hold(
-            context, hold, states.Hold.LEAVING
+            context, hold
         ):
             exclusive.give_back(context, ledger, [hold])
 

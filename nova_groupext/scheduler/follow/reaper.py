@@ -9,14 +9,11 @@ what one has done, another finds done. What is unknown is not touched.
 3. Servers are followed: who failed or was deleted frees its member.
 4. Holds are compared with Placement, and with the hosts there are; those for
    resizes with the servers, too.
-5. What was written down and came to nothing is marked as leaving.
-6. What leaves is emptied in Placement and forgotten; on hosts that its group
-   has to itself fillers take its place.
-7. What no row knows of is looked for when Placement has more than the rows,
-   and now and then in any case. A hold that has ended and is back is emptied:
-   a planner that had stopped for very long has filled it, and died. Holds
-   that our tables know nothing of are named and left alone: they may be
-   another installation's.
+5. What ends is emptied in Placement; on hosts that its group has to itself
+   fillers take its place.
+6. What requests may have filled late is looked at, and emptied once more:
+   after 2, 10 and 60 minutes, and a day.
+7. What has ended long ago is forgotten.
 8. Groups that were deleted are forgotten when nothing of them is left.
 9. What is broken where everybody is now is noted as drift.
 
@@ -33,14 +30,11 @@ from oslo_log import log as logging
 from nova_groupext import notifications
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
-from nova_groupext.db import clock
 from nova_groupext.objects import states
-from nova_groupext.objects import tombstones
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import resizes
 from nova_groupext.scheduler.hold import emptying
@@ -51,10 +45,6 @@ from nova_groupext.scheduler.protocol import redeem
 LOG = logging.getLogger(__name__)
 
 Event = notifications.Event
-
-# Rounds after which strays are looked for whatever the numbers say: an hour,
-# unless the operator has chosen other intervals.
-SEARCH_EVERY = 60
 
 
 def expire(context):
@@ -87,97 +77,24 @@ def to_follow():
     )
 
 
-def abandon(context, ledger):
-    """Mark those holds as leaving that never became their members'.
-
-    Not what has been taken back from a server already: who follows that
-    server finds it.
-    """
-    before = clock.now(-emptying.REQUEST_LIFETIME)
-    holds = VRTHold.list_unfinished(context, before)
-    redeemed = VRTHold.redeemed_by(context, [h.member_id for h in holds])
-    left = [
-        hold
-        for hold in holds
-        if hold.member_id not in redeemed
-        or not ledger.allocations(context, hold.uuid)
-    ]
-    VRTHold.retire(context, left, is_answered=True)
-
-
 def empty(context, ledger):
     """Give back what leaves."""
-    leaving = VRTHold.list_by_status(context, states.Hold.LEAVING)
+    leaving = VRTHold.list_by_status(context, states.Hold.RELEASING)
     exclusive.give_back(context, ledger, leaving)
 
 
-class Strays:
-    """Looks for strays when there seem to be some: it asks every provider.
-
-    That is when there are more for two rounds than the orphans which were
-    found last. A row that owns nothing yet, or any more, hides one from the
-    count, so it is also every SEARCH_EVERY rounds.
-    """
-
-    def __init__(self):
-        self._had_some = False
-        self._rounds = 0
-        self._orphans = 0
-
-    def empty(self, context, ledger):
-        """Give back the strays, if it is time to look for them."""
-        self._rounds += 1
-        had_some = self._had_some
-        self._had_some = count_unknown(context, ledger) > self._orphans
-        if (had_some and self._had_some) or self._rounds >= SEARCH_EVERY:
-            self._rounds = 0
-            self._orphans = empty_strays(context, ledger)
+def watch(context, ledger):
+    """Look whether requests have come late."""
+    emptying.watch(context, ledger)
 
 
-def count_unknown(context, ledger):
-    """Return how much more is held in Placement than there are rows for.
-
-    It is asked first: a row is there before its allocation. One that went
-    meanwhile looks like a stray once, and not in the next round.
-    """
-    many, _amounts = ledger.total(context)
-    return many - VRTHold.count(context, *states.MAY_OWN)
-
-
-def empty_strays(context, ledger):
-    """Give back holds that have ended and are back.
-
-    :returns: how many are there that our tables know nothing of
-    """
-    orphans = 0
-    for finding in audit.strays(context, ledger):
-        is_stray = finding.kind == audit.Kind.STRAY
-        LOG.warning(
-            'Consumer %(consumer)s on provider %(provider)s is %(text)s; it '
-            'is %(fate)s.',
-            {
-                'consumer': finding.consumer,
-                'provider': finding.provider,
-                'text': finding.text,
-                'fate': 'given back'
-                if is_stray
-                else 'left alone: see "nova-groupext-manage holds audit"',
-            },
-        )
-        if is_stray:
-            empty_stray(context, ledger, finding)
-        else:
-            orphans += 1
-    return orphans
-
-
-def forget_tombstones(context):
+def forget_ended(context):
     """Forget holds that have ended long ago."""
-    tombstones.forget(context, clock.now(-CONF.vrt.tombstone_lifetime))
+    VRTHold.forget_ended(context, CONF.vrt.tombstone_lifetime)
 
 
 def empty_stray(context, ledger, finding):
-    """Empty a consumer that has no row, so that no row can get it."""
+    """Empty a consumer that no row is responsible for."""
     ledger.empty_consumer(context, finding.consumer)
 
 
@@ -226,10 +143,5 @@ def to_compare(context):
 
 
 def to_keep(context):
-    """Return the groups that have, or had, hosts to themselves.
-
-    Not those whose fillers may change places at this moment.
-    """
-    exchanging = VRTGroup.exchanging(context)
-    found = VRTGroup.list_exclusive(context)
-    return [group for group in found if group.id not in exchanging]
+    """Return the groups that have, or had, hosts to themselves."""
+    return VRTGroup.list_exclusive(context)

@@ -1,31 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is held for resizes, for as long as there is one to come."""
 
-from oslo_log import log as logging
-
+from nova_groupext import exception
+from nova_groupext.conf import CONF
 from nova_groupext.objects import states
-from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler import verification
-from nova_groupext.scheduler.hold import growths
+from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.protocol import hold_again
+from nova_groupext.scheduler.protocol import redeem
 
-LOG = logging.getLogger(__name__)
 
-
-def follow_growths(context, ledger):
-    """Compare growths with servers, hosts and Placement.
-
-    Not those of groups that exchange what they hold: they may be empty.
-    """
-    exchanging = VRTGroup.exchanging(context)
-    found = [
-        growth
-        for growth in VRTHold.list_growths(context)
-        if growth.group_id not in exchanging
-    ]
+def follow_growths(context, ledger, leases):
+    """Compare growths with servers, hosts and Placement."""
+    found = VRTHold.list_growths(context)
     members = {
         member.id: member
         for member in VRTMember.list_by_ids(
@@ -37,9 +29,17 @@ def follow_growths(context, ledger):
             # Its group was forgotten since the growths were read.
             continue
         with trouble.passed_over(f'Growth {growth.uuid}'):
-            why = _why_over(context, ledger, growth, members[growth.grows_id])
-            if why is not None:
-                growths.end(context, ledger, growth, why)
+            member = members[growth.grows_id]
+            _follow(context, ledger, leases, growth, member)
+    _conclude(context, ledger)
+
+
+def _follow(context, ledger, leases, growth, member):
+    why = _why_over(context, ledger, growth, member)
+    if why is not None:
+        ownership.end_growth(context, growth, why)
+    elif ledger.allocations(context, growth.uuid) != growth.allocations:
+        _hold_again(context, ledger, leases, growth)
 
 
 def _why_over(context, ledger, growth, member):
@@ -48,17 +48,31 @@ def _why_over(context, ledger, growth, member):
         return 'there is no server to resize'
     if hosts.is_out_of_service(context, growth.host, growth.provider_uuid):
         return 'its host was taken out of service'
-    if ledger.allocations(context, growth.uuid) == growth.allocations:
-        if verification.losers(context, ledger, [growth]):
-            return verification.IS_TOO_MUCH
-    elif growth.group_id in VRTGroup.exchanging(context):
-        # A revision writes down what it exchanges before it empties a hold.
-        return None
-    elif not VRTHold.still(context, [growth], states.Hold.HELD):
-        # It was ended since it was read.
-        return None
-    elif ledger.has_swapped(context, growth, member.server_uuid):
-        return 'its server is resized'
-    elif not growths.restore(context, ledger, growth):
-        return 'it was removed, and there is no room for it any more'
+    if verification.losers(context, ledger, [growth]):
+        return verification.IS_TOO_MUCH
     return None
+
+
+def _hold_again(context, ledger, leases, growth):
+    """Hold a growth under a new uuid when somebody has changed it."""
+    with leases.owning(context, ledger, growth.group_id) as lease:
+        if (
+            lease is None
+            or not VRTHold.still(context, [growth], states.Hold.HELD)
+            or ledger.allocations(context, growth.uuid) == growth.allocations
+        ):
+            # It was ended, or has changed hands, since it was read.
+            return
+        try:
+            hold_again.hold_again(context, ledger, lease, growth)
+        except exception.GenerationConflict:
+            return
+
+
+def _conclude(context, ledger):
+    """Find out what became of resizes that nobody is at work on any more."""
+    seconds = redeem.OVERDUE * CONF.rpc_response_timeout
+    for growth in VRTHold.list_growths_redeeming(context, seconds):
+        with trouble.passed_over(f'Growth {growth.uuid}'):
+            owns = ledger.has_swapped(context, growth, growth.server_uuid)
+            transitions.conclude_growth(context, growth, owns)

@@ -16,7 +16,7 @@ _COUNTED = {
 def statistics(context):
     """Return {what: {status: how many}}, every status among them.
 
-    ``oldest_leaving`` says for how many seconds the oldest hold has waited
+    ``oldest_releasing`` says for how many seconds the oldest hold has waited
     to be given back; where the reaper works, that is not long.
     """
     counts = {
@@ -24,10 +24,10 @@ def statistics(context):
         | db.count_each(context, model, model.status)
         for name, (model, statuses) in _COUNTED.items()
     }
-    leaving = VRTHold.list_by_status(context, states.Hold.LEAVING)
+    leaving = VRTHold.list_by_status(context, states.Hold.RELEASING)
     now = db.time(context)
     ages = [now - (hold.updated_at or hold.created_at) for hold in leaving]
-    counts['oldest_leaving'] = max(
+    counts['oldest_releasing'] = max(
         (round(age.total_seconds()) for age in ages), default=0
     )
     return counts
@@ -40,5 +40,5 @@ def line(counts):
         for name in _COUNTED
         for status, count in counts[name].items()
     ]
-    pairs.append(('oldest_leaving', counts['oldest_leaving']))
+    pairs.append(('oldest_releasing', counts['oldest_releasing']))
     return ' '.join(f'{name}={value}' for name, value in pairs)

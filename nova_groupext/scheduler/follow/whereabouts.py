@@ -19,8 +19,6 @@ from nova_groupext.scheduler.look import own_room
 
 LOG = logging.getLogger(__name__)
 
-LEAVING = states.Hold.LEAVING
-
 SHELVED = {'status': states.Member.SHELVED}
 
 
@@ -36,11 +34,12 @@ def follow(context, ledger, member, hold, moves, server):
         return
     if server.is_shelved:
         if hold is not None:
-            ownership.change(context, ledger, hold, LEAVING, member, SHELVED)
+            ownership.end(context, hold, member, SHELVED)
     elif server.host is None or not _rest(
         context, ledger, member, hold, server
     ):
         return
+    relocation.end_growth(context, member)
     VRTMove.forget(context, moves)
 
 

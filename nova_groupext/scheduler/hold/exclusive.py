@@ -123,17 +123,18 @@ def refuse_strangers(context, ledger, group, rows):
 def keep(context, ledger, group, known):
     """Hold what is free on a group's hosts; let go what it needs no more.
 
-    What cannot be done for one host now is left for the next round.
+    Only who has the group's lease knows that nothing changes hands. What
+    cannot be done for one host now is left for the next round.
 
     :param known: set of the strangers that the log has told of already
     """
     rows = VRTHold.list_by_group(
-        context, group.id, *states.PROMISED, states.Hold.LEAVING
+        context, group.id, *states.PROMISED, states.Hold.RELEASING
     )
     # After the rows: a group that was revised since it was read would not
     # know whose they are, nor that their hosts are needed.
     group = VRTGroup.find(context, group.uuid)
-    if group is None or group.id in VRTGroup.exchanging(context):
+    if group is None:
         return
     by_host = collections.defaultdict(list)
     for row in rows:
@@ -153,7 +154,7 @@ def _keep(context, ledger, group, nodes, there):
     """Keep one host.
 
     :param nodes: those ComputeNodes of it that the group has to itself
-    :param there: the group's VRTHolds there, in PROMISED or LEAVING
+    :param there: the group's VRTHolds there, in PROMISED or RELEASING
     :returns: set of the consumers that are on these
     """
     needed = {node.uuid for node in nodes}
@@ -175,11 +176,11 @@ def give_back(context, ledger, holds):
     Where these are refused it is emptied all the same: nothing waits for
     ever. Of a host about which nothing is known it stays, for the reaper.
 
-    :param holds: VRTHolds; those in other states than LEAVING stay
+    :param holds: VRTHolds; those in other states than RELEASING stay
     """
     by_host = collections.defaultdict(list)
     for hold in holds:
-        if hold.status == states.Hold.LEAVING:
+        if hold.status == states.Hold.RELEASING:
             by_host[hold.group_id, hold.host].append(hold)
     known = {}
     for (group_id, host), there in by_host.items():

@@ -13,10 +13,8 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
-from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import ledger as placement
 from nova_groupext.scheduler import verification
@@ -86,7 +84,7 @@ def top_up(context, ledger, group, node, there):
 
     :param group: VRTGroup that has the host to itself
     :param node: ComputeNode
-    :param there: VRTHolds of the group that may leave: those in LEAVING, and
+    :param there: VRTHolds of the group that may leave: those in RELEASING, and
         fillers
     :returns: the consumers that were on the host
     :raises: PlacementUnavailable
@@ -118,52 +116,26 @@ def top_up(context, ledger, group, node, there):
     return used.keys()
 
 
-def make_way(context, ledger, heir):
-    """Write a hold; fillers of its group on the host give way to it.
+def giving_way(context, hold):
+    """Return the fillers that give way to a hold on its host."""
+    if hold.is_filler:
+        return []
+    return VRTHold.list_fillers(context, hold.group_id, hold.provider_uuid)
 
-    What they leave beside it is filled again in the same request.
 
-    :param heir: VRTHold in state WRITING
-    :raises: HoldFailed when there is no room for it, PlacementUnavailable
+def cut_anew(context, ledger, hold, gone):
+    """Return the fillers that a host needs beside a hold, not created yet.
+
+    :param gone: VRTHolds that leave the host when it comes; without fillers
+        among them none is needed
     """
-    giving_way = _giving_way(context, heir)
-    for look in range(1, LOOKS + 1):
-        try:
-            _replace(context, ledger, heir, giving_way)
-            break
-        except exception.GroupNotFound as exc:
-            raise exception.HoldFailed(reason='its group is gone') from exc
-        except exception.HoldFailed:
-            # Others may have filled its place since these were listed.
-            giving_way = _giving_way(context, heir)
-            if look == LOOKS or not giving_way:
-                raise
-
-
-def _giving_way(context, heir):
-    return VRTHold.list_fillers(context, heir.group_id, heir.provider_uuid)
-
-
-def _replace(context, ledger, heir, giving_way):
-    """Write a hold, and fillers beside it, instead of other fillers."""
-    if not giving_way:
-        ledger.hold(context, [heir])
-        return
-    group = VRTGroup.get_brief(context, heir.group_id)
-    wanted = _around(context, ledger, heir, giving_way)
-    in_vain = _write(context, ledger, group, wanted, giving_way, [heir])
-    dismiss(context, ledger, giving_way)
-    if in_vain:
-        top_up(context, ledger, group, _node(heir), in_vain)
-
-
-def _around(context, ledger, heir, giving_way):
-    """Return the fillers that a host needs besides a hold, not created."""
-    used = ledger.used(context, heir.provider_uuid) or {}
+    if not any(each.is_filler for each in gone):
+        return []
+    used = ledger.used(context, hold.provider_uuid) or {}
     return around(
-        *(context, ledger, heir.group_id, _node(heir), used),
-        gone={each.uuid for each in giving_way},
-        arriving={heir.uuid: heir.allocations},
+        *(context, ledger, hold.group_id, _node(hold), used),
+        gone={each.uuid for each in gone},
+        arriving={hold.uuid: hold.allocations},
     )
 
 
@@ -188,38 +160,37 @@ def around(context, ledger, group_id, node, used, gone, arriving):
 
 
 def dismiss(context, ledger, rows):
-    """Give back fillers.
-
-    Those too that leave and are forgotten already: see holding.retired().
-    """
+    """Give back fillers, but for those that change hands at this moment."""
     if rows:
         with faultpoints.around('fill.dismiss'):
-            changing_hands.dismiss(context, rows)
-        emptying.empty(context, ledger, VRTHold.renewed(context, rows))
+            VRTHold.dismiss(context, rows)
+        held = [row for row in rows if row.status == states.Hold.HELD]
+        ending = [row for row in rows if row not in held]
+        dismissed = VRTHold.list_by_uuids(context, [row.uuid for row in held])
+        emptying.empty(context, ledger, [*dismissed, *ending])
 
 
 def _leaves(hold, used, lost):
     """Tell whether the place of a hold is another's, or nobody's, now."""
     is_there = hold.uuid in used
-    if hold.status == states.Hold.LEAVING:
+    if hold.status == states.Hold.RELEASING:
         return is_there
     return hold.is_filler and (hold.uuid in lost or not is_there)
 
 
-def _write(context, ledger, group, wanted, leaving, heirs=()):
+def _write(context, ledger, group, wanted, leaving):
     """Write fillers, instead of what leaves.
 
     :param wanted: VRTHolds, not created yet
-    :param heirs: VRTHolds in state WRITING, for members, that come with them
-    :returns: what was written in vain, to be emptied: VRTHolds in LEAVING
+    :returns: what was written in vain, to be emptied: VRTHolds in RELEASING
     :raises: HoldFailed when Placement refuses, PlacementUnavailable
     """
-    if not wanted and not heirs:
+    if not wanted:
         return []
     with faultpoints.around('fill.write_down'):
         rows = VRTHold.create_fillers(context, group, wanted)
     try:
-        ledger.hold(context, [*heirs, *rows], leaving)
+        ledger.hold(context, rows, leaving)
         is_lost = bool(verification.losers(context, ledger, rows))
     except exception.HoldFailed:
         holding.undo(context, ledger, rows)

@@ -3,8 +3,8 @@
 
 The rows are written down first: whatever happens to this process, they say
 what may be found in Placement. They count for nothing until the group, its
-members and they become HELD in one transaction (transitions.hold); the
-reaper gives back what never came so far.
+members and they become HELD in one transaction (transitions.hold); whoever
+has the lease next gives back what never came so far.
 """
 
 import itertools
@@ -13,53 +13,55 @@ from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects import swaps
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.hold import emptying
 
 
-def write_down(context, members, placement, others=()):
+def write_down(context, lease, members, placement, others=()):
     """Return new VRTHold rows, in state WRITING, of all that are placed.
 
+    :param lease: VRTLease of the group
     :param members: VRTMembers, at least those that are placed
     :param placement: as VRTPlan has it
     :param others: VRTHolds, not created yet, that belong to it: fillers, and
         what is for resizes
+    :raises: GroupBusy when another has taken the group over
     """
     by_path = {member.path: member for member in members}
+    seated = [VRTHold.of(by_path[path], s) for path, s in placement.items()]
+    return store(context, lease, [*seated, *others])
+
+
+def store(context, lease, rows):
+    """Store new VRTHolds, in state WRITING, and return them.
+
+    :raises: GroupBusy when another has taken the group over, GroupNotFound
+    """
     with faultpoints.around('hold.write_down'):
-        return VRTHold.create_all(
-            context,
-            [
-                *(
-                    VRTHold.of(by_path[path], seat)
-                    for path, seat in placement.items()
-                ),
-                *others,
-            ],
+        written = swaps.write_down(
+            context, lease, lambda: VRTHold.create_all(context, rows)
         )
+    if written is None:
+        raise exception.GroupNotFound(group=lease.group_id)
+    return written
 
 
-def write_down_again(context, holds):
-    """Return heirs of holds: the same seats, under uuids of their own."""
-    with faultpoints.around('move.write_down'):
-        return VRTHold.create_all(context, [hold.again() for hold in holds])
-
-
-def hold(context, ledger, rows, renew):
+def hold(context, ledger, lease, rows):
     """Write holds into Placement, a few at a time.
 
     :param rows: VRTHold rows in state WRITING
     :param ledger: ledger.Ledger
-    :param renew: called before each request; raises when another planner has
-        taken the group over
-    :raises: HoldFailed, PlacementUnavailable, or what ``renew`` raises; what
-        was held is given back then, if need be by the reaper
+    :param lease: VRTLease of their group
+    :raises: HoldFailed, PlacementUnavailable, or GroupBusy when another has
+        taken the group over; what was held is given back then, or finished
+        by whoever has the lease next
     """
     unanswered = []
     try:
         for chunk in _chunks(rows, CONF.vrt.hold_chunk_size):
-            renew()
+            lease.renew(context)
             unanswered = chunk
             ledger.hold(context, chunk)
             unanswered = []
@@ -80,15 +82,15 @@ def undo(context, ledger, rows):
 
 
 def retired(context, rows):
-    """Let rows leave about which Placement has answered, and return them.
+    """Let rows end about which Placement has answered, and return them.
 
-    Those too that others have emptied and forgotten meanwhile: whoever was
-    slow has perhaps filled them after that.
+    Those too that others have ended and emptied meanwhile: whoever was slow
+    has perhaps filled them after that.
     """
     VRTHold.retire(context, rows, is_answered=True)
     for row in rows:
-        row.status = states.Hold.LEAVING
-    return VRTHold.renewed(context, rows)
+        row.status = states.Hold.RELEASING
+    return rows
 
 
 def _chunks(rows, size):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose a member's capacity is, and the one way to change that.
+"""How a promise ends: a hold is redeemed, or ends, with what that entails.
 
-A hold, its member and what takes the hold's place change in one transaction,
-or not at all: nobody ever finds a member with two owners, or one that is held
-without a hold.
+A hold and its member change in one transaction, or not at all: nobody ever
+finds a member that is held without a hold.
 """
 
 from oslo_log import log as logging
@@ -13,83 +12,81 @@ from nova_groupext import notifications
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
-from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler.hold import exclusive
 
 LOG = logging.getLogger(__name__)
 
 Event = notifications.Event
 
-# What becomes of a member whose server did not, or will never, use its hold.
-HELD_AGAIN = {
-    'status': states.Member.HELD,
-    'server_uuid': None,
-    'fault': None,
-}
+ACTIVE = {'status': states.Member.ACTIVE}
 
 
-def change(context, ledger, hold, status, member, values, heir=None):
+def redeem(context, hold, member):
+    """Let a member be the server that owns what was held.
+
+    :param hold: VRTHold in state REDEEMING
+    :param member: its VRTMember
+    :returns: False when somebody else has changed one of them
+    """
+    if not _change(context, transitions.redeem, hold, member, ACTIVE):
+        return False
+    notifications.of_member(context, Event.REDEEM, member)
+    return True
+
+
+def end(context, hold, member, values):
     """Let a hold end, unless somebody else has ended it.
 
-    :param ledger: ledger.Ledger
-    :param hold: VRTHold; one that leaves is emptied, or else by the reaper
-    :param status: the hold's: REDEEMED or LEAVING
+    What it owns is emptied by whoever looks after that.
+
+    :param hold: VRTHold; one that was HELD is RELEASING then
     :param member: VRTMember whose hold it is
     :param values: what of the member changes, with its status
-    :param heir: VRTHold in state WRITING that takes the hold's place
     :returns: whether it was changed
     """
+    was = hold.status
+    if not _change(context, transitions.end_hold, hold, member, values):
+        return False
+    if was != states.Hold.REDEEMED:
+        notifications.of_member(context, Event.LOSE_HOLD, member)
+    return True
+
+
+def end_growth(context, growth, why):
+    """Let what is held for a resize end, unless it changes hands just now.
+
+    :param growth: VRTHold in state HELD
+    :param why: a phrase for the log
+    """
+    if transitions.end_hold(context, growth):
+        LOG.info(
+            'Growth %(hold)s on %(host)s ends: %(why)s.',
+            {'hold': growth.uuid, 'host': growth.host, 'why': why},
+        )
+
+
+def _change(context, transition, hold, member, values):
     try:
         changed = member.changed(**values)
     except exception.MemberStateConflict:
         return False
-    was = hold.status
-    if not transitions.end_hold(context, hold, status, changed, heir=heir):
+    if not transition(context, hold, changed):
         return False
     for name, value in values.items():
         setattr(member, name, value)
-    _tell(context, hold, was, member, heir)
-    if status == states.Hold.LEAVING:
-        exclusive.give_back(context, ledger, [hold])
-    return True
-
-
-def left_behind(context, ledger, hold):
-    """Return what one who died has held in a hold's place, or None.
-
-    Only for a hold of which nothing is in Placement any more: nobody may get
-    its capacity besides.
-    """
-    for heir in VRTHold.list_heirs(context, hold):
-        if ledger.allocations(context, heir.uuid):
-            return heir
-    return None
-
-
-def _tell(context, hold, was, member, heir):
     group = VRTGroup.brief(context, hold.group_id)
     LOG.info(
         'VRT group %(group)s: hold %(hold)s on %(host)s is %(status)s; '
-        '%(member)s',
+        'member %(member)s is %(fate)s, server %(server)s: %(fault)s',
         {
             # It may have been deleted and forgotten meanwhile.
             'group': group and group.uuid,
             'hold': hold.uuid,
             'host': hold.host,
             'status': hold.status,
-            'member': _fate(member, heir),
+            'member': member.path,
+            'fate': member.status,
+            'server': member.server_uuid,
+            'fault': member.fault,
         },
     )
-    if hold.status == states.Hold.REDEEMED:
-        notifications.of_member(context, Event.REDEEM, member)
-    elif heir is None and was != states.Hold.REDEEMED:
-        notifications.of_member(context, Event.LOSE_HOLD, member)
-
-
-def _fate(member, heir):
-    if heir is not None:
-        return f'it goes on as {heir.uuid}'
-    return (
-        f'member {member.path} is {member.status}, server '
-        f'{member.server_uuid}: {member.fault}'
-    )
+    return True

@@ -16,7 +16,10 @@ from nova_groupext.scheduler.look import positions
 
 
 class Judge:
-    """Judges places by the definition that is in force.
+    """Judges places by the definition in force, and by the next one.
+
+    That counts from when its swap is prepared: whether it is made or comes to
+    nothing, what was allowed meanwhile stays lawful.
 
     :ivar group: VRTGroup, as it was read last
     """
@@ -26,10 +29,20 @@ class Judge:
 
     def _read(self, context, group):
         self.group = group
-        self._topology = definition.read(group)
-        self._domains = hosts.Domains(
-            context, definition.levels(self._topology)
-        )
+        self._laws = [_Law(context, group)]
+
+    def positions(self, context):
+        """Return the positions.Positions of the group now.
+
+        From then on a definition counts that is about to be in force.
+        """
+        now = positions.of(context, self.group)
+        uuid = None
+        if now.is_exchanging:
+            uuid = VRTGroup.prepared_draft(context, self.group.id)
+        draft = uuid and VRTGroup.find(context, uuid)
+        self._laws[1:] = [_Law(context, draft)] if draft else []
+        return positions.of(context, self.group, draft) if draft else now
 
     def heed(self, context):
         """Heed what was done to the group since it was read.
@@ -44,7 +57,7 @@ class Judge:
             self._read(context, group)
 
     def of_member(self, now, path, seats, home=None, away=None):
-        """Return a planner's Move of one member that knows some seats.
+        """Return Verdicts about one member, that know some seats.
 
         :param now: positions.Positions
         :param seats: the positions.Seats that are asked about
@@ -56,13 +69,53 @@ class Judge:
             **now.names,
             **{seat.node: seat.host for seat in (*seats, *away.values())},
         }
-        return moves.Move(
-            definition.of_places(self._topology, self._domains, names),
-            now.nodes(besides=path),
-            path,
-            home and home.node,
-            {other: {seat.node} for other, seat in away.items()},
+        return Verdicts(
+            [
+                moves.Move(
+                    law.problem(names),
+                    now.nodes(besides=path),
+                    path,
+                    home and home.node,
+                    {other: {seat.node} for other, seat in away.items()},
+                )
+                for law in self._laws
+            ]
         )
+
+
+class _Law:
+    """The policies of one definition."""
+
+    def __init__(self, context, group):
+        self._topology = definition.read(group)
+        self._domains = hosts.Domains(
+            context, definition.levels(self._topology)
+        )
+
+    def problem(self, names):
+        return definition.of_places(self._topology, self._domains, names)
+
+
+class Verdicts:
+    """What several definitions say of one member's place.
+
+    :param moves: planner's Moves of that member; the first one's definition
+        is in force
+    """
+
+    def __init__(self, moves):
+        self._moves = moves
+
+    @property
+    def is_bound(self):
+        """Whether any strict policy is about it."""
+        return any(move.is_bound for move in self._moves)
+
+    def allows(self, host):
+        return all(move.allows(host) for move in self._moves)
+
+    def cost(self, host):
+        return self._moves[0].cost(host)
 
 
 class RedeemJudge:
@@ -94,7 +147,7 @@ class RedeemJudge:
         except exception.GroupNotFound:
             # It is being deleted; its members' rows tell what that means.
             return []
-        now = positions.of(self._context, self._judge.group)
+        now = self._judge.positions(self._context)
         away = self._away(now)
         return [
             member

@@ -34,11 +34,13 @@ class Positions:
     :ivar seats: {member path: Seat}
     :ivar targets: {path: set of Seats} of moves under way
     :ivar growths: {path: Seat} that is held for the resize of a server
+    :ivar is_exchanging: whether a swap of the group is prepared
     """
 
     seats: dict
     targets: dict
     growths: dict
+    is_exchanging: bool = False
 
     @property
     def names(self):
@@ -68,24 +70,34 @@ class Positions:
         return dict(found)
 
 
-def of(context, group):
+def of(context, group, draft=None):
     """Read where the members of a group are now.
 
-    Who has come since the group was read, or has left it, is not among them.
+    While a swap is prepared its members are at both of their places. Who has
+    come since the group was read, or has left it, is not among them.
 
     :param group: VRTGroup, of which the members' ids and paths are used
+    :param draft: the VRTGroup that revises it, if its members count as well
     :returns: Positions
     """
-    paths = {member.id: member.path for member in group.members}
+    parts = [*(draft.members if draft else ()), *group.members]
+    paths = {member.id: member.path for member in parts}
     targets = collections.defaultdict(set)
     for move in VRTMove.list_by_group(context, group.id):
         if move.member_id in paths:
             targets[paths[move.member_id]].add(Seat(move.host, move.node))
     seats, growths = {}, {}
-    for hold in VRTHold.list_by_group(context, group.id, *states.PROMISED):
+    holds = VRTHold.list_by_group(context, group.id, *states.PROMISED)
+    for hold in holds:
         seat = Seat(hold.host, hold.node)
         if hold.grows_id in paths:
             growths[paths[hold.grows_id]] = seat
         elif hold.member_id in paths:
             seats[paths[hold.member_id]] = seat
-    return Positions(seats, dict(targets), growths)
+    exchanging = [h for h in holds if h.status == states.Hold.EXCHANGING]
+    if exchanging:
+        for hold in VRTHold.list_open(context, group.id):
+            path = paths.get(hold.member_id or hold.grows_id)
+            if hold.allocations and path:
+                targets[path].add(Seat(hold.host, hold.node))
+    return Positions(seats, dict(targets), growths, bool(exchanging))

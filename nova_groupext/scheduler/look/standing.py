@@ -33,7 +33,11 @@ class Standing:
     def of(cls, context, group):
         promised = VRTHold.list_by_group(context, group.id, *states.PROMISED)
         holds = {hold.member_id: hold for hold in promised}
-        growth_of = {h.grows_id: h for h in promised if h.is_growth}
+        growth_of = {
+            hold.grows_id: hold
+            for hold in promised
+            if hold.is_growth and hold.status == states.Hold.HELD
+        }
         servers, held, growths = {}, {}, {}
         for member in group.members:
             if member.id in holds and member.status in states.IN_USE:

@@ -39,7 +39,7 @@ def catch_up(context, ledger, pointed, server_uuid):
     try:
         group, member = find(context, pointed, server_uuid)
         if member is not None:
-            follow.follow_servers(context, ledger, group)
+            follow.follow_servers(context, ledger, group=group)
     except (*db_errors.ANY, exception.VRTException):
         LOG.exception(
             'Where the servers of VRT group %s are now is not known.',
@@ -156,7 +156,7 @@ class Move:
     def __init__(self, context, group, member, seats):
         self._member = member
         self._judge = judging.Judge(context, group)
-        self._judged = self._judge_of(positions.of(context, group), seats)
+        self._judged = self._judge_of(self._judge.positions(context), seats)
 
     @property
     def is_bound(self):
@@ -190,7 +190,7 @@ class Move:
 
         def is_allowed():
             self._read_again(context)
-            now = positions.of(context, self._judge.group)
+            now = self._judge.positions(context)
             return self._judge_of(now, {seat}).allows(seat.node)
 
         if relocation.begin_move(context, row, is_allowed):

@@ -34,7 +34,7 @@ def propose(context, group, client):
         moves: {path: {host, domains}}}
     """
     try:
-        follow.follow_servers(context, ledger.Ledger(client), group)
+        follow.follow_servers(context, ledger.Ledger(client), group=group)
         seen = look.look(context, group, client)
     except exception.PlacementUnavailable:
         LOG.exception('Nothing is proposed for VRT group %s.', group.uuid)

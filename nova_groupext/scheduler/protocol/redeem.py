@@ -32,8 +32,8 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import errors as db_errors
-from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import ledger as placement
@@ -55,7 +55,6 @@ DEAD = (Fate.UNKNOWN_TO_NOVA, Fate.UNSCHEDULED, Fate.DELETED)
 
 IS_LOST = 'its hold is gone from Placement'
 
-ACTIVE = {'status': states.Member.ACTIVE}
 LOST = {'status': states.Member.FAILED, 'fault': IS_LOST}
 
 
@@ -78,7 +77,7 @@ def reserve(context, own, check):
         while nobody else changes the group
     :returns: False when somebody else has changed any of it: then nothing is
     """
-    return changing_hands.reserve(context, own, check)
+    return transitions.reserve(context, own, check)
 
 
 def swap(context, ledger, wanted, project_id, user_id, patience=None):
@@ -170,18 +169,17 @@ def _fill(context, ledger, uuid, body):
     return Outcome.LOST
 
 
-def close(context, ledger, member, hold, outcome):
+def close(context, member, hold, outcome):
     """Write down what became of a swap.
 
     What cannot be written down now, the reaper finds out once more: that the
     server has the capacity is so in any case.
     """
-    status, values = {
-        Outcome.SWAPPED: (states.Hold.REDEEMED, ACTIVE),
-        Outcome.LOST: (states.Hold.LEAVING, LOST),
-    }[outcome]
     try:
-        ownership.change(context, ledger, hold, status, member, values)
+        if outcome == Outcome.SWAPPED:
+            ownership.redeem(context, hold, member)
+        else:
+            ownership.end(context, hold, member, LOST)
     except db_errors.ANY:
         LOG.exception(
             'What became of member %s is written down later.', member.path
@@ -213,7 +211,7 @@ def finish(context, ledger, member, hold):
         if not ledger.allocations(context, uuid):
             outcome = Outcome.LOST
     if outcome != Outcome.OPEN:
-        close(context, ledger, member, hold, outcome)
+        close(context, member, hold, outcome)
 
 
 def _is_dead(context, uuid):

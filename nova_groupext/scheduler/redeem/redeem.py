@@ -118,7 +118,7 @@ class RedeemDoor:
         for uuid, outcome in outcomes.items():
             if outcome != Outcome.OPEN:
                 _uuid, member, hold = due[uuid]
-                protocol.close(context, self._ledger, member, hold, outcome)
+                protocol.close(context, member, hold, outcome)
         for uuid, outcome in outcomes.items():
             if outcome != Outcome.SWAPPED:
                 is_open = outcome == Outcome.OPEN

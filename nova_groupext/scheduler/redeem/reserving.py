@@ -13,11 +13,11 @@ from nova import exception as nova_exc
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
-from nova_groupext.objects import changing_hands
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.protocol import redeem as protocol
 
@@ -28,8 +28,7 @@ BEING_REVISED = 'its group is being revised at this moment; try again'
 HOST_REFUSED = "its planned host does not pass Nova's filters now"
 BREAKS_POLICY = 'on its planned host it would break a policy of its group now'
 
-# How often, and after how many seconds, one looks whether a revision that
-# exchanges holds is over.
+# How often, and after how many seconds, one looks whether a swap is over.
 PATIENCE, PAUSE = 20, 0.25
 
 # What becomes of a member that holds too much.
@@ -101,7 +100,7 @@ def choose(
         ]
         if len(free) < len(server_uuids):
             raise _too_few(path, members, free, server_uuids)
-        changing = changing_hands.members(context, free[0].group_id)
+        changing = VRTHold.changing(context, [each.id for each in free])
         free = [member for member in free if member.id not in changing]
         if len(free) < len(server_uuids):
             time.sleep(PAUSE)
@@ -175,10 +174,9 @@ def _verify(context, ledger, places):
     lost = verification.losers(context, ledger, [p.hold for p in places])
     for place in places:
         if place.hold in lost:
-            ownership.change(
-                *(context, ledger, place.hold, states.Hold.LEAVING),
-                *(place.member, TOO_MUCH),
-            )
+            ownership.end(context, place.hold, place.member, TOO_MUCH)
+    # At once: their provider has less than is used of it.
+    emptying.empty(context, ledger, lost)
     return all(place.hold.status == states.Hold.HELD for place in places)
 
 

@@ -13,14 +13,24 @@ from nova import exception as nova_exc
 from oslo_log import log as logging
 
 from nova_groupext.db import errors as db_errors
+from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler.hold import growths
 from nova_groupext.scheduler.look import requests
 from nova_groupext.scheduler.protocol import redeem as protocol
 
 LOG = logging.getLogger(__name__)
+
+
+NOT_KNOWN = (
+    'Placement did not say what became of the room that is held for the '
+    'resize; that will be found out'
+)
+
+
+class Refused(nova_exc.NoValidHost):
+    """A resize that may not go anywhere else: its room may be its own yet."""
 
 
 def find(context, spec, host_manager):
@@ -74,16 +84,28 @@ def claim(context, ledger, growth, server_uuid, project_id, user_id):
 
     :param ledger: ledger.Ledger
     :param growth: VRTHold
-    :returns: whether the capacity is the server's
+    :returns: whether the capacity is the server's; if not, the growth is as
+        it was, or another's
+    :raises: Refused
     """
+    try:
+        if not transitions.reserve_growth(context, growth, server_uuid):
+            return False
+    except db_errors.ANY as exc:
+        LOG.exception('Whether growth %s is reserved is open.', growth.uuid)
+        raise Refused(reason=NOT_KNOWN) from exc
     body = ledger.of_server(growth, project_id, user_id)
     outcome = protocol.swap_one(
         context, ledger, server_uuid, growth, body, refills=False
     )
     if outcome == protocol.Outcome.OPEN:
-        # If it was done, whoever follows growths finds that out.
-        LOG.error('Growth %s is not known to be redeemed.', growth.uuid)
-    is_done = outcome == protocol.Outcome.SWAPPED
-    if is_done:
-        growths.end(context, ledger, growth, 'its server is resized')
-    return is_done
+        # Whoever follows growths finds that out.
+        raise Refused(reason=NOT_KNOWN)
+    is_redeemed = outcome == protocol.Outcome.SWAPPED
+    try:
+        transitions.conclude_growth(context, growth, is_redeemed)
+    except db_errors.ANY:
+        LOG.exception('What became of growth %s is found out.', growth.uuid)
+    if not is_redeemed:
+        raise Refused(reason=protocol.IS_LOST)
+    return True

@@ -52,12 +52,6 @@ class TestDocs(base.BaseTestCase):
         for name, _check in status.Checks._upgrade_checks:
             self.assertIn(f'* - {name}\n', text)
 
-    def test_contributors_find_every_state_of_a_hold(self):
-        text = (SOURCE / 'contributor' / 'protocol.rst').read_text()
-
-        for state in states.Hold:
-            self.assertIn(f'* - ``{state}``\n', text)
-
     def test_users_find_every_policy_type_and_parameter(self):
         types = schemas.GROUP_POLICIES
         parameters = {

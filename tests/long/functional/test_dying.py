@@ -23,11 +23,11 @@ class TestAdopting(test_adopt.TestDying):
 
 
 class TestRevising(test_revising.TestDying):
-    POINTS = _around('hold.write_down', 'hold.post', 'revise.commit')
+    POINTS = _around('revise.prepare', 'swap.apply', 'revise.commit')
 
 
 class TestResizing(test_resizing.TestDying):
-    POINTS = _around('hold.post', 'revise.commit')
+    POINTS = _around('swap.apply', 'revise.commit')
 
 
 class TestReplanning(test_replanning_dies.TestDying):

@@ -10,7 +10,8 @@ from oslo_utils import timeutils
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.protocol import take_back
+from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.look import servers
 from tests.long.services import test_pairs_alone
 from tests.services import life
 from tests.services import races
@@ -35,11 +36,11 @@ class TestPairsRevising(RevisingCase):
     def test_what_is_taken_back_from_a_server_is_held(self):
         self.set_up('take_back')
         server = self.life.redeem(self.uuid, 'm-0')
-        member = self.life.member(self.uuid, 'm-0')
-        self.at('before move.commit', lambda: self.do('revise'))
+        self.life.fates[server] = servers.Fate.UNSCHEDULED
+        self.at('before swap.commit', lambda: self.do('revise'))
 
-        take_back.take_back(
-            self.life.context, self.life.ledger(), member.id, server
+        follow.follow_servers(
+            self.life.context, self.life.ledger(), self.life.leases()
         )
 
         self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
@@ -69,11 +70,11 @@ class TestPairsChangingPlaces(RevisingCase):
         places = {'m-0': self.narrow, 'm-1': self.wide, 'm-2': self.wide}
         self.life.plan(self.life.revise(self.uuid, places))
 
-    def test_who_exchanges_too_late_changes_all_of_it_back(self):
+    def test_who_exchanges_too_late_changes_nothing(self):
         """Its lease ran out, and the next one has begun, and died."""
         self.set_up('revise')
         seats = self.life.seats(self.uuid)
-        self.at('before hold.post', self.take_over_and_die)
+        self.at('before swap.apply', self.take_over_and_die)
 
         self.do('revise')
 

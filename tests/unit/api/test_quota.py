@@ -121,7 +121,7 @@ class TestQuota(base.GroupCase):
             (Hold.HELD, 8),
             (Hold.REDEEMING, 12),
             (Hold.REDEEMED, 12),
-            (Hold.LEAVING, 12),
+            (Hold.RELEASING, 12),
         ):
             self.hold(status)
             self.assertEqual(cores, self.held_cores())

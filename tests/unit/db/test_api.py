@@ -12,7 +12,6 @@ from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from tests import fixtures
 from tests import groups
 
@@ -89,7 +88,7 @@ class TestBrokenOff(base.BaseTestCase):
         holds = groups.holds(self.context, group)
         self.break_off(2)
 
-        transitions.hold(self.context, group, holds, None)
+        groups.hold(self.context, group, holds, None)
 
         stored = group.get(self.context, group.uuid)
         self.assertEqual(

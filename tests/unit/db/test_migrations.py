@@ -128,6 +128,17 @@ class TestMigrations(base.BaseTestCase):
         columns = sa.inspect(engine.get_engine()).get_columns('vrt_holds')
         self.assertIn('server_uuid', {each['name'] for each in columns})
 
+    def _check_4b9d2f7e6c15(self):
+        inspector = sa.inspect(engine.get_engine())
+        self.assertNotIn('vrt_tombstones', inspector.get_table_names())
+        nullable = {
+            column['name']: column['nullable']
+            for column in inspector.get_columns('vrt_holds')
+        }
+        self.assertTrue(nullable['group_id'])
+        self.assertFalse(nullable['leaves'])
+        self.assertNotIn('is_answered', nullable)
+
     def test_the_models_are_what_the_migrations_make(self):
         migration.sync()
 

@@ -31,7 +31,7 @@ class HeldCase(GroupCase):
         """Return a group of three that are held."""
         group = self.create()
         holds = groups.holds(self.context, group)
-        transitions.hold(self.context, group, holds, expires_at)
+        groups.hold(self.context, group, holds, expires_at)
         return self.get(group)
 
     def with_hold(self, member):
@@ -44,19 +44,26 @@ class HeldCase(GroupCase):
     def forget(self, group):
         """Forget a group of which nothing is held any more."""
         for hold in self.holds_of(group):
-            hold.destroy(self.context)
+            hold.release(self.context)
+        objects.VRTHold.orphan(self.context, group.id)
         group.destroy(self.context)
 
     def redeem(self, *members):
         for member in members:
             member.change(self.context, states.Member.REDEEMING)
-            self.end(member, states.Hold.REDEEMED, states.Member.ACTIVE)
+            self.become_server(member)
 
-    def end(self, member, status, became):
+    def become_server(self, member):
+        """Let a member that is REDEEMING be a server."""
+        self._change(transitions.redeem, member, states.Member.ACTIVE)
+
+    def end(self, member, became):
         """End a member's hold; returns whether that was done."""
+        return self._change(transitions.end_hold, member, became)
+
+    def _change(self, transition, member, became):
         hold = objects.VRTHold.get_by_member(self.context, member.id)
-        change = member.changed(became)
-        done = transitions.end_hold(self.context, hold, status, change)
+        done = transition(self.context, hold, member.changed(became))
         if done:
             member.status = became
         return done

@@ -12,17 +12,17 @@ from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import objects
 from nova_groupext import quota
-from nova_groupext.objects import changing_hands
 from nova_groupext.objects import relocation
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from tests import fixtures
 from tests import groups
 from tests.unit.objects import base
-from tests.unit.objects import test_changing_hands
 from tests.unit.objects import test_expiry
 from tests.unit.objects import test_group
 from tests.unit.objects import test_replans
+from tests.unit.objects import test_swaps
 from tests.unit.objects import test_transitions
 
 HOUR = datetime.timedelta(hours=1)
@@ -41,10 +41,6 @@ class BrokenOff:
         return super().create(**values)
 
 
-class TestChangingHands(BrokenOff, test_changing_hands.TestChangingHands):
-    pass
-
-
 class TestGroupExpiry(BrokenOff, test_expiry.TestExpiry):
     pass
 
@@ -54,14 +50,6 @@ class TestGroup(BrokenOff, test_group.TestGroup):
 
 
 class TestMember(BrokenOff, test_group.TestMember):
-    pass
-
-
-class TestExchange(BrokenOff, test_replans.TestExchange):
-    pass
-
-
-class TestReplanExpiry(BrokenOff, test_replans.TestExpiry):
     pass
 
 
@@ -85,7 +73,19 @@ class TestEndHold(BrokenOff, test_transitions.TestEndHold):
     pass
 
 
-class TestExchangeHolds(BrokenOff, test_transitions.TestExchangeHolds):
+class TestPrepared(BrokenOff, test_swaps.TestPrepared):
+    pass
+
+
+class TestCommit(BrokenOff, test_swaps.TestCommit):
+    pass
+
+
+class TestTurnBack(BrokenOff, test_swaps.TestTurnBack):
+    pass
+
+
+class TestSwapExpiry(BrokenOff, test_swaps.TestExpiry):
     pass
 
 
@@ -103,7 +103,7 @@ class TestObjects(BrokenOff, base.HeldCase):
     def test_of_one_that_becomes_a_server(self):
         servers = {uuids.server: self.with_hold(self.member)}
 
-        self.assertTrue(changing_hands.reserve(self.context, servers))
+        self.assertTrue(transitions.reserve(self.context, servers))
 
         for member in (self.member, self.stored()):
             self.assertEqual(

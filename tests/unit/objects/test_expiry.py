@@ -64,7 +64,7 @@ class TestExpiry(base.HeldCase):
         self.assertEqual(
             (Group.RELEASED, *[Member.RELEASED] * 3), self.state()
         )
-        self.assertEqual(['LEAVING'] * 3, self.holds())
+        self.assertEqual(['RELEASING'] * 3, self.holds())
 
     def test_its_members_say_why_they_are_released(self):
         self.pass_seconds(60)
@@ -87,7 +87,7 @@ class TestExpiry(base.HeldCase):
             (Group.HELD, Member.ACTIVE, Member.REDEEMING, Member.RELEASED),
             self.state(),
         )
-        self.assertEqual(['REDEEMED', 'HELD', 'LEAVING'], self.holds())
+        self.assertEqual(['REDEEMED', 'HELD', 'RELEASING'], self.holds())
 
     def test_who_has_failed_keeps_its_fault(self):
         transitions.end(

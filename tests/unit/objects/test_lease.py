@@ -64,14 +64,14 @@ class TestLease(LeaseCase):
 
         lease = self.acquire('another')
 
-        self.assertRaises(exception.GroupBusy, late.renew, self.context, 60)
+        self.assertRaises(exception.GroupBusy, late.renew, self.context)
         self.assertTrue(late.release(self.context))
-        lease.renew(self.context, 60)
+        lease.renew(self.context)
 
     def test_one_that_is_renewed_is_not(self):
         lease = self.acquire()
         self.pass_seconds(50)
-        lease.renew(self.context, 60)
+        lease.renew(self.context)
         self.pass_seconds(50)
 
         self.assertIsNone(self.acquire('another'))

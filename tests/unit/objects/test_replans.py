@@ -1,140 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may become of members that are placed anew."""
-
-import datetime
+"""What a group is described with anew, by planners or by its owner."""
 
 from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import exception
 from nova_groupext import objects
-from nova_groupext.objects import exchanges
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
-from tests import fixtures
 from tests import groups
 from tests.unit.objects import base
 
 Member = states.Member
 Group = states.Group
-Hold = states.Hold
-NOON = datetime.datetime(2026, 11, 1, 12)
-SOON = NOON + datetime.timedelta(seconds=60)
-LATER = NOON + datetime.timedelta(hours=1)
 
 
-class ReplanCase(base.HeldCase):
+class TestAgain(base.HeldCase):
     def setUp(self):
         super().setUp()
         self.group = self.held()
-        self.first, self.second, self.third = self.group.members
 
-    def hold_of(self, member):
-        return objects.VRTHold.get_by_member(self.context, member.id)
-
-    def written(self, member):
-        hold = objects.VRTHold.of(member, groups.seat(uuids.host, 1))
-        return objects.VRTHold.create_all(self.context, [hold])
-
-    def exchange(self, written, leaving=(), is_replan=True):
-        exchange = exchanges.Exchange(written, leaving, [], NOON, is_replan)
-        return exchanges.exchange_holds(self.context, self.group, exchange)
-
-    def fail(self, *members):
-        for member in members:
-            self.end(member, Hold.LEAVING, Member.FAILED)
-
-    def member(self, number=0):
-        return self.get(self.group).members[number]
-
-
-class TestExchange(ReplanCase):
-    def test_who_has_failed_is_held(self):
-        self.fail(self.first)
-
-        self.assertTrue(self.exchange(self.written(self.first)))
-
-        self.assertEqual(Member.HELD, self.member().status)
-
-    def test_where_all_have_failed_the_group_is_held_again(self):
-        self.fail(self.first, self.second, self.third)
-        self.assertEqual(Group.RELEASED, self.get(self.group).status)
-        written = self.written(self.first)
-
-        self.assertFalse(self.exchange(written, is_replan=False))
-        self.assertTrue(self.exchange(written))
-
-        self.assertEqual(Group.HELD, self.get(self.group).status)
-
-    def test_who_was_released_is_not_held(self):
-        old = self.hold_of(self.first)
-        written = self.written(self.first)
-        transitions.give_up(self.context, self.group, [self.first])
-
-        self.assertFalse(self.exchange(written))
-        self.assertFalse(self.exchange(written, [old]))
-
-        self.assertEqual(Member.RELEASED, self.member().status)
-
-    def test_to_who_was_held_its_server_may_still_be_on_the_way(self):
-        """Else whoever boots the group creates another one."""
-        self.first.change(
-            self.context, Member.HELD, server_uuid=uuids.on_its_way
-        )
-        old = self.hold_of(self.first)
-
-        for is_replan in (True, False):
-            [new] = self.written(self.first)
-            self.assertTrue(self.exchange([new], [old], is_replan))
-            old = self.hold_of(self.first)
-
-            self.assertEqual(uuids.on_its_way, self.member().server_uuid)
-
-    def test_of_who_has_failed_the_server_is_forgotten(self):
-        self.first.change(self.context, Member.HELD, server_uuid=uuids.failed)
-        self.fail(self.first)
-
-        self.assertTrue(self.exchange(self.written(self.first)))
-
-        self.assertIsNone(self.member().server_uuid)
-
-
-class TestExpiry(base.HeldCase):
-    """A group may be extended while it is planned around what it has."""
-
-    def setUp(self):
-        super().setUp()
-        self.useFixture(fixtures.Clock(NOON))
-
-    def exchanged(self, group, expires_at, is_replan=False):
-        """Return until when a group is held after an exchange."""
-        exchange = exchanges.Exchange([], [], [], expires_at, is_replan)
-        self.assertTrue(
-            exchanges.exchange_holds(self.context, group, exchange)
-        )
-        return self.get(group).expires_at
-
-    def test_nothing_of_an_extension_is_lost(self):
-        for is_replan, expires_at in ((True, None), (False, SOON)):
-            group = self.held(SOON)
-            group.extend(self.context, 3600)
-
-            self.assertEqual(
-                LATER, self.exchanged(group, expires_at, is_replan)
-            )
-
-    def test_a_replan_leaves_a_group_that_expires_sooner_as_it_is(self):
-        group = self.held(LATER)
-        group.extend(self.context, 60)
-
-        self.assertEqual(SOON, self.exchanged(group, None, is_replan=True))
-
-    def test_a_revision_is_held_as_long_as_a_new_group(self):
-        for before in (None, SOON):
-            self.assertEqual(LATER, self.exchanged(self.held(before), LATER))
-
-
-class TestAgain(ReplanCase):
     def test_a_draft_describes_the_group_as_it_is(self):
         elsewhere = {'master': ['node']}
         draft = revisions.again(self.group, elsewhere)

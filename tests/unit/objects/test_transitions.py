@@ -1,26 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens to a group, its members and their holds at once."""
 
-import datetime
-
 from oslo_utils import uuidutils
 from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
-from nova_groupext.objects import changing_hands
-from nova_groupext.objects import exchanges
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from tests import groups
 from tests.unit.objects import base
 
 Member = states.Member
 Group = states.Group
 Hold = states.Hold
-NOON = datetime.datetime(2026, 11, 1, 12)
 
 
 class TestStatus(base.HeldCase):
@@ -74,7 +69,7 @@ class TestStatus(base.HeldCase):
         self.redeem(self.first)
         self.give_up()
         [first, *_others] = self.get(self.group).members
-        self.end(first, Hold.LEAVING, Member.RELEASED)
+        self.end(first, Member.RELEASED)
 
         self.assertEqual(Group.RELEASED, self.status())
 
@@ -90,7 +85,7 @@ class TestStatus(base.HeldCase):
         self.give_up(self.second, self.third)
         self.assertEqual(Group.ACTIVE, self.status())
 
-        self.end(self.first, Hold.LEAVING, Member.FAILED)
+        self.end(self.first, Member.FAILED)
 
         self.assertEqual(Group.RELEASED, self.status())
 
@@ -100,7 +95,7 @@ class TestStatus(base.HeldCase):
         self.give_up(self.first)
 
         held = {each.status for each in self.holds_of(self.group)}
-        self.assertEqual({Hold.LEAVING, Hold.HELD}, held)
+        self.assertEqual({Hold.HELD}, held)
 
     def test_a_deleted_one_stays_deleted(self):
         self.group.mark_deleted(self.context)
@@ -128,7 +123,7 @@ class TestReserve(base.HeldCase):
     def reserve(self, *members):
         pairs = [self.with_hold(member) for member in members]
         servers = dict(zip(self.uuids, pairs, strict=True))
-        return changing_hands.reserve(self.context, servers)
+        return transitions.reserve(self.context, servers)
 
     def reserved(self):
         members = self.get(self.group).members
@@ -160,6 +155,21 @@ class TestReserve(base.HeldCase):
         self.assertEqual(before, self.reserved())
         self.assertEqual(Member.HELD, first.status)
 
+    def test_a_server_that_has_a_member_gets_no_other(self):
+        """A request that is delivered twice may find two that are free."""
+        for member, is_free in zip(
+            self.group.members, (True, False), strict=False
+        ):
+            own = {self.uuids[0]: self.with_hold(member)}
+            done = transitions.reserve(self.context, own)
+            self.assertEqual(is_free, done)
+
+    def test_what_has_expired_is_not_reserved(self):
+        db.compare_and_set(self.context, models.Group, expires_at=clock.now())
+        own = {self.uuids[0]: self.with_hold(self.group.members[0])}
+
+        self.assertFalse(transitions.reserve(self.context, own))
+
 
 class TestEndHold(base.HeldCase):
     """A hold ends once, and together with its member's change."""
@@ -180,15 +190,13 @@ class TestEndHold(base.HeldCase):
     def test_of_two_who_end_it_one_does(self):
         stale = self.get(self.group).members[0]
 
-        self.assertTrue(self.end(self.member, Hold.LEAVING, Member.FAILED))
+        self.assertTrue(self.end(self.member, Member.FAILED))
 
         before = self.state()
         hold = self.holds_of(self.group)[0]
         hold.status = Hold.HELD
         change = stale.changed(Member.FAILED)
-        self.assertFalse(
-            transitions.end_hold(self.context, hold, Hold.LEAVING, change)
-        )
+        self.assertFalse(transitions.end_hold(self.context, hold, change))
         self.assertEqual(before, self.state())
 
     def test_a_member_that_became_another_keeps_it(self):
@@ -196,7 +204,7 @@ class TestEndHold(base.HeldCase):
         self.member.change(self.context, Member.REDEEMING)
         before = self.state()
 
-        self.assertFalse(self.end(stale, Hold.LEAVING, Member.FAILED))
+        self.assertFalse(self.end(stale, Member.FAILED))
 
         self.assertEqual(before, self.state())
 
@@ -227,81 +235,7 @@ class TestEndHold(base.HeldCase):
         )
 
     def test_what_was_never_promised_does_not_end(self):
-        for status in (Hold.WRITING, Hold.LEAVING):
+        for status in (Hold.WRITING, Hold.EXCHANGING, Hold.RELEASING):
             hold = self.holds_of(self.group)[0]
             hold.status = status
-            self.assertFalse(
-                transitions.end_hold(self.context, hold, Hold.LEAVING)
-            )
-
-
-class TestExchangeHolds(base.HeldCase):
-    """A group that holds something holds something else, at once."""
-
-    def setUp(self):
-        super().setUp()
-        self.group = self.held()
-        self.first, self.second, self.third = self.group.members
-
-    def written(self, *members):
-        holds = [
-            objects.VRTHold.of(member, groups.seat(uuids.host, 1))
-            for member in members
-        ]
-        return objects.VRTHold.create_all(self.context, holds)
-
-    def exchange(self, written, leaving=(), left_out=()):
-        exchange = exchanges.Exchange(written, leaving, left_out, NOON)
-        return exchanges.exchange_holds(self.context, self.group, exchange)
-
-    def hold_of(self, member):
-        return objects.VRTHold.get_by_member(self.context, member.id)
-
-    def statuses(self):
-        return {hold.uuid: hold.status for hold in self.holds_of(self.group)}
-
-    def test_who_moves_has_the_new_hold_and_the_old_one_leaves(self):
-        old = self.hold_of(self.first)
-        [new] = self.written(self.first)
-
-        self.assertTrue(self.exchange([new], [old]))
-
-        self.assertEqual(new.uuid, self.hold_of(self.first).uuid)
-        self.assertEqual(Hold.LEAVING, self.statuses()[old.uuid])
-        self.assertEqual(NOON, self.get(self.group).expires_at)
-
-    def test_who_is_left_out_holds_nothing(self):
-        old = self.hold_of(self.first)
-
-        self.assertTrue(self.exchange([], [old], [self.first.id]))
-
-        self.assertIsNone(self.hold_of(self.first))
-        self.assertEqual(
-            Member.TENTATIVE, self.get(self.group).members[0].status
-        )
-
-    def test_who_has_become_a_server_meanwhile_spoils_it(self):
-        old = self.hold_of(self.first)
-        [new] = self.written(self.first)
-        self.first.change(self.context, Member.REDEEMING)
-        before = self.statuses()
-
-        self.assertFalse(self.exchange([new], [old]))
-
-        self.assertEqual(before, self.statuses())
-
-    def test_what_a_failed_server_has_redeemed_is_forgotten(self):
-        self.redeem(self.first)
-        old = self.hold_of(self.first)
-        db.compare_and_set(
-            self.context,
-            models.Member,
-            models.Member.id == self.first.id,
-            status=Member.FAILED,
-        )
-        [new] = self.written(self.first)
-
-        self.assertTrue(self.exchange([new]))
-
-        self.assertEqual(new.uuid, self.hold_of(self.first).uuid)
-        self.assertEqual(Hold.LEAVING, self.statuses()[old.uuid])
+            self.assertFalse(transitions.end_hold(self.context, hold))

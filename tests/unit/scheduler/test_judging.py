@@ -5,7 +5,6 @@ from oslo_utils import uuidutils
 
 from nova_groupext import objects
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler.look import judging
 from tests import groups
 from tests.unit.objects import base
@@ -27,7 +26,7 @@ class TestRedeemJudge(base.HeldCase):
                 for member, host in zip(group.members, hosts, strict=True)
             ],
         )
-        transitions.hold(self.context, group, holds, None)
+        groups.hold(self.context, group, holds, None)
         return self.get(group)
 
     @staticmethod

@@ -74,7 +74,7 @@ class TestLeases(base.GroupCase):
         self.one.beat(self.context)
 
         self.assertIsNone(self.acquire(self.other))
-        lease.renew(self.context, 60)
+        lease.renew(self.context)
 
     def test_a_beat_ends_what_is_not_worked_on_any_more(self):
         self.one.lay_down(self.acquire(self.one))

@@ -7,10 +7,9 @@ from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext import objects
-from nova_groupext.objects import exchanges
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
+from nova_groupext.objects import swaps
 from nova_groupext.scheduler.look import positions
 from nova_groupext.scheduler.move import moving
 from tests import groups
@@ -25,7 +24,7 @@ class TestMove(base.HeldCase):
         super().setUp()
         group = self.create(**NO_RACKS)
         holds = groups.holds(self.context, group)
-        transitions.hold(self.context, group, holds, None)
+        groups.hold(self.context, group, holds, None)
         self.group = self.get(group)
         self.first, self.second, _third = self.group.members
         self.first.change(
@@ -33,7 +32,7 @@ class TestMove(base.HeldCase):
             states.Member.REDEEMING,
             server_uuid=uuidutils.generate_uuid(),
         )
-        self.end(self.first, states.Hold.REDEEMED, states.Member.ACTIVE)
+        self.become_server(self.first)
         self.group = self.get(self.group)
         hold = objects.VRTHold.get_by_member(self.context, self.second.id)
         self.seat = positions.Seat(hold.host, hold.node)
@@ -51,11 +50,12 @@ class TestMove(base.HeldCase):
             answer={},
         )
         plan.create(self.context)
+        lease = groups.lease(self.context, self.group)
         revisions.commit(
-            *(self.context, self.group, draft, plan),
-            exchanges.Exchange([], [], [], NOON),
-            lambda: True,
+            *(self.context, lease, self.group, draft),
+            *(swaps.Swap([], []), lambda: None),
         )
+        lease.release(self.context)
 
     def test_it_goes_where_it_was_let(self):
         self.assertTrue(self.move.allows(self.seat))

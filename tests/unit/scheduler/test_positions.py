@@ -25,7 +25,7 @@ class TestPositions(base.HeldCase):
             Member.REDEEMING,
             server_uuid=uuidutils.generate_uuid(),
         )
-        self.end(self.first, states.Hold.REDEEMED, Member.ACTIVE)
+        self.become_server(self.first)
 
     def now(self):
         return positions.of(self.context, self.group)
@@ -98,9 +98,7 @@ class TestPositions(base.HeldCase):
         self.assertEqual(before + 1, self.generation())
 
     def test_of_a_group_that_is_gone_nothing_is_written(self):
-        for hold in self.holds_of(self.group):
-            hold.destroy(self.context)
-        self.group.destroy(self.context)
+        self.forget(self.group)
 
         _move, is_begun = self.begin('target')
 
@@ -108,10 +106,7 @@ class TestPositions(base.HeldCase):
 
     def test_a_group_is_forgotten_with_its_moves(self):
         self.begin('target')
-        for hold in self.holds_of(self.group):
-            hold.destroy(self.context)
-
-        self.group.destroy(self.context)
+        self.forget(self.group)
 
         moves = objects.VRTMove.by_member(self.context, [self.first.id])
         self.assertEqual({}, moves)
@@ -166,7 +161,7 @@ class TestPositions(base.HeldCase):
         self.assertEqual('new', self.hold_of(self.first).host)
 
     def test_who_is_shelved_is_nowhere_and_comes_back(self):
-        self.end(self.first, states.Hold.LEAVING, Member.SHELVED)
+        self.end(self.first, Member.SHELVED)
         self.assertNotIn('master', self.now().seats)
 
         self.assertTrue(self.follow(None, 'new'))
@@ -179,7 +174,7 @@ class TestPositions(base.HeldCase):
     def test_a_group_of_shelved_servers_is_active(self):
         transitions.give_up(self.context, self.get(self.group))
 
-        self.end(self.first, states.Hold.LEAVING, Member.SHELVED)
+        self.end(self.first, Member.SHELVED)
 
         self.assertEqual(states.Group.ACTIVE, self.get(self.group).status)
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hold again: a place of which Placement has nothing, or something else.
+
+A swap of one hold onto its own place: the old consumer is emptied only if
+somebody has left something of it. On a host that the group has to itself what
+fills the rest gives way in the same request, and is cut anew.
+"""
+
+from nova_groupext import faultpoints
+from nova_groupext import quota
+from nova_groupext.objects import states
+from nova_groupext.objects import swaps
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler.hold import filling
+from nova_groupext.scheduler.protocol import swap as protocol
+
+
+def hold_again(context, ledger, lease, hold, check=lambda: None):
+    """Hold a place under a new uuid.
+
+    :param ledger: ledger.Ledger
+    :param lease: VRTLease of its group
+    :param hold: VRTHold in state HELD, or REDEEMED by a server that owns
+        nothing and never will
+    :param check: raises what speaks against it; called without arguments,
+        while nobody else changes the group, nor counts for its project
+    :returns: whether it is held; if not, its member has failed if it was HELD
+    :raises: GenerationConflict when the hold has changed meanwhile;
+        PlacementUnavailable and GroupBusy as swap.make() does
+    """
+    group = VRTGroup.get_brief(context, hold.group_id)
+    olds = [hold, *filling.giving_way(context, hold)]
+    rows = [hold.again(), *filling.cut_anew(context, ledger, hold, olds)]
+    successors = swaps.pair(olds, rows)
+
+    def work():
+        check()
+        swaps.prepare(context, lease, olds)
+        return VRTHold.create_all(context, successors)
+
+    def write_down():
+        return swaps.write_down(context, lease, work)
+
+    with faultpoints.around('again.prepare'):
+        created = quota.serialised(context, group.project_id, write_down)
+    swap = swaps.Swap(olds, created)
+
+    def commit():
+        swaps.commit(
+            context, lease, swap, swaps.Side.MADE, may_be=states.Member
+        )
+
+    protocol.make(context, ledger, lease, swap, commit, reads=True)
+    now = VRTHold.list_by_uuids(context, [each.uuid for each in created])
+    return any(
+        each.status == states.Hold.HELD and each.is_heir_of(hold)
+        for each in now
+    )
