@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds after every step, and what holds when all is at rest."""
+
+import json
+
+from nova_groupext import objects
+from nova_groupext.objects import states
+from nova_groupext.objects.member import VRTMember
+from tests.services import owners
+
+_HOLDS = (
+    'SELECT uuid, status, member_id, server_uuid, allocations, otherwise '
+    'FROM vrt_holds'
+)
+_MEMBERS = 'SELECT id, path, server_uuid FROM vrt_members'
+
+
+class Violation(Exception):
+    """A run has broken a promise."""
+
+
+def check_step(here):
+    """Check what is true at every instant.
+
+    :param here: world.World
+    :raises: Violation
+    """
+    consumers = here.consumers()
+    holds = here.tables().execute(_HOLDS).fetchall()
+    _check_rows(here, consumers, holds)
+    _check_owners(here, consumers, holds)
+    for server in here.granted - here.gone:
+        if not here.owns(server):
+            raise Violation(f'server {server} has lost what it was granted')
+
+
+def _check_rows(here, consumers, holds):
+    """Everything that is not a server's has a row."""
+    named = {uuid for uuid, *_rest in holds}
+    for uuid, consumer in consumers.items():
+        if consumer.consumer_type != 'INSTANCE' and uuid not in named:
+            raise Violation(f'consumer {uuid} has no row')
+
+
+def _check_owners(here, consumers, holds):
+    """No member has two owners."""
+    members = {
+        id_: (path, server)
+        for id_, path, server in here.tables().execute(_MEMBERS)
+    }
+    owned = {}
+    for uuid, status, member_id, server, allocations, otherwise in holds:
+        if member_id not in members:
+            continue
+        path, members_server = members[member_id]
+        mine = owned.setdefault(path, set())
+        if status in states.PROMISED:
+            mine |= {uuid, server, members_server} & set(consumers)
+        elif (
+            status == states.Hold.WRITING
+            and otherwise is not None
+            and uuid in consumers
+            and _is(consumers[uuid], allocations)
+        ):
+            mine.add(uuid)
+    for path, mine in owned.items():
+        if len(mine) > 1:
+            raise Violation(f'{path} is owned by {sorted(mine)}')
+
+
+def _is(consumer, allocations):
+    said = json.loads(allocations) if allocations else {}
+    return consumer.allocations == {
+        provider: each['resources'] for provider, each in said.items()
+    }
+
+
+def check_rest(here):
+    """Check what is true when reapers find nothing to do any more.
+
+    :param here: world.World
+    :raises: Violation
+    """
+    check_step(here)
+    rows = here.life.owners()
+    _check_books(here, rows)
+    if not rows.pairs() <= owners.AT_REST:
+        raise Violation(f'at rest there is {rows.pairs()}')
+    for member, holds in VRTMember.list_promises(here.life.context):
+        pairs = {(member.status, hold.status) for hold in holds}
+        if len(holds) != 1 or not pairs <= states.PROMISES:
+            raise Violation(f'{member.path} has {pairs}')
+    for group in objects.VRTGroup.list(here.life.context):
+        if rows.settled(group) != group.status:
+            raise Violation(f'the group is {group.status} for {rows.pairs()}')
+
+
+def _check_books(here, rows):
+    """Placement has what the rows say, and what servers were granted."""
+    consumers = here.consumers()
+    expected = {
+        uuid: {p: each['resources'] for p, each in allocations.items()}
+        for uuid, allocations in rows.books().items()
+    }
+    for server in here.granted - here.gone:
+        if server not in consumers:
+            raise Violation(f'nobody sees what server {server} has')
+        expected.setdefault(server, consumers[server].allocations)
+    there = {uuid: each.allocations for uuid, each in consumers.items()}
+    if there != expected:
+        raise Violation(f'Placement has {there}, the rows say {expected}')
+    for server in here.refused - here.granted:
+        if server in consumers:
+            raise Violation(f'server {server} was refused and owns something')
