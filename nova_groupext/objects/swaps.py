@@ -174,6 +174,9 @@ def settle(
     # Who does not know what has landed looks whether there is something left.
     ended = states.Hold.RELEASING if is_watched else states.Hold.RELEASED
     _change(context, swap.olds, states.Hold.EXCHANGING, status=ended)
+    # A server is filled by requests of its own.
+    servers = [old for old in swap.olds if old.server_uuid]
+    _change(context, servers, ended, **watching())
     if side == Side.MADE:
         releasing = {'status': states.Hold.RELEASING}
         _change(context, swap.leaving, states.Hold.HELD, **releasing)

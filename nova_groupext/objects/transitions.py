@@ -41,13 +41,6 @@ _END_OF = {
     states.Hold.REDEEMED: states.Hold.RELEASED,
 }
 
-# What becomes of holds with a member that is given up; what was redeemed
-# stays with the server, that has failed.
-_GIVEN_UP = tuple(
-    (was, {'status': _END_OF[was]})
-    for was in (states.Hold.HELD, states.Hold.REDEEMED)
-)
-
 
 def hold(context, lease, group, holds, expires_at):
     """Let a group become HELD with members and the holds written for them.
@@ -183,7 +176,8 @@ def redeem(context, hold, change_of_member):
     :returns: False when somebody else has changed one of them
     """
     with faultpoints.around('redeem.close'):
-        return _become(context, hold, states.Hold.REDEEMED, change_of_member)
+        redeemed = {'status': states.Hold.REDEEMED}
+        return _become(context, hold, redeemed, change_of_member)
 
 
 def end_hold(context, hold, *changes):
@@ -196,23 +190,32 @@ def end_hold(context, hold, *changes):
     :returns: False when it was not promised, or somebody else has changed any
         of it: then nothing is changed
     """
-    status = _END_OF.get(hold.status)
-    if status is None:
+    if hold.status not in _END_OF:
         return False
     with faultpoints.around('release.end'):
-        return _become(context, hold, status, *changes)
+        return _become(context, hold, _end_of(hold.status), *changes)
 
 
-def _become(context, hold, status, *changes):
+def _end_of(status):
+    """Return the values of a hold that ends.
+
+    A request that fills the server which has, or should have, redeemed it may
+    land when Nova has given that up.
+    """
+    end = {'status': _END_OF[status]}
+    return end if status == states.Hold.HELD else end | hold_obj.watching()
+
+
+def _become(context, hold, values, *changes):
     own = (models.Hold.id == hold.id, models.Hold.status == hold.status)
     done = change(
         context,
         hold.group_id,
         *changes,
-        (models.Hold, own, {'status': status}, 1),
+        (models.Hold, own, values, 1),
     )
     if done:
-        hold.status = status
+        hold.status = values['status']
     return bool(done)
 
 
@@ -403,7 +406,11 @@ def _given_up(ids, statuses, expected=None, **values):
             expected,
         ),
         *(
-            (models.Hold, (models.Hold.status == was, released), now, None)
-            for was, now in _GIVEN_UP
+            # What was redeemed stays with the server, that has failed.
+            (
+                *(models.Hold, (models.Hold.status == was, released)),
+                *(_end_of(was), None),
+            )
+            for was in (states.Hold.HELD, states.Hold.REDEEMED)
         ),
     )

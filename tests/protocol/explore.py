@@ -26,14 +26,6 @@ from tests.services import life
 
 Choice = doors.Choice
 
-# Pairs in which something is found that is not mended yet: where a hold was
-# removed its server is filled anew, and a scheduler may die over that request;
-# it lands when Nova has given the server up and nobody looks there any more.
-NOT_MENDED = {
-    (name, 'hold again')
-    for name in ('redeem', 'redeem again', 'redeem another', 'redeem two')
-}
-
 
 class Failure(Exception):
     """A run has found something; tells how to see it again."""
@@ -55,11 +47,13 @@ class Pair:
         self._well = set()
 
     def prepare(self):
-        preparations = dict.fromkeys(
-            each.prepare for each in self._both if each.prepare
-        )
+        preparations = [
+            each.prepare
+            for each in operations.OPERATIONS.values()
+            if each in self._both and each.prepare
+        ]
         is_held = all(each.is_held for each in self._both)
-        self._here.prepare(is_held, [*preparations])
+        self._here.prepare(is_held, preparations)
 
     def run(self, choices):
         """Run it once, from the beginning to the reaper's rest.
@@ -213,11 +207,8 @@ def pairs():
     return [
         names
         for names in itertools.combinations_with_replacement(known, 2)
-        if names not in NOT_MENDED
-        and (
-            all(known[name].is_held for name in names)
-            or not any(known[name].prepare for name in names)
-        )
+        if all(known[name].is_held for name in names)
+        or not any(known[name].prepare for name in names)
     ]
 
 

@@ -46,7 +46,6 @@ OPERATIONS = {
     'delete': Operation(lambda w: w.life.delete(w.uuid)),
     # Another planner, when all leases have ended: perhaps one has only paused.
     'take over': Operation(lambda w: w.life.reap()),
-    'expire': Operation(_reap, prepare=lambda w: w.life.expire(w.uuid)),
     'take back': Operation(
         _reap, prepare=lambda w: w.end_server('m-1', Fate.UNSCHEDULED)
     ),
@@ -54,4 +53,6 @@ OPERATIONS = {
         _reap, prepare=lambda w: w.end_server('m-1', Fate.DELETED)
     ),
     'hold again': Operation(_reap, prepare=lambda w: w.lose_hold('m-0')),
+    # The last one: nothing can be prepared in a group that has expired.
+    'expire': Operation(_reap, prepare=lambda w: w.life.expire(w.uuid)),
 }

@@ -136,6 +136,62 @@ class TestLate(ReaperCase):
         self.assertIn(server, self.life.books())
 
 
+class TestLateServers(ReaperCase):
+    """A hold was removed; the request that fills its server anew is late.
+
+    When it lands the server's member has been held for another, or failed.
+    """
+
+    def setUp(self):
+        super().setUp()
+        provider = self.life.make_provider(1)
+        self.uuid = self.life.held([provider])
+        self.server = self.life.redeem(self.uuid, 'm-0')
+        self.life.remove(self.server)
+        self.life.fates[self.server] = nova_servers.Fate.UNSCHEDULED
+        self.life.reap()
+        self.life.give_up(self.uuid, 'm-0')
+        self.life.release(self.uuid)
+        placement.claim(self.life.admin, provider, self.server, VCPU=1)
+
+    def reap(self, fate, seconds):
+        self.life.fates[self.server] = fate
+        self.life.reap(seconds)
+        return self.server in self.life.books()
+
+    def test_who_is_in_cell0_gives_it_back(self):
+        watch = hold_search.WATCHES[0] + 1
+
+        is_there = self.reap(nova_servers.Fate.UNSCHEDULED, watch)
+
+        self.assertFalse(is_there)
+        self.assert_at_rest()
+
+    def test_who_was_deleted_gives_it_back(self):
+        watch = hold_search.WATCHES[0] + 1
+
+        is_there = self.reap(nova_servers.Fate.DELETED, watch)
+
+        self.assertFalse(is_there)
+
+    def test_who_may_run_keeps_it(self):
+        for fate in ('LIVE', 'BROKEN', 'COMING'):
+            for watch in hold_search.WATCHES:
+                is_there = self.reap(nova_servers.Fate[fate], watch + 1)
+
+                self.assertTrue(is_there, (fate, watch))
+
+    def test_who_is_unknown_to_nova_keeps_it_until_the_deadline(self):
+        unknown = nova_servers.Fate.UNKNOWN_TO_NOVA
+        deadline = CONF.vrt.unknown_server_deadline
+
+        before = self.reap(unknown, hold_search.WATCHES[0] + 1)
+        after = self.reap(unknown, deadline + 1)
+        at_last = self.reap(unknown, deadline + 1)
+
+        self.assertEqual((True, True, False), (before, after, at_last))
+
+
 class TestUnknownServers(ReaperCase):
     """Nova knows nothing of a server, and it has the capacity of a member.
 
