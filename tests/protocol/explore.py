@@ -9,9 +9,10 @@ where both touch the same rows or consumers.
 
 import argparse
 import collections
-import contextlib
+from concurrent import futures
 import itertools
 import logging
+import os
 import random
 import sys
 import time
@@ -84,6 +85,7 @@ class Pair:
         for error in at.errors():
             if not isinstance(error, (*life.REFUSALS, *db_errors.ANY)):
                 raise error
+        invariants.check_answers(here)
         digest = here.digest()
         if digest not in self._well:
             self._rest(at)
@@ -212,6 +214,44 @@ def pairs():
     ]
 
 
+def _explored(names, seconds):
+    """Explore a pair in a world of its own.
+
+    :returns: (what is to be told of it, whether nothing was found)
+    """
+    began = time.monotonic()
+    with world.World() as here:
+        try:
+            runs, are_all = explore(here, names, seconds)
+        except Failure as exc:
+            return f'{" and ".join(names)}: {exc}', False
+    told = f'{runs} runs{", all" if are_all else ""}'
+    took = time.monotonic() - began
+    return f'{" and ".join(names)}: {told}, {took:.0f} s', True
+
+
+def _replay(names, choices):
+    with world.World() as here:
+        pair = Pair(here, names)
+        pair.prepare()
+        pair.run(choices)
+
+
+def in_processes(work, *arguments):
+    """Do work for each of several arguments, on all cores.
+
+    :param work: called with one of each of the arguments; returns (what is to
+        be told, whether all is well)
+    :returns: whether all was well
+    """
+    is_well = True
+    with futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        for told, is_one_well in pool.map(work, *arguments):
+            print(told, flush=True)  # noqa: T201
+            is_well &= is_one_well
+    return is_well
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(prog='explore', description=__doc__)
     parser.add_argument('--pair', nargs=2, metavar='OPERATION')
@@ -220,29 +260,12 @@ def main(argv=None):
     args = parser.parse_args(argv)
     CONF([], project='nova', default_config_files=[])
     logging.disable()
-    failed = 0
-    with contextlib.ExitStack() as stack:
-        here = stack.enter_context(world.World())
-        if args.replay is not None:
-            pair = Pair(here, args.pair)
-            pair.prepare()
-            pair.run([Choice.of(each) for each in args.replay.split()])
-            return 0
-        for names in [args.pair] if args.pair else pairs():
-            began = time.monotonic()
-            try:
-                runs, are_all = explore(here, names, args.seconds)
-            except Failure as exc:
-                failed += 1
-                print(f'{names}: {exc}', flush=True)  # noqa: T201
-                continue
-            print(  # noqa: T201
-                f'{" and ".join(names)}: {runs} runs'
-                f'{", all" if are_all else ""}, '
-                f'{time.monotonic() - began:.0f} s',
-                flush=True,
-            )
-    return bool(failed)
+    if args.replay is not None:
+        _replay(args.pair, [Choice.of(e) for e in args.replay.split()])
+        return 0
+    chosen = [args.pair] if args.pair else pairs()
+    shares = itertools.repeat(args.seconds)
+    return not in_processes(_explored, chosen, shares)
 
 
 if __name__ == '__main__':

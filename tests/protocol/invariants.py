@@ -75,6 +75,17 @@ def _is(consumer, allocations):
     }
 
 
+def check_answers(here):
+    """Check what servers were told, when all who told it have ended.
+
+    :param here: world.World
+    :raises: Violation
+    """
+    for server in here.lost - here.granted:
+        if here.owns(server):
+            raise Violation(f'server {server} was told that it has nothing')
+
+
 def check_rest(here):
     """Check what is true when reapers find nothing to do any more.
 

@@ -22,6 +22,7 @@ from nova_groupext import objects
 from nova_groupext.db import engine
 from nova_groupext.db import migration
 from nova_groupext.scheduler.look import servers
+from nova_groupext.scheduler.protocol import redeem as protocol
 from tests import fixtures as ours
 from tests.protocol import books
 from tests.protocol import doors
@@ -52,7 +53,8 @@ class World(fixtures.Fixture):
     :ivar uuid: of the group: ``m-0`` and ``m-1`` are on the provider
         ``wide``, ``m-2`` is on ``narrow``, ``spare`` is empty
     :ivar granted: servers that were told to have a place
-    :ivar refused: servers that were told to have none
+    :ivar refused: servers that were told to have none, at the end
+    :ivar lost: servers that were told to have none now
     :ivar gone: servers that have ended
     """
 
@@ -63,6 +65,7 @@ class World(fixtures.Fixture):
         self._counts = {}
         self._seconds = itertools.count()
         self.granted, self.refused, self.gone = set(), set(), set()
+        self.lost = set()
         self.useFixture(
             fixtures.MonkeyPatch(
                 'oslo_utils.uuidutils.generate_uuid', self._count_uuid
@@ -165,6 +168,7 @@ class World(fixtures.Fixture):
         providers, *servers_of = rest
         self.life.providers[:] = providers
         self.granted, self.refused, self.gone = map(set, servers_of)
+        self.lost = set()
         self._doors = doors.Doors(self._books)
 
     @staticmethod
@@ -184,6 +188,7 @@ class World(fixtures.Fixture):
             sorted(self.life.fates.items()),
             sorted(self.granted),
             sorted(self.refused),
+            sorted(self.lost),
             sorted(self.gone),
             self._doors.late,
         )
@@ -214,6 +219,8 @@ class World(fixtures.Fixture):
                 self._build(created)
             elif isinstance(exc, life.REFUSALS):
                 self.refused.update(created)
+                if protocol.IS_LOST in str(exc) and len(created) == 1:
+                    self.lost.update(created)
             raise
         self.granted.update(created)
         self._build(created)
