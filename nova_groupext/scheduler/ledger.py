@@ -379,7 +379,8 @@ def _said(response):
 def _errors(response):
     try:
         return response.json()['errors']
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError):
+        # What answers may stand before Placement.
         return [{'detail': response.text, 'code': ''}]
 
 

@@ -44,6 +44,13 @@ class Refused(Exception):
         )
 
 
+class TimedOut(Exception):
+    """What stands before Placement answers 504."""
+
+    def __init__(self):
+        self.answer = Answer(504)
+
+
 class Answer:
     """What a client gets."""
 
@@ -225,7 +232,7 @@ class Session:
             self._books().compare(body)
             self._door('write', body)
             self._books().write(body)
-        except Refused as exc:
+        except (Refused, TimedOut) as exc:
             return exc.answer
         return Answer(204)
 

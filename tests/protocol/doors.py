@@ -241,7 +241,7 @@ class Doors:
                 self.late.append((what, False))
                 if fault == 'dies-late':
                     self._die(actor)
-                raise ks_exc.ConnectFailure
+                raise books.TimedOut
         else:
             self._write(actor, what)
 

@@ -188,14 +188,15 @@ def _meets(step, touched):
 def explore(here, names, seconds=None):
     """Explore a pair, for a while or to the end.
 
+    :param seconds: of the processor, so that it is as much beside others
     :returns: (how many runs, whether these were all)
     :raises: Failure
     """
     pair = Pair(here, names)
     pair.prepare()
-    ends_at = time.monotonic() + (seconds or 0)
+    ends_at = time.process_time() + (seconds or 0)
     for _choices in schedules(pair):
-        if seconds is not None and time.monotonic() > ends_at:
+        if seconds is not None and time.process_time() > ends_at:
             return pair.runs, False
     return pair.runs, True
 
@@ -219,14 +220,14 @@ def _explored(names, seconds):
 
     :returns: (what is to be told of it, whether nothing was found)
     """
-    began = time.monotonic()
+    began = time.process_time()
     with world.World() as here:
         try:
             runs, are_all = explore(here, names, seconds)
         except Failure as exc:
             return f'{" and ".join(names)}: {exc}', False
     told = f'{runs} runs{", all" if are_all else ""}'
-    took = time.monotonic() - began
+    took = time.process_time() - began
     return f'{" and ".join(names)}: {told}, {took:.0f} s', True
 
 
@@ -255,7 +256,9 @@ def in_processes(work, *arguments):
 def main(argv=None):
     parser = argparse.ArgumentParser(prog='explore', description=__doc__)
     parser.add_argument('--pair', nargs=2, metavar='OPERATION')
-    parser.add_argument('--seconds', type=float, help='share of each pair')
+    parser.add_argument(
+        '--seconds', type=float, help='of a processor, for each pair'
+    )
     parser.add_argument('--replay', help='choices of one run of the pair')
     args = parser.parse_args(argv)
     CONF([], project='nova', default_config_files=[])

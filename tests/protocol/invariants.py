@@ -29,6 +29,7 @@ def check_step(here):
     holds = here.tables().execute(_HOLDS).fetchall()
     _check_rows(here, consumers, holds)
     _check_owners(here, consumers, holds)
+    _check_promises(here, holds)
     for server in here.granted - here.gone:
         if not here.owns(server):
             raise Violation(f'server {server} has lost what it was granted')
@@ -66,6 +67,23 @@ def _check_owners(here, consumers, holds):
     for path, mine in owned.items():
         if len(mine) > 1:
             raise Violation(f'{path} is owned by {sorted(mine)}')
+
+
+def _check_promises(here, holds):
+    """What is promised is owned, unless somebody else has removed it."""
+    for uuid, status, _member, server, *_seats in holds:
+        owners_of = {
+            states.Hold.HELD: {uuid},
+            states.Hold.REDEEMING: {uuid, server},
+            states.Hold.REDEEMED: {server},
+        }.get(status, ())
+        if (
+            owners_of
+            and uuid not in here.removed
+            and server not in here.gone
+            and not any(map(here.owns, owners_of))
+        ):
+            raise Violation(f'hold {uuid} is {status}, and nobody owns it')
 
 
 def _is(consumer, allocations):

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is each rule of the protocol missed by the exploration when it is gone?
+"""Is each rule of the protocol missed when it is gone?
 
-``python -m tests.protocol.mutants`` takes one rule away at a time, and
-explores a pair of operations for which it is there until something is found.
+``python -m tests.protocol.mutants`` takes one rule away at a time. Then it
+explores a pair of operations for which the rule is there until something is
+found, or runs the test that fails without it.
 """
 
 import argparse
+from collections.abc import Mapping
 import contextlib
+import dataclasses
+import io
 import logging
 import sys
 import time
+import unittest
 
 import fixtures
 from oslo_utils import uuidutils
@@ -20,16 +25,23 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.ledger import Ledger
+from nova_groupext.scheduler.look import servers
 from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.scheduler.protocol import swap
 from tests.protocol import books
+from tests.protocol import doors
 from tests.protocol import explore
 from tests.protocol import world
 
-# As long as a mutant may live.
+Choice = doors.Choice
+
+# Of a processor, for as long as a mutant may live.
 SECONDS = 60
 
 _turned_back = VRTHold.turned_back
+_having, _find_out, _send = swap._having, swap._find_out, swap._send
 _post = Ledger._post
 _locked = db.locked
 
@@ -72,55 +84,204 @@ def _lock_after_reading(context, model, work, **key):
             db._is_inside.reset(inside)
 
 
-_HERE = 'nova_groupext'
+def _take_5xx_for_refusal(ledger, context, body):
+    try:
+        return _post(ledger, context, body)
+    except exception.PlacementUnavailable as exc:
+        if exc.__cause__ is not None:
+            raise
+        return books.Refused(str(exc)).answer
 
-# {rule: (pair, {what is replaced: by what})}
+
+def _read_new_ones_first(context, ledger, lease, a_swap):
+    """Ask about successors before old holds, as _find_out() must not."""
+    shown = _having(context, ledger, a_swap.successors)
+
+    def having(_context, _ledger, holds):
+        if holds is a_swap.successors:
+            return shown
+        return _having(context, ledger, holds)
+
+    with fixtures.MonkeyPatch(f'{_SWAP}._having', having):
+        return _find_out(context, ledger, lease, a_swap)
+
+
+def _send_and_believe(*args):
+    _send(*args)
+    return True
+
+
+def _nothing(*_args, **_kwargs):
+    return None
+
+
+_HERE = 'nova_groupext'
+_OBJECTS = f'{_HERE}.objects'
+_SCHEDULER = f'{_HERE}.scheduler'
+_SWAP = f'{_SCHEDULER}.protocol.swap'
+_TESTS = 'tests.services'
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    """The product without one rule.
+
+    :ivar replaced: {what is replaced: by what}
+    :ivar pair: two operations, of which some run finds it
+    :ivar fault: what goes wrong in such a run; runs with one are tried first
+    :ivar turns: changes of turns before that
+    :ivar test: the test that finds it, where no pair does
+    """
+
+    replaced: Mapping
+    pair: tuple = ()
+    fault: str = ''
+    turns: str = ''
+    test: str = ''
+
+
 MUTANTS = {
-    'what is compensated takes the uuids of what was applied': (
-        ('revise', 'take over'),
-        {f'{_HERE}.objects.hold.VRTHold.turned_back': _turn_back_anew},
+    'what is compensated takes the uuids of what was applied': Mutant(
+        {f'{_OBJECTS}.hold.VRTHold.turned_back': _turn_back_anew},
+        pair=('revise', 'take over'),
+        fault='late',
     ),
-    'silence is no refusal': (
-        ('hold', 'hold'),
-        {f'{_HERE}.scheduler.ledger.Ledger._post': _take_silence_for_refusal},
+    'what is applied late has nowhere to go': Mutant(
+        {f'{_SWAP}._send': lambda *_args: True},
+        pair=('revise', 'take over'),
+        fault='late',
     ),
-    'redeem goes forward until it is known': (
-        ('redeem', 'release'),
-        {f'{_HERE}.scheduler.protocol.redeem.swap_one': _give_up},
+    'a compensation that is refused is not done': Mutant(
+        {f'{_SWAP}._send': _send_and_believe},
+        test=f'{_TESTS}.test_swaps.TestSwap.'
+        'test_of_a_hold_whose_place_is_taken_the_member_fails_alone',
     ),
-    'the hold is read before the server': (
-        ('redeem', 'redeem again'),
-        {f'{_HERE}.scheduler.protocol.redeem._try': _read_in_the_other_order},
+    'successors are watched': Mutant(
+        {f'{_OBJECTS}.swaps.watching': dict},
+        pair=('hold again', 'delete'),
+        fault='late',
     ),
-    'nothing is read before it is locked': (
-        ('redeem', 'release'),
+    'the lease is renewed before each part of a plan': Mutant(
+        {f'{_OBJECTS}.lease.VRTLease.renew': _nothing},
+        test=f'{_TESTS}.test_long_work.TestLongWork.'
+        'test_who_holds_in_parts_is_alone_all_the_time',
+    ),
+    'the lease is renewed before a swap': Mutant(
+        {f'{_OBJECTS}.lease.VRTLease.renew': _nothing},
+        test=f'{_TESTS}.test_long_work.TestLongWork.'
+        'test_who_exchanges_is_alone_all_the_time',
+    ),
+    'silence is no refusal': Mutant(
+        {f'{_SCHEDULER}.ledger.Ledger._post': _take_silence_for_refusal},
+        pair=('hold', 'hold'),
+        fault='late',
+    ),
+    'an error of Placement is no refusal': Mutant(
+        {f'{_SCHEDULER}.ledger.Ledger._post': _take_5xx_for_refusal},
+        pair=('hold', 'hold'),
+        fault='late',
+    ),
+    'redeem goes forward until it is known': Mutant(
+        {f'{_SCHEDULER}.protocol.redeem.swap_one': _give_up},
+        pair=('redeem', 'release'),
+        fault='not-told',
+    ),
+    'the hold is read before the server': Mutant(
+        {f'{_SCHEDULER}.protocol.redeem._try': _read_in_the_other_order},
+        pair=('redeem', 'redeem again'),
+        fault='loses-records',
+        turns='0:1 8:0',
+    ),
+    'nothing is read before it is locked': Mutant(
         {f'{_HERE}.db.api.locked': _lock_after_reading},
+        pair=('redeem', 'release'),
     ),
-    'what a late request may fill is watched': (
-        ('hold', 'delete'),
-        {f'{_HERE}.scheduler.follow.reaper.watch': lambda *_args: None},
+    'a redeem is judged': Mutant(
+        {f'{_SCHEDULER}.look.judging.RedeemJudge.refused': lambda *_args: []},
+        test=f'{_TESTS}.test_swaps.TestJudged.'
+        'test_who_would_break_a_policy_is_not_redeemed',
+    ),
+    'what is held again is judged': Mutant(
+        {f'{_SCHEDULER}.follow.follow.check_policies': _nothing},
+        test=f'{_TESTS}.test_swaps.TestHoldAgain.'
+        'test_where_a_policy_would_be_broken_it_is_not',
+    ),
+    'nothing is taken back from a server that may run': Mutant(
+        {
+            f'{_SCHEDULER}.follow.follow.ENDS': dict.fromkeys(
+                servers.Fate, follow.ENDS[servers.Fate.UNSCHEDULED]
+            ),
+            f'{_SCHEDULER}.follow.follow._Step._is_overdue': (
+                lambda _self: True
+            ),
+        },
+        pair=('redeem', 'take over'),
+    ),
+    'what is held is verified': Mutant(
+        {f'{_SCHEDULER}.hold.holding.verification.losers': lambda *_args: []},
+        test=f'{_TESTS}.test_verification.TestTooMuch.'
+        'test_plan_beyond_capacity_is_not_held',
+    ),
+    'what is redeemed is verified': Mutant(
+        {f'{_SCHEDULER}.redeem.reserving._verify': lambda *_args: True},
+        test=f'{_TESTS}.test_verification.TestTooMuch.'
+        'test_redeem_of_the_hold_beyond_capacity_is_refused',
+    ),
+    'what a late request may fill is watched': Mutant(
+        {f'{_SCHEDULER}.follow.reaper.watch': _nothing},
+        pair=('hold', 'delete'),
+        fault='late',
+    ),
+    'a server that is given up is swept': Mutant(
+        {f'{_SCHEDULER}.hold.emptying._given_up': lambda *_args: set()},
+        pair=('redeem two', 'hold again'),
+        fault='dies-late',
     ),
 }
 
 
 def hunt(rule, seconds=SECONDS):
     """Take a rule away; return what is found then, or None."""
-    pair, replaced = MUTANTS[rule]
+    mutant = MUTANTS[rule]
     with contextlib.ExitStack() as stack:
-        for where, by in replaced.items():
+        for where, by in mutant.replaced.items():
             stack.enter_context(fixtures.MonkeyPatch(where, by))
+        if mutant.test:
+            return _fails(mutant.test)
         here = stack.enter_context(world.World())
         try:
-            explore.explore(here, pair, seconds)
+            _try_fault(here, mutant)
+            explore.explore(here, mutant.pair, seconds)
         except explore.Failure as exc:
             return exc
     return None
 
 
+def _try_fault(here, mutant):
+    """Let one thing go wrong, at each step where it may.
+
+    :raises: explore.Failure
+    """
+    pair = explore.Pair(here, mutant.pair)
+    pair.prepare()
+    turns = tuple(map(Choice.of, mutant.turns.split()))
+    for first in (turns, (Choice(0, actor=1), *turns)):
+        for number, step in reversed([*enumerate(pair.run(first))]):
+            if mutant.fault in doors.FAULTS.get(step.kind, ()):
+                pair.run((*first, Choice(number, fault=mutant.fault)))
+
+
+def _fails(test):
+    """Return a test if it fails, else None."""
+    suite = unittest.defaultTestLoader.loadTestsFromName(test)
+    result = unittest.TextTestRunner(io.StringIO()).run(suite)
+    return None if result.wasSuccessful() else test
+
+
 def _hunted(rule):
-    began = time.monotonic()
+    began = time.process_time()
     found = hunt(rule)
-    took = time.monotonic() - began
+    took = time.process_time() - began
     return f'{rule}: {found or "nothing is found"}, {took:.0f} s', bool(found)
 
 

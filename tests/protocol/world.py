@@ -56,6 +56,7 @@ class World(fixtures.Fixture):
     :ivar refused: servers that were told to have none, at the end
     :ivar lost: servers that were told to have none now
     :ivar gone: servers that have ended
+    :ivar removed: holds that somebody has removed from Placement
     """
 
     def _setUp(self):
@@ -65,7 +66,7 @@ class World(fixtures.Fixture):
         self._counts = {}
         self._seconds = itertools.count()
         self.granted, self.refused, self.gone = set(), set(), set()
-        self.lost = set()
+        self.lost, self.removed = set(), set()
         self.useFixture(
             fixtures.MonkeyPatch(
                 'oslo_utils.uuidutils.generate_uuid', self._count_uuid
@@ -153,6 +154,7 @@ class World(fixtures.Fixture):
             *(dict(self._counts), dict(self.life.fates)),
             *(dict(self.life.whereabouts), list(self.life.providers)),
             *({*self.granted}, {*self.refused}, {*self.gone}),
+            {*self.removed},
         )
 
     def _restore(self, saved):
@@ -167,7 +169,9 @@ class World(fixtures.Fixture):
         self.life.whereabouts.update(whereabouts)
         providers, *servers_of = rest
         self.life.providers[:] = providers
-        self.granted, self.refused, self.gone = map(set, servers_of)
+        self.granted, self.refused, self.gone, self.removed = map(
+            set, servers_of
+        )
         self.lost = set()
         self._doors = doors.Doors(self._books)
 
@@ -251,7 +255,9 @@ class World(fixtures.Fixture):
 
     def lose_hold(self, path):
         """Let somebody remove what is held for a member."""
-        self.life.remove(self.life.hold(self.uuid, path).uuid)
+        removed = self.life.hold(self.uuid, path).uuid
+        self.life.remove(removed)
+        self.removed.add(removed)
 
     def plan_draft(self):
         group = self.life.group(self.uuid)

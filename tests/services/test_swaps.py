@@ -214,7 +214,9 @@ class TestMeanwhile(SwapCase):
         self.assert_ends({p: s for p, s in self.new.items() if p != 'm-1'})
 
 
-class TestHoldAgain(races.RaceCase):
+class ApartCase(races.RaceCase):
+    """A group whose two members are kept apart."""
+
     def setUp(self):
         super().setUp()
         self.uuid = self.life.describe([self.wide, self.narrow], (APART,))
@@ -237,6 +239,24 @@ class TestHoldAgain(races.RaceCase):
             self.life.context, self.life.ledger(), self.life.leases()
         )
 
+
+class TestJudged(ApartCase):
+    def setUp(self):
+        super().setUp()
+        CONF.set_override('redeem_replan_time_limit', 0, 'vrt')
+        self.addCleanup(CONF.clear_override, 'redeem_replan_time_limit', 'vrt')
+
+    def test_who_would_break_a_policy_is_not_redeemed(self):
+        self.force('m-1', self.wide)
+
+        self.assertRaises(
+            nova_exc.NoValidHost, self.life.redeem, self.uuid, 'm-0'
+        )
+
+        self.assertEqual('HELD', self.life.member(self.uuid, 'm-0').status)
+
+
+class TestHoldAgain(ApartCase):
     def test_where_a_policy_would_be_broken_it_is_not(self):
         self.life.resize(self.narrow, 1)
         self.life.remove(self.life.hold(self.uuid, 'm-0').uuid)
@@ -288,7 +308,7 @@ class TestHoldAgain(races.RaceCase):
         self.assertNotEqual(hold.uuid, self.life.hold(self.uuid, 'm-0').uuid)
 
 
-class TestNextDefinition(races.RaceCase):
+class TestMovesMeanwhile(races.RaceCase):
     """A draft that is prepared is judged like what is in force."""
 
     def setUp(self):
@@ -297,7 +317,7 @@ class TestNextDefinition(races.RaceCase):
         CONF.set_override('redeem_replan_time_limit', 0, 'vrt')
         self.addCleanup(CONF.clear_override, 'redeem_replan_time_limit', 'vrt')
 
-    def test_who_would_break_it_is_not_redeemed(self):
+    def test_a_move_to_where_another_comes_to_be_is_refused(self):
         other = self.life.make_provider(seats=2)
         self.uuid = self.life.describe([self.narrow, self.wide, other])
         self.life.plan(self.uuid)

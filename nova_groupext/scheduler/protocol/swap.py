@@ -145,13 +145,9 @@ def _find_out(context, ledger, lease, swap):
     for attempt in range(ATTEMPTS):
         if attempt:
             placement.pause(attempt)
-        # In this order.
-        there = [o for o in swap.olds if ledger.allocations(context, o.uuid)]
-        shown = {
-            new.uuid: has
-            for new in swap.successors
-            if (has := ledger.allocations(context, new.uuid))
-        }
+        # In this order: what is applied in between shows as some of both.
+        there = _having(context, ledger, swap.olds)
+        shown = _having(context, ledger, swap.successors)
         if shown and there:
             continue
         if shown:
@@ -163,16 +159,25 @@ def _find_out(context, ledger, lease, swap):
             # are not theirs any more.
             return Side.IN_VAIN, _unshown(swap, Side.IN_VAIN, ())
         side, rows = remedy(swap, there)
-        if _send(context, ledger, lease, there, rows):
+        olds = [old for old in swap.olds if old.uuid in there]
+        if _send(context, ledger, lease, olds, rows):
             return side, _unshown(swap, side, _uuids(rows))
     raise exception.PlacementUnavailable(
         reason=f'what became of swap {lease.operation} is not known'
     )
 
 
+def _having(context, ledger, holds):
+    """Return {uuid: allocations} of those holds that own something."""
+    found = {
+        each.uuid: ledger.allocations(context, each.uuid) for each in holds
+    }
+    return {uuid: has for uuid, has in found.items() if has}
+
+
 def _compensate(swap, _there):
     """All get their old places."""
-    return Side.IN_VAIN, _turned_back(swap, swap.olds)
+    return Side.IN_VAIN, _turned_back(swap, _uuids(swap.olds))
 
 
 def _apply(swap, _there):
@@ -189,9 +194,8 @@ def _compensate_those(swap, there):
 REMEDIES = (_compensate, _apply, _compensate_those)
 
 
-def _turned_back(swap, olds):
+def _turned_back(swap, uuids):
     """Return what successors are that get the places of some old holds."""
-    uuids = _uuids(olds)
     return [
         each.turned_back()
         for each in swap.successors
@@ -199,8 +203,8 @@ def _turned_back(swap, olds):
     ]
 
 
-def _send(context, ledger, lease, there, rows):
-    """Fill successors, and empty what is there; tell whether that was done.
+def _send(context, ledger, lease, olds, rows):
+    """Empty old holds and fill successors; tell whether that was done.
 
     :raises: PlacementUnavailable
     """
@@ -209,7 +213,7 @@ def _send(context, ledger, lease, there, rows):
     lease.renew(context)
     try:
         with faultpoints.around('swap.compensate'):
-            ledger.exchange(context, there, rows, reads=True)
+            ledger.exchange(context, olds, rows, reads=True)
     except exception.HoldFailed as exc:
         LOG.info('Operation %s: %s', lease.operation, exc)
         return False
