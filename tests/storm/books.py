@@ -13,6 +13,9 @@ from nova_groupext.scheduler import ledger
 
 LIVE = (states.Hold.HELD, states.Hold.REDEEMED)
 
+# What is done with: RELEASED is a tombstone, and owns nothing.
+AT_REST = (*LIVE, states.Hold.RELEASED)
+
 
 class Books:
     """Looks at both, and changes neither.
@@ -41,7 +44,7 @@ class Books:
         left = [
             f'hold {row.uuid} is still {row.status}'
             for row in rows
-            if row.status not in LIVE
+            if row.status not in AT_REST
         ]
         redeeming = db.count(
             self._context,
@@ -62,7 +65,7 @@ class Books:
         )
         held = {row.uuid for row in rows if row.status == states.Hold.HELD}
         left.extend(
-            f'{consumer} is in Placement and has no row'
+            f'{consumer} owns something, and is no hold'
             for consumer in sorted(self._ours() - held)
         )
         return left
