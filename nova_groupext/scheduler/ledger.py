@@ -238,6 +238,14 @@ class Ledger:
         body = self._get(context, f'/resource_providers{query}')
         return [each['uuid'] for each in body['resource_providers']]
 
+    def generations(self, context):
+        """Return {provider: its generation} of all providers."""
+        body = self._get(context, '/resource_providers')
+        return {
+            each['uuid']: each['generation']
+            for each in body['resource_providers']
+        }
+
     def is_hold(self, context, consumer):
         """Tell whether a consumer owns something and is of our types."""
         body = self._get(context, f'/allocations/{consumer}')

@@ -26,6 +26,7 @@ from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import replanning
 from nova_groupext.scheduler.decide import revising
+from nova_groupext.scheduler.follow import changes
 from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.follow import statistics
 from nova_groupext.scheduler.hold import exclusive
@@ -67,6 +68,8 @@ class Planner:
         self._client = None
         # A decision may need a whole core and much memory for a while.
         self._deciding = threading.Semaphore(CONF.vrt.max_concurrent_plans)
+        # What the reaper need not read again.
+        self._changes = changes.Changes()
         # Who is known to be where a group should be alone.
         self._strangers = set()
 
@@ -237,6 +240,9 @@ class Planner:
             )
         for follow in reaper.to_follow():
             guarded(follow, context, placement, self._leases)
+        guarded(self._changes.begin, context, placement)
+        for compare in reaper.to_compare():
+            guarded(compare, context, placement, self._leases, self._changes)
         guarded(reaper.empty, context, placement)
         guarded(reaper.watch, context, placement)
         guarded(reaper.forget_ended, context)
@@ -270,7 +276,7 @@ class Planner:
 
     @staticmethod
     def _note_drift(context):
-        for group, domains in reaper.to_compare(context):
+        for group, domains in reaper.to_check(context):
             guarded(
                 drift.note,
                 *(context, group, domains),

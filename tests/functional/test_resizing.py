@@ -32,7 +32,7 @@ class ResizingTestCase(moves.MovingTestCase, test_revising.RevisingTestCase):
 
     def reap(self):
         """Take the reaper's steps that are about servers and holds."""
-        for follow in reaper.to_follow():
+        for follow in (*reaper.to_follow(), *reaper.to_compare()):
             follow(self.context, self.ledger, self.leases)
         reaper.empty(self.context, self.ledger)
         self.assertEqual([], audit.audit(self.context, self.ledger))

@@ -71,10 +71,12 @@ class Books:
 
     :ivar inventories: {provider: {class: {"total": n, "reserved": n}}}
     :ivar consumers: {uuid: Consumer}
+    :ivar generations: {provider: how often it has changed}
     """
 
     def __init__(self):
         self.inventories = {}
+        self.generations = collections.Counter()
         self.consumers = {}
 
     def copy(self):
@@ -122,7 +124,15 @@ class Books:
                 ),
             )
         self._refuse_too_much(after)
+        for uuid, change in body.items():
+            # What is filled anew somewhere else leaves no trace where it was.
+            seats = change['allocations'] or self._seats(uuid)
+            self.generations.update(seats.keys())
         self.consumers = after
+
+    def _seats(self, uuid):
+        found = self.consumers.get(uuid)
+        return found.allocations if found else {}
 
     def lose_records(self, body):
         """Make Placement's own mistake, after a second step was refused.
@@ -211,11 +221,13 @@ class Session:
         if kind == 'allocations':
             return self._change({uuid: json})
         if rest == ['inventories']:
+            books.generations[uuid] += 1
             books.inventories[uuid] = {
                 name: {'reserved': 0, 'allocation_ratio': 1.0, **each}
                 for name, each in json['inventories'].items()
             }
         else:
+            books.generations[uuid] += 1
             books.inventories[uuid][rest[1]].update(json)
         return Answer(200, {})
 
@@ -303,7 +315,10 @@ def _usages(books, query):
 
 
 def _providers(books, _query):
-    found = [{'uuid': uuid} for uuid in books.inventories]
+    found = [
+        {'uuid': uuid, 'generation': books.generations[uuid]}
+        for uuid in books.inventories
+    ]
     return Answer(200, {'resource_providers': found})
 
 

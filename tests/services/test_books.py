@@ -79,10 +79,26 @@ class TestBooks(life.LifeTestCase):
     def ask_both(self, body):
         if not body:
             return
+        before = [self.generations(each) for each in self.both]
         answers = [each.post('/allocations', json=body) for each in self.both]
         self.assertEqual(*(each.status_code for each in answers))
+        if answers[0].status_code == 204:
+            self.assertEqual(
+                *(
+                    {p for p in was if self.generations(each)[p] != was[p]}
+                    for each, was in zip(self.both, before, strict=True)
+                )
+            )
         self.assertEqual(*map(ledger._lost_a_race, answers))
         self.compare()
+
+    def generations(self, session):
+        found = session.get('/resource_providers').json()
+        return {
+            each['uuid']: each['generation']
+            for each in found['resource_providers']
+            if each['uuid'] in self.providers
+        }
 
     def compare(self):
         paths = [

@@ -4,6 +4,7 @@
 import fixtures
 from oslo_utils import timeutils
 
+from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext import objects
 from nova_groupext.conf import CONF
@@ -31,6 +32,24 @@ class ReaperCase(life.LifeTestCase):
     def follow(self, step):
         """Take one step of the reaper."""
         step(self.life.context, self.life.ledger(), self.life.leases())
+
+    def grow(self, uuid):
+        """Let the member be a server, and hold something for its resize."""
+        context = self.life.context
+        self.life.redeem(uuid, 'm-0')
+        member = self.life.member(uuid, 'm-0')
+        db.compare_and_set(
+            context,
+            models.Member,
+            models.Member.id == member.id,
+            server_flavor={'name': 'small', 'vcpus': 1},
+        )
+        seat = groups.seat(self.life.make_provider(seats=1), life.AMOUNT)
+        growth = objects.VRTHold.growth(member, seat)
+        growth.create(context)
+        self.life.ledger().hold(context, [growth])
+        transitions.promise(context, self.life.group(uuid), [growth])
+        return growth
 
 
 class TestLate(ReaperCase):
@@ -244,6 +263,31 @@ class TestUnknownServers(ReaperCase):
         self.assertEqual({'ACTIVE': 1}, self.life.statuses(self.uuid))
         self.assertIn(self.server, self.life.books())
 
+    def test_a_deleted_group_is_kept_while_placement_is_silent_of_it(self):
+        self.life.fates[self.server] = nova_servers.Fate.UNSCHEDULED
+        self.life.mark_deleted(self.uuid)
+        silence = exception.PlacementUnavailable(reason='a test')
+        with fixtures.MockPatchObject(
+            ledger.Ledger, 'allocations', side_effect=silence
+        ):
+            self.life.release(self.uuid)
+
+        self.life.reap()
+
+        self.assertEqual({}, self.life.books())
+
+    def test_a_deleted_group_is_kept_while_its_cell_is_silent(self):
+        self.life.mark_deleted(self.uuid)
+        fate = self.life.fates.pop(self.server)
+        self.life.release(self.uuid)
+        self.assertIsNotNone(self.life.find(self.uuid))
+        self.life.fates[self.server] = fate
+
+        self.life.reap(CONF.vrt.unknown_server_deadline + 1)
+
+        self.assertEqual({}, self.life.books())
+        self.assertIsNone(self.life.find(self.uuid))
+
     def test_a_server_that_waits_for_its_cell_is_let_wait(self):
         self.life.fates[self.server] = nova_servers.Fate.COMING
 
@@ -251,6 +295,103 @@ class TestUnknownServers(ReaperCase):
 
         self.assertIn(self.server, self.life.books())
         self.assertEqual([], self.findings())
+
+
+class TestIdle(ReaperCase):
+    """Nothing has happened since the last round of the same planner."""
+
+    def setUp(self):
+        super().setUp()
+        self.wide, self.narrow = map(self.life.make_provider, (3, 1))
+        self.uuid = self.life.held([self.wide, self.narrow])
+        self.grow(self.life.held([self.wide]))
+        self.asked = []
+        ask = ledger.Ledger._ask
+
+        def note(books, context, url):
+            self.asked.append(url.partition('?')[0])
+            return ask(books, context, url)
+
+        self.useFixture(
+            fixtures.MonkeyPatch(f'{ledger.__name__}.Ledger._ask', note)
+        )
+        self.reaper = self.life.planner()
+        # By the second one it has read what the first one has done.
+        for _round in range(2):
+            self.reap()
+
+    def reap(self):
+        """Make a round; return what is asked of Placement."""
+        self.asked.clear()
+        timeutils.advance_time_seconds(1)
+        rounds.reap(self.reaper, self.life.context)
+        return self.asked
+
+    def test_two_requests_tell_so(self):
+        self.assertEqual(['/usages', '/resource_providers'], self.reap())
+
+    def test_a_hold_that_somebody_has_removed_is_held_again(self):
+        removed = self.life.hold(self.uuid, 'm-1').uuid
+        self.life.remove(removed)
+
+        self.reap()
+
+        self.assertNotEqual(removed, self.life.hold(self.uuid, 'm-1').uuid)
+        self.assertNotIn(removed, self.life.books())
+
+    def test_a_growth_that_somebody_has_removed_is_held_again(self):
+        [removed] = objects.VRTHold.list_growths(self.life.context)
+        self.life.remove(removed.uuid)
+
+        self.reap()
+
+        [growth] = objects.VRTHold.list_growths(self.life.context)
+        self.assertNotEqual(removed.uuid, growth.uuid)
+        self.assertIn(growth.uuid, self.life.books())
+
+    def test_what_cannot_be_held_again_now_is_in_the_next_round(self):
+        hold = self.life.hold(self.uuid, 'm-1')
+        [growth] = objects.VRTHold.list_growths(self.life.context)
+        self.life.remove(hold.uuid, growth.uuid)
+        lent = [
+            self.life.leases().acquire(
+                self.life.context, each.group_id, leaves_word=False
+            )
+            for each in (hold, growth)
+        ]
+        self.reap()
+        self.assertEqual(hold.uuid, self.life.hold(self.uuid, 'm-1').uuid)
+        for lease in lent:
+            lease.release(self.life.context)
+
+        self.reap()
+
+        self.assertIn(self.life.hold(self.uuid, 'm-1').uuid, self.life.books())
+        [growth] = objects.VRTHold.list_growths(self.life.context)
+        self.assertIn(growth.uuid, self.life.books())
+
+    def test_only_a_provider_that_has_changed_is_read(self):
+        self.life.resize(self.narrow, 0)
+
+        asked = self.reap()
+
+        self.assertIn(f'/resource_providers/{self.narrow}/allocations', asked)
+        self.assertNotIn(f'/resource_providers/{self.wide}/allocations', asked)
+        self.assertEqual(
+            {'HELD': 1, 'FAILED': 1}, self.life.statuses(self.uuid)
+        )
+
+    def test_who_was_not_answered_reads_all_in_the_next_round(self):
+        self.life.remove(self.life.hold(self.uuid, 'm-1').uuid)
+        unavailable = exception.PlacementUnavailable(reason='a test')
+        with fixtures.MockPatchObject(
+            ledger.Ledger, 'generations', side_effect=unavailable
+        ):
+            self.reap()
+
+        self.reap()
+
+        self.assertIn(self.life.hold(self.uuid, 'm-1').uuid, self.life.books())
 
 
 class TestDeciding(ReaperCase):
@@ -356,24 +497,6 @@ class TestForgotten(ReaperCase):
             self.follow(follow.follow_servers)
 
         self.assertEqual({'HELD': 1}, self.life.statuses(self.last))
-
-    def grow(self, uuid):
-        """Let the member be a server, and hold something for its resize."""
-        context = self.life.context
-        self.life.redeem(uuid, 'm-0')
-        member = self.life.member(uuid, 'm-0')
-        db.compare_and_set(
-            context,
-            models.Member,
-            models.Member.id == member.id,
-            server_flavor={'name': 'small', 'vcpus': 1},
-        )
-        seat = groups.seat(self.life.make_provider(seats=1), life.AMOUNT)
-        growth = objects.VRTHold.growth(member, seat)
-        growth.create(context)
-        self.life.ledger().hold(context, [growth])
-        transitions.promise(context, self.life.group(uuid), [growth])
-        return growth
 
 
 class TestGivenUp(ReaperCase):

@@ -23,6 +23,7 @@ from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.follow import whereabouts
+from nova_groupext.scheduler.follow.changes import Changes
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.look import judging
@@ -231,31 +232,44 @@ class _Step:
         )
 
 
-def follow_holds(context, ledger, leases):
-    """Compare what is held with what Placement knows of it."""
+def follow_holds(context, ledger, leases, changes=None):
+    """Compare what is held with what Placement knows of it.
+
+    :param changes: changes.Changes, to read only what has changed
+    """
+    changes = changes or Changes()
     by_provider = collections.defaultdict(list)
     for hold, member in _held(context):
         for provider in hold.allocations:
             by_provider[provider].append((hold, member))
     for provider, held in sorted(by_provider.items()):
+        if not changes.are_due(provider, [provider]):
+            continue
         with trouble.passed_over(f'Provider {provider}'):
-            _follow_provider(context, ledger, leases, provider, held)
+            if _follow_provider(context, ledger, leases, provider, held):
+                changes.note(provider, [provider])
 
 
 def _follow_provider(context, ledger, leases, provider, held):
+    """Compare what is held on a provider; return whether all was well."""
     # What ended because of another of its providers is done with.
     held = [each for each in held if each[0].status == states.Hold.HELD]
     used = ledger.used(context, provider)
     if used is None:
         _lose(context, held, HOST_IS_GONE)
-        return
-    for hold, member in held:
-        if used.get(hold.uuid) != hold.allocations[provider]['resources']:
-            with trouble.passed_over(f'Hold {hold.uuid}'):
-                _restore(context, ledger, leases, hold, member)
+        return False
+    changed = [
+        (hold, member)
+        for hold, member in held
+        if used.get(hold.uuid) != hold.allocations[provider]['resources']
+    ]
+    for hold, member in changed:
+        with trouble.passed_over(f'Hold {hold.uuid}'):
+            _restore(context, ledger, leases, hold, member)
     lost = verification.losers_on(context, ledger, provider, used)
     too_much = [each for each in held if each[0].uuid in lost]
     _lose(context, too_much, verification.IS_TOO_MUCH)
+    return not changed and not lost
 
 
 def follow_hosts(context, _ledger, _leases):

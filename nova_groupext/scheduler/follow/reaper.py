@@ -7,8 +7,9 @@ what one has done, another finds done. What is unknown is not touched.
 1. Groups that expired give up what nobody has redeemed.
 2. Creates that nobody hears of any more are finished.
 3. Servers are followed: who failed or was deleted frees its member.
-4. Holds are compared with Placement, and with the hosts there are; those for
-   resizes with the servers, too.
+4. Holds are compared with the hosts there are, and with Placement: two
+   requests tell of which providers anything has changed. Those for resizes
+   are compared with the servers, too.
 5. What ends is emptied in Placement; on hosts that its group has to itself
    fillers take its place.
 6. What requests may have filled late is looked at, and emptied once more:
@@ -68,13 +69,13 @@ def conclude(context, ledger, member):
 
 
 def to_follow():
-    """Return what is looked at: servers, holds, hosts."""
-    return (
-        follow.follow_servers,
-        follow.follow_holds,
-        follow.follow_hosts,
-        resizes.follow_growths,
-    )
+    """Return what is looked at in Nova: servers, hosts."""
+    return follow.follow_servers, follow.follow_hosts
+
+
+def to_compare():
+    """Return what is compared with Placement, as far as that has changed."""
+    return follow.follow_holds, resizes.follow_growths
 
 
 def empty(context, ledger):
@@ -135,7 +136,7 @@ def _elsewhere(context, group, most):
     }
 
 
-def to_compare(context):
+def to_check(context):
     """Return [(group, domains)] of the groups whose places may break rules."""
     groups = VRTGroup.list_with_policies(context)
     domains = groups and hosts.Domains(context, vrt.levels(CONF))

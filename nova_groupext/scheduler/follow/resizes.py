@@ -9,14 +9,19 @@ from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.follow.changes import Changes
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.protocol import hold_again
 from nova_groupext.scheduler.protocol import redeem
 
 
-def follow_growths(context, ledger, leases):
-    """Compare growths with servers, hosts and Placement."""
+def follow_growths(context, ledger, leases, changes=None):
+    """Compare growths with servers, hosts and Placement.
+
+    :param changes: changes.Changes, to read only what has changed
+    """
+    changes = changes or Changes()
     found = VRTHold.list_growths(context)
     members = {
         member.id: member
@@ -30,26 +35,31 @@ def follow_growths(context, ledger, leases):
             continue
         with trouble.passed_over(f'Growth {growth.uuid}'):
             member = members[growth.grows_id]
-            _follow(context, ledger, leases, growth, member)
+            _follow(context, ledger, leases, growth, member, changes)
     _conclude(context, ledger)
 
 
-def _follow(context, ledger, leases, growth, member):
-    why = _why_over(context, ledger, growth, member)
+def _follow(context, ledger, leases, growth, member, changes):
+    why = _why_over(context, growth, member)
+    key = growth.uuid, [*growth.allocations]
+    if why is None and not changes.are_due(*key):
+        return
+    if why is None and verification.losers(context, ledger, [growth]):
+        why = verification.IS_TOO_MUCH
     if why is not None:
         ownership.end_growth(context, growth, why)
     elif ledger.allocations(context, growth.uuid) != growth.allocations:
         _hold_again(context, ledger, leases, growth)
+    else:
+        changes.note(*key)
 
 
-def _why_over(context, ledger, growth, member):
+def _why_over(context, growth, member):
     """Return why nothing is to be held any more; None if it is held."""
     if member.status != states.Member.ACTIVE or member.server_flavor is None:
         return 'there is no server to resize'
     if hosts.is_out_of_service(context, growth.host, growth.provider_uuid):
         return 'its host was taken out of service'
-    if verification.losers(context, ledger, [growth]):
-        return verification.IS_TOO_MUCH
     return None
 
 
