@@ -51,17 +51,16 @@ class Choice:
     fault: str | None = None
 
     def __str__(self):
-        if self.fault is None:
-            return f'{self.step}:{self.actor}'
-        return f'{self.step}:{self.fault}'
+        told = (self.step, self.actor, self.fault)
+        return ':'.join(str(each) for each in told if each is not None)
 
     @classmethod
     def of(cls, text):
         """Read what str() has written."""
-        step, _colon, what = text.partition(':')
-        if what.isdigit():
-            return cls(int(step), actor=int(what))
-        return cls(int(step), fault=what)
+        step, *rest = text.split(':')
+        [actor] = [int(each) for each in rest if each.isdigit()] or [None]
+        [fault] = [each for each in rest if not each.isdigit()] or [None]
+        return cls(int(step), actor, fault)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,10 +120,12 @@ class Doors:
         """Let actors work until all have ended.
 
         :param works: what they do, called without arguments
-        :param choices: Choices, by step
+        :param choices: Choices, by step; or what makes them, called with the
+            number of a step and {actor: what is behind its next door} of
+            those that are awake, if any is
         :param check: called after each step that writes
         """
-        wanted = {choice.step: choice for choice in choices}
+        choose = choices if callable(choices) else _chosen(choices)
         self._actors = [_Actor(*each) for each in enumerate(works)]
         for actor in self._actors:
             # By its name it is known what it has counted, see world.py.
@@ -143,7 +144,7 @@ class Doors:
             number = len(self.steps)
             if number > MOST_STEPS:
                 raise RuntimeError('they wait for ever')
-            choice = wanted.get(number)
+            choice = choose(number, _awake(able))
             current = self._next(current, able, choice)
             kind, label = current.at
             others = tuple(e.number for e in able if e is not current)
@@ -280,6 +281,16 @@ class Doors:
     def _die(actor):
         actor.is_dead = True
         raise Died
+
+
+def _chosen(choices):
+    wanted = {choice.step: choice for choice in choices}
+    return lambda number, _able: wanted.get(number)
+
+
+def _awake(able):
+    awake = [each for each in able if not each.is_asleep]
+    return {each.number: each.at[0] for each in awake or able}
 
 
 @contextlib.contextmanager

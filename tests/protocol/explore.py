@@ -4,7 +4,8 @@
 ``python -m tests.protocol.explore`` explores all pairs; ``--seconds`` gives
 each pair a share, ``--pair`` names one, ``--replay`` repeats one run. Two
 changes of turns without a fault, and each fault at each door with one change,
-where both touch the same rows or consumers.
+where both touch the same rows or consumers. ``--random`` lets three of them
+meet after that, in orders drawn by chance, with one fault.
 """
 
 import argparse
@@ -27,13 +28,16 @@ from tests.services import life
 
 Choice = doors.Choice
 
+# How often the same three meet before others do.
+RUNS_OF_THREE = 10
+
 
 class Failure(Exception):
     """A run has found something; tells how to see it again."""
 
 
 class Pair:
-    """Two operations on one group.
+    """Two operations on one group, or more.
 
     :param here: world.World
     :param names: of the operations, in the order in which they begin
@@ -67,9 +71,10 @@ class Pair:
             return self._run(choices)
         except Exception as exc:
             told = ' '.join(map(str, choices))
+            names = ' '.join(f'"{name}"' for name in self.names)
             raise Failure(
-                f'{type(exc).__name__}: {exc}\nsee it again: --pair '
-                f'"{self.names[0]}" "{self.names[1]}" --replay "{told}"'
+                f'{type(exc).__name__}: {exc}\n'
+                f'see it again: --pair {names} --replay "{told}"'
             ) from exc
 
     def _run(self, choices):
@@ -201,6 +206,68 @@ def explore(here, names, seconds=None):
     return pair.runs, True
 
 
+class Chance:
+    """Makes choices by chance: who goes first, and what goes wrong.
+
+    The actor with the highest priority goes on until that is lowered, at a
+    few steps (Burckhardt et al., "A Randomized Scheduler with Probabilistic
+    Guarantees of Finding Bugs", 2010).
+
+    :param rng: random.Random
+    :param actors: how many there are
+    :ivar made: the Choices by which a run can be repeated
+    """
+
+    # How long runs are that such steps are drawn from.
+    STEPS = 60
+    CHANGES = 3
+
+    def __init__(self, rng, actors):
+        self._rng = rng
+        self._order = rng.sample(range(actors), actors)
+        self._changes = rng.choices(range(self.STEPS), k=self.CHANGES)
+        self._goes_wrong = rng.randrange(2 * self.STEPS)
+        self._last = None
+        self.made = []
+
+    def __iter__(self):
+        return iter(self.made)
+
+    def __call__(self, number, able):
+        first = min(able, key=self._order.index)
+        if number in self._changes:
+            self._order.remove(first)
+            self._order.append(first)
+            first = min(able, key=self._order.index)
+        fault, known = None, doors.FAULTS.get(able[first])
+        if known and number >= self._goes_wrong:
+            fault = self._rng.choice(known)
+            self._goes_wrong = float('inf')
+        choice = Choice(number, first, fault)
+        if fault or first != self._last or able[first] == 'sleep':
+            # Else it is the one whose turn it is.
+            self.made.append(choice)
+        self._last = first
+        return choice
+
+
+def meet_by_chance(here, rng, seconds):
+    """Let three operations meet again and again, others each time.
+
+    :returns: how many runs these were
+    :raises: Failure
+    """
+    known = [n for n, each in operations.OPERATIONS.items() if each.is_held]
+    ends_at, runs = time.process_time() + seconds, 0
+    while time.process_time() < ends_at:
+        three = Pair(here, rng.sample(known, 3))
+        three.prepare()
+        for _run in range(RUNS_OF_THREE):
+            three.run(Chance(rng, 3))
+        runs += three.runs
+    return runs
+
+
 def pairs():
     """Return all pairs of operations, those with themselves as well.
 
@@ -231,6 +298,15 @@ def _explored(names, seconds):
     return f'{" and ".join(names)}: {told}, {took:.0f} s', True
 
 
+def _met_by_chance(seed, seconds):
+    with world.World() as here:
+        try:
+            runs = meet_by_chance(here, random.Random(seed), seconds)
+        except Failure as exc:
+            return f'three by chance: {exc}', False
+    return f'three by chance: {runs} runs, {seconds:.0f} s', True
+
+
 def _replay(names, choices):
     with world.World() as here:
         pair = Pair(here, names)
@@ -255,9 +331,12 @@ def in_processes(work, *arguments):
 
 def main(argv=None):
     parser = argparse.ArgumentParser(prog='explore', description=__doc__)
-    parser.add_argument('--pair', nargs=2, metavar='OPERATION')
+    parser.add_argument('--pair', nargs='+', metavar='OPERATION')
     parser.add_argument(
         '--seconds', type=float, help='of a processor, for each pair'
+    )
+    parser.add_argument(
+        '--random', type=float, default=0, help='seconds of each processor'
     )
     parser.add_argument('--replay', help='choices of one run of the pair')
     args = parser.parse_args(argv)
@@ -268,7 +347,12 @@ def main(argv=None):
         return 0
     chosen = [args.pair] if args.pair else pairs()
     shares = itertools.repeat(args.seconds)
-    return not in_processes(_explored, chosen, shares)
+    is_well = in_processes(_explored, chosen, shares)
+    if args.random:
+        seeds = [random.SystemRandom().random() for _ in range(os.cpu_count())]
+        chances = itertools.repeat(args.random)
+        is_well &= in_processes(_met_by_chance, seeds, chances)
+    return not is_well
 
 
 if __name__ == '__main__':

@@ -217,6 +217,14 @@ MUTANTS = {
         },
         pair=('redeem', 'take over'),
     ),
+    'rows follow servers': Mutant(
+        {f'{_SCHEDULER}.follow.whereabouts._rest': _nothing},
+        pair=('move', 'delete'),
+    ),
+    'a resize ends in what it was reserved for': Mutant(
+        {f'{_OBJECTS}.transitions.reserve_growth': lambda *_args: True},
+        pair=('resize', 'expire'),
+    ),
     'what is held is verified': Mutant(
         {f'{_SCHEDULER}.hold.holding.verification.losers': lambda *_args: []},
         test=f'{_TESTS}.test_verification.TestTooMuch.'

@@ -35,6 +35,12 @@ def _reap(here):
     here.life.reap(0)
 
 
+def _shelve(here):
+    here.run_server('m-2')
+    here.shelve_server('m-2')
+    here.life.reap(0)
+
+
 OPERATIONS = {
     'hold': Operation(lambda w: w.life.plan(w.uuid), is_held=False),
     'redeem': Operation(lambda w: w.redeem('m-0', 'one')),
@@ -51,6 +57,15 @@ OPERATIONS = {
     ),
     'follow': Operation(
         _reap, prepare=lambda w: w.end_server('m-1', Fate.DELETED)
+    ),
+    'move': Operation(
+        lambda w: w.move_server('m-2'),
+        prepare=lambda w: w.run_server('m-2'),
+    ),
+    'shelve': Operation(_shelve, prepare=lambda w: w.run_server('m-2')),
+    'unshelve': Operation(lambda w: w.move_server('m-2'), prepare=_shelve),
+    'resize': Operation(
+        lambda w: w.resize_server('m-2'), prepare=lambda w: w.grow('m-2')
     ),
     'hold again': Operation(_reap, prepare=lambda w: w.lose_hold('m-0')),
     # The last one: nothing can be prepared in a group that has expired.

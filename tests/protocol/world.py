@@ -6,6 +6,7 @@ that are counted instead of drawn.
 """
 
 import contextlib
+import functools
 import hashlib
 import itertools
 import random
@@ -19,16 +20,26 @@ from oslo_utils import timeutils
 import sqlalchemy as sa
 
 from nova_groupext import objects
+from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import migration
+from nova_groupext.db import models
+from nova_groupext.objects import transitions
 from nova_groupext.scheduler.look import servers
 from nova_groupext.scheduler.protocol import redeem as protocol
+from nova_groupext.scheduler.redeem import resizing
 from tests import fixtures as ours
+from tests import groups
 from tests.protocol import books
 from tests.protocol import doors
 from tests.services import life
+from tests.services import placement
+from tests.services import played
 
 Fate = servers.Fate
+
+# The id of that to which servers are resized.
+FLAVOR = 7
 
 # Whoever sleeps lets others go on instead, and its time passes.
 _SLEEPERS = (
@@ -44,6 +55,14 @@ _SLEEPERS = (
 def named(name):
     """Return the uuid of something that a test has named."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+
+
+def _migration(server):
+    return named(f'migration of {server}')
+
+
+def _server_of(path):
+    return named(f'server of {path}')
 
 
 class World(fixtures.Fixture):
@@ -149,30 +168,26 @@ class World(fixtures.Fixture):
     def _saved(self):
         tables = sqlite3.connect(':memory:', check_same_thread=False)
         self._connection().backup(tables)
+        told = [each.copy() for each in self._told()]
+        return tables, self._books.copy(), timeutils.utcnow(), told
+
+    def _told(self):
+        """Return what is neither in the tables nor in Placement."""
         return (
-            *(tables, self._books.copy(), timeutils.utcnow()),
-            *(dict(self._counts), dict(self.life.fates)),
-            *(dict(self.life.whereabouts), list(self.life.providers)),
-            *({*self.granted}, {*self.refused}, {*self.gone}),
-            {*self.removed},
+            *(self._counts, *self.life.nova()),
+            *(self.granted, self.refused, self.lost),
+            *(self.gone, self.removed),
         )
 
     def _restore(self, saved):
-        tables, the_books, now, counts, fates, whereabouts, *rest = saved
+        tables, the_books, now, told = saved
         tables.backup(self._connection())
         self._books = the_books.copy()
         timeutils.set_time_override(now)
-        self._counts = dict(counts)
-        self.life.fates.clear()
-        self.life.fates.update(fates)
-        self.life.whereabouts.clear()
-        self.life.whereabouts.update(whereabouts)
-        providers, *servers_of = rest
-        self.life.providers[:] = providers
-        self.granted, self.refused, self.gone, self.removed = map(
-            set, servers_of
-        )
-        self.lost = set()
+        for mine, then in zip(self._told(), told, strict=True):
+            mine.clear()
+            add = mine.extend if isinstance(mine, list) else mine.update
+            add(then)
         self._doors = doors.Doors(self._books)
 
     @staticmethod
@@ -186,25 +201,25 @@ class World(fixtures.Fixture):
     def digest(self):
         """Return what is the same for what looks the same."""
         dump = '\n'.join(self._connection().iterdump())
-        told = (
-            dump,
-            sorted(self._books.consumers.items()),
-            sorted(self.life.fates.items()),
-            sorted(self.granted),
-            sorted(self.refused),
-            sorted(self.lost),
-            sorted(self.gone),
-            self._doors.late,
-        )
-        return hashlib.sha1(repr(told).encode()).digest()
+        told = [
+            sorted(each.items() if isinstance(each, dict) else each)
+            for each in self._told()
+            if each is not self._counts
+        ]
+        consumers = sorted(self._books.consumers.items())
+        seen = dump, consumers, told, self._doors.late
+        return hashlib.sha1(repr(seen).encode()).digest()
 
     def consumers(self):
         """Return {uuid: books.Consumer} of those that Placement shows."""
         return self._books.shown()
 
     def owns(self, uuid):
-        """Tell whether nobody else can have what a consumer has."""
-        return uuid in self._books.consumers
+        """Tell whether nobody else can have what a consumer has.
+
+        While a server moves it is its migration's.
+        """
+        return bool({uuid, _migration(uuid)} & self._books.consumers.keys())
 
     # -- what operations are made of ---------------------------------------
 
@@ -246,12 +261,112 @@ class World(fixtures.Fixture):
     def end_server(self, path, fate):
         """Let a member's server have ended, or never be built."""
         self.redeem(path, f'server of {path}')
-        server = named(f'server of {path}')
+        server = _server_of(path)
         self.life.fates[server] = fate
         if fate == Fate.DELETED:
             self.life.remove(server)
         self.granted.discard(server)
         self.gone.add(server)
+
+    def run_server(self, path):
+        """Let a member have a server that runs."""
+        if _server_of(path) not in self.life.fates:
+            self.redeem(path, f'server of {path}')
+
+    def shelve_server(self, path):
+        """Let Nova take a server from its host, unless it moves."""
+        server = _server_of(path)
+        if server in self.life.moving | self.life.shelved:
+            return
+        self._books.consumers.pop(server, None)
+        self.life.shelved.add(server)
+        del self.life.whereabouts[server]
+        self.granted.discard(server)
+        self.gone.add(server)
+
+    def move_server(self, path):
+        """Let Nova move a server to ``spare``, or bring it back there."""
+        server = _server_of(path)
+        self._move(
+            path, server, self.spare, lambda: self._claim(server, self.spare)
+        )
+
+    def grow(self, path):
+        """Hold something for the resize of a server."""
+        self.run_server(path)
+        context, member = self.life.context, self.life.member(self.uuid, path)
+        db.compare_and_set(
+            context,
+            models.Member,
+            models.Member.id == member.id,
+            server_flavor={'name': 'small', 'vcpus': 1},
+            request={
+                **member.request,
+                'flavor': {'nova_object.data': {'id': FLAVOR}},
+            },
+        )
+        seat = groups.seat(self.spare, life.AMOUNT)
+        growth = objects.VRTHold.growth(member, seat)
+        growth.create(context)
+        self.life.ledger().hold(context, [growth])
+        transitions.promise(context, self.life.group(self.uuid), [growth])
+
+    def resize_server(self, path):
+        """Let Nova resize a server to what is held for that."""
+        server = _server_of(path)
+        growth = objects.VRTHold.get_growth(self.life.context, server)
+        if growth is None:
+            return
+        claim = functools.partial(
+            resizing.claim,
+            *(self.life.context, self.life.ledger(), growth, server),
+            *played.OWNER,
+        )
+        if self._move(path, server, growth.provider_uuid, claim):
+            self.life.flavors[server] = FLAVOR
+
+    def _move(self, path, server, provider, claim):
+        """Let Nova move a server.
+
+        Meanwhile what it has is its migration's. What Nova does by itself is
+        one step, and Nova waits for the scheduler.
+
+        :returns: whether it has moved
+        """
+        if server in self.life.moving:
+            return False
+        consumers = self._books.consumers
+        if server in consumers:
+            consumers[_migration(server)] = consumers.pop(server)
+        self.life.moving.add(server)
+        is_there = False
+        try:
+            is_there = self.life.go(self.uuid, path, provider, claim)
+        finally:
+            self._end_move(server, provider if is_there else None)
+        return is_there
+
+    def _claim(self, server, provider):
+        answer = placement.claim(
+            books.Session(lambda: self._books),
+            *(provider, server),
+            VCPU=life.AMOUNT,
+        )
+        return answer.status_code == 204
+
+    def _end_move(self, server, provider):
+        consumers = self._books.consumers
+        had = consumers.pop(_migration(server), None)
+        self.life.moving.discard(server)
+        if provider is not None:
+            self.life.whereabouts[server] = provider
+            self.life.shelved.discard(server)
+            self.gone.discard(server)
+            self.granted.add(server)
+            return
+        consumers.pop(server, None)
+        if had is not None:
+            consumers[server] = had
 
     def lose_hold(self, path):
         """Let somebody remove what is held for a member."""

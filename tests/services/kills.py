@@ -68,6 +68,12 @@ class KillsCase(life.LifeTestCase):
             if member.status == states.Member.HELD:
                 server = self.life.redeem(self.uuid, member.path)
                 self.life.remove(server)
+            elif member.server_uuid:
+                # Nova knows of it, perhaps not where it is.
+                self.life.fates.setdefault(
+                    member.server_uuid, nova_servers.Fate.LIVE
+                )
+        self.life.whereabouts.clear()
         self.life.delete(self.uuid)
         self.life.remove(self.server)
 

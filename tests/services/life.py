@@ -64,6 +64,9 @@ class Life(fixtures.Fixture):
 
     :ivar fates: {server uuid: Fate}, what Nova says of servers
     :ivar whereabouts: {server uuid: provider}, likewise
+    :ivar flavors: {server uuid: the id of its flavor}, likewise
+    :ivar moving: servers that are under way, likewise
+    :ivar shelved: servers that are on no host, likewise
     :ivar gone: hosts that are out of service
     :param connect: returns a client of Placement; called without arguments
     """
@@ -75,6 +78,8 @@ class Life(fixtures.Fixture):
         self.admin = connect()
         self.fates = {}
         self.whereabouts = {}
+        self.flavors = {}
+        self.moving, self.shelved = set(), set()
         self.gone = set()
         self.providers = []
         self.loses_answer = False
@@ -96,6 +101,9 @@ class Life(fixtures.Fixture):
                 self.fates[uuid],
                 self.whereabouts.get(uuid),
                 self.whereabouts.get(uuid),
+                is_moving=uuid in self.moving,
+                is_shelved=uuid in self.shelved,
+                flavor=self.flavors.get(uuid),
             )
             for uuid in uuids
             if uuid in self.fates
@@ -107,9 +115,15 @@ class Life(fixtures.Fixture):
     def forget(self):
         """Begin anew, with nothing in our tables and without providers."""
         ours.wipe()
-        self.providers.clear()
-        self.fates.clear()
-        self.whereabouts.clear()
+        for each in self.nova():
+            each.clear()
+
+    def nova(self):
+        """Return what Nova says, to be kept or changed."""
+        return (
+            *(self.fates, self.whereabouts, self.flavors),
+            *(self.moving, self.shelved, self.providers),
+        )
 
     # -- who takes part ----------------------------------------------------
 
@@ -194,17 +208,21 @@ class Life(fixtures.Fixture):
             fate = servers.Fate.UNSCHEDULED
             self.fates.update(dict.fromkeys(server_uuids, fate))
             raise
-        for server_uuid in server_uuids:
-            self.fates.pop(server_uuid, None)
+        self.fates.update(dict.fromkeys(server_uuids, servers.Fate.LIVE))
 
-    def go(self, uuid, path, provider):
-        """Let a member's server go elsewhere, as the scheduler does."""
+    def go(self, uuid, path, provider, claim=None):
+        """Let a member's server go elsewhere, as the scheduler does.
+
+        :param claim: takes the place for it; called without arguments
+        :returns: whether it goes there
+        """
         seat = positions.Seat(provider, provider)
         move = moving.Move(
             self.context, self.group(uuid), self.member(uuid, path), {seat}
         )
         request = types.SimpleNamespace(move=move, seat=seat)
-        moving.claim(self.context, request, lambda: self.fill(provider))
+        claim = claim or (lambda: self.fill(provider))
+        return moving.claim(self.context, request, claim)
 
     def leave(self, provider):
         """Remove all that is on a provider."""

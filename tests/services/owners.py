@@ -63,11 +63,14 @@ class Owners:
         statuses = {
             hold.status
             for hold, member in self._owned()
-            if member and member.group_id == group.id
+            if hold.group_id == group.id and not hold.is_filler
         }
         if states.Hold.HELD in statuses:
             return states.Group.HELD
-        if states.Hold.REDEEMED in statuses:
+        has_shelved = any(
+            member.status == states.Member.SHELVED for member in group.members
+        )
+        if states.Hold.REDEEMED in statuses or has_shelved:
             return states.Group.ACTIVE
         return states.Group.RELEASED
 

@@ -67,7 +67,7 @@ def follow_servers(context, ledger, leases=None, group=None):
         None to see only where they are
     :param group: VRTGroup whose servers are followed; all by default
     :returns: uuids of servers that own what they will not use, and perhaps
-        still are built
+        still are built, or of which nothing is known now
     """
     members = VRTMember.list_servers(context, group and group.id)
     ids = [member.id for member in members]
@@ -77,14 +77,15 @@ def follow_servers(context, ledger, leases=None, group=None):
     found = servers.read(context, [each.server_uuid for each in members])
     waiting = set()
     for member in members:
+        waiting.add(member.server_uuid)
         server = found.get(member.server_uuid)
         if server is None:
             continue
         with trouble.passed_over(f'Server {member.server_uuid}'):
             hold, moves = hold_of.get(member.id), moves_of.get(member.id, ())
             step = _Step(context, ledger, leases, member, hold)
-            if not step.follow(server, moves):
-                waiting.add(member.server_uuid)
+            if step.follow(server, moves):
+                waiting.remove(member.server_uuid)
     if group is None:
         VRTMove.forget_strays(context)
     return waiting
