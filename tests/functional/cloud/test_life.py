@@ -23,7 +23,8 @@ from tests.functional.cloud import shared
 COMMAND = (
     'import sys; from nova_groupext.cmd import cloud; sys.exit(cloud.main())'
 )
-STOP_SECONDS = 30
+# Services wait for their threads, which is long where many processes run.
+STOP_SECONDS = 120
 
 
 class TestLife(base.CloudUser):
