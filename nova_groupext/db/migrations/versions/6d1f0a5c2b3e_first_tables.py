@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups, plans and holds: the first tables
+"""The first tables
 
 Revision ID: 6d1f0a5c2b3e
 Revises:
@@ -12,11 +12,20 @@ from sqlalchemy.dialects import mysql
 revision = '6d1f0a5c2b3e'
 down_revision = None
 
-PATH = sa.String(512).with_variant(
-    mysql.VARCHAR(512, charset='utf8mb4', collation='utf8mb4_bin'),
-    'mysql',
-    'mariadb',
-)
+
+def _exact(length):
+    return sa.String(length).with_variant(
+        mysql.VARCHAR(length, charset='utf8mb4', collation='utf8mb4_bin'),
+        'mysql',
+        'mariadb',
+    )
+
+
+def _counter():
+    return sa.Column('counter', sa.Integer, nullable=False, server_default='0')
+
+
+PATH = _exact(512)
 
 
 def _create(name, *parts):
@@ -62,14 +71,24 @@ def upgrade():
         sa.Column('status', sa.String(16), nullable=False),
         sa.Column('fault', sa.Text),
         sa.Column('generation', sa.Integer, nullable=False),
+        _counter(),
         sa.Column('hold', sa.Boolean, nullable=False),
-        sa.Column('client_token', sa.String(255)),
+        sa.Column('client_token', _exact(255)),
+        sa.Column('request_digest', sa.String(64)),
         sa.Column('expires_in', sa.Integer, nullable=False),
         sa.Column('expires_at', sa.DateTime),
+        sa.Column('revises_id', sa.Integer),
+        sa.Column('movable', sa.JSON),
+        sa.Column('keep_server', sa.Boolean, nullable=False),
+        sa.Column('is_prepared', sa.Boolean, nullable=False),
+        sa.Column('elsewhere', sa.JSON),
+        sa.Column('drift', sa.JSON),
+        _points_to('vrt_groups', 'revises_id', 'vrt_groups'),
         _unique('vrt_groups', 'uuid'),
         _unique('vrt_groups', 'project_id', 'client_token'),
     )
     _index('vrt_groups', 'project_id', 'name')
+    _index('vrt_groups', 'revises_id')
 
     _create(
         'vrt_subgroups',
@@ -87,8 +106,10 @@ def upgrade():
         sa.Column('status', sa.String(16), nullable=False),
         sa.Column('fault', sa.Text),
         sa.Column('server_uuid', sa.String(36)),
+        sa.Column('replans', sa.Integer, nullable=False),
         sa.Column('description', sa.JSON, nullable=False),
         sa.Column('request', sa.JSON, nullable=False),
+        sa.Column('server_flavor', sa.JSON),
         _points_to('vrt_members', 'group_id', 'vrt_groups', 'CASCADE'),
         _unique('vrt_members', 'group_id', 'path'),
     )
@@ -134,30 +155,80 @@ def upgrade():
     _create(
         'vrt_holds',
         sa.Column('uuid', sa.String(36), nullable=False),
-        sa.Column('group_id', sa.Integer, nullable=False),
-        sa.Column('member_id', sa.Integer, nullable=False),
+        sa.Column('group_id', sa.Integer),
+        sa.Column('member_id', sa.Integer),
+        sa.Column('grows_id', sa.Integer),
         sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('server_uuid', sa.String(36)),
         sa.Column('host', sa.String(255), nullable=False),
         sa.Column('node', sa.String(255), nullable=False),
         sa.Column('provider_uuid', sa.String(36), nullable=False),
         sa.Column('allocations', sa.JSON, nullable=False),
         sa.Column('mappings', sa.JSON, nullable=False),
-        sa.Column('consumer_generation', sa.Integer),
+        sa.Column('otherwise', sa.JSON),
+        sa.Column('leaves', sa.Boolean, nullable=False),
+        sa.Column('watched_at', sa.DateTime),
+        sa.Column('looks', sa.Integer, nullable=False),
         _points_to('vrt_holds', 'group_id', 'vrt_groups'),
         _points_to('vrt_holds', 'member_id', 'vrt_members'),
+        _points_to('vrt_holds', 'grows_id', 'vrt_members'),
         _unique('vrt_holds', 'uuid'),
     )
-    _index('vrt_holds', 'group_id')
-    _index('vrt_holds', 'member_id')
+    for column in (
+        *('group_id', 'member_id', 'grows_id'),
+        *('status', 'watched_at'),
+    ):
+        _index('vrt_holds', column)
 
     _create(
-        'vrt_intents',
-        sa.Column('uuid', sa.String(36), nullable=False),
+        'vrt_moves',
         sa.Column('group_id', sa.Integer, nullable=False),
-        sa.Column('operation', sa.String(16), nullable=False),
+        sa.Column('member_id', sa.Integer, nullable=False),
+        sa.Column('server_uuid', sa.String(36), nullable=False),
+        sa.Column('host', sa.String(255), nullable=False),
+        sa.Column('node', sa.String(255), nullable=False),
+        _points_to('vrt_moves', 'group_id', 'vrt_groups', 'CASCADE'),
+        _points_to('vrt_moves', 'member_id', 'vrt_members', 'CASCADE'),
+    )
+    _index('vrt_moves', 'group_id')
+    _index('vrt_moves', 'member_id')
+
+    _create(
+        'vrt_leases',
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('operation', sa.String(36), nullable=False),
         sa.Column('owner', sa.String(255), nullable=False),
-        sa.Column('lease_ends_at', sa.DateTime, nullable=False),
-        _points_to('vrt_intents', 'group_id', 'vrt_groups', 'CASCADE'),
-        _unique('vrt_intents', 'uuid'),
-        _unique('vrt_intents', 'group_id'),
+        sa.Column('ends_at', sa.DateTime, nullable=False),
+        sa.Column('asked', sa.Integer, nullable=False),
+        _points_to('vrt_leases', 'group_id', 'vrt_groups', 'CASCADE'),
+        _unique('vrt_leases', 'group_id'),
+        _unique('vrt_leases', 'operation'),
+    )
+    _index('vrt_leases', 'owner')
+
+    _create(
+        'vrt_boots',
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('request', sa.String(255), nullable=False),
+        sa.Column('ends_at', sa.DateTime, nullable=False),
+        _points_to('vrt_boots', 'group_id', 'vrt_groups', 'CASCADE'),
+        _unique('vrt_boots', 'group_id'),
+    )
+
+    _create(
+        'vrt_planners',
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('host', sa.String(255), nullable=False),
+        sa.Column('process', sa.String(255), nullable=False),
+        sa.Column('revision', sa.String(32), nullable=False),
+        sa.Column('clock_offset', sa.Float, nullable=False),
+        sa.Column('heard_at', sa.DateTime, nullable=False),
+        _unique('vrt_planners', 'uuid'),
+    )
+
+    _create(
+        'vrt_projects',
+        sa.Column('project_id', sa.String(255), nullable=False),
+        _counter(),
+        _unique('vrt_projects', 'project_id'),
     )
