@@ -382,7 +382,9 @@ gone. It is held elsewhere than where it failed, as long as its group has not
 expired and the quota allows it, and another server can be created with the
 same hints. Tries in vain count too.
 
-With ``0`` it stays FAILED until its owner replans the group. A member whose
+With ``0`` it stays FAILED until its owner replans the group, but for a member
+whose hold Placement has lost while holds were exchanged: that one is placed
+anew once in any case. A member whose
 server could not be built is not held where it was then, even with
 ``hold_again``, which goes on to be about servers that were deleted.
 

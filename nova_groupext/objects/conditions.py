@@ -56,6 +56,15 @@ def is_growth():
     )
 
 
+def is_lost():
+    """The condition on a hold that a swap has lost it, with its capacity."""
+    return (
+        models.Hold.lost
+        & models.Hold.server_uuid.is_(None)
+        & (models.Hold.status == states.Hold.RELEASED)
+    )
+
+
 def in_its_state_since(time):
     """The condition on a hold that it is what it is for long.
 

@@ -43,8 +43,12 @@ class GroupSearch:
     def list_with_failed(cls, context, most):
         """Return the groups of which members that have failed may be held.
 
-        :param most: how often planners may place a member anew
+        :param most: how often planners may place a member anew; once in any
+            case if a swap has lost its hold
         """
+        is_lost = sa.exists().where(
+            models.Hold.member_id == models.Member.id, conditions.is_lost()
+        )
         return cls._find(
             context,
             models.Group.revises_id.is_(None),
@@ -53,7 +57,8 @@ class GroupSearch:
             sa.exists().where(
                 models.Member.group_id == models.Group.id,
                 models.Member.status == states.Member.FAILED,
-                models.Member.replans < most,
+                (models.Member.replans < most)
+                | (is_lost & (models.Member.replans == 0)),
             ),
         )
 

@@ -70,6 +70,8 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         # the reaper has looked since.
         'watched_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'looks': fields.IntegerField(default=0),
+        # Whether Placement may have kept its amounts without its consumer.
+        'lost': fields.BooleanField(default=False),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
@@ -333,6 +335,16 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             group_id=None,
             member_id=None,
             grows_id=None,
+        )
+
+    def note_lost(self, context):
+        """Remember that Placement does not show its consumer any more."""
+        db.compare_and_set(
+            context,
+            models.Hold,
+            models.Hold.id == self.id,
+            lost=True,
+            **watching(),
         )
 
     def note_look(self, context):

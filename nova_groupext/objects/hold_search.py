@@ -72,6 +72,14 @@ class HoldSearch:
         return cls._list(context, sa.or_(*due))
 
     @classmethod
+    def lost_members(cls, context, group_id):
+        """Return the ids of a group's members whose hold a swap has lost."""
+        found = cls._list(
+            context, models.Hold.group_id == group_id, conditions.is_lost()
+        )
+        return {hold.member_id for hold in found}
+
+    @classmethod
     def has_ended(cls, context, uuid):
         """Check whether a uuid was that of a hold which has ended."""
         ended = models.Hold.status == states.Hold.RELEASED

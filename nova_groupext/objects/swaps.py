@@ -189,11 +189,13 @@ def settle(
         _change(context, written, states.Hold.WRITING, **watching())
     if db.count(context, models.Group, *conditions.still(group_id)):
         _hold(context, there, may_be)
+    gone = [each for each in arriving if each.uuid in lost]
+    _change(context, gone, states.Hold.WRITING, lost=True)
     _change(
         *(context, written, states.Hold.WRITING),
         status=states.Hold.RELEASING,
     )
-    _lose(context, [each for each in arriving if each.uuid in lost])
+    _lose(context, gone)
     db.compare_and_set(
         context,
         models.Group,

@@ -203,7 +203,10 @@ def _end_of(status):
     land when Nova has given that up.
     """
     end = {'status': _END_OF[status]}
-    return end if status == states.Hold.HELD else end | hold_obj.watching()
+    if status == states.Hold.HELD:
+        return end
+    lost = status == states.Hold.REDEEMING
+    return {**end, **hold_obj.watching(), 'lost': lost}
 
 
 def _become(context, hold, values, *changes):

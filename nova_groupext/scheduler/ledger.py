@@ -152,6 +152,28 @@ class Ledger:
                 reason=f'hold {hold.uuid} cannot be emptied now'
             )
 
+    def refill(self, context, consumer, hold):
+        """Fill a consumer once more if Placement shows nothing of it.
+
+        Placement may have kept its amounts without a record of whose they
+        are. They are replaced by this, and can be emptied then. Where it is
+        refused nothing was kept.
+
+        :param consumer: uuid of the hold, or of the server that redeemed it
+        :raises: PlacementUnavailable
+        """
+        if not self.allocations(context, consumer):
+            self._change(context, {consumer: _filled(hold)})
+
+    def sweep(self, context, consumer, hold):
+        """Empty a consumer, also if Placement has lost its record.
+
+        :param consumer: as refill() takes it
+        :raises: PlacementUnavailable
+        """
+        self.refill(context, consumer, hold)
+        self.empty_consumer(context, consumer)
+
     def empty_consumer(self, context, uuid):
         """Take everything from a consumer of which there is no row.
 

@@ -28,7 +28,10 @@ _LOCKS = re.compile(r'^UPDATE \w+ SET .*counter=\(')
 FAULTS = {
     'write': ('dies-before', 'dies-after', 'not-told'),
     'POST': ('dies-before', 'refused', 'late', 'dies-late'),
-    'sent': ('dies-after', 'not-told', 'late', 'loses-records'),
+    'sent': (
+        *('dies-after', 'not-told', 'loses-records'),
+        *('late', 'late-loses-records'),
+    ),
     'GET': ('silent',),
 }
 
@@ -107,7 +110,8 @@ class Doors:
     def __init__(self, the_books):
         self.books = the_books
         self.steps = []
-        # [(body, whether the first step is made)] of what lands later.
+        # [(body, whether the first step is made, whether records are lost if
+        # the second one is refused)] of what lands later.
         self.late = []
         # Statements that lock a row in transactions that have read before:
         # where plain reads show what there was at the first one, these miss
@@ -191,11 +195,14 @@ class Doors:
     def land_late(self):
         """Let what was sent and not answered land at last."""
         late, self.late = self.late, []
-        for body, is_compared in late:
-            with contextlib.suppress(books.Refused):
+        for body, is_compared, loses in late:
+            try:
                 if not is_compared:
                     self.books.compare(body)
                 self.books.write(body)
+            except books.Refused:
+                if loses:
+                    self.books.lose_records(body)
 
     # -- the doors ---------------------------------------------------------
 
@@ -239,7 +246,7 @@ class Doors:
             if fault == 'refused':
                 raise ks_exc.ConnectFailure
             if fault in ('late', 'dies-late'):
-                self.late.append((what, False))
+                self.late.append((what, False, False))
                 if fault == 'dies-late':
                     self._die(actor)
                 raise books.TimedOut
@@ -250,8 +257,8 @@ class Doors:
         fault = self._pass(actor, 'sent', ' '.join(body))
         if fault is None:
             return
-        if fault == 'late':
-            self.late.append((body, True))
+        if fault.startswith('late'):
+            self.late.append((body, True, fault == 'late-loses-records'))
             raise ks_exc.ConnectFailure
         try:
             self.books.write(body)

@@ -214,6 +214,10 @@ class World(fixtures.Fixture):
         """Return {uuid: books.Consumer} of those that Placement shows."""
         return self._books.shown()
 
+    def ghosts(self):
+        """Return the consumers whose amounts Placement keeps for nobody."""
+        return self._books.consumers.keys() - self._books.shown().keys()
+
     def owns(self, uuid):
         """Tell whether nobody else can have what a consumer has.
 

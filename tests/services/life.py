@@ -16,6 +16,7 @@ from nova import context as nova_context
 from nova import exception as nova_exc
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
+import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
@@ -366,9 +367,15 @@ def _described(providers, policies=()):
 
 
 @functools.cache
+def _placement_database(server):
+    """Return the URL of Placement's database, kept by this process."""
+    return kept.keep(databases.Database(server)).url
+
+
+@functools.cache
 def _placement(server):
     """Return the URL of a Placement on a server, kept by this process."""
-    url = kept.keep(databases.Database(server)).url
+    url = _placement_database(server)
     [address] = kept.keep(placement.Placement(url, processes=1)).urls
     return address
 
@@ -384,6 +391,20 @@ class LifeTestCase(databases.DatabaseTestCase):
         # All that Placement has counts, also what other tests have left.
         self.addCleanup(lambda: self.life.remove(*self.life.books()))
         self.addCleanup(setattr, faultpoints, 'trap', None)
+
+    def lose_record(self, consumer):
+        """Let Placement lose the record of a consumer, as it may by itself.
+
+        Its amounts stay; see contributor/placement-records.rst.
+        """
+        database = sa.create_engine(_placement_database(self.SERVER))
+        self.addCleanup(database.dispose)
+        with database.begin() as connection:
+            done = connection.execute(
+                sa.text('DELETE FROM consumers WHERE uuid = :uuid'),
+                {'uuid': consumer},
+            )
+        self.assertEqual(1, done.rowcount)
 
     def assert_one_owner(self):
         """Check what holds at every instant: no member has two owners."""

@@ -131,6 +131,26 @@ class TestBooks(life.LifeTestCase):
             return said['inventories']
         return said
 
+    def test_filling_once_more_frees_what_has_no_record(self):
+        self.consumers = [uuidutils.generate_uuid()]
+        [consumer] = self.consumers
+        fill = self.body({0: ({1: 1}, None)})
+        self.ask_both(fill)
+        self.lose_record(consumer)
+        self.books.lose_records(fill)
+        self.compare()
+        full = [self.used(each) for each in self.both]
+
+        self.ask_both(fill)
+        self.ask_both(self.body({0: (None, 1)}))
+
+        self.assertEqual([1, 1], full)
+        self.assertEqual([0, 0], [self.used(each) for each in self.both])
+
+    def used(self, session):
+        path = f'/resource_providers/{self.providers[1]}/usages'
+        return session.get(path).json()['usages']['VCPU']
+
     def test_a_provider_gives_what_is_reserved_to_nobody(self):
         [provider, _other] = self.providers
         path = f'/resource_providers/{provider}/inventories/VCPU'

@@ -132,6 +132,23 @@ class TestSwap(SwapCase):
 
     def test_of_a_hold_whose_place_is_taken_the_member_fails_alone(self):
         """Somebody has removed it, and a stranger was faster."""
+        stranger = self.lose_one_to_a_stranger()
+
+        self.assertEqual(
+            {'HELD': 2, 'FAILED': 1}, self.life.statuses(self.uuid)
+        )
+        self.assertIn(stranger, self.life.books())
+        self.assert_one_owner()
+
+    def test_member_whose_hold_a_swap_has_lost_is_held_again(self):
+        self.life.remove(self.lose_one_to_a_stranger())
+
+        self.life.reap()
+
+        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
+        self.end()
+
+    def lose_one_to_a_stranger(self):
         self.die_at('before swap.apply')
         [lost] = [
             hold.uuid
@@ -145,12 +162,7 @@ class TestSwap(SwapCase):
         timeutils.advance_time_seconds(life.LATER)
         self.at('after swap.turn_back', self.die)
         self.assertRaises(life.Died, self.life.reap, 0)
-
-        self.assertEqual(
-            {'HELD': 2, 'FAILED': 1}, self.life.statuses(self.uuid)
-        )
-        self.assertIn(stranger, self.life.books())
-        self.assert_one_owner()
+        return stranger
 
     def test_a_group_that_is_deleted_meanwhile_leaves_nothing(self):
         self.at('before swap.apply', lambda: self.life.mark_deleted(self.uuid))
@@ -267,12 +279,26 @@ class TestHoldAgain(ApartCase):
         self.assertEqual('FAILED', self.life.member(self.uuid, 'm-0').status)
 
     def test_where_none_is_it_is_held(self):
-        self.life.remove(self.life.hold(self.uuid, 'm-0').uuid)
+        removed = self.life.hold(self.uuid, 'm-0').uuid
+        self.life.remove(removed)
 
-        [body] = self.posts_of_follow()
+        [refill, body] = self.posts_of_follow()
 
         self.assertEqual({'HELD': 2}, self.life.statuses(self.uuid))
-        self.assertEqual({self.life.hold(self.uuid, 'm-0').uuid}, body)
+        self.assertEqual({removed}, refill)
+        self.assertEqual(
+            {removed, self.life.hold(self.uuid, 'm-0').uuid}, body
+        )
+        self.end()
+
+    def test_missing_record_does_not_cost_the_member_its_capacity(self):
+        lost = self.life.hold(self.uuid, 'm-0').uuid
+        self.lose_record(lost)
+
+        self.follow()
+
+        self.assertEqual({'HELD': 2}, self.life.statuses(self.uuid))
+        self.assertNotIn(lost, self.life.books())
         self.end()
 
     def posts_of_follow(self):

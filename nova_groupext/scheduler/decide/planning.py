@@ -25,6 +25,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.planner import problem as planner_problem
 from nova_groupext.planner import rules
@@ -123,9 +124,12 @@ class Planning:
         """Leave out, for those like them, the hosts where members failed."""
         old = VRTPlan.newest(self._context, group.id)
         placed = old.hosts() if old else {}
+        # Their hosts are as good as any other.
+        lost = VRTHold.lost_members(self._context, group.id)
         for member in group.members:
             host = placed.get(member.path)
-            if member.status == states.Member.FAILED and host:
+            has_failed = member.status == states.Member.FAILED
+            if has_failed and host and member.id not in lost:
                 self._avoid(seen, member.path, host)
 
     def _avoid(self, seen, path, host):

@@ -117,11 +117,10 @@ def to_replan(context):
     """Return [(group, elsewhere)] of the groups with members to place anew.
 
     That is {path: [the node where it has failed]}, see VRTGroup.elsewhere. A
-    member that was tried often enough is not among them.
+    member that was tried often enough is not among them. One whose hold a
+    swap has lost is tried once in any case, and may go back to its node.
     """
     most = CONF.vrt.replan_failed
-    if not most:
-        return []
     groups = VRTGroup.list_with_failed(context, most)
     return [(group, _elsewhere(context, group, most)) for group in groups]
 
@@ -129,11 +128,17 @@ def to_replan(context):
 def _elsewhere(context, group, most):
     plan = VRTPlan.newest(context, group.id)
     nodes = plan.hosts() if plan else {}
-    return {
-        member.path: [nodes[member.path]] if member.path in nodes else []
-        for member in group.members
-        if member.status == states.Member.FAILED and member.replans < most
-    }
+    lost = VRTHold.lost_members(context, group.id)
+    elsewhere = {}
+    for member in group.members:
+        is_lost = member.id in lost
+        if member.status != states.Member.FAILED or (
+            member.replans >= max(most, is_lost)
+        ):
+            continue
+        is_barred = member.path in nodes and not is_lost
+        elsewhere[member.path] = [nodes[member.path]] if is_barred else []
+    return elsewhere
 
 
 def to_check(context):

@@ -36,7 +36,10 @@ def empty(context, ledger, holds):
 
 def _empty(context, ledger, hold):
     try:
-        ledger.empty(context, hold)
+        if hold.lost:
+            ledger.sweep(context, hold.uuid, hold)
+        else:
+            ledger.empty(context, hold)
     except exception.PlacementUnavailable:
         LOG.exception('Hold %s could not be emptied yet.', hold.uuid)
         return
@@ -59,6 +62,8 @@ def watch(context, ledger):
         if hold.status in (states.Hold.REDEEMED, states.Hold.RELEASED):
             _empty_late(context, ledger, hold.uuid)
         if hold.server_uuid in given_up:
+            if hold.lost:
+                ledger.sweep(context, hold.server_uuid, hold)
             _empty_late(context, ledger, hold.server_uuid)
         hold.note_look(context)
 

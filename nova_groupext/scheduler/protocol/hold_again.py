@@ -2,8 +2,10 @@
 """Hold again: a place of which Placement has nothing, or something else.
 
 A swap of one hold onto its own place: the old consumer is emptied only if
-somebody has left something of it. On a host that the group has to itself what
-fills the rest gives way in the same request, and is cut anew.
+somebody has left something of it. One that is missing is filled once more
+before: Placement may have kept its amounts and lost the record. On a host that
+the group has to itself what fills the rest gives way in the same request, and
+is cut anew.
 """
 
 from nova_groupext import faultpoints
@@ -34,9 +36,15 @@ def hold_again(context, ledger, lease, hold, check=lambda: None):
     rows = [hold.again(), *filling.cut_anew(context, ledger, hold, olds)]
     successors = swaps.pair(olds, rows)
 
+    is_missing = hold.status == states.Hold.HELD and not ledger.allocations(
+        context, hold.uuid
+    )
+
     def work():
         check()
         swaps.prepare(context, lease, olds)
+        if is_missing:
+            hold.note_lost(context)
         return VRTHold.create_all(context, successors)
 
     def write_down():
@@ -45,6 +53,9 @@ def hold_again(context, ledger, lease, hold, check=lambda: None):
     with faultpoints.around('again.prepare'):
         created = quota.serialised(context, group.project_id, write_down)
     swap = swaps.Swap(olds, created)
+    if is_missing:
+        # Else amounts that Placement has kept would be in the way.
+        ledger.refill(context, hold.uuid, hold)
 
     def commit():
         swaps.commit(

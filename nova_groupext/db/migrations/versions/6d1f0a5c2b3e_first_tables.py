@@ -169,6 +169,7 @@ def upgrade():
         sa.Column('leaves', sa.Boolean, nullable=False),
         sa.Column('watched_at', sa.DateTime),
         sa.Column('looks', sa.Integer, nullable=False),
+        sa.Column('lost', sa.Boolean, nullable=False),
         _points_to('vrt_holds', 'group_id', 'vrt_groups'),
         _points_to('vrt_holds', 'member_id', 'vrt_members'),
         _points_to('vrt_holds', 'grows_id', 'vrt_members'),
