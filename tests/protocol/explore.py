@@ -273,12 +273,12 @@ def pairs():
 
     But for those of which one needs a group that is held, and one another.
     """
-    known = operations.OPERATIONS
     return [
         names
-        for names in itertools.combinations_with_replacement(known, 2)
-        if all(known[name].is_held for name in names)
-        or not any(known[name].prepare for name in names)
+        for names in itertools.combinations_with_replacement(
+            operations.OPERATIONS, 2
+        )
+        if operations.is_pair(*names)
     ]
 
 

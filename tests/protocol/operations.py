@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operations of the protocol, and what there has to be for each.
 
-Each is done by a process of its own: a scheduler, an API, a planner.
+Each is done by a process of its own: a scheduler, an API, a planner. Of what a
+planner does by itself each operation is one step of the reaper: a whole round
+is many of them, one after the other.
 """
 
 from collections.abc import Callable
 import dataclasses
 
+from oslo_utils import timeutils
+
+from nova_groupext.scheduler import planner
+from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import reaper
 from tests.protocol import world
+from tests.services import life
 
 Fate = world.Fate
 
@@ -19,11 +27,14 @@ class Operation:
     :ivar work: called with a World
     :ivar prepare: called with a World before a run begins, or None
     :ivar is_held: whether the group is held before that
+    :ivar meets: names of the operations that it is paired with; all by
+        default. It meets the others by chance
     """
 
     work: Callable
     prepare: Callable | None = None
     is_held: bool = True
+    meets: tuple | None = None
 
 
 def _release(here):
@@ -31,32 +42,64 @@ def _release(here):
     here.life.release(here.uuid)
 
 
-def _reap(here):
-    here.life.reap(0)
+def _do(here, step):
+    """Do one step of the reaper, as a planner does."""
+    own = here.life
+    planner.guarded(step, own.context, own.ledger(), own.leases())
+
+
+def _follow(here):
+    _do(here, follow.follow_servers)
+
+
+def _hold_again(here):
+    _do(here, follow.follow_holds)
+
+
+def _expire(here):
+    reaper.expire(here.life.context)
+    reaper.empty(here.life.context, here.life.ledger())
+
+
+def _take_over(here):
+    """Let another planner come when all leases have ended."""
+    timeutils.advance_time_seconds(life.LATER)
+    other = here.life.planner()
+    other.beat(here.life.context)
+    for member in reaper.to_conclude(here.life.context):
+        planner.guarded(
+            reaper.conclude, here.life.context, here.life.ledger(), member
+        )
+    other.serve_waiting(here.life.context)
 
 
 def _shelve(here):
     here.run_server('m-2')
     here.shelve_server('m-2')
-    here.life.reap(0)
+    _follow(here)
 
 
 OPERATIONS = {
     'hold': Operation(lambda w: w.life.plan(w.uuid), is_held=False),
     'redeem': Operation(lambda w: w.redeem('m-0', 'one')),
-    'redeem again': Operation(lambda w: w.redeem('m-0', 'one')),
-    'redeem another': Operation(lambda w: w.redeem('m-0', 'another')),
+    # To all others they are what the first one is.
+    'redeem again': Operation(
+        lambda w: w.redeem('m-0', 'one'), meets=('redeem',)
+    ),
+    'redeem another': Operation(
+        lambda w: w.redeem('m-0', 'another'), meets=('redeem',)
+    ),
     'redeem two': Operation(lambda w: w.redeem_all('m', ['two', 'three'])),
     'revise': Operation(lambda w: w.plan_draft(), prepare=lambda w: w.draft()),
     'release': Operation(_release),
     'delete': Operation(lambda w: w.life.delete(w.uuid)),
-    # Another planner, when all leases have ended: perhaps one has only paused.
-    'take over': Operation(lambda w: w.life.reap()),
+    # Perhaps the one that had the leases has only paused.
+    'take over': Operation(_take_over),
     'take back': Operation(
-        _reap, prepare=lambda w: w.end_server('m-1', Fate.UNSCHEDULED)
+        _follow, prepare=lambda w: w.end_server('m-1', Fate.UNSCHEDULED)
     ),
     'follow': Operation(
-        _reap, prepare=lambda w: w.end_server('m-1', Fate.DELETED)
+        _follow, prepare=lambda w: w.end_server('m-1', Fate.DELETED)
     ),
     'move': Operation(
         lambda w: w.move_server('m-2'),
@@ -67,7 +110,22 @@ OPERATIONS = {
     'resize': Operation(
         lambda w: w.resize_server('m-2'), prepare=lambda w: w.grow('m-2')
     ),
-    'hold again': Operation(_reap, prepare=lambda w: w.lose_hold('m-0')),
+    'hold again': Operation(_hold_again, prepare=lambda w: w.lose_hold('m-0')),
+    # Too long to explore all orders of its steps.
+    'reap': Operation(lambda w: w.life.reap(), meets=()),
     # The last one: nothing can be prepared in a group that has expired.
-    'expire': Operation(_reap, prepare=lambda w: w.life.expire(w.uuid)),
+    'expire': Operation(_expire, prepare=lambda w: w.life.expire(w.uuid)),
 }
+
+
+def is_pair(one, other):
+    """Check whether two operations are explored together."""
+    both = [OPERATIONS[one], OPERATIONS[other]]
+    names = (other, one)
+    return (
+        all(each.is_held for each in both)
+        or not any(each.prepare for each in both)
+    ) and all(
+        each.meets is None or name in each.meets
+        for each, name in zip(both, names, strict=True)
+    )
