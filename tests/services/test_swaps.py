@@ -179,9 +179,14 @@ class TestMeanwhile(SwapCase):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MockPatchObject(reserving, 'PATIENCE', 1))
+        self.waited = []
+        self.useFixture(
+            fixtures.MockPatchObject(
+                reserving.time, 'sleep', self.waited.append
+            )
+        )
 
-    def test_who_changes_places_is_told_to_try_again(self):
+    def test_who_changes_places_is_told_to_try_again_after_5_seconds(self):
         told = []
 
         def redeem():
@@ -196,6 +201,7 @@ class TestMeanwhile(SwapCase):
         self.revise()
 
         self.assertIn(reserving.BEING_REVISED, str(told[0]))
+        self.assertEqual(5, sum(self.waited))
         self.assert_ends(self.new)
 
     def test_who_stays_is_redeemed(self):
