@@ -62,6 +62,18 @@ class TestTooMuch(life.LifeTestCase):
 
         self.assert_one_is_left('HELD')
 
+    def test_swap_beyond_capacity_costs_one_member_its_hold(self):
+        one, other = (self.life.make_provider(seats=1) for _each in range(2))
+        self.uuid = self.life.held([one, other])
+        self.at('after swap.apply', lambda: self.life.resize(one, 0))
+
+        self.life.plan(self.life.revise(self.uuid, {'m-0': other, 'm-1': one}))
+
+        self.assertEqual('FAILED', self.life.member(self.uuid, 'm-1').status)
+        books = self.life.books().values()
+        used = {provider for has in books for provider in has}
+        self.assertEqual({other}, used & {one, other})
+
     def test_plan_beyond_capacity_is_not_held(self):
         self.at('after hold.post', self.shrink)
 

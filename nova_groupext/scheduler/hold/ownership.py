@@ -12,12 +12,20 @@ from nova_groupext import notifications
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import verification
 
 LOG = logging.getLogger(__name__)
 
 Event = notifications.Event
 
 ACTIVE = {'status': states.Member.ACTIVE}
+
+# What becomes of a member whose hold is more than there is.
+TOO_MUCH = {
+    'status': states.Member.FAILED,
+    'fault': verification.IS_TOO_MUCH,
+}
 
 
 def redeem(context, hold, member):
@@ -49,6 +57,28 @@ def end(context, hold, member, values):
     if was != states.Hold.REDEEMED:
         notifications.of_member(context, Event.LOSE_HOLD, member)
     return True
+
+
+def end_overcommitted(context, ledger, holds):
+    """End those of some holds that are more than there is; see verification.
+
+    Their members fail. Placement has them still: RELEASING.
+
+    :param ledger: ledger.Ledger
+    :param holds: VRTHolds in state HELD
+    :returns: those that have ended, by this or by somebody else
+    :raises: PlacementUnavailable
+    """
+    lost = verification.losers(context, ledger, holds)
+    for hold in lost:
+        member = hold.member_id and VRTMember.find_by_id(
+            context, hold.member_id
+        )
+        if member:
+            end(context, hold, member, TOO_MUCH)
+        else:
+            transitions.end_hold(context, hold)
+    return lost
 
 
 def end_growth(context, growth, why):

@@ -10,6 +10,7 @@
    are filled at the new places. There is no way back from here.
 3. *commit*, one transaction: the old holds are RELEASED, the successors HELD,
    and what the swap was for counts.
+4. What was filled is verified: a successor that is more than there is ends.
 
 Who does not know whether 2 has landed, as it was refused, or not answered, or
 a planner died, *finishes*:
@@ -51,8 +52,10 @@ from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import ledger as placement
+from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.protocol import take_back
 
 LOG = logging.getLogger(__name__)
@@ -89,9 +92,27 @@ def make(context, ledger, lease, swap, commit, *, reads=False):
             # Another one has taken over, and finished it: who plans on would
             # speak of a group that is not this one's any more.
             raise exception.GroupBusy(group=lease.group_id) from exc
-        return side == Side.MADE
-    commit()
+        if side != Side.MADE:
+            return False
+    else:
+        commit()
+    _verify(context, ledger, swap)
     return True
+
+
+def _verify(context, ledger, swap):
+    """End successors that are more than there is.
+
+    There is no way back: their members fail, and are placed anew once.
+    """
+    uuids = [each.uuid for each in swap.successors if each.allocations]
+    rows = VRTHold.list_by_uuids(context, uuids)
+    held = [row for row in rows if row.status == states.Hold.HELD]
+    try:
+        for hold in ownership.end_overcommitted(context, ledger, held):
+            hold.note_lost(context)
+    except exception.PlacementUnavailable as exc:
+        LOG.warning('The reaper verifies what a swap has filled: %s', exc)
 
 
 def finish(context, ledger, lease):

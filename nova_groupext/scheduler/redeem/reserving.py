@@ -16,7 +16,6 @@ from nova_groupext import faultpoints
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler import verification
 from nova_groupext.scheduler.hold import emptying
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.protocol import redeem as protocol
@@ -30,12 +29,6 @@ BREAKS_POLICY = 'on its planned host it would break a policy of its group now'
 
 # How often, and after how many seconds, one looks whether a swap is over.
 PATIENCE, PAUSE = 20, 0.25
-
-# What becomes of a member that holds too much.
-TOO_MUCH = {
-    'status': states.Member.FAILED,
-    'fault': verification.IS_TOO_MUCH,
-}
 
 
 class HostsRefused(Exception):
@@ -171,10 +164,9 @@ def _verify(context, ledger, places):
 
     :returns: whether nothing was, and all of it is held still
     """
-    lost = verification.losers(context, ledger, [p.hold for p in places])
-    for place in places:
-        if place.hold in lost:
-            ownership.end(context, place.hold, place.member, TOO_MUCH)
+    lost = ownership.end_overcommitted(
+        context, ledger, [place.hold for place in places]
+    )
     # At once: their provider has less than is used of it.
     emptying.empty(context, ledger, lost)
     return all(place.hold.status == states.Hold.HELD for place in places)
