@@ -137,22 +137,16 @@ class Books:
     def lose_records(self, body):
         """Make Placement's own mistake, after a second step was refused.
 
-        It deletes the records of those consumers that the first step has
-        made, though another request has filled one of them meanwhile.
-
-        :returns: whether it could be made
+        It deletes the record of a consumer that the first step has made,
+        though another request has filled it meanwhile. The first one is
+        taken of those to which that may happen.
         """
-        lost = [
-            self.consumers[uuid]
-            for uuid, change in body.items()
-            if change['allocations']
-            and change['consumer_generation'] is None
-            and uuid in self.consumers
-            and self.consumers[uuid].generation == 1
-        ]
-        for each in lost:
-            each.generation = None
-        return bool(lost)
+        for uuid, change in body.items():
+            found = self.consumers.get(uuid)
+            is_new = change['consumer_generation'] is None
+            if found and found.generation == 1 and is_new:
+                found.generation = None
+                return
 
     def _generation(self, uuid):
         found = self.consumers.get(uuid)

@@ -113,6 +113,8 @@ class Doors:
         # [(body, whether the first step is made, whether records are lost if
         # the second one is refused)] of what lands later.
         self.late = []
+        # Consumers of which these may have lost the records.
+        self.lost_late = set()
         # Statements that lock a row in transactions that have read before:
         # where plain reads show what there was at the first one, these miss
         # what others have written while one waits for the lock.
@@ -202,6 +204,7 @@ class Doors:
                 self.books.write(body)
             except books.Refused:
                 if loses:
+                    self.lost_late.update(body)
                     self.books.lose_records(body)
 
     # -- the doors ---------------------------------------------------------

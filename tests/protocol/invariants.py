@@ -134,8 +134,9 @@ def check_rest(here):
 
 def _check_books(here, rows):
     """Placement has what the rows say, and what servers were granted."""
-    # What a server that runs has is counted, whoever sees that.
-    kept = here.ghosts() - (here.granted - here.gone)
+    # Nova repairs what its servers have lost later on.
+    theirs = here.lost_late & (here.granted - here.gone)
+    kept = here.ghosts() - theirs
     if kept:
         raise Violation(f'Placement keeps the amounts of {kept}')
     consumers = here.consumers()
@@ -146,8 +147,10 @@ def _check_books(here, rows):
     for server in here.granted - here.gone:
         if server in consumers:
             expected.setdefault(server, consumers[server].allocations)
-        else:
+        elif server in theirs:
             expected.pop(server, None)
+        else:
+            raise Violation(f'nobody sees what server {server} has')
     there = {uuid: each.allocations for uuid, each in consumers.items()}
     if there != expected:
         raise Violation(f'Placement has {there}, the rows say {expected}')

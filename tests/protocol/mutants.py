@@ -24,7 +24,10 @@ from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import engine
+from nova_groupext.db import models
+from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.ledger import Ledger
 from nova_groupext.scheduler.look import servers
@@ -41,7 +44,7 @@ Choice = doors.Choice
 SECONDS = 60
 
 _turned_back = VRTHold.turned_back
-_having, _find_out, _send = swap._having, swap._find_out, swap._send
+_send = swap._send
 _post = Ledger._post
 _locked = db.locked
 
@@ -93,22 +96,39 @@ def _take_5xx_for_refusal(ledger, context, body):
         return books.Refused(str(exc)).answer
 
 
-def _read_new_ones_first(context, ledger, lease, a_swap):
-    """Ask about successors before old holds, as _find_out() must not."""
-    shown = _having(context, ledger, a_swap.successors)
-
-    def having(_context, _ledger, holds):
-        if holds is a_swap.successors:
-            return shown
-        return _having(context, ledger, holds)
-
-    with fixtures.MonkeyPatch(f'{_SWAP}._having', having):
-        return _find_out(context, ledger, lease, a_swap)
-
-
 def _send_and_believe(*args):
     _send(*args)
     return True
+
+
+def _reserve_whatever(servers):
+    changes = []
+    for uuid, (member, hold) in servers.items():
+        for model, row, status in (
+            (models.Member, member, states.Member.REDEEMING),
+            (models.Hold, hold, states.Hold.REDEEMING),
+        ):
+            own = (model.id == row.id,)
+            values = {'status': status, 'server_uuid': uuid}
+            changes.append((model, own, values, None))
+    return changes
+
+
+def _prepare_whatever(context, lease, olds, leaving=()):
+    for holds, values in (
+        (olds, {'status': states.Hold.EXCHANGING}),
+        (leaving, {'leaves': True}),
+    ):
+        own = models.Hold.id.in_([hold.id for hold in holds])
+        db.compare_and_set(context, models.Hold, own, **values)
+
+
+def _write_without_lease(context, lease, work):
+    return db.locked(context, models.Group, work, id=lease.group_id)
+
+
+def _empty_without_filling(ledger, context, consumer, _hold):
+    ledger.empty_consumer(context, consumer)
 
 
 def _nothing(*_args, **_kwargs):
@@ -120,6 +140,7 @@ _OBJECTS = f'{_HERE}.objects'
 _SCHEDULER = f'{_HERE}.scheduler'
 _SWAP = f'{_SCHEDULER}.protocol.swap'
 _TESTS = 'tests.services'
+_UNIT = 'tests.unit'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +151,7 @@ class Mutant:
     :ivar pair: two operations, of which some run finds it
     :ivar fault: what goes wrong in such a run; runs with one are tried first
     :ivar turns: changes of turns before that
+    :ivar replay: a run in which it was found, which is tried before all others
     :ivar test: the test that finds it, where no pair does
     """
 
@@ -137,6 +159,7 @@ class Mutant:
     pair: tuple = ()
     fault: str = ''
     turns: str = ''
+    replay: str = ''
     test: str = ''
 
 
@@ -240,6 +263,62 @@ MUTANTS = {
         pair=('hold', 'delete'),
         fault='late',
     ),
+    'a member is reserved as it was read': Mutant(
+        {f'{_OBJECTS}.transitions._reserved': _reserve_whatever},
+        pair=('redeem', 'release'),
+    ),
+    'a swap is prepared of what is held': Mutant(
+        {f'{_OBJECTS}.swaps.prepare': _prepare_whatever},
+        pair=('redeem', 'hold again'),
+    ),
+    'the lease is renewed with what is written': Mutant(
+        {f'{_OBJECTS}.swaps.write_down': _write_without_lease},
+        test=f'{_UNIT}.objects.test_swaps.TestCommit.'
+        'test_who_has_lost_the_lease_commits_nothing',
+    ),
+    'a member that is redeemed is not released': Mutant(
+        {
+            f'{_OBJECTS}.states.GIVES_UP': (
+                *states.GIVES_UP,
+                states.Member.REDEEMING,
+            )
+        },
+        pair=('redeem', 'release'),
+    ),
+    'a server that owns nothing is filled once more': Mutant(
+        {f'{_SCHEDULER}.protocol.redeem._fill': _give_up},
+        pair=('redeem', 'redeem again'),
+        fault='loses-records',
+        turns='0:1 8:0',
+    ),
+    'what is missing is held again': Mutant(
+        {f'{_SCHEDULER}.follow.follow._restore': _nothing},
+        pair=('hold again', 'hold again'),
+    ),
+    'what is lost is filled and emptied': Mutant(
+        {f'{_SCHEDULER}.ledger.Ledger.sweep': _empty_without_filling},
+        pair=('revise', 'take over'),
+        replay='29:1 53:0:loses-records',
+    ),
+    'a missing hold is filled before it is exchanged': Mutant(
+        {f'{_SCHEDULER}.ledger.Ledger.refill': _nothing},
+        test=f'{_TESTS}.test_swaps.TestHoldAgain.'
+        'test_missing_record_does_not_cost_the_member_its_capacity',
+    ),
+    'a swap is verified': Mutant(
+        {f'{_SWAP}._verify': _nothing},
+        test=f'{_TESTS}.test_verification.TestTooMuch.'
+        'test_swap_beyond_capacity_costs_one_member_its_hold',
+    ),
+    'moves under strict policies have no alternates': Mutant(
+        {
+            f'{_SCHEDULER}.manager.HolisticSchedulerManager.'
+            '_get_alternate_hosts': (
+                manager.manager.SchedulerManager._get_alternate_hosts
+            )
+        },
+        test='tests.functional.test_moves.TestAlternates',
+    ),
     'a server that is given up is swept': Mutant(
         {f'{_SCHEDULER}.hold.emptying._given_up': lambda *_args: set()},
         pair=('redeem two', 'hold again'),
@@ -272,7 +351,14 @@ def _try_fault(here, mutant):
     """
     pair = explore.Pair(here, mutant.pair)
     pair.prepare()
-    turns = tuple(map(Choice.of, mutant.turns.split()))
+    turns, known = (
+        tuple(map(Choice.of, told.split()))
+        for told in (mutant.turns, mutant.replay)
+    )
+    if known:
+        pair.run(known)
+    if not mutant.fault:
+        return
     for first in (turns, (Choice(0, actor=1), *turns)):
         for number, step in reversed([*enumerate(pair.run(first))]):
             if mutant.fault in doors.FAULTS.get(step.kind, ()):

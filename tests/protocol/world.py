@@ -218,6 +218,11 @@ class World(fixtures.Fixture):
         """Return the consumers whose amounts Placement keeps for nobody."""
         return self._books.consumers.keys() - self._books.shown().keys()
 
+    @property
+    def lost_late(self):
+        """The consumers of requests that have landed late, without records."""
+        return self._doors.lost_late
+
     def owns(self, uuid):
         """Tell whether nobody else can have what a consumer has.
 

@@ -299,9 +299,11 @@ class TestHoldAgain(ApartCase):
 
     def test_missing_record_does_not_cost_the_member_its_capacity(self):
         lost = self.life.hold(self.uuid, 'm-0').uuid
+        stranger = self.life.fill(self.wide)
         self.lose_record(lost)
 
         self.follow()
+        self.life.remove(stranger)
 
         self.assertEqual({'HELD': 2}, self.life.statuses(self.uuid))
         self.assertNotIn(lost, self.life.books())
