@@ -416,12 +416,11 @@ class TestChecks(adopting.AdoptingTestCase):
 class TestDying(adopting.AdoptingTestCase):
     """A planner dies while it adopts a server."""
 
-    POINTS = ('after revise.commit',)
+    POINTS = ('after adopt.point', 'after revise.commit')
 
     def test_it_is_adopted_or_not_wherever_the_planner_dies(self):
         server = self.server()
         before = self.used(server)
-        old = ('after adopt.point',)
         for point in self.POINTS:
             uuid = self.grouped(TWO)
             self.ask_to_adopt(uuid, {'a': server})
@@ -429,7 +428,7 @@ class TestDying(adopting.AdoptingTestCase):
 
             self.die_at(point, draft)
 
-            is_new = point not in old
+            is_new = point == 'after revise.commit'
             self.assertEqual(
                 {'a': 'ACTIVE' if is_new else 'HELD', 'b': 'HELD'},
                 self.states(self.group(uuid)),

@@ -327,7 +327,6 @@ class TestApart(ResizingTestCase):
 class TestDying(test_revising.PlanningTestCase):
     """A planner dies while one growth takes the place of another."""
 
-    POINTS = ('after swap.apply',)
     HOSTS = (hosts.Host('cmp-1', vcpus=5),)
     PARTS = dataclasses.replace(
         test_revising.PlanningTestCase.PARTS,
@@ -337,24 +336,24 @@ class TestDying(test_revising.PlanningTestCase):
     def delete_group(self, uuid, user='demo'):
         """There is no planner to do it but the test's own."""
 
-    def test_the_growth_is_old_or_new_wherever_it_dies(self):
+    def test_growth_that_takes_the_place_of_another_is_the_new_one(self):
         """There is room for either of them only."""
-        for point in self.POINTS:
-            uuid = self.post(topology=one()).json()['vrt_group']['id']
-            self.plan(uuid)
-            server = self.redeem(uuid, 'a', SMALL)
-            self.plan(self.drafted(uuid, one(LARGE)))
-            self.assertEqual([2], self.grown(uuid), point)
-            draft = self.drafted(uuid, one('m1.large'))
+        uuid = self.post(topology=one()).json()['vrt_group']['id']
+        self.plan(uuid)
+        server = self.redeem(uuid, 'a', SMALL)
+        self.plan(self.drafted(uuid, one(LARGE)))
+        self.assertEqual([2], self.grown(uuid))
+        draft = self.drafted(uuid, one('m1.large'))
 
-            self.die_at(point, draft)
-            self.plan(draft)
-            rounds.reap(self.planner, self.context)
-            self.assertEqual([4], self.grown(uuid), point)
-            self.assertEqual(0, self.free()['cmp-1'], point)
-            self.assertEqual([], self.audit(), point)
-            self.remove(server)
-            self.forget(uuid)
+        self.die_at('after swap.apply', draft)
+        self.plan(draft)
+        rounds.reap(self.planner, self.context)
+
+        self.assertEqual([4], self.grown(uuid))
+        self.assertEqual(0, self.free()['cmp-1'])
+        self.assertEqual([], self.audit())
+        self.remove(server)
+        self.forget(uuid)
 
     def grown(self, uuid):
         """Return the VCPUs that are held for resizes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that take long: everything at every point, storms, fuzzers.
+"""Tests that take long: storms, whole lives, fuzzers.
 
 ``tox -e long`` runs all of them, and ``VRT_SHARE=10`` one in ten.
 """

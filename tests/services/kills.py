@@ -9,12 +9,16 @@ import multiprocessing
 import os
 import signal
 
-from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext import faultpoints
+from nova_groupext import objects
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.scheduler.look import servers as nova_servers
+from tests import groups
 from tests.services import life
 from tests.services import servers
 
@@ -42,28 +46,27 @@ class KillsCase(life.LifeTestCase):
         self.assertEqual(
             -signal.SIGKILL, process.exitcode, f'{point} was not reached'
         )
-
-    def kill_reaper(self, point):
-        """Let a reaper come by, much later, and be killed."""
-        timeutils.advance_time_seconds(life.LATER)
-        self.kill(lambda: self.life.reap(seconds=0), point)
-
-    def run_and_reap(self, work, point):
-        self.kill(work, point)
         self.assert_one_owner()
+
+    def kill_and_reap(self, work, point):
+        self.kill(work, point)
         self.life.reap()
         self.assert_at_rest()
+
+    def kill_reaper(self, point):
+        """Let a reaper be killed, and another one come by much later."""
+        self.kill_and_reap(lambda: self.life.reap(seconds=0), point)
 
     def finish(self):
         """Take the group to its end, and another one to the same place."""
         if self.life.find(self.uuid) is not None:
-            self.end()
+            self._end()
         self.assertEqual({}, self.life.books())
         self.assertEqual({}, self.life.rows())
         other = self.life.held([self.wide, self.wide, self.narrow])
         self.assertEqual(self.HELD, self.life.statuses(other))
 
-    def end(self):
+    def _end(self):
         for member in self.life.group(self.uuid).members:
             if member.status == states.Member.HELD:
                 server = self.life.redeem(self.uuid, member.path)
@@ -77,16 +80,34 @@ class KillsCase(life.LifeTestCase):
         self.life.delete(self.uuid)
         self.life.remove(self.server)
 
-    def redeem(self, **kwargs):
-        self.life.redeem(self.uuid, 'm-0', self.server, **kwargs)
+    # -- what there is before ----------------------------------------------
 
     def live(self):
         """Redeem a member; returns another place for its server."""
         self.life.plan(self.uuid)
-        self.redeem()
-        self.life.fates[self.server] = nova_servers.Fate.LIVE
+        self.life.redeem(self.uuid, 'm-0', self.server)
         self.life.whereabouts[self.server] = self.wide
         return self.life.make_provider(seats=1)
+
+    def grow(self):
+        """Hold for a resize of a member's server; returns the growth."""
+        spare = self.live()
+        # It is as small as it was when it was redeemed.
+        del self.life.fates[self.server]
+        context, member = self.life.context, self.life.member(self.uuid, 'm-0')
+        db.compare_and_set(
+            context,
+            models.Member,
+            models.Member.id == member.id,
+            server_flavor={'name': 'small', 'vcpus': 1},
+        )
+        growth = objects.VRTHold.growth(
+            member, groups.seat(spare, life.AMOUNT)
+        )
+        growth.create(context)
+        self.life.ledger().hold(context, [growth])
+        transitions.promise(context, self.life.group(self.uuid), [growth])
+        return growth
 
     def be_alone(self, members):
         """Hold a host for a group that has it to itself."""
@@ -105,6 +126,8 @@ class KillsCase(life.LifeTestCase):
         new = {'m-0': self.narrow, 'm-2': self.wide, 'm-3': spare}
         return self.life.revise(self.uuid, new), old, new
 
+    # -- what there is afterwards ------------------------------------------
+
     def assert_rests(self, provider):
         """The server is there, in Placement and in our rows, for good."""
         self.assert_at_rest()
@@ -113,30 +136,18 @@ class KillsCase(life.LifeTestCase):
         self.assertEqual([provider], [*self.life.books()[self.server]])
         self.assertNotIn('vrt_moves', self.life.rows())
 
+    def assert_full(self):
+        """One member and one filler are there."""
+        part = {self.wide: {'resources': {'VCPU': life.AMOUNT}}}
+        self.assertEqual([part, part], [*self.life.books().values()])
+
 
 def _die_at(point, work):
     """Do some work, and be dead at a point before its end."""
-    name = point.removesuffix(' again')
-    passes = iter([name != point, False])
 
     def trap(reached):
-        if reached == name and not next(passes):
+        if reached == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
     faultpoints.trap = trap
     work()
-
-
-def _test(operation, point):
-    def test(self):
-        getattr(self, f'check_{operation}')(point)
-        self.finish()
-
-    return test
-
-
-def add_kill(case, operation, point):
-    """Give a KillsCase a test in which an operation dies at a point."""
-    name = f'test_{operation}_killed_{point}'
-    name = name.replace(' ', '_').replace('.', '_')
-    setattr(case, name, _test(operation, point))

@@ -187,7 +187,7 @@ class TestGivingBack(GivingBackCase):
         provider = self.life.make_provider(3)
         uuid = self.held(provider, provider)
         self.life.remove(self.life.hold(uuid, 'm-0').uuid)
-        self.at('before move.write_down', self.follow_holds)
+        self.at('before again.prepare', self.follow_holds)
 
         self.follow_holds()
 

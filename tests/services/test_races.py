@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two things happen to a group at once, staged one by one.
 
-``tests/long`` lets each thing happen at every point of each other thing.
+``tests/protocol`` lets them meet in every order.
 """
 
 from nova import exception as nova_exc
@@ -289,7 +289,3 @@ class TestStaged(races.RaceCase):
             self.end()
             self.life.remove(self.server)
             self.begin()
-
-
-class Died(Exception):
-    """A process that ends without cleaning up."""

@@ -12,6 +12,7 @@ from nova_groupext import faultpoints
 from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.redeem import reserving
@@ -172,6 +173,19 @@ class TestSwap(SwapCase):
 
         self.assertEqual({}, self.life.books())
         self.assertEqual({}, self.life.rows())
+
+    def test_a_group_that_is_deleted_once_it_is_revised_is_no_trouble(self):
+        self.at(
+            'after revise.commit', lambda: self.life.mark_deleted(self.uuid)
+        )
+        failed = self.useFixture(
+            fixtures.MockPatchObject(planner.Planner, '_fail')
+        )
+
+        self.revise()
+
+        failed.mock.assert_not_called()
+        self.end()
 
 
 class TestMeanwhile(SwapCase):
