@@ -6,7 +6,6 @@ from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
 from nova_groupext import exception
-from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
@@ -68,7 +67,6 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         'relationships': fields.ListOfObjectsField('VRTRelationship'),
     }
 
-    @faultpoints.around('group.create')
     def create(self, context):
         """Store the group with all its parts, in state PLANNING.
 
@@ -293,15 +291,14 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             setattr(self, name, value)
 
     def _compare_and_set(self, context, **values):
-        with faultpoints.around('group.change'):
-            return db.compare_and_set(
-                context,
-                models.Group,
-                models.Group.id == self.id,
-                models.Group.generation == self.generation,
-                generation=self.generation + 1,
-                **values,
-            )
+        return db.compare_and_set(
+            context,
+            models.Group,
+            models.Group.id == self.id,
+            models.Group.generation == self.generation,
+            generation=self.generation + 1,
+            **values,
+        )
 
     def is_unchanged_for(self, context, seconds):
         """Check whether nobody has changed the group for so long."""
@@ -325,7 +322,6 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             )
         )
 
-    @faultpoints.around('group.delete')
     def mark_deleted(self, context):
         """Become RELEASING, whatever else happens to the group meanwhile.
 
@@ -366,7 +362,6 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             fault=fault,
         )
 
-    @faultpoints.around('group.extend')
     def extend(self, context, seconds):
         """Keep what is held for so many seconds from now.
 

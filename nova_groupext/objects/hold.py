@@ -14,7 +14,6 @@ from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
 from nova_groupext import exception
-from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
@@ -288,15 +287,14 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         if not holds:
             return
         watched = {} if is_answered else watching()
-        with faultpoints.around('hold.retire'):
-            db.compare_and_set(
-                context,
-                models.Hold,
-                models.Hold.id.in_([hold.id for hold in holds]),
-                models.Hold.status == states.Hold.WRITING,
-                status=states.Hold.RELEASING,
-                **watched,
-            )
+        db.compare_and_set(
+            context,
+            models.Hold,
+            models.Hold.id.in_([hold.id for hold in holds]),
+            models.Hold.status == states.Hold.WRITING,
+            status=states.Hold.RELEASING,
+            **watched,
+        )
 
     @classmethod
     def dismiss(cls, context, fillers):

@@ -16,7 +16,6 @@ from oslo_versionedobjects import fields
 import sqlalchemy as sa
 
 from nova_groupext import exception
-from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
@@ -64,7 +63,6 @@ class VRTLease(base.VRTObject):
         raise exception.GroupBusy(group=group_id)
 
     @classmethod
-    @faultpoints.around('lease.acquire')
     def try_to_acquire(cls, context, group_id, owner, operation, seconds):
         """Do as acquire() does, but leave no word."""
         named = {'operation': operation, 'owner': owner, 'asked': 0}
@@ -149,7 +147,6 @@ class VRTLease(base.VRTObject):
         own = (models.Lease.operation == self.operation,)
         return models.Lease, own, {'ends_at': clock.now(self.seconds)}, 1
 
-    @faultpoints.around('lease.release')
     def release(self, context):
         """Give the lease back, unless there is more to do.
 

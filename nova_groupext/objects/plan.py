@@ -7,7 +7,6 @@ from oslo_versionedobjects import fields
 import sqlalchemy as sa
 
 from nova_groupext import exception
-from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
@@ -31,7 +30,6 @@ class VRTPlan(base.VRTObject):
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
 
-    @faultpoints.around('plan.create')
     def create(self, context):
         """Store the plan, while its group is there.
 

@@ -71,7 +71,6 @@ def _tentative(member):
     )
 
 
-@faultpoints.around('revise.start')
 def start(context, group, draft):
     """Store the draft of a group, instead of one that came to nothing.
 

@@ -285,8 +285,7 @@ def give_up(context, group, members=None):
     changes = _given_up(ids, states.GIVES_UP, expected)
     if members is None:
         changes += (_growths_leave(group),)
-    with faultpoints.around('release.mark'):
-        counts = change(context, group.id, *changes)
+    counts = change(context, group.id, *changes)
     if counts is None:
         raise exception.state_conflict(
             [each.path for each in members],

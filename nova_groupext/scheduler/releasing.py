@@ -68,7 +68,6 @@ def _point_anew(context, group):
     )
 
 
-@faultpoints.around('group.forget')
 def _forget(context, group):
     """Remove the rows, unless something is still held or under way."""
 

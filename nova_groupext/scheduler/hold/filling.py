@@ -162,8 +162,7 @@ def around(context, ledger, group_id, node, used, gone, arriving):
 def dismiss(context, ledger, rows):
     """Give back fillers, but for those that change hands at this moment."""
     if rows:
-        with faultpoints.around('fill.dismiss'):
-            VRTHold.dismiss(context, rows)
+        VRTHold.dismiss(context, rows)
         held = [row for row in rows if row.status == states.Hold.HELD]
         ending = [row for row in rows if row not in held]
         dismissed = VRTHold.list_by_uuids(context, [row.uuid for row in held])

@@ -10,7 +10,6 @@ has the lease next gives back what never came so far.
 import itertools
 
 from nova_groupext import exception
-from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
@@ -39,10 +38,9 @@ def store(context, lease, rows):
 
     :raises: GroupBusy when another has taken the group over, GroupNotFound
     """
-    with faultpoints.around('hold.write_down'):
-        written = swaps.write_down(
-            context, lease, lambda: VRTHold.create_all(context, rows)
-        )
+    written = swaps.write_down(
+        context, lease, lambda: VRTHold.create_all(context, rows)
+    )
     if written is None:
         raise exception.GroupNotFound(group=lease.group_id)
     return written

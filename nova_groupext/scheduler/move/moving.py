@@ -131,8 +131,7 @@ def claim(context, request, claim_resources):
         return False
     is_claimed = False
     try:
-        with faultpoints.around('moving.claim'):
-            is_claimed = claim_resources()
+        is_claimed = claim_resources()
     finally:
         if not is_claimed:
             _forget(context, row)

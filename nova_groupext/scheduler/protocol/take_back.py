@@ -49,11 +49,10 @@ def take_back(context, ledger, lease, hold):
         swaps.prepare(context, lease, [hold])
         return VRTHold.create_all(context, [successor])
 
-    with faultpoints.around('back.prepare'):
-        try:
-            created = swaps.write_down(context, lease, work)
-        except exception.GenerationConflict:
-            return False
+    try:
+        created = swaps.write_down(context, lease, work)
+    except exception.GenerationConflict:
+        return False
     swap = swaps.Swap([hold], created)
     side, lost = finish(context, ledger, swap)
     swaps.commit(
