@@ -78,7 +78,6 @@ def make(context, ledger, lease, swap, commit, *, reads=False):
     :raises: PlacementUnavailable when it is not known: the lease is to be
         left; GroupBusy when another has taken the group over
     """
-    lease.renew(context)
     try:
         with faultpoints.around('swap.apply'):
             ledger.exchange(context, swap.olds, swap.successors, reads=reads)
@@ -231,7 +230,6 @@ def _send(context, ledger, lease, olds, rows):
     """
     if not rows:
         return False
-    lease.renew(context)
     try:
         with faultpoints.around('swap.compensate'):
             ledger.exchange(context, olds, rows, reads=True)

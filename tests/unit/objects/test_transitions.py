@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens to a group, its members and their holds at once."""
 
+import datetime
+
+from oslo_utils import timeutils
 from oslo_utils import uuidutils
 from oslo_utils.fixture import uuidsentinel as uuids
 
@@ -10,7 +13,9 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import states
+from nova_groupext.objects import swaps
 from nova_groupext.objects import transitions
+from tests import groups
 from tests.unit.objects import base
 
 Member = states.Member
@@ -169,6 +174,107 @@ class TestReserve(base.HeldCase):
         own = {self.uuids[0]: self.with_hold(self.group.members[0])}
 
         self.assertFalse(transitions.reserve(self.context, own))
+
+
+class TestHold(base.GroupCase):
+    """A plan is committed by the holder of the lease, as it was decided."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.create()
+        self.rows = groups.holds(self.context, self.group)
+        self.lease = groups.lease(self.context, self.group)
+
+    def hold(self):
+        expires_at = timeutils.utcnow() + datetime.timedelta(hours=1)
+        transitions.hold(
+            self.context, self.lease, self.group, self.rows, expires_at
+        )
+
+    def assert_refused(self):
+        self.assertRaises(exception.GenerationConflict, self.hold)
+        statuses = objects.VRTHold.list_by_status(self.context, Hold.WRITING)
+        self.assertEqual(len(self.rows), len(statuses))
+
+    def test_plan_of_the_lease_holder_is_committed(self):
+        self.hold()
+
+        self.assertEqual(Group.HELD, self.get(self.group).status)
+
+    def test_plan_of_a_planner_that_has_lost_the_lease_is_refused(self):
+        self.lease.release(self.context)
+        groups.lease(self.context, self.group)
+
+        self.assert_refused()
+
+    def test_plan_of_an_earlier_generation_is_refused(self):
+        db.compare_and_set(
+            self.context,
+            models.Group,
+            models.Group.id == self.group.id,
+            generation=self.group.generation + 1,
+        )
+
+        self.assert_refused()
+
+    def test_plan_of_which_a_row_has_ended_is_refused(self):
+        objects.VRTHold.retire(self.context, self.rows[:1], is_answered=True)
+
+        self.assertRaises(exception.GenerationConflict, self.hold)
+        self.assertEqual(Group.PLANNING, self.get(self.group).status)
+
+
+class TestResizeReservation(base.HeldCase):
+    """What is held for the resize of a server becomes the server's once."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.held()
+        member = self.group.members[0]
+        self.row = objects.VRTHold.growth(member, groups.seat(uuids.rp, 1))
+        self.row.create(self.context)
+        transitions.promise(self.context, self.group, [self.row])
+
+    def current(self):
+        [row] = objects.VRTHold.list_by_uuids(self.context, [self.row.uuid])
+        return row
+
+    def test_reservation_that_has_ended_does_not_end_again(self):
+        stale = self.current()
+        transitions.reserve_growth(self.context, self.current(), uuids.server)
+
+        self.assertFalse(transitions.end_hold(self.context, stale))
+
+        self.assertEqual(Hold.REDEEMING, self.current().status)
+
+    def test_reservation_that_a_swap_ends_is_not_reserved(self):
+        lease = groups.lease(self.context, self.group)
+        swaps.prepare(self.context, lease, (), [self.current()])
+
+        self.assertFalse(
+            transitions.reserve_growth(
+                self.context, self.current(), uuids.server
+            )
+        )
+
+        self.assertEqual(Hold.HELD, self.current().status)
+
+    def test_reservation_of_another_server_is_not_reserved(self):
+        transitions.reserve_growth(self.context, self.current(), uuids.server)
+
+        self.assertFalse(
+            transitions.reserve_growth(
+                self.context, self.current(), uuids.other
+            )
+        )
+
+    def test_reservation_that_was_concluded_is_not_concluded_again(self):
+        transitions.reserve_growth(self.context, self.current(), uuids.server)
+        transitions.conclude_growth(self.context, self.current(), True)
+
+        transitions.conclude_growth(self.context, self.current(), False)
+
+        self.assertEqual(Hold.REDEEMED, self.current().status)
 
 
 class TestEndHold(base.HeldCase):
