@@ -142,7 +142,7 @@ def _check_owner(context, member, server_uuid):
     """Refuse a server that is another member already."""
     for owner in VRTMember.list_by_servers(context, [server_uuid]):
         if owner.id != member.id:
-            group = VRTGroup.brief(context, owner.group_id)
+            group = VRTGroup.get_owner(context, owner)
             raise exception.ServerConflict(
                 server=server_uuid,
                 reason=f'it is member {owner.path} of VRT group {group.uuid}; '

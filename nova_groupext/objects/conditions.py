@@ -65,6 +65,15 @@ def is_lost():
     )
 
 
+def is_adopted():
+    """The condition on a hold that its server is being adopted.
+
+    Whether it is that for good is decided with the swap under way.
+    """
+    is_open = models.Hold.otherwise.is_not(sa.null())
+    return is_open & (models.Hold.status == states.Hold.REDEEMED)
+
+
 def in_its_state_since(time):
     """The condition on a hold that it is what it is for long.
 

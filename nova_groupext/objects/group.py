@@ -196,6 +196,17 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         return group
 
     @classmethod
+    def get_owner(cls, context, member):
+        """Return the group that a member is of, or is to be of.
+
+        :param member: VRTMember, perhaps of a draft
+        :returns: VRTGroup without its parts, and no draft
+        :raises: GroupNotFound
+        """
+        group = cls.get_brief(context, member.group_id)
+        return cls.get_brief(context, group.revises_id or group.id)
+
+    @classmethod
     def get_by_token(cls, context, project_id, client_token):
         """Return the group that a retried POST has made, or None."""
         row = db.find_one(

@@ -61,7 +61,7 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         'mappings': base.JsonField(),
         # Of a successor: what it is if its swap comes to nothing. That is its
         # seat then and the uuid of the hold that had it, or {}; None of what
-        # no swap fills.
+        # no swap fills. Of a REDEEMED one: {} while its server is adopted.
         'otherwise': base.JsonField(nullable=True, default=None),
         # Whether it ends with the swap under way.
         'leaves': fields.BooleanField(default=False),
@@ -107,6 +107,18 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         hold = cls.of(member, seat)
         hold.status = states.Hold.REDEEMED
         hold.server_uuid = member.server_uuid
+        return hold
+
+    @classmethod
+    def adopted(cls, member, seat):
+        """Return what says where a server is that a draft is to adopt.
+
+        Not created yet. It ends if the draft comes to nothing.
+
+        :param member: the draft's VRTMember
+        """
+        hold = cls.redeemed(member, seat)
+        hold.otherwise = {}
         return hold
 
     @classmethod

@@ -36,12 +36,15 @@ class HoldSearch:
     def list_open(cls, context, group_id):
         """Return what a swap, or a plan, of a group or its draft has begun.
 
-        :returns: VRTHolds in WRITING or EXCHANGING, and those that leave
+        :returns: VRTHolds in WRITING or EXCHANGING, those that leave, and
+            those of servers that are adopted
         """
         return cls._list(
             context,
             _is_of(group_id),
-            models.Hold.status.in_(states.OPEN) | models.Hold.leaves,
+            models.Hold.status.in_(states.OPEN)
+            | models.Hold.leaves
+            | conditions.is_adopted(),
         )
 
     @classmethod

@@ -13,6 +13,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
+from nova_groupext.objects import conditions
 from nova_groupext.objects import hold as hold_obj
 from nova_groupext.objects import states
 
@@ -111,17 +112,18 @@ class VRTMember(base.VRTObject):
 
         :param group_id: of one group; of all by default
         """
-        conditions = [_is_in(states.SERVERS)]
+        wanted = [_is_in(states.SERVERS, ~conditions.is_adopted())]
         if group_id is not None:
-            conditions.append(models.Member.group_id == group_id)
-        rows = db.find(context, models.Member, *conditions)
+            wanted.append(models.Member.group_id == group_id)
+        rows = db.find(context, models.Member, *wanted)
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
     def list_by_servers(cls, context, uuids):
         """Return the members of groups that are there which some servers are.
 
-        Those too that are becoming one, or have failed as list_servers() says.
+        Those too that are becoming one, also by being adopted, or have failed
+        as list_servers() says.
         """
         rows = db.find(
             context,
@@ -190,6 +192,7 @@ class VRTMember(base.VRTObject):
             sa.and_(
                 models.Hold.member_id == models.Member.id,
                 models.Hold.status.in_(states.PROMISED),
+                ~conditions.is_adopted(),
             ),
             models.Member.status.in_(states.HAVE_HOLD)
             | models.Hold.id.is_not(None),
@@ -338,11 +341,15 @@ def expired(at):
     return f'expired at {at:%Y-%m-%dT%H:%M:%SZ}'
 
 
-def _is_in(statuses):
-    """The condition on members in some statuses, or whose servers own."""
+def _is_in(statuses, *besides):
+    """The condition on members in some statuses, or whose servers own.
+
+    :param besides: conditions on what the servers have redeemed
+    """
     has_redeemed = sa.exists().where(
         models.Hold.member_id == models.Member.id,
         models.Hold.status == states.Hold.REDEEMED,
+        *besides,
     )
     return models.Member.status.in_(statuses) | has_redeemed
 

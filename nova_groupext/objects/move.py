@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
+from nova_groupext.objects import conditions
 from nova_groupext.objects import states
 
 
@@ -69,8 +70,11 @@ class VRTMove(base.VRTObject):
 
 
 def _is_of_a_member():
+    is_adopted = sa.exists().where(
+        models.Hold.member_id == models.Member.id, conditions.is_adopted()
+    )
     return sa.exists().where(
         models.Member.id == models.Move.member_id,
         models.Member.server_uuid == models.Move.server_uuid,
-        models.Member.status.in_(states.IN_USE),
+        models.Member.status.in_(states.IN_USE) | is_adopted,
     )

@@ -28,6 +28,7 @@ from nova_groupext.objects import swaps
 from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
 
 # What belongs to a definition, besides members and the group's own columns.
@@ -138,6 +139,38 @@ def adopted(draft):
     }
 
 
+def begin_to_adopt(context, lease, group, draft, seats):
+    """Let servers be members of a draft, until it is decided for good.
+
+    From then on their moves are judged, by the draft's definition as well.
+
+    It has to be alone with its project's row, by quota.serialised(): of two
+    that adopt the same server the second finds that.
+
+    :param lease: VRTLease of the group
+    :param seats: {path: seat} of where the servers are to be
+    :returns: VRTHolds that say so
+    :raises: GenerationConflict when one of them is another's, or the group
+        cannot be revised any more, GroupBusy
+    """
+    members = [member for member in draft.members if member.path in seats]
+    rows = [VRTHold.adopted(each, seats[each.path]) for each in members]
+
+    def work():
+        if not _may_adopt(context, group, draft):
+            raise exception.GenerationConflict(group=group.uuid)
+        _note_prepared(context, draft)
+        # Of an earlier try: whether one is under way still, Nova says.
+        ids = [member.id for member in members]
+        db.delete(context, models.Move, models.Move.member_id.in_(ids))
+        return VRTHold.create_all(context, rows)
+
+    created = swaps.write_down(context, lease, work)
+    if created is None:
+        raise exception.GenerationConflict(group=group.uuid)
+    return created
+
+
 def prepare(context, lease, group, draft, swap, check):
     """Let the draft count as soon as its swap is made.
 
@@ -157,13 +190,7 @@ def prepare(context, lease, group, draft, swap, check):
         _check(context, group, draft, swap)
         swaps.prepare(context, lease, swap.olds, swap.leaving)
         created = VRTHold.create_all(context, swap.successors)
-        own = models.Group.id == draft.id
-        is_planning = models.Group.status == states.Group.PLANNING
-        prepared = db.compare_and_set(
-            context, models.Group, own, is_planning, is_prepared=True
-        )
-        if not prepared:
-            raise exception.GenerationConflict(group=draft.uuid)
+        _note_prepared(context, draft)
         return created
 
     created = swaps.write_down(context, lease, work)
@@ -185,9 +212,6 @@ def commit(
 ):
     """Let the draft's definition, plan and holds become the group's.
 
-    What adopts servers has to be alone with its project's row, by
-    quota.serialised(): of two that adopt the same one the second finds that.
-
     :param swap: swaps.Swap that was made
     :param check: see prepare(); None where that was called: then a commit
         does not fail, but for the lease
@@ -203,7 +227,7 @@ def commit(
         plan = VRTPlan.newest(context, draft.id)
         _exchange_definitions(context, group, draft)
         _begin_to_hold(context, group)
-        _adopt(context, group, draft, plan)
+        _adopt(context, group, draft, swap.adopted)
         swaps.settle(
             *(context, group.id, swap, swaps.Side.MADE, lost),
             may_be=may_be(draft),
@@ -241,6 +265,19 @@ def turn_back(context, lease, draft, swap, lost):
         swaps.write_down(context, lease, work)
 
 
+def _note_prepared(context, draft):
+    """Let a draft's definition count for what is judged from now on.
+
+    :raises: GenerationConflict when it was deleted, or decided, meanwhile
+    """
+    own = models.Group.id == draft.id
+    is_planning = models.Group.status == states.Group.PLANNING
+    if not db.compare_and_set(
+        context, models.Group, own, is_planning, is_prepared=True
+    ):
+        raise exception.GenerationConflict(group=draft.uuid)
+
+
 def _unprepare(context, draft):
     own = models.Group.id == draft.id
     db.compare_and_set(context, models.Group, own, is_prepared=False)
@@ -266,6 +303,7 @@ def _check(context, group, draft, swap):
         or not _may_revise(context, group, draft)
         or not _may_drop(context, group, draft)
         or not _may_adopt(context, group, draft)
+        or _adopted_move(context, swap)
     ):
         raise exception.GenerationConflict(group=group.uuid)
 
@@ -298,10 +336,17 @@ def _may_adopt(context, group, draft):
     own = {mine[path].id: servers[path] for path in servers.keys() & mine}
     owners = VRTMember.list_by_servers(context, servers.values())
     return all(
-        own.get(owner.id) == owner.server_uuid for owner in owners
+        draft.id == owner.group_id or own.get(owner.id) == owner.server_uuid
+        for owner in owners
     ) and not any(
         mine[path].status in states.IN_USE for path in servers.keys() & mine
     )
+
+
+def _adopted_move(context, swap):
+    """Tell whether servers that are adopted have begun to move since."""
+    ids = [hold.member_id for hold in swap.adopted]
+    return bool(ids and VRTMove.by_member(context, ids))
 
 
 def _leave_out(context, group):
@@ -348,29 +393,31 @@ def _begin_to_hold(context, group):
     )
 
 
-def _adopt(context, group, draft, plan):
-    """Let members be servers that run already, where these are.
+def _adopt(context, group, draft, holds):
+    """Let the servers of a draft be those of the group's members.
 
-    What was held for them leaves with what the revision exchanges. A server
-    that became another's after it was prepared stays that.
+    What was held for them leaves with what the revision exchanges. Moves that
+    have begun since it was prepared are theirs, too.
+
+    :param holds: VRTHolds of begin_to_adopt()
     """
-    servers = adopted(draft)
     rows = _members(context, group)
-    owners = VRTMember.list_by_servers(context, servers.values())
-    taken = {owner.server_uuid for owner in owners}
-    for path, uuid in servers.items():
-        if uuid in taken:
-            continue
-        member = VRTMember.from_row(context, rows[path])
+    paths = {member.id: member.path for member in draft.members}
+    for hold in holds:
+        member = VRTMember.from_row(context, rows[paths[hold.member_id]])
         model, is_same, values, _expected = member.changed(
-            states.Member.ACTIVE, server_uuid=uuid, fault=None
+            states.Member.ACTIVE, server_uuid=hold.server_uuid, fault=None
         )
         db.compare_and_set(context, model, *is_same, **values)
         model, is_left, values, _expected = transitions.without_server(
             [member.id]
         )
         db.compare_and_set(context, model, *is_left, **values)
-        VRTHold.redeemed(member, plan.placement[path]).create(context)
+        own = {'group_id': group.id, 'member_id': member.id}
+        is_it = models.Hold.id == hold.id
+        db.compare_and_set(context, models.Hold, is_it, otherwise=None, **own)
+        is_its = models.Move.member_id == hold.member_id
+        db.compare_and_set(context, models.Move, is_its, **own)
 
 
 def _locking(context, group, work):

@@ -43,12 +43,15 @@ class Swap:
     :ivar successors: VRTHolds that it fills, or its compensation
     :ivar beside: VRTHolds that were written on their own
     :ivar leaving: VRTHolds that end as soon as the swap is made
+    :ivar adopted: VRTHolds that end if it comes to nothing: of servers that
+        become members with it
     """
 
     olds: list[VRTHold]
     successors: list[VRTHold]
     beside: list[VRTHold] = ()
     leaving: list[VRTHold] = ()
+    adopted: list[VRTHold] = ()
 
     @classmethod
     def of(cls, context, group_id):
@@ -62,6 +65,7 @@ class Swap:
             successors=[r for r in written if r.otherwise is not None],
             beside=[r for r in written if r.otherwise is None],
             leaving=[r for r in rows if r.leaves],
+            adopted=[r for r in rows if r.status == states.Hold.REDEEMED],
         )
 
     @property
@@ -76,6 +80,9 @@ class Swap:
         """Return what its successors are if it comes to nothing."""
         found = (each.turned_back() for each in self.successors)
         return [each for each in found if each is not None]
+
+
+NOTHING = Swap(olds=[], successors=[])
 
 
 def pair(olds, rows):
@@ -182,6 +189,8 @@ def settle(
         _change(context, swap.leaving, states.Hold.HELD, **releasing)
     _change(context, swap.leaving, *states.Hold, leaves=False)
     if side == Side.IN_VAIN:
+        released = {'status': states.Hold.RELEASED, 'otherwise': None}
+        _change(context, swap.adopted, states.Hold.REDEEMED, **released)
         for each in arriving:
             seat = {name: getattr(each, name) for name in SEAT}
             _change(context, [each], states.Hold.WRITING, **seat)

@@ -97,6 +97,7 @@ def without_server(ids):
     redeemed = (
         models.Hold.member_id.in_(ids),
         models.Hold.status == states.Hold.REDEEMED,
+        ~conditions.is_adopted(),
     )
     return models.Hold, redeemed, {'status': states.Hold.RELEASED}, None
 

@@ -23,6 +23,7 @@ from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler import trouble
+from nova_groupext.scheduler.decide import adopting
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import replanning
 from nova_groupext.scheduler.decide import revising
@@ -390,6 +391,7 @@ class Planner:
         """Tell the tenant what is safe to tell, the operator everything."""
         LOG.info('VRT group %s is in ERROR: %s', group.uuid, reason)
         fault = f'{reason} The operator finds more under {context.request_id}.'
+        adopting.let_hints_follow(context, group)
         with contextlib.suppress(exception.GenerationConflict):
             group.change(context, states.Group.ERROR, fault=fault)
             notifications.decided(context, group)

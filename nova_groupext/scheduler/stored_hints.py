@@ -18,14 +18,6 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 
 
-def point(context, server_uuid, pointed):
-    """Let a server's hints point to a member, whatever the rows say.
-
-    :param pointed: pointer.Pointer
-    """
-    _change(context, server_uuid, lambda: pointed)
-
-
 def follow(context, server_uuid):
     """Let a server's hints point to the member that it is, or to none.
 
@@ -36,7 +28,7 @@ def follow(context, server_uuid):
         members = VRTMember.list_by_servers(context, [server_uuid])
         if not members:
             return None
-        group = VRTGroup.brief(context, members[0].group_id)
+        group = VRTGroup.get_owner(context, members[0])
         return pointer.Pointer(group.uuid, members[0].path)
 
     return _change(context, server_uuid, wanted) is not None

@@ -168,7 +168,7 @@ class TestAdopt(adopting.AdoptingTestCase):
         drafts = [self.draft_of(uuid) for uuid in uuids]
 
         def trap(reached):
-            if reached == 'before revise.commit' and drafts[1:]:
+            if reached == 'before adopt.begin' and drafts[1:]:
                 self.plan(drafts.pop())
 
         with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
@@ -416,7 +416,7 @@ class TestChecks(adopting.AdoptingTestCase):
 class TestDying(adopting.AdoptingTestCase):
     """A planner dies while it adopts a server."""
 
-    POINTS = ('after adopt.point', 'after revise.commit')
+    POINTS = ('after adopt.begin', 'after revise.commit')
 
     def test_it_is_adopted_or_not_wherever_the_planner_dies(self):
         server = self.server()

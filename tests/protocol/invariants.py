@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds after every step, and what holds when all is at rest."""
 
+import collections
 import json
 
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.protocol import redeem
+from tests.protocol import world
 from tests.services import owners
 
 _HOLDS = (
@@ -121,6 +123,8 @@ def check_rest(here):
     check_step(here)
     rows = here.life.owners()
     _check_books(here, rows)
+    _check_places(here, rows)
+    _check_hints(here, rows)
     if not rows.pairs() <= owners.AT_REST:
         raise Violation(f'at rest there is {rows.pairs()}')
     for member, holds in VRTMember.list_promises(here.life.context):
@@ -130,6 +134,36 @@ def check_rest(here):
     for group in objects.VRTGroup.list(here.life.context):
         if rows.settled(group) != group.status:
             raise Violation(f'the group is {group.status} for {rows.pairs()}')
+
+
+def _check_places(here, rows):
+    """The rows say where servers rest, and no strict policy is broken."""
+    for hold, _member in rows.promised():
+        there = here.life.whereabouts.get(hold.server_uuid)
+        if there not in (None, hold.provider_uuid):
+            raise Violation(f'server {hold.server_uuid} is on {there}')
+    group = here.life.find(here.uuid)
+    if group is None or not group.policies:
+        return
+    many = collections.Counter(
+        hold.node
+        for hold, member in rows.promised()
+        if member.group_id == group.id
+    )
+    if many and max(many.values()) > world.MOST:
+        raise Violation(f'too many members on one host: {many}')
+
+
+def _check_hints(here, rows):
+    """What is stored of a server points to the member that it is."""
+    group = here.life.find(here.uuid)
+    if group is None or group.status == states.Group.RELEASING:
+        # Its servers keep their hints.
+        return
+    path = {hold.server_uuid: member.path for hold, member in rows.promised()}
+    for server, pointed in here.hints.items():
+        if (pointed and pointed.member) != path.get(server):
+            raise Violation(f'the hints of {server} are {pointed}')
 
 
 def _check_books(here, rows):

@@ -31,6 +31,7 @@ from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.ledger import Ledger
 from nova_groupext.scheduler.look import servers
+from nova_groupext.scheduler.move import moving
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import swap
 from tests.protocol import books
@@ -47,6 +48,7 @@ _turned_back = VRTHold.turned_back
 _send = swap._send
 _post = Ledger._post
 _locked = db.locked
+_member = moving._member
 
 
 def _turn_back_anew(hold):
@@ -129,6 +131,11 @@ def _write_without_lease(context, lease, work):
 
 def _empty_without_filling(ledger, context, consumer, _hold):
     ledger.empty_consumer(context, consumer)
+
+
+def _member_of_the_group(context, group, server_uuid):
+    found = _member(context, group, server_uuid)
+    return found if found and found.group_id == group.id else None
 
 
 def _nothing(*_args, **_kwargs):
@@ -323,6 +330,18 @@ MUTANTS = {
         {f'{_SCHEDULER}.hold.emptying._given_up': lambda *_args: set()},
         pair=('redeem two', 'hold again'),
         fault='dies-late',
+    ),
+    'who is adopted is looked at once more': Mutant(
+        {f'{_SCHEDULER}.decide.adopting.check': _nothing},
+        pair=('adopt', 'move adopted'),
+    ),
+    'who is being adopted is judged': Mutant(
+        {f'{_SCHEDULER}.move.moving._member': _member_of_the_group},
+        pair=('adopt', 'move adopted'),
+    ),
+    'the hints of who is adopted are stored': Mutant(
+        {f'{_SCHEDULER}.decide.adopting.let_hints_follow': _nothing},
+        pair=('adopt', 'take over'),
     ),
 }
 

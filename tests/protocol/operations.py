@@ -110,6 +110,16 @@ OPERATIONS = {
     'resize': Operation(
         lambda w: w.resize_server('m-2'), prepare=lambda w: w.grow('m-2')
     ),
+    'adopt': Operation(
+        lambda w: w.plan_draft(), prepare=lambda w: w.draft_adopting()
+    ),
+    'adopt and swap': Operation(
+        lambda w: w.plan_draft(),
+        prepare=lambda w: w.draft_adopting(**{'m-0': w.narrow, 'm-2': w.wide}),
+    ),
+    'move adopted': Operation(
+        lambda w: w.move_outsider(), prepare=lambda w: w.draft_adopting()
+    ),
     'hold again': Operation(_hold_again, prepare=lambda w: w.lose_hold('m-0')),
     # Too long to explore all orders of its steps.
     'reap': Operation(lambda w: w.life.reap(), meets=()),

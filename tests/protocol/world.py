@@ -38,6 +38,16 @@ from tests.services import played
 
 Fate = servers.Fate
 
+# No more than that may be on a host once a server is adopted.
+MOST = 2
+APART = {
+    'type': 'anti-affinity',
+    'scope': 'host',
+    'max_per_domain': MOST,
+    'strict': True,
+}
+ADOPTED = 'm-3'
+
 # The id of that to which servers are resized.
 FLAVOR = 7
 
@@ -65,6 +75,9 @@ def _server_of(path):
     return named(f'server of {path}')
 
 
+OUTSIDER = named('outsider')
+
+
 class World(fixtures.Fixture):
     """Where operations meet.
 
@@ -76,6 +89,7 @@ class World(fixtures.Fixture):
     :ivar lost: servers that were told to have none now
     :ivar gone: servers that have ended
     :ivar removed: holds that somebody has removed from Placement
+    :ivar hints: {server: pointer.Pointer}, what Nova has stored
     """
 
     def _setUp(self):
@@ -86,6 +100,9 @@ class World(fixtures.Fixture):
         self._seconds = itertools.count()
         self.granted, self.refused, self.gone = set(), set(), set()
         self.lost, self.removed = set(), set()
+        self.hints = {}
+        # Servers of which somebody has locked Nova's row.
+        self._locked = set()
         self.useFixture(
             fixtures.MonkeyPatch(
                 'oslo_utils.uuidutils.generate_uuid', self._count_uuid
@@ -119,6 +136,11 @@ class World(fixtures.Fixture):
         sa.event.listen(*listener)
         self.addCleanup(sa.event.remove, *listener)
         self.life = self.useFixture(life.Life(self._connect))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.scheduler.stored_hints._change', self._point
+            )
+        )
         self._empty = self._saved()
 
     def _connect(self):
@@ -136,6 +158,17 @@ class World(fixtures.Fixture):
         if self._doors is not None:
             self._doors.sleep()
 
+    def _point(self, _context, server, wanted):
+        """Change hints like stored_hints._change(): alone with a row."""
+        while server in self._locked:
+            self._sleep(0)
+        self._locked.add(server)
+        try:
+            self.hints[server] = wanted()
+        finally:
+            self._locked.discard(server)
+        return self.hints[server]
+
     def _count_uuid(self, dashed=True):
         """Return a name that does not depend on what others do."""
         who = threading.current_thread().name
@@ -149,7 +182,9 @@ class World(fixtures.Fixture):
         """Make the group, and what operations need; runs begin there."""
         self._restore(self._empty)
         self.life.forget()
-        self.wide = self.life.make_provider(seats=2)
+        # One of its seats is free only if something is adopted.
+        self.wide = self.life.make_provider(seats=3)
+        self.life.resize(self.wide, 2)
         self.narrow = self.life.make_provider(seats=1)
         self.spare = self.life.make_provider(seats=1)
         self.uuid = self.life.describe([self.wide, self.wide, self.narrow])
@@ -176,7 +211,7 @@ class World(fixtures.Fixture):
         return (
             *(self._counts, *self.life.nova()),
             *(self.granted, self.refused, self.lost),
-            *(self.gone, self.removed),
+            *(self.gone, self.removed, self.hints),
         )
 
     def _restore(self, saved):
@@ -262,9 +297,52 @@ class World(fixtures.Fixture):
 
     def draft(self):
         """Let the first member change places with the last one."""
+        if self._draft_is_there():
+            return
         seats = self.life.seats(self.uuid)
         self._draft = self.life.revise(
             self.uuid, {**seats, 'm-0': self.narrow, 'm-2': self.wide}
+        )
+
+    def draft_adopting(self, **moves):
+        """Let a server that runs become a member, where it is.
+
+        Its host has no room for another, but then it may go to ``wide``.
+
+        :param moves: {path: where a member is to be instead}
+        """
+        if self._draft_is_there():
+            return
+        den = self.life.make_provider(seats=1)
+        self.life.fill(den, consumer=OUTSIDER)
+        self.life.fates[OUTSIDER] = Fate.LIVE
+        self.life.whereabouts[OUTSIDER] = den
+        self.granted.add(OUTSIDER)
+        self.hints[OUTSIDER] = None
+        self.life.resize(self.wide, 3)
+        seats = {**self.life.seats(self.uuid), **moves, ADOPTED: den}
+        self.life.revise(
+            self.uuid, seats, [APART], adopts=[(ADOPTED, OUTSIDER)]
+        )
+
+    def _draft_is_there(self):
+        group = self.life.group(self.uuid)
+        return bool(objects.VRTGroup.drafts_of(self.life.context, [group.id]))
+
+    def move_outsider(self):
+        """Let Nova move a server to ``wide`` that perhaps is a member.
+
+        That it is, Nova reads when it begins, which it writes down.
+        """
+        db.compare_and_set(self.life.context, models.Group, sa.false(), hold=1)
+        pointed = self.hints.get(OUTSIDER)
+        self._move(
+            OUTSIDER,
+            self.wide,
+            lambda: self.life.go_by_hints(
+                *(pointed, OUTSIDER, self.wide),
+                lambda: self._claim(OUTSIDER, self.wide),
+            ),
         )
 
     def end_server(self, path, fate):
@@ -296,9 +374,9 @@ class World(fixtures.Fixture):
     def move_server(self, path):
         """Let Nova move a server to ``spare``, or bring it back there."""
         server = _server_of(path)
-        self._move(
-            path, server, self.spare, lambda: self._claim(server, self.spare)
-        )
+        claim = functools.partial(self._claim, server, self.spare)
+        go = (self.life.go, self.uuid, path, self.spare, claim)
+        self._move(server, self.spare, functools.partial(*go))
 
     def grow(self, path):
         """Hold something for the resize of a server."""
@@ -331,15 +409,18 @@ class World(fixtures.Fixture):
             *(self.life.context, self.life.ledger(), growth, server),
             *played.OWNER,
         )
-        if self._move(path, server, growth.provider_uuid, claim):
+        provider = growth.provider_uuid
+        go = (self.life.go, self.uuid, path, provider, claim)
+        if self._move(server, provider, functools.partial(*go)):
             self.life.flavors[server] = FLAVOR
 
-    def _move(self, path, server, provider, claim):
+    def _move(self, server, provider, go):
         """Let Nova move a server.
 
         Meanwhile what it has is its migration's. What Nova does by itself is
         one step, and Nova waits for the scheduler.
 
+        :param go: asks the scheduler; called without arguments
         :returns: whether it has moved
         """
         if server in self.life.moving:
@@ -350,7 +431,7 @@ class World(fixtures.Fixture):
         self.life.moving.add(server)
         is_there = False
         try:
-            is_there = self.life.go(self.uuid, path, provider, claim)
+            is_there = go()
         finally:
             self._end_move(server, provider if is_there else None)
         return is_there

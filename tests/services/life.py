@@ -160,13 +160,17 @@ class Life(fixtures.Fixture):
         group.create(self.context)
         return group.uuid
 
-    def revise(self, uuid, providers, policies=()):
+    def revise(self, uuid, providers, policies=(), adopts=()):
         """Store a group's next definition; not planned.
 
         :param providers: {member path: where it is to be}
+        :param adopts: (member path, server uuid) pairs
         :returns: the draft's uuid
         """
         draft = _described(providers, policies)
+        servers = dict(adopts)
+        for member in draft.members:
+            member.server_uuid = servers.get(member.path)
         revisions.start(self.context, self.group(uuid), draft)
         return draft.uuid
 
@@ -223,6 +227,24 @@ class Life(fixtures.Fixture):
         )
         request = types.SimpleNamespace(move=move, seat=seat)
         claim = claim or (lambda: self.fill(provider))
+        return moving.claim(self.context, request, claim)
+
+    def go_by_hints(self, pointed, server, provider, claim):
+        """Let a server go elsewhere that may be a member.
+
+        :param pointed: pointer.Pointer of its hints, or None
+        :param others: as go() takes them
+        """
+        seat = positions.Seat(provider, provider)
+        group = member = None
+        if pointed is not None:
+            group, member = moving.find(self.context, pointed, server)
+        if member is None:
+            return claim()
+        move = moving.Move(self.context, group, member, {seat})
+        if not move.allows(seat):
+            return False
+        request = types.SimpleNamespace(move=move, seat=seat)
         return moving.claim(self.context, request, claim)
 
     def leave(self, provider):

@@ -51,7 +51,7 @@ class Nova(fixtures.Fixture):
             ('scheduler.look.servers.mapped', lambda *_args: set()),
             # No server's request is stored.
             ('scheduler.protocol.redeem._owner', lambda *_args: OWNER),
-            ('scheduler.stored_hints.follow', lambda *_args: False),
+            ('scheduler.stored_hints._change', lambda *_args: None),
             (
                 'scheduler.look.hosts.is_out_of_service',
                 self._is_out_of_service,

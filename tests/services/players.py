@@ -9,6 +9,7 @@ from keystoneauth1 import exceptions as ks_exc
 from nova import exception as nova_exc
 
 from nova_groupext import objects
+from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.decide import planning
@@ -50,7 +51,16 @@ class Planning(Seating, planning.Planning):
 
 
 class Revising(Seating, revising.Revising):
-    pass
+    """Adopts servers where they are described, and nowhere else."""
+
+    def _decide(self, seen):
+        adopted = revisions.adopted(self._group)
+        for member in self._group.members:
+            if member.path in adopted:
+                server = self._standing.servers[member.path]
+                if server.node != self._wish(member)['node']:
+                    raise self._group.conflict('a server is elsewhere')
+        return super()._decide(seen)
 
 
 class Scheduler(manager.HolisticSchedulerManager):

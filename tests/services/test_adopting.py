@@ -42,13 +42,15 @@ class Adopting(test_objects.Objects):
         return group, draft, groups.lease(requester, group)
 
     @staticmethod
-    def commit(requester, group, draft, lease):
-        work = functools.partial(
-            revisions.commit,
-            *(requester, lease, group, draft, swaps.Swap([], [])),
-            lambda: None,
+    def adopt(requester, group, draft, lease):
+        plan = objects.VRTPlan.newest(requester, draft.id)
+        begin = functools.partial(
+            revisions.begin_to_adopt,
+            *(requester, lease, group, draft, plan.placement),
         )
-        quota.serialised(requester, group.project_id, work)
+        adopted = quota.serialised(requester, group.project_id, begin)
+        swap = swaps.Swap([], [], adopted=adopted)
+        revisions.commit(*(requester, lease, group, draft, swap), lambda: None)
 
     def statuses(self, group):
         found = self.get(group)
@@ -60,7 +62,7 @@ class Adopting(test_objects.Objects):
             some = [self.adopting(server) for _group in range(3)]
 
             self.one_wins(
-                [test_objects.call(self.commit, *each) for each in some],
+                [test_objects.call(self.adopt, *each) for each in some],
                 exception.GenerationConflict,
             )
 
@@ -83,7 +85,7 @@ class Adopting(test_objects.Objects):
 
         self.assertRaises(
             exception.GenerationConflict,
-            *(self.commit, requester, group, draft, lease),
+            *(self.adopt, requester, group, draft, lease),
         )
 
         self.assertEqual(

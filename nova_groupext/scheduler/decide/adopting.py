@@ -2,15 +2,31 @@
 """Servers that run already become members: where they are, and who may.
 
 The API has compared them with what the members describe. Where they are, and
-whether they rest there, is looked at when the group is decided, and once more
-when their hints point to it: who begins to move after that knows of the group.
+whether they rest there, is looked at when the group is decided. Before that
+counts each of them gets a row of its own, REDEEMED by a member of the draft,
+and hints that point to the group: then its moves are judged like those of the
+group's servers. Only then it is looked at once more.
+
+=============  =====================================  ========================
+who dies       leaves behind                          and who goes on
+=============  =====================================  ========================
+after the row  REDEEMED, of the draft; what the       who takes the lease: the
+               server owns is its own                 row is RELEASED, or with
+                                                      the swap the group's
+after that     the same, and hints                    whoever decides the
+                                                      draft lets them follow
+=============  =====================================  ========================
 """
+
+import dataclasses
+import functools
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
-from nova_groupext import pointer
+from nova_groupext import quota
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
+from nova_groupext.objects import swaps
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import stored_hints
@@ -21,7 +37,7 @@ from nova_groupext.scheduler.look import servers
 def seats(context, ledger, group, draft):
     """Return {path: VRTHold} that says where each server is.
 
-    They are no rows, and become some only with the revision.
+    They are no rows yet, see begin().
 
     :param group: the VRTGroup that the draft revises
     :param draft: VRTGroup that adopts some servers, or none
@@ -30,7 +46,7 @@ def seats(context, ledger, group, draft):
     wanted = revisions.adopted(draft)
     if not wanted:
         return {}
-    _check_owners(context, group, wanted)
+    _check_owners(context, group, draft, wanted)
     found = servers.read(context, [*wanted.values()])
     return {
         member.path: VRTHold.of(
@@ -42,27 +58,64 @@ def seats(context, ledger, group, draft):
     }
 
 
-def point(context, group, draft):
-    """Let the servers' hints point to the group, before it has them.
+def begin(context, ledger, lease, group, draft, plan):
+    """Let servers be the draft's, and see that they are where they were.
 
-    Until then that means nothing.
+    In this order: their rows, their hints, a look. Who begins to move before
+    the look is seen by it; who does after that finds the hints and the rows,
+    and is judged.
+
+    :param lease: VRTLease of the group
+    :param plan: VRTPlan of the draft
+    :returns: VRTHolds, as revisions.begin_to_adopt() does
+    :raises: GenerationConflict, GroupBusy, ServerConflict,
+        MemberStateConflict; the rows are to end then, by turn_back()
     """
-    for path, server_uuid in revisions.adopted(draft).items():
-        with faultpoints.around('adopt.point'):
-            stored_hints.point(
-                context, server_uuid, pointer.Pointer(group.uuid, path)
-            )
+    wanted = revisions.adopted(draft)
+    if not wanted:
+        return []
+    placed = {path: plan.placement[path] for path in wanted}
+    begin_to_adopt = functools.partial(
+        revisions.begin_to_adopt, *(context, lease, group, draft, placed)
+    )
+    with faultpoints.around('adopt.begin'):
+        holds = quota.serialised(context, draft.project_id, begin_to_adopt)
+    let_hints_follow(context, draft)
+    check(context, ledger, group, draft, placed)
+    return holds
 
 
-def point_back(context, draft):
-    """Let the hints say again what the servers are."""
+def check(context, ledger, group, draft, placed):
+    """See that servers rest where they are to be adopted.
+
+    :param placed: {path: seat}
+    :raises: as begin() does
+    """
+    there = seats(context, ledger, group, draft)
+    if any(seat.node != placed[path]['node'] for path, seat in there.items()):
+        raise exception.GenerationConflict(group=group.uuid)
+
+
+def turn_back(context, lease, draft):
+    """End what begin() has begun, as far as it came.
+
+    The hints follow when the draft is decided.
+    """
+    if revisions.adopted(draft):
+        begun = swaps.Swap.of(context, lease.group_id) or swaps.NOTHING
+        adopted = dataclasses.replace(swaps.NOTHING, adopted=begun.adopted)
+        revisions.turn_back(context, lease, draft, adopted, ())
+
+
+def let_hints_follow(context, draft):
+    """Let the hints of a draft's servers say what these are now."""
     for server_uuid in revisions.adopted(draft).values():
         stored_hints.follow(context, server_uuid)
 
 
-def _check_owners(context, group, wanted):
+def _check_owners(context, group, draft, wanted):
     """Refuse what others have, or have got meanwhile."""
-    members = {member.id: member for member in group.members}
+    members = {each.id: each for each in (*group.members, *draft.members)}
     for owner in VRTMember.list_by_servers(context, wanted.values()):
         mine = members.get(owner.id)
         if mine is None or wanted.get(mine.path) != owner.server_uuid:

@@ -91,13 +91,17 @@ class Changeover:
             swap, new = self._divided(rows)
             if new:
                 beside = self._serialised(self._write_down, new)
-            adopting.point(self._context, self._group, self._draft)
             holding.hold(self._context, self._ledger, self._lease, beside)
             exclusive.refuse_strangers(
                 self._context, self._ledger, self._group, beside
             )
-            self._check_adopted()
-            is_done = self._make(dataclasses.replace(swap, beside=beside))
+            adopted = adopting.begin(
+                *(self._context, self._ledger, self._lease),
+                *(self._group, self._draft, self._change.plan),
+            )
+            is_done = self._make(
+                dataclasses.replace(swap, beside=beside, adopted=adopted)
+            )
         except (
             exception.HoldFailed,
             exception.GenerationConflict,
@@ -110,9 +114,12 @@ class Changeover:
                 {'group': self._group.uuid, 'why': exc},
             )
             holding.undo(self._context, self._ledger, beside)
+            adopting.turn_back(self._context, self._lease, self._draft)
             is_done = False
+        except exception.LimitExceeded:
+            adopting.turn_back(self._context, self._lease, self._draft)
+            raise
         if not is_done:
-            adopting.point_back(self._context, self._draft)
             return False
         self._tell()
         if self._change.standing.fillers or any(r.is_filler for r in rows):
@@ -218,21 +225,6 @@ class Changeover:
         self._check_quota()
         now = positions.of(self._context, self._group)
         if now != self._change.positions:
-            raise exception.GenerationConflict(group=self._group.uuid)
-
-    def _check_adopted(self):
-        """See that the servers that are adopted are still where they were.
-
-        :raises: GenerationConflict, ServerConflict, MemberStateConflict
-        """
-        seats = adopting.seats(
-            self._context, self._ledger, self._group, self._draft
-        )
-        placement = self._change.plan.placement
-        if any(
-            seat.node != placement[path]['node']
-            for path, seat in seats.items()
-        ):
             raise exception.GenerationConflict(group=self._group.uuid)
 
     def _tell(self):

@@ -209,6 +209,14 @@ class Revising(planning.Planning):
             return ends.conflict(self._in_the_way).format_message()
         return super()._why_in_vain()
 
+    def _conclude(self, status, fault=None):
+        """Conclude it, but first let servers that it has not adopted go.
+
+        Perhaps another planner has begun to, and died.
+        """
+        adopting.let_hints_follow(self._context, self._group)
+        super()._conclude(status, fault)
+
     def _adopted(self):
         return adopting.seats(
             self._context, self._ledger, self._revised, self._group

@@ -36,13 +36,10 @@ class Judge:
 
         From then on a definition counts that is about to be in force.
         """
-        now = positions.of(context, self.group)
-        uuid = None
-        if now.is_exchanging:
-            uuid = VRTGroup.prepared_draft(context, self.group.id)
+        uuid = VRTGroup.prepared_draft(context, self.group.id)
         draft = uuid and VRTGroup.find(context, uuid)
         self._laws[1:] = [_Law(context, draft)] if draft else []
-        return positions.of(context, self.group, draft) if draft else now
+        return positions.of(context, self.group, draft)
 
     def heed(self, context):
         """Heed what was done to the group since it was read.

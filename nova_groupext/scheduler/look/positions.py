@@ -34,13 +34,11 @@ class Positions:
     :ivar seats: {member path: Seat}
     :ivar targets: {path: set of Seats} of moves under way
     :ivar growths: {path: Seat} that is held for the resize of a server
-    :ivar is_exchanging: whether a swap of the group is prepared
     """
 
     seats: dict
     targets: dict
     growths: dict
-    is_exchanging: bool = False
 
     @property
     def names(self):
@@ -73,8 +71,9 @@ class Positions:
 def of(context, group, draft=None):
     """Read where the members of a group are now.
 
-    While a swap is prepared its members are at both of their places. Who has
-    come since the group was read, or has left it, is not among them.
+    While a swap is prepared its members are at both of their places. Servers
+    that are being adopted are where the draft's members are. Who has come
+    since the group was read, or has left it, is not among them.
 
     :param group: VRTGroup, of which the members' ids and paths are used
     :param draft: the VRTGroup that revises it, if its members count as well
@@ -94,10 +93,14 @@ def of(context, group, draft=None):
             growths[paths[hold.grows_id]] = seat
         elif hold.member_id in paths:
             seats[paths[hold.member_id]] = seat
-    exchanging = [h for h in holds if h.status == states.Hold.EXCHANGING]
-    if exchanging:
+    if draft or any(h.status == states.Hold.EXCHANGING for h in holds):
         for hold in VRTHold.list_open(context, group.id):
             path = paths.get(hold.member_id or hold.grows_id)
-            if hold.allocations and path:
-                targets[path].add(Seat(hold.host, hold.node))
-    return Positions(seats, dict(targets), growths, bool(exchanging))
+            if not hold.allocations or not path:
+                continue
+            targets[path].add(Seat(hold.host, hold.node))
+            if hold.status == states.Hold.REDEEMED:
+                # What was held for one that is adopted leaves.
+                targets[path] |= {seats[path]} if path in seats else set()
+                seats[path] = Seat(hold.host, hold.node)
+    return Positions(seats, dict(targets), growths)

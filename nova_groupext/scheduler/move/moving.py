@@ -20,6 +20,7 @@ from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import relocation
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler import candidate
 from nova_groupext.scheduler.follow import follow
@@ -98,17 +99,26 @@ def find(context, pointed, server_uuid):
     """Return (VRTGroup, VRTMember) of a server; (None, None) of a stranger's.
 
     A server may be one by its hints alone: its group was deleted, or has
-    another server in its place.
+    another server in its place. One that is being adopted is a member of its
+    group's draft.
     """
     group = VRTGroup.find(context, pointed.group)
     if group is None or group.status == states.Group.RELEASING:
         return None, None
-    for member in group.members:
-        # Its hint may name several members.
-        is_its_server = member.server_uuid == server_uuid
-        if is_its_server and member.status in states.IN_USE:
-            return group, member
-    return None, None
+    member = _member(context, group, server_uuid)
+    return (group, member) if member else (None, None)
+
+
+def _member(context, group, server_uuid):
+    """Return the VRTMember of a group, or its draft, that a server is."""
+    # Its hint may name several members.
+    for member in VRTMember.list_by_servers(context, [server_uuid]):
+        if member.group_id == group.id:
+            return member if member.status in states.IN_USE else None
+        draft = VRTGroup.brief(context, member.group_id)
+        if draft and draft.revises_id == group.id:
+            return member
+    return None
 
 
 def claim(context, request, claim_resources):
@@ -189,6 +199,7 @@ class Move:
 
         def is_allowed():
             self._read_again(context)
+            row.member_id = self._member.id
             now = self._judge.positions(context)
             return self._judge_of(now, {seat}).allows(seat.node)
 
@@ -213,11 +224,13 @@ class Move:
         """Heed what was done to the group since the filter looked."""
         self._judge.heed(context)
         group = self._judge.group
-        servers = {member.id: member.server_uuid for member in group.members}
-        if servers.get(self._member.id) != self._member.server_uuid:
+        # Who was being adopted may be another member by now.
+        member = _member(context, group, self._member.server_uuid)
+        if member is None:
             raise exception.MemberNotFound(
                 group=group.uuid, member=self._member.path
             )
+        self._member = member
 
     def _judge_of(self, now, seats):
         """Return a planner's Move that knows all these seats."""
