@@ -126,7 +126,8 @@ def claim(context, request, claim_resources):
 
     :param request: candidate.MovingAllocation
     :param claim_resources: asks Placement, called without arguments
-    :returns: whether the host is claimed; if not, nothing is written down
+    :returns: whether the host is claimed, None if that is not known; only
+        what Placement has refused is not written down any more
     """
     try:
         with faultpoints.around('moving.write_down'):
@@ -139,12 +140,10 @@ def claim(context, request, claim_resources):
         return claim_resources()
     if row is None:
         return False
-    is_claimed = False
-    try:
-        is_claimed = claim_resources()
-    finally:
-        if not is_claimed:
-            _forget(context, row)
+    is_claimed = claim_resources()
+    # None, or an error: it may have been claimed, or be so late.
+    if is_claimed is False:
+        _forget(context, row)
     return is_claimed
 
 

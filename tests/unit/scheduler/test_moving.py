@@ -2,7 +2,9 @@
 """Does a move that begins heed what has happened since its filter looked?"""
 
 import datetime
+import types
 
+from nova import exception as nova_exc
 from oslo_utils import uuidutils
 
 from nova_groupext import exception
@@ -60,6 +62,28 @@ class TestMove(base.HeldCase):
     def test_it_goes_where_it_was_let(self):
         self.assertTrue(self.move.allows(self.seat))
         self.assertIsNotNone(self.move.begin(self.context, self.seat))
+
+    def claim(self, claim_resources):
+        request = types.SimpleNamespace(move=self.move, seat=self.seat)
+        return moving.claim(self.context, request, claim_resources)
+
+    def moves(self):
+        return objects.VRTMove.list_by_group(self.context, self.group.id)
+
+    def test_a_move_that_is_refused_is_forgotten(self):
+        self.assertFalse(self.claim(lambda: False))
+        self.assertEqual([], self.moves())
+
+    def test_a_move_whose_claim_is_not_answered_is_kept(self):
+        self.assertFalse(self.claim(lambda: None))
+        self.assertEqual(1, len(self.moves()))
+
+    def test_a_move_whose_claim_fails_is_kept(self):
+        def claim_resources():
+            raise nova_exc.NoValidHost(reason='not known')
+
+        self.assertRaises(nova_exc.NoValidHost, self.claim, claim_resources)
+        self.assertEqual(1, len(self.moves()))
 
     def test_a_policy_that_came_meanwhile_is_kept(self):
         apart = {'type': 'anti-affinity', 'scope': 'host'}
