@@ -56,6 +56,12 @@ class VRTMove(base.VRTObject):
             found.setdefault(move.member_id, []).append(move)
         return found
 
+    @classmethod
+    def are_of(cls, context, member_id, moves):
+        """Check whether some moves are all that a member has now."""
+        now = cls.by_member(context, [member_id]).get(member_id, ())
+        return {move.id for move in now} == {move.id for move in moves}
+
     @staticmethod
     def forget(context, moves):
         """Forget moves that are over, or never came about."""

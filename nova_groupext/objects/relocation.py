@@ -11,6 +11,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
 
 
@@ -40,11 +41,14 @@ def begin_move(context, move, is_allowed=lambda: True):
     return bool(db.locked(context, models.Group, work, id=move.group_id))
 
 
-def follow(context, member, hold, seat, *, has_grown=False):
+def follow(context, member, hold, seat, moves=(), *, has_grown=False):
     """Let everything say that a member's server is in a seat now.
 
     :param hold: VRTHold in state REDEEMED; None for a member that was SHELVED
     :param seat: what VRTPlan.placement is to say of it
+    :param moves: VRTMoves of the member that were there before Nova was asked:
+        what Nova has said before a move began, or of one that another has
+        followed meanwhile, is not written
     :param has_grown: whether it has the flavor that is described, by now
     :returns: False when the member or its hold was changed meanwhile: then
         nothing is changed
@@ -54,7 +58,9 @@ def follow(context, member, hold, seat, *, has_grown=False):
         if VRTGroup.prepared_draft(context, member.group_id):
             # The draft brings a plan of where everybody was.
             return False
-        if not _is_there(context, member, hold, seat):
+        if not VRTMove.are_of(context, member.id, moves) or not _is_there(
+            context, member, hold, seat
+        ):
             return False
         plan = VRTPlan.newest(context, member.group_id)
         if plan is not None:

@@ -326,6 +326,11 @@ MUTANTS = {
         },
         test='tests.functional.test_moves.TestAlternates',
     ),
+    'an old look at a server is not written': Mutant(
+        {f'{_OBJECTS}.move.VRTMove.are_of': lambda *_args: True},
+        test=f'{_UNIT}.objects.test_relocation.TestFollow.'
+        'test_look_from_before_a_move_is_not_written',
+    ),
     'a server that is given up is swept': Mutant(
         {f'{_SCHEDULER}.hold.emptying._given_up': lambda *_args: set()},
         pair=('redeem two', 'hold again'),

@@ -36,7 +36,7 @@ def follow(context, ledger, member, hold, moves, server):
         if hold is not None:
             ownership.end(context, hold, member, SHELVED)
     elif server.host is None or not _rest(
-        context, ledger, member, hold, server
+        context, ledger, member, hold, moves, server
     ):
         return
     relocation.end_growth(context, member)
@@ -58,7 +58,7 @@ def _note(context, member, rows, server):
     relocation.begin_move(context, move)
 
 
-def _rest(context, ledger, member, hold, server):
+def _rest(context, ledger, member, hold, moves, server):
     """Let a member's place be where its server rests.
 
     :returns: whether it is
@@ -76,7 +76,7 @@ def _rest(context, ledger, member, hold, server):
         return False
     with faultpoints.around('moving.follow'):
         is_followed = relocation.follow(
-            context, member, hold, there, has_grown=has_grown
+            context, member, hold, there, moves, has_grown=has_grown
         )
     if not is_followed:
         return False
