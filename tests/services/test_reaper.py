@@ -211,6 +211,29 @@ class TestLateServers(ReaperCase):
         self.assertEqual((True, True, False), (before, after, at_last))
 
 
+class TestTakingBack(ReaperCase):
+    """What a server in cell0 has is taken back, and the planner dies."""
+
+    def test_what_was_begun_is_finished_and_never_free(self):
+        provider = self.life.make_provider(1)
+        uuid = self.life.held([provider])
+        server = self.life.redeem(uuid, 'm-0')
+        self.life.fates[server] = nova_servers.Fate.UNSCHEDULED
+        self.at('before back.post', self.die)
+        self.assertRaises(life.Died, self.life.reap, 0)
+        # A stranger wants it as soon as anything is given back.
+        self.at('after release.post', lambda: self.life.fill(provider))
+
+        self.life.reap()
+
+        self.assertEqual({'HELD': 1}, self.life.statuses(uuid))
+        self.assert_at_rest()
+
+    @staticmethod
+    def die():
+        raise life.Died
+
+
 class TestUnknownServers(ReaperCase):
     """Nova knows nothing of a server, and it has the capacity of a member.
 

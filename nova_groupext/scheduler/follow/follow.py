@@ -156,6 +156,8 @@ class _Step:
 
         Where nothing is to be held any more it goes back to everybody.
         """
+        if self._is_being_taken_back():
+            return
         if self._hold is None or not VRTGroup.is_current(
             self._context, self._member.group_id
         ):
@@ -166,6 +168,12 @@ class _Step:
                 take_back.take_back(
                     self._context, self._ledger, lease, self._hold
                 )
+
+    def _is_being_taken_back(self):
+        """Whether that was begun: whoever gets the lease finishes it."""
+        return self._hold is None and VRTHold.get_by_member(
+            self._context, self._member.id
+        )
 
     def _empty(self, end):
         """Give back what a server has, and end its member."""
