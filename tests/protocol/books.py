@@ -18,6 +18,14 @@ from urllib import parse
 _CONFLICT = 'placement.concurrent_update'
 _FULL = 'placement.undefined_code'
 
+_INVENTORY = {
+    'reserved': 0,
+    'allocation_ratio': 1.0,
+    'min_unit': 1,
+    'max_unit': 2**31 - 1,
+    'step_size': 1,
+}
+
 
 @dataclasses.dataclass
 class Consumer:
@@ -72,11 +80,13 @@ class Books:
     :ivar inventories: {provider: {class: {"total": n, "reserved": n}}}
     :ivar consumers: {uuid: Consumer}
     :ivar generations: {provider: how often it has changed}
+    :ivar has_lost_records: whether that has happened to any consumer
     """
 
     def __init__(self):
         self.inventories = {}
         self.generations = collections.Counter()
+        self.has_lost_records = False
         self.consumers = {}
 
     def copy(self):
@@ -146,6 +156,7 @@ class Books:
             is_new = change['consumer_generation'] is None
             if found and found.generation == 1 and is_new:
                 found.generation = None
+                self.has_lost_records = True
                 return
 
     def _generation(self, uuid):
@@ -217,7 +228,7 @@ class Session:
         if rest == ['inventories']:
             books.generations[uuid] += 1
             books.inventories[uuid] = {
-                name: {'reserved': 0, 'allocation_ratio': 1.0, **each}
+                name: {**_INVENTORY, **each}
                 for name, each in json['inventories'].items()
             }
         else:

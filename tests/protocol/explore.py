@@ -58,7 +58,8 @@ class Pair:
             if each in self._both and each.prepare
         ]
         is_held = all(each.is_held for each in self._both)
-        self._here.prepare(is_held, preparations)
+        is_alone = any(each.is_alone for each in self._both)
+        self._here.prepare(is_held, preparations, is_alone)
 
     def run(self, choices):
         """Run it once, from the beginning to the reaper's rest.
@@ -257,10 +258,16 @@ def meet_by_chance(here, rng, seconds):
     :returns: how many runs these were
     :raises: Failure
     """
-    known = [n for n, each in operations.OPERATIONS.items() if each.is_held]
+    known = operations.OPERATIONS
     ends_at, runs = time.process_time() + seconds, 0
     while time.process_time() < ends_at:
-        three = Pair(here, rng.sample(known, 3))
+        is_alone = rng.random() < 0.5
+        able = [
+            name
+            for name, each in known.items()
+            if each.is_held and each.is_alone == is_alone
+        ]
+        three = Pair(here, rng.sample(able, 3))
         three.prepare()
         for _run in range(RUNS_OF_THREE):
             three.run(Chance(rng, 3))
@@ -271,7 +278,8 @@ def meet_by_chance(here, rng, seconds):
 def pairs():
     """Return all pairs of operations, those with themselves as well.
 
-    But for those of which one needs a group that is held, and one another.
+    But for those of which one needs a group that is held, or has hosts to
+    itself, and one another.
     """
     return [
         names

@@ -6,14 +6,15 @@ import json
 
 from nova_groupext import objects
 from nova_groupext.objects import states
+from nova_groupext.objects import swaps
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.protocol import redeem
 from tests.protocol import world
 from tests.services import owners
 
 _HOLDS = (
-    'SELECT uuid, status, member_id, server_uuid, allocations, otherwise '
-    'FROM vrt_holds'
+    'SELECT uuid, status, member_id, server_uuid, allocations, otherwise, '
+    'leaves FROM vrt_holds'
 )
 _MEMBERS = 'SELECT id, path, server_uuid FROM vrt_members'
 
@@ -36,6 +37,23 @@ def check_step(here):
     for server in here.granted - here.gone:
         if not here.owns(server):
             raise Violation(f'server {server} has lost what it was granted')
+    _check_alone(here)
+
+
+def _check_alone(here):
+    """No stranger gets anything where the group is alone.
+
+    But for what Nova, or an operator, has freed, as long as that is free.
+    """
+    consumers = here.consumers()
+    for provider in here.kept():
+        free = here.free(provider)
+        if free > here.open.get(provider, 0):
+            raise Violation(f'{free} of {provider} are open')
+        here.open[provider] = free
+        for uuid, came_meanwhile in here.strangers.items():
+            if not came_meanwhile and provider in consumers[uuid].allocations:
+                raise Violation(f'stranger {uuid} is on {provider}')
 
 
 def _check_rows(here, consumers, holds):
@@ -53,8 +71,10 @@ def _check_owners(here, consumers, holds):
         for id_, path, server in here.tables().execute(_MEMBERS)
     }
     owned = {}
-    for uuid, status, member_id, server, allocations, otherwise in holds:
-        if member_id not in members:
+    for row in holds:
+        uuid, status, member_id, server, allocations, otherwise, leaves = row
+        # What leaves is nobody's as soon as the successor owns something.
+        if member_id not in members or leaves:
             continue
         path, members_server = members[member_id]
         mine = owned.setdefault(path, set())
@@ -134,6 +154,20 @@ def check_rest(here):
     for group in objects.VRTGroup.list(here.life.context):
         if rows.settled(group) != group.status:
             raise Violation(f'the group is {group.status} for {rows.pairs()}')
+    for provider in here.kept():
+        if here.free(provider):
+            raise Violation(f'{provider} is not full')
+    _check_own_hosts(here)
+
+
+def _check_own_hosts(here):
+    """No member is refused its own host for the sake of placeholders."""
+    if not here.is_alone or here.strangers or here.has_lost_records():
+        return
+    for group in objects.VRTGroup.list(here.life.context):
+        for member in group.members:
+            if member.fault == swaps.IS_LOST:
+                raise Violation(f'{member.path} was refused its own host')
 
 
 def _check_places(here, rows):
@@ -185,6 +219,8 @@ def _check_books(here, rows):
             expected.pop(server, None)
         else:
             raise Violation(f'nobody sees what server {server} has')
+    for uuid in here.strangers:
+        expected[uuid] = consumers[uuid].allocations
     there = {uuid: each.allocations for uuid, each in consumers.items()}
     if there != expected:
         raise Violation(f'Placement has {there}, the rows say {expected}')

@@ -142,6 +142,10 @@ def _nothing(*_args, **_kwargs):
     return None
 
 
+def _none(*_args):
+    return []
+
+
 _HERE = 'nova_groupext'
 _OBJECTS = f'{_HERE}.objects'
 _SCHEDULER = f'{_HERE}.scheduler'
@@ -347,6 +351,23 @@ MUTANTS = {
     'the hints of who is adopted are stored': Mutant(
         {f'{_SCHEDULER}.decide.adopting.let_hints_follow': _nothing},
         pair=('adopt', 'take over'),
+    ),
+    'what is being taken back is left to that': Mutant(
+        {f'{_SCHEDULER}.follow.follow._Step._is_being_taken_back': _nothing},
+        pair=('alone, take over', 'alone, take back'),
+        fault='dies-before',
+    ),
+    'nobody is alone where strangers are': Mutant(
+        {f'{_SCHEDULER}.hold.exclusive._refuse_strangers': _nothing},
+        pair=('alone, hold', 'alone, stranger'),
+    ),
+    'placeholders take the place of what leaves': Mutant(
+        {f'{_SCHEDULER}.hold.exclusive._exchange': _nothing},
+        pair=('alone, release', 'alone, take over'),
+    ),
+    'placeholders are cut anew for who is held again': Mutant(
+        {f'{_SCHEDULER}.protocol.hold_again.filling.giving_way': _none},
+        pair=('alone, keep', 'alone, hold again'),
     ),
 }
 

@@ -29,12 +29,14 @@ class Operation:
     :ivar is_held: whether the group is held before that
     :ivar meets: names of the operations that it is paired with; all by
         default. It meets the others by chance
+    :ivar is_alone: whether the group has its hosts to itself
     """
 
     work: Callable
     prepare: Callable | None = None
     is_held: bool = True
     meets: tuple | None = None
+    is_alone: bool = False
 
 
 def _release(here):
@@ -127,11 +129,38 @@ OPERATIONS = {
     'expire': Operation(_expire, prepare=lambda w: w.life.expire(w.uuid)),
 }
 
+# Of those above what may have to do with placeholders.
+_ALSO_ALONE = (
+    *('hold', 'redeem', 'redeem two', 'revise', 'release', 'delete'),
+    *('take over', 'take back', 'follow', 'hold again'),
+)
+
+# Whether placeholders keep strangers away meanwhile. What ends by itself is
+# looked at, and filled, in rounds of their own.
+ALONE = {
+    **{name: OPERATIONS[name] for name in _ALSO_ALONE},
+    'keep': Operation(lambda w: w.life.keep()),
+    'delete server': Operation(
+        lambda w: w.delete_server('m-1'),
+        prepare=lambda w: w.end_server('m-1', Fate.UNSCHEDULED),
+    ),
+    'add capacity': Operation(lambda w: w.add_capacity()),
+    'stranger': Operation(lambda w: w.come()),
+    'expire': OPERATIONS['expire'],
+}
+
+OPERATIONS |= {
+    f'alone, {name}': dataclasses.replace(each, is_alone=True)
+    for name, each in ALONE.items()
+}
+
 
 def is_pair(one, other):
     """Check whether two operations are explored together."""
     both = [OPERATIONS[one], OPERATIONS[other]]
     names = (other, one)
+    if both[0].is_alone != both[1].is_alone:
+        return False
     return (
         all(each.is_held for each in both)
         or not any(each.prepare for each in both)

@@ -24,6 +24,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import migration
 from nova_groupext.db import models
+from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.look import servers
 from nova_groupext.scheduler.protocol import redeem as protocol
@@ -51,6 +52,13 @@ ADOPTED = 'm-3'
 # The id of that to which servers are resized.
 FLAVOR = 7
 
+_KEPT = (
+    'SELECT provider_uuid FROM vrt_holds JOIN vrt_groups '
+    'ON vrt_groups.id = group_id WHERE member_id IS NOT NULL '
+    'AND vrt_groups.status IN (?, ?) AND vrt_holds.status IN (?, ?, ?, ?)'
+)
+_RELEASED = 'SELECT uuid FROM vrt_holds WHERE status = ?'
+
 # Whoever sleeps lets others go on instead, and its time passes.
 _SLEEPERS = (
     'scheduler.decide.planning',
@@ -60,6 +68,10 @@ _SLEEPERS = (
     'scheduler.redeem.redeem',
     'scheduler.redeem.reserving',
 )
+
+
+# What a group has that keeps its hosts to itself.
+ALONE = ({'type': 'exclusive', 'scope': 'host'},)
 
 
 def named(name):
@@ -84,6 +96,13 @@ class World(fixtures.Fixture):
     :ivar life: life.Life
     :ivar uuid: of the group: ``m-0`` and ``m-1`` are on the provider
         ``wide``, ``m-2`` is on ``narrow``, ``spare`` is empty
+    :ivar is_alone: whether the group has its hosts to itself; then there is
+        room for another member on ``wide``, and for one more that is not
+        there yet
+    :ivar open: {provider: how much of it strangers may have still, where the
+        group is alone}: what Nova, or an operator, has freed
+    :ivar strangers: {consumer of somebody else: whether it came where the
+        group was alone}
     :ivar granted: servers that were told to have a place
     :ivar refused: servers that were told to have none, at the end
     :ivar lost: servers that were told to have none now
@@ -103,6 +122,7 @@ class World(fixtures.Fixture):
         self.hints = {}
         # Servers of which somebody has locked Nova's row.
         self._locked = set()
+        self.is_alone, self.open, self.strangers = False, {}, {}
         self.useFixture(
             fixtures.MonkeyPatch(
                 'oslo_utils.uuidutils.generate_uuid', self._count_uuid
@@ -178,20 +198,27 @@ class World(fixtures.Fixture):
 
     # -- from the beginning ------------------------------------------------
 
-    def prepare(self, is_held, preparations):
+    def prepare(self, is_held, preparations, is_alone=False):
         """Make the group, and what operations need; runs begin there."""
         self._restore(self._empty)
         self.life.forget()
-        # One of its seats is free only if something is adopted.
-        self.wide = self.life.make_provider(seats=3)
-        self.life.resize(self.wide, 2)
+        self.is_alone = is_alone
+        # One of its seats is free only if something is adopted, or added.
+        self.wide = self.life.make_provider(seats=4 if is_alone else 3)
+        if is_alone:
+            self._reserve(life.AMOUNT)
+        else:
+            self.life.resize(self.wide, 2)
         self.narrow = self.life.make_provider(seats=1)
         self.spare = self.life.make_provider(seats=1)
-        self.uuid = self.life.describe([self.wide, self.wide, self.narrow])
+        self.uuid = self.life.describe(
+            [self.wide, self.wide, self.narrow], ALONE if is_alone else ()
+        )
         if is_held:
             self.life.plan(self.uuid)
         for each in preparations:
             each(self)
+        self.open.update((each, self.free(each)) for each in self.kept())
         self._start = self._saved()
 
     def begin(self):
@@ -212,6 +239,7 @@ class World(fixtures.Fixture):
             *(self._counts, *self.life.nova()),
             *(self.granted, self.refused, self.lost),
             *(self.gone, self.removed, self.hints),
+            *(self.open, self.strangers),
         )
 
     def _restore(self, saved):
@@ -265,6 +293,37 @@ class World(fixtures.Fixture):
         """
         return bool({uuid, _migration(uuid)} & self._books.consumers.keys())
 
+    def kept(self):
+        """Return the providers that the group has to itself."""
+        if not self.is_alone:
+            return set()
+        rows = self.tables().execute(_KEPT, (*states.HOLDS, *states.PROMISED))
+        return {provider for (provider,) in rows}
+
+    def free(self, provider):
+        """Return how much of a provider strangers can have.
+
+        That counts in which a request has come late; whoever looks next
+        empties it.
+        """
+        rows = self.tables().execute(_RELEASED, (states.Hold.RELEASED,))
+        late = {uuid for (uuid,) in rows}
+        [inventory] = self._books.inventories[provider].values()
+        return (
+            inventory['total']
+            - inventory['reserved']
+            - sum(
+                amount
+                for uuid, each in self._books.consumers.items()
+                if uuid not in late
+                for amount in each.allocations.get(provider, {}).values()
+            )
+        )
+
+    def has_lost_records(self):
+        """Check whether Placement has lost the record of any consumer."""
+        return self._books.has_lost_records
+
     # -- what operations are made of ---------------------------------------
 
     def redeem(self, path, server):
@@ -296,13 +355,17 @@ class World(fixtures.Fixture):
             self.life.whereabouts[server] = provider
 
     def draft(self):
-        """Let the first member change places with the last one."""
+        """Let the first member change places with the last one.
+
+        A group that is alone gets another member, where it has room.
+        """
         if self._draft_is_there():
             return
         seats = self.life.seats(self.uuid)
-        self._draft = self.life.revise(
-            self.uuid, {**seats, 'm-0': self.narrow, 'm-2': self.wide}
-        )
+        seats |= {'m-0': self.narrow, 'm-2': self.wide}
+        if self.is_alone:
+            seats['m-3'] = self.wide
+        self.life.revise(self.uuid, seats, ALONE if self.is_alone else ())
 
     def draft_adopting(self, **moves):
         """Let a server that runs become a member, where it is.
@@ -347,8 +410,10 @@ class World(fixtures.Fixture):
 
     def end_server(self, path, fate):
         """Let a member's server have ended, or never be built."""
-        self.redeem(path, f'server of {path}')
         server = _server_of(path)
+        if server in self.life.fates:
+            return
+        self.redeem(path, f'server of {path}')
         self.life.fates[server] = fate
         if fate == Fate.DELETED:
             self.life.remove(server)
@@ -463,6 +528,34 @@ class World(fixtures.Fixture):
         removed = self.life.hold(self.uuid, path).uuid
         self.life.remove(removed)
         self.removed.add(removed)
+
+    def delete_server(self, path):
+        """Let Nova delete a server, whatever it is."""
+        server = _server_of(path)
+        self.gone.add(server)
+        self.granted.discard(server)
+        self._note_free(self.wide, lambda: self.life.remove(server))
+        self.life.fates[server] = Fate.DELETED
+
+    def add_capacity(self):
+        """Let an operator enlarge ``wide``."""
+        self._note_free(self.wide, lambda: self._reserve(0))
+
+    def _reserve(self, amount):
+        self._books.inventories[self.wide]['VCPU']['reserved'] = amount
+        self._books.generations[self.wide] += 1
+
+    def _note_free(self, provider, work):
+        before = self.free(provider)
+        work()
+        freed = self.free(provider) - before
+        self.open[provider] = self.open.get(provider, 0) + freed
+
+    def come(self):
+        """Let a stranger ask for the smallest part of ``wide``."""
+        consumer = named('stranger')
+        if self._claim(consumer, self.wide):
+            self.strangers[consumer] = self.wide in self.kept()
 
     def plan_draft(self):
         group = self.life.group(self.uuid)
