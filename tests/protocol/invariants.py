@@ -177,7 +177,7 @@ def _check_places(here, rows):
         if there not in (None, hold.provider_uuid):
             raise Violation(f'server {hold.server_uuid} is on {there}')
     group = here.life.find(here.uuid)
-    if group is None or not group.policies:
+    if group is None or not group.has_policy('anti-affinity'):
         return
     many = collections.Counter(
         hold.node
