@@ -149,13 +149,6 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
     def is_growth(self):
         return self.grows_id is not None
 
-    def has_seat(self, seat):
-        """Whether it is what a plan says of a member, which may be None."""
-        return seat is not None and (self.provider_uuid, self.allocations) == (
-            seat['provider'],
-            seat['allocations'],
-        )
-
     def again(self):
         """Return a hold of the same seat under a new uuid, not created yet."""
         seat = {name: getattr(self, name) for name in SEAT}
@@ -290,22 +283,19 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         return models.Hold, written, values, len(holds)
 
     @classmethod
-    def retire(cls, context, holds, *, is_answered):
+    def retire(cls, context, holds):
         """Let those end that never became their members'.
 
-        :param is_answered: whether no request that fills them can come any
-            more
+        :param holds: VRTHolds about which Placement has answered
         """
         if not holds:
             return
-        watched = {} if is_answered else watching()
         db.compare_and_set(
             context,
             models.Hold,
             models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status == states.Hold.WRITING,
             status=states.Hold.RELEASING,
-            **watched,
         )
 
     @classmethod

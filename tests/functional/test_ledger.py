@@ -155,7 +155,8 @@ class TestLedger(base.StepTestCase):
     def test_what_is_written_late_is_emptied_when_one_looks(self):
         row, _other = self.hold()
         heir = self.heir(row)
-        objects.VRTHold.retire(self.context, [heir], is_answered=False)
+        objects.VRTHold.retire(self.context, [heir])
+        heir.note_lost(self.context)
         heir.status = states.Hold.RELEASING
         emptying.empty(self.context, self.ledger, [heir])
         self.ledger.empty(self.context, row)

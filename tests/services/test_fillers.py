@@ -78,7 +78,7 @@ class Fillers:
     def test_a_filler_that_has_left_is_promised_to_nobody(self):
         group = self.create(states.Group.HELD, ALONE)
         filler, other = self.write_down(group), self.write_down(group)
-        objects.VRTHold.retire(self.context, [filler], is_answered=True)
+        objects.VRTHold.retire(self.context, [filler])
 
         self.assertFalse(
             transitions.promise(self.context, group, [filler, other])

@@ -141,7 +141,7 @@ class TestGivingBack(GivingBackCase):
         def retire():
             context = self.life.context
             rows = objects.VRTHold.list_by_status(context, states.Hold.WRITING)
-            objects.VRTHold.retire(context, rows, is_answered=False)
+            objects.VRTHold.retire(context, rows)
             faultpoints.trap = look
 
         self.at('before fill.commit', retire)

@@ -83,7 +83,7 @@ class Deadlocks:
         group.create(requester)
         [hold, *_others] = groups.holds(requester, group)
         for each in objects.VRTHold.list_by_group(requester, group.id):
-            objects.VRTHold.retire(requester, [each], is_answered=True)
+            objects.VRTHold.retire(requester, [each])
             each.release(requester)
         objects.VRTHold.orphan(requester, group.id)
         group.destroy(requester)

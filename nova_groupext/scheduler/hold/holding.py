@@ -85,7 +85,7 @@ def retired(context, rows):
     Those too that others have ended and emptied meanwhile: whoever was slow
     has perhaps filled them after that.
     """
-    VRTHold.retire(context, rows, is_answered=True)
+    VRTHold.retire(context, rows)
     for row in rows:
         row.status = states.Hold.RELEASING
     return rows

@@ -142,7 +142,7 @@ class TestObjects(BrokenOff, base.HeldCase):
 
         [moved] = objects.VRTHold.list_by_uuids(self.context, [hold.uuid])
         for each in (moved, hold):
-            self.assertTrue(each.has_seat(seat))
+            self.assertEqual(seat['allocations'], each.allocations)
             self.assertEqual(seat['node'], each.node)
 
     def test_of_a_move(self):

@@ -218,7 +218,7 @@ class TestHold(base.GroupCase):
         self.assert_refused()
 
     def test_plan_of_which_a_row_has_ended_is_refused(self):
-        objects.VRTHold.retire(self.context, self.rows[:1], is_answered=True)
+        objects.VRTHold.retire(self.context, self.rows[:1])
 
         self.assertRaises(exception.GenerationConflict, self.hold)
         self.assertEqual(Group.PLANNING, self.get(self.group).status)
