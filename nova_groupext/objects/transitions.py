@@ -31,7 +31,10 @@ _HELD = {
     'fault': None,
 }
 
-# Locks the row and leaves it as it is.
+# Locks the row and leaves it as it is. Other nodes of a Galera cluster do not
+# learn of that, and need not: what these changes judge they change, but for
+# the group of a filler. One that is promised to a group which has ended on
+# another node is given back when groups that have fillers are looked at next.
 _UNCHANGED = {'updated_at': models.Group.updated_at}
 
 # What a promised hold becomes that ends, but for one that changes hands.
