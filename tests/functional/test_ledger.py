@@ -129,8 +129,7 @@ class TestLedger(base.StepTestCase):
         self.assertEqual(4, self.total())
 
     def heir(self, row):
-        heir = row.again()
-        heir.create(self.context)
+        [heir] = objects.VRTHold.create_all(self.context, [row.again()])
         self.addCleanup(holding.undo, self.context, self.ledger, [heir])
         return heir
 
