@@ -254,6 +254,7 @@ MUTANTS = {
     'rows follow servers': Mutant(
         {f'{_SCHEDULER}.follow.whereabouts._rest': _nothing},
         pair=('move', 'delete'),
+        replay='9:dies-before',
     ),
     'a resize ends in what it was reserved for': Mutant(
         {f'{_OBJECTS}.transitions.reserve_growth': lambda *_args: True},
@@ -347,6 +348,7 @@ MUTANTS = {
     'who is being adopted is judged': Mutant(
         {f'{_SCHEDULER}.move.moving._member': _member_of_the_group},
         pair=('adopt', 'move adopted'),
+        replay='35:1',
     ),
     'the hints of who is adopted are stored': Mutant(
         {f'{_SCHEDULER}.decide.adopting.let_hints_follow': _nothing},
