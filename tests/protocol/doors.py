@@ -36,6 +36,10 @@ FAULTS = {
 }
 
 
+class Impossible(Exception):
+    """A choice names an actor that has ended."""
+
+
 class Died(BaseException):
     """Ends an actor: nobody catches it."""
 
@@ -164,8 +168,10 @@ class Doors:
 
     def _next(self, current, able, choice):
         if choice is not None and choice.actor is not None:
-            [wanted] = [e for e in able if e.number == choice.actor]
-            return wanted
+            for each in able:
+                if each.number == choice.actor:
+                    return each
+            raise Impossible(choice)
         if not current.is_over and not current.is_asleep:
             return current
         awake = [e for e in able if not e.is_asleep]

@@ -70,6 +70,8 @@ class Pair:
         self.runs += 1
         try:
             return self._run(choices)
+        except doors.Impossible:
+            raise
         except Exception as exc:
             told = ' '.join(map(str, choices))
             names = ' '.join(f'"{name}"' for name in self.names)
