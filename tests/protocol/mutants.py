@@ -317,6 +317,11 @@ MUTANTS = {
         test=f'{_TESTS}.test_swaps.TestHoldAgain.'
         'test_missing_record_does_not_cost_the_member_its_capacity',
     ),
+    'a missing placeholder is filled once more': Mutant(
+        {f'{_SCHEDULER}.hold.filling._refill': _nothing},
+        pair=('alone, redeem two', 'alone, hold again'),
+        replay='0:1 25:late-loses-records',
+    ),
     'a swap is verified': Mutant(
         {f'{_SWAP}._verify': _nothing},
         test=f'{_TESTS}.test_verification.TestTooMuch.'

@@ -105,6 +105,7 @@ def top_up(context, ledger, group, node, there):
             in_vain = _write(context, ledger, group, wanted, leaving)
         except exception.HoldFailed as exc:
             LOG.info('VRT group %s: %s', group.uuid, exc)
+            _refill(context, ledger, [r for r in there if r.uuid not in used])
             continue
         except exception.GroupNotFound:
             # It was forgotten meanwhile: nobody is alone here any more.
@@ -114,6 +115,20 @@ def top_up(context, ledger, group, node, there):
             break
     emptying.empty(context, ledger, in_vain)
     return used.keys()
+
+
+def _refill(context, ledger, missing):
+    """Fill placeholders once more of which Placement shows nothing.
+
+    It may have kept their amounts, which no other placeholder gets then. The
+    rows are watched: somebody may end one at this moment.
+
+    :param missing: VRTHolds; those in RELEASING stay as they are
+    """
+    for row in missing:
+        if row.status == states.Hold.HELD:
+            row.note_lost(context)
+            ledger.refill(context, row.uuid, row)
 
 
 def giving_way(context, hold):
