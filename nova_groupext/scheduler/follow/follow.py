@@ -158,9 +158,11 @@ class _Step:
         """
         if self._is_being_taken_back():
             return
-        if self._hold is None or not VRTGroup.is_current(
-            self._context, self._member.group_id
-        ):
+        group = VRTGroup.brief(self._context, self._member.group_id)
+        # Of a group that has expired it is held until that is concluded:
+        # what ends of a group that has hosts to itself is never open.
+        holds = group is not None and group.status in states.HOLDS
+        if self._hold is None or not holds:
             self._empty(ENDS[Fate.UNSCHEDULED])
             return
         with self._owning() as lease:

@@ -55,10 +55,11 @@ def take_back(context, ledger, lease, hold):
         return False
     swap = swaps.Swap([hold], created)
     side, lost = finish(context, ledger, swap)
+    # Of a request that was not answered another one may have been sent.
     swaps.commit(
         *(context, lease, swap, side, lost),
         may_be=states.Member,
-        is_watched=side != Side.MADE,
+        is_watched=True,
     )
     return side == Side.MADE
 
