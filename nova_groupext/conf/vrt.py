@@ -384,9 +384,9 @@ same hints. Tries in vain count too.
 
 With ``0`` it stays FAILED until its owner replans the group, but for a member
 whose hold Placement has lost while holds were exchanged: that one is placed
-anew once in any case. A member whose
-server could not be built is not held where it was then, even with
-``hold_again``, which goes on to be about servers that were deleted.
+anew once in any case. A member whose server could not be built is not held
+where it was then, even with ``hold_again``, which goes on to be about servers
+that were deleted.
 
 Related options:
 

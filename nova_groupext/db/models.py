@@ -291,8 +291,8 @@ class Hold(Base):
     # how often one has looked since.
     watched_at = sa.Column(sa.DateTime, index=True)
     looks = sa.Column(sa.Integer, nullable=False, default=0)
-    # Whether its consumer was to be filled and is missing: Placement may have
-    # kept the amounts without a record of whose they are.
+    # Placement may keep the amounts without a record of whose they are: the
+    # consumer is missing, or two requests may have filled it.
     lost = sa.Column(sa.Boolean, nullable=False, default=False)
 
 

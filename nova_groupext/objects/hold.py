@@ -69,7 +69,7 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         # the reaper has looked since.
         'watched_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'looks': fields.IntegerField(default=0),
-        # Whether Placement may have kept its amounts without its consumer.
+        # True if Placement may keep its amounts without its consumer.
         'lost': fields.BooleanField(default=False),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),

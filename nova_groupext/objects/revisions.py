@@ -140,7 +140,7 @@ def adopted(draft):
 
 
 def begin_to_adopt(context, lease, group, draft, seats):
-    """Let servers be members of a draft, until it is decided for good.
+    """Insert the holds of servers that a draft is to adopt.
 
     From then on their moves are judged, by the draft's definition as well.
 
@@ -266,7 +266,7 @@ def turn_back(context, lease, draft, swap, lost):
 
 
 def _note_prepared(context, draft):
-    """Let a draft's definition count for what is judged from now on.
+    """Mark a draft: policies are judged by its definition, too.
 
     :raises: GenerationConflict when it was deleted, or decided, meanwhile
     """
@@ -344,7 +344,7 @@ def _may_adopt(context, group, draft):
 
 
 def _adopted_move(context, swap):
-    """Tell whether servers that are adopted have begun to move since."""
+    """Check whether servers that are adopted have begun to move since."""
     ids = [hold.member_id for hold in swap.adopted]
     return bool(ids and VRTMove.by_member(context, ids))
 
@@ -394,7 +394,7 @@ def _begin_to_hold(context, group):
 
 
 def _adopt(context, group, draft, holds):
-    """Let the servers of a draft be those of the group's members.
+    """Assign the servers of a draft to the group's members.
 
     What was held for them leaves with what the revision exchanges. Moves that
     have begun since it was prepared are theirs, too.

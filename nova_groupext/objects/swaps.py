@@ -196,19 +196,18 @@ def settle(
             _change(context, [each], states.Hold.WRITING, **seat)
     if is_watched:
         _change(context, written, states.Hold.WRITING, **watching())
-        # Two requests may have filled them: Placement may lose a record yet.
+        # Two requests may have filled them: Placement may have lost a record,
+        # or lose one yet.
         rows = swap.successors if side == Side.MADE else arriving
         filled = [each for each in rows if each.allocations]
         _change(context, filled, states.Hold.WRITING, lost=True)
     if db.count(context, models.Group, *conditions.still(group_id)):
         _hold(context, there, may_be)
-    gone = [each for each in arriving if each.uuid in lost]
-    _change(context, gone, states.Hold.WRITING, lost=True)
     _change(
         *(context, written, states.Hold.WRITING),
         status=states.Hold.RELEASING,
     )
-    _lose(context, gone)
+    _lose(context, [each for each in arriving if each.uuid in lost])
     db.compare_and_set(
         context,
         models.Group,

@@ -59,7 +59,7 @@ def seats(context, ledger, group, draft):
 
 
 def begin(context, ledger, lease, group, draft, plan):
-    """Let servers be the draft's, and see that they are where they were.
+    """Insert the servers' holds, and check that they are where they were.
 
     In this order: their rows, their hints, a look. Who begins to move before
     the look is seen by it; who does after that finds the hints and the rows,
@@ -108,7 +108,7 @@ def turn_back(context, lease, draft):
 
 
 def let_hints_follow(context, draft):
-    """Let the hints of a draft's servers say what these are now."""
+    """Store hints of a draft's servers that point to their members now."""
     for server_uuid in revisions.adopted(draft).values():
         stored_hints.follow(context, server_uuid)
 

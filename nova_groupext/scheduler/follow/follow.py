@@ -172,7 +172,7 @@ class _Step:
                 )
 
     def _is_being_taken_back(self):
-        """Whether that was begun: whoever gets the lease finishes it."""
+        """Check whether a planner has begun that: the next one finishes it."""
         return self._hold is None and VRTHold.get_by_member(
             self._context, self._member.id
         )

@@ -21,7 +21,7 @@ Event = notifications.Event
 
 ACTIVE = {'status': states.Member.ACTIVE}
 
-# What becomes of a member whose hold is more than there is.
+# The new values of a member whose hold is more than there is.
 TOO_MUCH = {
     'status': states.Member.FAILED,
     'fault': verification.IS_TOO_MUCH,
