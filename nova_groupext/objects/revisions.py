@@ -165,10 +165,7 @@ def begin_to_adopt(context, lease, group, draft, seats):
         db.delete(context, models.Move, models.Move.member_id.in_(ids))
         return VRTHold.create_all(context, rows)
 
-    created = swaps.write_down(context, lease, work)
-    if created is None:
-        raise exception.GenerationConflict(group=group.uuid)
-    return created
+    return swaps.write_down(context, lease, work)
 
 
 def prepare(context, lease, group, draft, swap, check):
@@ -194,8 +191,6 @@ def prepare(context, lease, group, draft, swap, check):
         return created
 
     created = swaps.write_down(context, lease, work)
-    if created is None:
-        raise exception.GenerationConflict(group=group.uuid)
     return dataclasses.replace(swap, successors=created)
 
 
@@ -241,10 +236,8 @@ def commit(
         # Else it was deleted with its group.
         with contextlib.suppress(exception.GroupNotFound):
             draft.obj_clone().mark_deleted(context)
-        return True
 
-    if not swaps.write_down(context, lease, work):
-        raise exception.GenerationConflict(group=group.uuid)
+    swaps.write_down(context, lease, work)
 
 
 def turn_back(context, lease, draft, swap, lost):

@@ -132,14 +132,19 @@ def write_down(context, lease, work):
 
     :param work: called without arguments, perhaps more than once
     :returns: what it returns
-    :raises: GroupBusy when another has taken the group over
+    :raises: GroupBusy when another has taken the group over, GroupNotFound
+        when that one has forgotten it
     """
 
     def renew_and_work():
         lease.renew(context)
-        return work()
+        return True, work()
 
-    return db.locked(context, models.Group, renew_and_work, id=lease.group_id)
+    done = db.locked(context, models.Group, renew_and_work, id=lease.group_id)
+    if done is None:
+        raise exception.GroupNotFound(group=lease.group_id)
+    _is_done, written = done
+    return written
 
 
 def commit(context, lease, swap, side, lost=(), *, may_be, is_watched=False):

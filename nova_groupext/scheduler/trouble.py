@@ -16,7 +16,7 @@ def passed_over(part):
     """Leave a part for the next round when nothing is known of it now.
 
     That is when Placement, or the database of its cell, does not answer, or
-    another planner has taken it over.
+    another planner has taken it over, and perhaps forgotten it.
 
     :param part: its name for the log
     """
@@ -25,6 +25,7 @@ def passed_over(part):
     except (
         exception.PlacementUnavailable,
         exception.GroupBusy,
+        exception.GroupNotFound,
         *db_errors.ANY,
     ) as exc:
         LOG.warning('%s is left for the next round: %s', part, exc)

@@ -38,12 +38,9 @@ def store(context, lease, rows):
 
     :raises: GroupBusy when another has taken the group over, GroupNotFound
     """
-    written = swaps.write_down(
+    return swaps.write_down(
         context, lease, lambda: VRTHold.create_all(context, rows)
     )
-    if written is None:
-        raise exception.GroupNotFound(group=lease.group_id)
-    return written
 
 
 def hold(context, ledger, lease, rows):
