@@ -21,8 +21,16 @@ from tests.protocol import books
 # No run of two operations has that many steps, unless they wait for ever.
 MOST_STEPS = 5000
 
-# What db.api.locked() begins with.
-_LOCKS = re.compile(r'^UPDATE \w+ SET .*counter=\(')
+# What db.api.locked() begins with, and what keeps a row as it is.
+_COUNTS = re.compile(r'^UPDATE \w+ SET .*counter=\(')
+_LOCKS = re.compile(
+    r'^UPDATE (\w+) SET (counter=\(\1\.counter \+ \?\), )?'
+    r'updated_at=\1\.updated_at '
+)
+_TABLE = re.compile(r'\bvrt_[a-z]+')
+_CHANGES = re.compile(r'^(?:UPDATE|INSERT INTO|DELETE FROM) (vrt_[a-z]+)')
+# When a row was changed nobody asks, but until when a lease is.
+_CLOCK = re.compile(r'ends_at=\(?strftime|WHERE.* strftime', re.DOTALL)
 
 # What may go wrong at a door, by what is behind it.
 FAULTS = {
@@ -34,6 +42,11 @@ FAULTS = {
     ),
     'GET': ('silent',),
 }
+
+
+# What is read and changed besides tables and consumers. Whoever changes
+# Placement as a whole meets all that ask it.
+PLACEMENT, ROOM, TIME = 'Placement', 'room', 'time'
 
 
 class Impossible(Exception):
@@ -70,26 +83,57 @@ class Choice:
         return cls(int(step), actor, fault)
 
 
+@dataclasses.dataclass
+class Footprint:
+    """What was read and changed: tables, consumers, or other words."""
+
+    reads: set = dataclasses.field(default_factory=set)
+    writes: set = dataclasses.field(default_factory=set)
+
+    def add(self, other):
+        self.reads |= other.reads
+        self.writes |= other.writes
+
+    def meets(self, other):
+        """Tell whether it makes a difference which of two comes first."""
+        return bool(
+            self.writes & (other.reads | other.writes)
+            or self.reads & other.writes
+        )
+
+    def note(self, statement, is_changed):
+        """Note a statement.
+
+        A row that is only locked is not changed: what its transaction does
+        besides tells whom it meets.
+        """
+        self.reads.update(_TABLE.findall(statement))
+        if _CLOCK.search(statement):
+            self.reads.add(TIME)
+        if is_changed and not _LOCKS.search(statement):
+            self.writes.update(_CHANGES.findall(statement))
+
+
 @dataclasses.dataclass(frozen=True)
 class Step:
     """One that was made.
 
     :ivar actor: whose it was
     :ivar kind: what was behind the door
-    :ivar label: that, told
     :ivar others: actors that could have gone on instead
+    :ivar footprint: Footprint, noted while it was made
     """
 
     actor: int
     kind: str
-    label: str
     others: tuple
+    footprint: Footprint = dataclasses.field(default_factory=Footprint)
 
 
 class _Actor:
     def __init__(self, number, work):
         self.number = number
-        self.at = ('start', '')
+        self.at = 'start'
         self.is_over = False
         self.is_asleep = False
         self.is_dead = False
@@ -156,9 +200,9 @@ class Doors:
                 raise RuntimeError('they wait for ever')
             choice = choose(number, _awake(able))
             current = self._next(current, able, choice)
-            kind, label = current.at
+            kind = current.at
             others = tuple(e.number for e in able if e is not current)
-            self.steps.append(Step(current.number, kind, label, others))
+            self.steps.append(Step(current.number, kind, others))
             current.fault = choice and choice.fault
             current.is_asleep = False
             current.go.release()
@@ -180,7 +224,7 @@ class Doors:
 
     def _live(self, actor):
         _here.actor = actor
-        self._wait(actor, 'start', '')
+        self._wait(actor, 'start')
         try:
             actor.work()
         except Died:
@@ -190,8 +234,8 @@ class Doors:
         actor.is_over = True
         self._stopped.release()
 
-    def _wait(self, actor, kind, label):
-        actor.at = kind, label
+    def _wait(self, actor, kind):
+        actor.at = kind
         self._stopped.release()
         actor.go.acquire()
         return actor.fault
@@ -223,7 +267,7 @@ class Doors:
             with begin(context) as session:
                 yield session
             return
-        fault = self._pass(actor, kind, '')
+        fault = self._pass(actor, kind)
         actor.has_read = False
         with begin(context) as session:
             yield session
@@ -232,15 +276,22 @@ class Doors:
         if fault == 'not-told':
             raise db_exc.DBConnectionError
 
-    def statement(self, statement):
-        """Note what is sent to the database."""
+    def statement(self, statement, is_changed):
+        """Note what was sent to the database, and whether it changed any."""
         actor = getattr(_here, 'actor', None)
         if actor is None:
             return
+        self.steps[-1].footprint.note(statement, is_changed)
         if statement.startswith('SELECT'):
             actor.has_read = True
-        elif actor.has_read and _LOCKS.search(statement):
+        elif actor.has_read and _COUNTS.search(statement):
             self.late_locks.append(statement)
+
+    def touch(self, reads=(), writes=()):
+        """Note what else an actor does in its step."""
+        if getattr(_here, 'actor', None) is not None:
+            footprint = self.steps[-1].footprint
+            footprint.add(Footprint({*reads}, {*writes}))
 
     def request(self, kind, what):
         """Stand before a request to Placement and between its steps."""
@@ -248,10 +299,15 @@ class Doors:
         if actor is None:
             return
         if kind == 'GET':
-            if self._pass(actor, 'GET', what) == 'silent':
+            is_silent = self._pass(actor, 'GET') == 'silent'
+            _kind, *named = what.strip('/').split('/')
+            is_consumer = what.startswith('/allocations/')
+            self.touch(reads={PLACEMENT, *(named if is_consumer else [ROOM])})
+            if is_silent:
                 raise ks_exc.UnknownConnectionError('no answer', None)
         elif kind == 'POST':
-            fault = self._pass(actor, 'POST', ' '.join(what))
+            fault = self._pass(actor, 'POST')
+            self.touch(reads={PLACEMENT, *what})
             if fault == 'refused':
                 raise ks_exc.ConnectFailure
             if fault in ('late', 'dies-late'):
@@ -263,7 +319,8 @@ class Doors:
             self._write(actor, what)
 
     def _write(self, actor, body):
-        fault = self._pass(actor, 'sent', ' '.join(body))
+        fault = self._pass(actor, 'sent')
+        self.touch(reads={PLACEMENT}, writes={ROOM, *body})
         if fault is None:
             return
         if fault.startswith('late'):
@@ -283,12 +340,12 @@ class Doors:
         actor = getattr(_here, 'actor', None)
         if actor is not None:
             actor.is_asleep = True
-            self._pass(actor, 'sleep', '')
+            self._pass(actor, 'sleep')
 
-    def _pass(self, actor, kind, label):
+    def _pass(self, actor, kind):
         if actor.is_dead:
             raise Died
-        fault = self._wait(actor, kind, label)
+        fault = self._wait(actor, kind)
         if fault == 'dies-before':
             self._die(actor)
         return fault
@@ -306,7 +363,7 @@ def _chosen(choices):
 
 def _awake(able):
     awake = [each for each in able if not each.is_asleep]
-    return {each.number: each.at[0] for each in awake or able}
+    return {each.number: each.at for each in awake or able}
 
 
 @contextlib.contextmanager

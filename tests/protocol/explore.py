@@ -31,6 +31,9 @@ Choice = doors.Choice
 # How often the same three meet before others do.
 RUNS_OF_THREE = 10
 
+# The share of groups that have hosts to themselves in these.
+ALONE = 0.4
+
 
 class Failure(Exception):
     """A run has found something; tells how to see it again."""
@@ -41,13 +44,15 @@ class Pair:
 
     :param here: world.World
     :param names: of the operations, in the order in which they begin
+    :param runs: how many there were: what is late lands after the reaper's
+        round in each second one, before it in the others
     """
 
-    def __init__(self, here, names):
+    def __init__(self, here, names, runs=0):
         self._here = here
         self.names = names
+        self.runs = runs
         self._both = [operations.OPERATIONS[name] for name in names]
-        self.runs = 0
         # What has come to rest well.
         self._well = set()
 
@@ -134,8 +139,9 @@ def schedules(pair):
         found = singles if choices[-1].fault else turns
         found.append((choices, pair.run(choices)))
     rest = [
-        *((c, s, _faults) for c, s in turns),
-        *((c, s, _only(_turns, touched)) for c, s in (*turns, *singles)),
+        *((c, s, _faults_after) for c, s in turns),
+        *((c, s, _only(_back, touched)) for c, s in turns),
+        *((c, s, _only(_turns, touched)) for c, s in singles),
     ]
     random.Random(len(rest)).shuffle(rest)
     last = [
@@ -156,10 +162,16 @@ def _after(choices):
 
 
 def _faults(choices, steps):
+    """Yield faults after all that was chosen."""
+    changed = set()
     for number, step in enumerate(steps):
         if number >= _after(choices):
             for fault in doors.FAULTS.get(step.kind, ()):
-                yield (*choices, Choice(number, fault=fault))
+                # Who has changed something dies after that: it is the same.
+                if fault != 'dies-before' or step.actor not in changed:
+                    yield (*choices, Choice(number, fault=fault))
+        if step.kind in ('write', 'sent'):
+            changed.add(step.actor)
 
 
 def _turns(choices, steps, touched):
@@ -168,29 +180,50 @@ def _turns(choices, steps, touched):
         if number < max(1, _after(choices)):
             continue
         for other in step.others:
-            if _meets(step, touched[other]):
+            if step.footprint.meets(touched[other]):
                 yield (*choices, Choice(number, actor=other))
 
 
+def _faults_after(choices, steps):
+    """Yield faults after a change of turns, where that makes a difference."""
+    ready = _ready(choices, steps)
+    for more in _faults(choices, steps):
+        if more[-1].step in ready or not more[-1].fault.startswith('dies'):
+            yield more
+
+
+def _back(choices, steps, touched):
+    """Yield changes of turns after one, where that makes a difference."""
+    ready = _ready(choices, steps)
+    for more in _turns(choices, steps, touched):
+        if more[-1].step - 1 in ready:
+            yield more
+
+
+def _ready(choices, steps):
+    """Return the steps with which a change of turns makes a difference.
+
+    It makes none if the step that was put off meets nothing of what comes
+    before it now: it could as well have been made first.
+    """
+    first = choices[-1].step
+    other = steps[first].actor
+    put_off = next(each for each in steps[first:] if each.actor != other)
+    before, ready = doors.Footprint(), set()
+    for number in range(first, len(steps)):
+        before.add(steps[number].footprint)
+        if steps[number].actor != other or before.meets(put_off.footprint):
+            ready.add(number)
+    return ready
+
+
 def _touched(seen):
-    """Return {actor: {kind: [labels]}} of what actors do."""
-    found = collections.defaultdict(lambda: collections.defaultdict(set))
+    """Return {actor: Footprint of all that it does}."""
+    found = collections.defaultdict(doors.Footprint)
     for _choices, steps in seen:
         for step in steps:
-            found[step.actor][step.kind].add(step.label)
+            found[step.actor].add(step.footprint)
     return found
-
-
-def _meets(step, touched):
-    """Tell whether a step meets anything that another actor does."""
-    if step.kind in ('read', 'write'):
-        return bool(touched['write'])
-    changed = ' '.join(touched['POST'])
-    if step.kind == 'GET':
-        uuid = step.label.split('/')[2] if step.label.count('/') > 1 else ''
-        return uuid in changed or not step.label.startswith('/allocations/')
-    read = ' '.join(touched['GET'])
-    return any(uuid in changed or uuid in read for uuid in step.label.split())
 
 
 def explore(here, names, seconds=None):
@@ -257,19 +290,17 @@ class Chance:
 def meet_by_chance(here, rng, seconds):
     """Let three operations meet again and again, others each time.
 
-    Groups that have their hosts to themselves are left out: placeholders are
-    written without the lease, so a third operation may take a member's room.
-
     :returns: how many runs these were
     :raises: Failure
     """
     known = operations.OPERATIONS
     ends_at, runs = time.process_time() + seconds, 0
     while time.process_time() < ends_at:
+        is_alone = rng.random() < ALONE
         able = [
             name
             for name, each in known.items()
-            if each.is_held and not each.is_alone
+            if each.is_held and each.is_alone == is_alone
         ]
         three = Pair(here, rng.sample(able, 3))
         three.prepare()
@@ -321,9 +352,10 @@ def _met_by_chance(seed, seconds):
 
 def _replay(names, choices):
     with world.World() as here:
-        pair = Pair(here, names)
-        pair.prepare()
-        pair.run(choices)
+        for runs in range(2):
+            pair = Pair(here, names, runs)
+            pair.prepare()
+            pair.run(choices)
 
 
 def in_processes(work, *arguments):

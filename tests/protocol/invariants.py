@@ -14,7 +14,11 @@ from tests.services import owners
 
 _HOLDS = (
     'SELECT uuid, status, member_id, server_uuid, allocations, otherwise, '
-    'leaves FROM vrt_holds'
+    'leaves, watched_at FROM vrt_holds'
+)
+_RESIZES = (
+    'SELECT server_uuid FROM vrt_holds '
+    'WHERE grows_id IS NOT NULL AND watched_at IS NOT NULL'
 )
 _MEMBERS = 'SELECT id, path, server_uuid FROM vrt_members'
 
@@ -72,9 +76,12 @@ def _check_owners(here, consumers, holds):
     }
     owned = {}
     for row in holds:
-        uuid, status, member_id, server, allocations, otherwise, leaves = row
-        # What leaves is nobody's as soon as the successor owns something.
-        if member_id not in members or leaves:
+        uuid, status, member_id, server, allocations, otherwise = row[:6]
+        leaves, watched_at = row[6:]
+        # What leaves is nobody's as soon as the successor owns something; what
+        # is filled once more and comes late is swept.
+        comes_late = status == states.Hold.EXCHANGING and watched_at
+        if member_id not in members or leaves or comes_late:
             continue
         path, members_server = members[member_id]
         mine = owned.setdefault(path, set())
@@ -219,6 +226,11 @@ def _check_books(here, rows):
             expected.pop(server, None)
         else:
             raise Violation(f'nobody sees what server {server} has')
+    # What a resize that Nova has given up brings late to a server that is on
+    # no host stays until Nova needs the server's own name again.
+    resized = {uuid for (uuid,) in here.tables().execute(_RESIZES)}
+    for server in resized & here.life.shelved & consumers.keys():
+        expected[server] = consumers[server].allocations
     for uuid in here.strangers:
         expected[uuid] = consumers[uuid].allocations
     there = {uuid: each.allocations for uuid, each in consumers.items()}

@@ -142,8 +142,16 @@ def _nothing(*_args, **_kwargs):
     return None
 
 
-def _none(*_args):
-    return []
+def _all_that_ends(context):
+    return VRTHold.list_by_status(context, states.Hold.RELEASING)
+
+
+def _no_room(*_args):
+    return [], []
+
+
+def _what_is_used(used, _rows, gone):
+    return {uuid: used[uuid] for uuid in used.keys() - gone}
 
 
 _HERE = 'nova_groupext'
@@ -310,7 +318,7 @@ MUTANTS = {
     'what is lost is filled and emptied': Mutant(
         {f'{_SCHEDULER}.ledger.Ledger.sweep': _empty_without_filling},
         pair=('revise', 'take over'),
-        replay='28:1 49:0:loses-records',
+        replay='25:1 46:0:loses-records',
     ),
     'a missing hold is filled before it is exchanged': Mutant(
         {f'{_SCHEDULER}.ledger.Ledger.refill': _nothing},
@@ -318,9 +326,9 @@ MUTANTS = {
         'test_missing_record_does_not_cost_the_member_its_capacity',
     ),
     'a missing placeholder is filled once more': Mutant(
-        {f'{_SCHEDULER}.hold.filling._refill': _nothing},
-        pair=('alone, redeem two', 'alone, hold again'),
-        replay='0:1 25:late-loses-records',
+        {f'{_SCHEDULER}.protocol.keep._refill': _nothing},
+        pair=('alone, revise', 'alone, take over'),
+        replay='41:1 65:0:loses-records',
     ),
     'a swap is verified': Mutant(
         {f'{_SWAP}._verify': _nothing},
@@ -369,12 +377,18 @@ MUTANTS = {
         pair=('alone, hold', 'alone, stranger'),
     ),
     'placeholders take the place of what leaves': Mutant(
-        {f'{_SCHEDULER}.hold.exclusive._exchange': _nothing},
-        pair=('alone, release', 'alone, take over'),
+        {f'{_OBJECTS}.hold.VRTHold.list_to_empty': _all_that_ends},
+        pair=('alone, give up', 'alone, keep'),
     ),
-    'placeholders are cut anew for who is held again': Mutant(
-        {f'{_SCHEDULER}.protocol.hold_again.filling.giving_way': _none},
-        pair=('alone, keep', 'alone, hold again'),
+    'placeholders leave to each row what it says': Mutant(
+        {f'{_SCHEDULER}.hold.filling.taken': _what_is_used},
+        test=f'{_TESTS}.test_giving_back.TestGivingBack.'
+        'test_nobody_fills_the_place_of_a_member_whose_hold_is_missing',
+    ),
+    'placeholders make room for who is held again': Mutant(
+        {f'{_SCHEDULER}.hold.filling.make_room': _no_room},
+        test=f'{_TESTS}.test_giving_back.TestGivingBack.'
+        'test_fillers_make_room_for_a_member_where_a_stranger_has_come',
     ),
 }
 

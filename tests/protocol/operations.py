@@ -14,6 +14,7 @@ from oslo_utils import timeutils
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
+from tests.protocol import doors
 from tests.protocol import world
 from tests.services import life
 
@@ -44,6 +45,11 @@ def _release(here):
     here.life.release(here.uuid)
 
 
+def _give_up(here):
+    here.life.give_up(here.uuid, 'm-0')
+    reaper.empty(here.life.context, here.life.ledger())
+
+
 def _do(here, step):
     """Do one step of the reaper, as a planner does."""
     own = here.life
@@ -65,6 +71,7 @@ def _expire(here):
 
 def _take_over(here):
     """Let another planner come when all leases have ended."""
+    here.touch(writes={doors.TIME})
     timeutils.advance_time_seconds(life.LATER)
     other = here.life.planner()
     other.beat(here.life.context)
@@ -93,6 +100,10 @@ OPERATIONS = {
     ),
     'redeem two': Operation(lambda w: w.redeem_all('m', ['two', 'three'])),
     'revise': Operation(lambda w: w.plan_draft(), prepare=lambda w: w.draft()),
+    'describe': Operation(lambda w: w.draft()),
+    'drop': Operation(
+        lambda w: w.plan_draft(), prepare=lambda w: w.draft_dropping()
+    ),
     'release': Operation(_release),
     'delete': Operation(lambda w: w.life.delete(w.uuid)),
     # Perhaps the one that had the leases has only paused.
@@ -140,6 +151,7 @@ _ALSO_ALONE = (
 ALONE = {
     **{name: OPERATIONS[name] for name in _ALSO_ALONE},
     'keep': Operation(lambda w: w.life.keep()),
+    'give up': Operation(_give_up),
     'delete server': Operation(
         lambda w: w.delete_server('m-1'),
         prepare=lambda w: w.end_server('m-1', Fate.UNSCHEDULED),

@@ -57,7 +57,9 @@ _KEPT = (
     'ON vrt_groups.id = group_id WHERE member_id IS NOT NULL '
     'AND vrt_groups.status IN (?, ?) AND vrt_holds.status IN (?, ?, ?, ?)'
 )
-_RELEASED = 'SELECT uuid FROM vrt_holds WHERE status = ?'
+_ENDED = (
+    'SELECT uuid FROM vrt_holds WHERE status = ? OR lost AND status IN (?, ?)'
+)
 
 # Whoever sleeps lets others go on instead, and its time passes.
 _SLEEPERS = (
@@ -88,6 +90,25 @@ def _server_of(path):
 
 
 OUTSIDER = named('outsider')
+
+# What operations change past all doors: what Nova knows of servers, and the
+# hints that it has stored.
+NOVA, HINTS = 'Nova', 'hints'
+
+
+class _Life(life.Life):
+    """Says when Nova is asked.
+
+    :param ask: called without arguments
+    """
+
+    def __init__(self, connect, ask):
+        super().__init__(connect)
+        self._ask = ask
+
+    def _servers(self, context, uuids):
+        self._ask()
+        return super()._servers(context, uuids)
 
 
 class World(fixtures.Fixture):
@@ -152,10 +173,11 @@ class World(fixtures.Fixture):
         opened = contextlib.ExitStack()
         opened.enter_context(doors.open_doors(lambda: self._doors))
         self.addCleanup(opened.close)
-        listener = (sa.Engine, 'before_cursor_execute', self._note)
+        listener = (sa.Engine, 'after_cursor_execute', self._note)
         sa.event.listen(*listener)
         self.addCleanup(sa.event.remove, *listener)
-        self.life = self.useFixture(life.Life(self._connect))
+        ask = functools.partial(self.touch, reads={NOVA})
+        self.life = self.useFixture(_Life(self._connect, ask))
         self.useFixture(
             fixtures.MonkeyPatch(
                 'nova_groupext.scheduler.stored_hints._change', self._point
@@ -170,9 +192,14 @@ class World(fixtures.Fixture):
         if self._doors is not None:
             self._doors.request(*what)
 
-    def _note(self, _connection, _cursor, statement, *_others):
+    def _note(self, _connection, cursor, statement, *_others):
         if self._doors is not None:
-            self._doors.statement(statement)
+            self._doors.statement(statement, cursor.rowcount > 0)
+
+    def touch(self, reads=(), writes=()):
+        """Note what an operation reads or changes past all doors."""
+        if self._doors is not None:
+            self._doors.touch(reads, writes)
 
     def _sleep(self, _seconds):
         if self._doors is not None:
@@ -180,6 +207,7 @@ class World(fixtures.Fixture):
 
     def _point(self, _context, server, wanted):
         """Change hints like stored_hints._change(): alone with a row."""
+        self.touch(writes={HINTS})
         while server in self._locked:
             self._sleep(0)
         self._locked.add(server)
@@ -303,10 +331,11 @@ class World(fixtures.Fixture):
     def free(self, provider):
         """Return how much of a provider strangers can have.
 
-        That counts in which a request has come late; whoever looks next
-        empties it.
+        That counts in which a request has come late, or Placement may have
+        lost a record; whoever looks next empties it.
         """
-        rows = self.tables().execute(_RELEASED, (states.Hold.RELEASED,))
+        ending = states.Hold.EXCHANGING, states.Hold.RELEASING
+        rows = self.tables().execute(_ENDED, (states.Hold.RELEASED, *ending))
         late = {uuid for (uuid,) in rows}
         [inventory] = self._books.inventories[provider].values()
         return (
@@ -332,6 +361,7 @@ class World(fixtures.Fixture):
 
     def redeem_all(self, path, names):
         created = [named(name) for name in names]
+        self.touch(writes={NOVA})
         try:
             self.life.redeem_all(self.uuid, path, created)
         except BaseException as exc:
@@ -349,6 +379,7 @@ class World(fixtures.Fixture):
 
     def _build(self, created):
         """Let Nova have servers where they were told to be."""
+        self.touch(reads={doors.PLACEMENT}, writes={NOVA})
         for server in created:
             [provider] = self._books.consumers[server].allocations
             self.life.fates[server] = Fate.LIVE
@@ -366,6 +397,14 @@ class World(fixtures.Fixture):
         if self.is_alone:
             seats['m-3'] = self.wide
         self.life.revise(self.uuid, seats, ALONE if self.is_alone else ())
+
+    def draft_dropping(self):
+        """Let the last member have the room of one that is left out."""
+        if self._draft_is_there():
+            return
+        seats = {**self.life.seats(self.uuid), 'm-2': self.wide}
+        del seats['m-1']
+        self.life.revise(self.uuid, seats)
 
     def draft_adopting(self, **moves):
         """Let a server that runs become a member, where it is.
@@ -399,6 +438,7 @@ class World(fixtures.Fixture):
         """
         db.compare_and_set(self.life.context, models.Group, sa.false(), hold=1)
         pointed = self.hints.get(OUTSIDER)
+        self.touch(reads={HINTS})
         self._move(
             OUTSIDER,
             self.wide,
@@ -427,6 +467,7 @@ class World(fixtures.Fixture):
 
     def shelve_server(self, path):
         """Let Nova take a server from its host, unless it moves."""
+        self.touch(writes={NOVA, doors.PLACEMENT})
         server = _server_of(path)
         if server in self.life.moving | self.life.shelved:
             return
@@ -488,6 +529,7 @@ class World(fixtures.Fixture):
         :param go: asks the scheduler; called without arguments
         :returns: whether it has moved
         """
+        self.touch(writes={NOVA, doors.PLACEMENT})
         if server in self.life.moving:
             return False
         consumers = self._books.consumers
@@ -502,6 +544,7 @@ class World(fixtures.Fixture):
         return is_there
 
     def _claim(self, server, provider):
+        self.touch(reads={doors.ROOM}, writes={doors.PLACEMENT})
         answer = placement.claim(
             books.Session(lambda: self._books),
             *(provider, server),
@@ -510,6 +553,7 @@ class World(fixtures.Fixture):
         return answer.status_code == 204
 
     def _end_move(self, server, provider):
+        self.touch(writes={NOVA, doors.PLACEMENT})
         consumers = self._books.consumers
         had = consumers.pop(_migration(server), None)
         self.life.moving.discard(server)
@@ -531,6 +575,7 @@ class World(fixtures.Fixture):
 
     def delete_server(self, path):
         """Let Nova delete a server, whatever it is."""
+        self.touch(writes={NOVA})
         server = _server_of(path)
         self.gone.add(server)
         self.granted.discard(server)
@@ -546,6 +591,7 @@ class World(fixtures.Fixture):
         self._books.generations[self.wide] += 1
 
     def _note_free(self, provider, work):
+        self.touch(reads={doors.ROOM}, writes={doors.PLACEMENT})
         before = self.free(provider)
         work()
         freed = self.free(provider) - before

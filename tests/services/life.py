@@ -167,11 +167,13 @@ class Life(fixtures.Fixture):
         :param adopts: (member path, server uuid) pairs
         :returns: the draft's uuid
         """
-        draft = _described(providers, policies)
+        group, draft = self.group(uuid), _described(providers, policies)
         servers = dict(adopts)
+        requests = {each.path: each.request for each in group.members}
         for member in draft.members:
             member.server_uuid = servers.get(member.path)
-        revisions.start(self.context, self.group(uuid), draft)
+            member.request = requests.get(member.path, member.request)
+        revisions.start(self.context, group, draft)
         return draft.uuid
 
     def plan(self, uuid):
@@ -380,8 +382,11 @@ def _described(providers, policies=()):
                 path=path,
                 stem='m',
                 status=states.Member.TENTATIVE,
-                description={'count': len(providers)},
-                request=groups.seat(provider, AMOUNT),
+                description={
+                    'count': len(providers),
+                    'seat': groups.seat(provider, AMOUNT),
+                },
+                request={},
             )
             for path, provider in providers.items()
         ],

@@ -18,7 +18,7 @@ from nova_groupext.scheduler.look import standing
 
 
 class Seating:
-    """Seats every member where its request says, but for servers."""
+    """Seats every member where its description says, but for servers."""
 
     _standing = standing.NOTHING
 
@@ -43,7 +43,7 @@ class Seating:
         return server.seat({}) if server else self._wish(member)
 
     def _wish(self, member):
-        return member.request
+        return member.description['seat']
 
 
 class Planning(Seating, planning.Planning):
@@ -61,6 +61,24 @@ class Revising(Seating, revising.Revising):
                 if server.node != self._wish(member)['node']:
                     raise self._group.conflict('a server is elsewhere')
         return super()._decide(seen)
+
+    def _seat_of(self, member):
+        """Who is held stays where it is if a server is where it was to go."""
+        held = self._standing.held.get(member.path)
+        return (
+            held.seat({})
+            if held and self._stays()
+            else super()._seat_of(member)
+        )
+
+    def _stays(self):
+        """Tell whether a server is somewhere else than it is described."""
+        wishes = {each.path: self._wish(each) for each in self._group.members}
+        return any(
+            server.node != wishes[path]['node']
+            for path, server in self._standing.servers.items()
+            if path in wishes
+        )
 
 
 class Scheduler(manager.HolisticSchedulerManager):

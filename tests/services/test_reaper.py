@@ -587,5 +587,8 @@ class TestTwoProviders(ReaperCase):
             self.life.context,
             models.Member,
             models.Member.id == member.id,
-            request={**member.request, 'allocations': both},
+            description={
+                **member.description,
+                'seat': {**member.description['seat'], 'allocations': both},
+            },
         )

@@ -330,7 +330,7 @@ class WholeLife(stateful.RuleBasedStateMachine):
         return group.status, {
             member.path: model.Seat(
                 member.status,
-                member.request['provider'],
+                member.description['seat']['provider'],
                 member.server_uuid if member.id in redeemed else None,
             )
             for member in group.members
