@@ -322,17 +322,6 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             )
         )
 
-    def is_unchanged(self, context):
-        """Tell whether the group is still as it was read."""
-        return bool(
-            db.count(
-                context,
-                models.Group,
-                models.Group.id == self.id,
-                models.Group.generation == self.generation,
-            )
-        )
-
     def mark_deleted(self, context):
         """Become RELEASING, whatever else happens to the group meanwhile.
 

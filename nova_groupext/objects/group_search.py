@@ -93,23 +93,6 @@ class GroupSearch:
         )
 
     @classmethod
-    def find_alone(cls, context, group_id):
-        """Return a group if it may have hosts to itself now, or None.
-
-        For a draft that is the group that it revises.
-        """
-        asked = orm.aliased(models.Group)
-        owner = sa.select(sa.func.coalesce(asked.revises_id, asked.id)).where(
-            asked.id == group_id
-        )
-        found = cls._find(
-            context,
-            *conditions.still(owner.scalar_subquery()),
-            conditions.has_policy('exclusive'),
-        )
-        return found[0] if found else None
-
-    @classmethod
     def list_releasing(cls, context, of=None):
         """Return groups that were deleted and are not forgotten yet.
 

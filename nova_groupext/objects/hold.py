@@ -146,8 +146,16 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         return self.member_id is None and not self.is_growth
 
     @property
+    def is_held_filler(self):
+        return self.is_filler and self.status == states.Hold.HELD
+
+    @property
     def is_growth(self):
         return self.grows_id is not None
+
+    def amounts(self):
+        """Return {resource class: amount} of its host's own provider."""
+        return self.allocations[self.provider_uuid]['resources']
 
     def again(self):
         """Return a hold of the same seat under a new uuid, not created yet."""
@@ -201,27 +209,17 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         return [cls.from_row(context, row) for row in created]
 
     @classmethod
-    def create_fillers(cls, context, group, fillers):
-        """Store fillers as create_all() does, while their group has hosts.
+    def cut_anew(cls, context, group_id, going, wanted):
+        """Let fillers end and store others, while their group has hosts.
 
-        :raises: GroupNotFound when it was deleted, or holds nothing any more
+        A part of a transaction of the group's.
+
+        :returns: the new ones; None when it was deleted, or holds nothing
         """
-
-        def work():
-            if not db.count(
-                context, models.Group, *conditions.still(group.id)
-            ):
-                return None
-            return cls.create_all(context, fillers)
-
-        created = db.locked(context, models.Group, work, id=group.id)
-        if created is None:
-            raise exception.GroupNotFound(group=group.uuid)
-        return created
-
-    def is_heir_of(self, hold):
-        """Whether it holds what another one has held."""
-        return all(getattr(self, name) == getattr(hold, name) for name in SEAT)
+        if not db.count(context, models.Group, *conditions.still(group_id)):
+            return None
+        cls.dismiss(context, going)
+        return cls.create_all(context, wanted)
 
     def follow(self, context, seat):
         """Write that the server of the hold is somewhere else now.
@@ -283,10 +281,11 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         return models.Hold, written, values, len(holds)
 
     @classmethod
-    def retire(cls, context, holds):
+    def retire(cls, context, holds, *, is_watched=False):
         """Let those end that never became their members'.
 
         :param holds: VRTHolds about which Placement has answered
+        :param is_watched: whether it has not, of these
         """
         if not holds:
             return
@@ -296,6 +295,7 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status == states.Hold.WRITING,
             status=states.Hold.RELEASING,
+            **(watching() if is_watched else {}),
         )
 
     @classmethod

@@ -48,10 +48,41 @@ class HoldSearch:
         )
 
     @classmethod
-    def list_releasing(cls, context, group_id):
-        """Return what ends of a group, and of its drafts."""
+    def list_kept(cls, context, group_id):
+        """Return what is promised of a group, and what ends of it.
+
+        :returns: VRTHolds, also of its drafts
+        """
+        return cls._list(
+            context,
+            _is_of(group_id),
+            models.Hold.status.in_((*states.PROMISED, states.Hold.RELEASING)),
+        )
+
+    @classmethod
+    def list_on(cls, context, group_id, provider_uuid):
+        """Return the holds that a group and its drafts have on a provider."""
+        return cls._list(
+            context,
+            _is_of(group_id),
+            models.Hold.provider_uuid == provider_uuid,
+            models.Hold.status.in_(states.LIVING),
+        )
+
+    @classmethod
+    def list_to_empty(cls, context):
+        """Return what ends, but for what is exchanged for fillers.
+
+        Of a group that may have hosts to itself only who has its lease gives
+        something back.
+        """
+        keeps = sa.exists().where(
+            models.Group.id == models.Hold.group_id,
+            models.Group.status.in_(states.HOLDS),
+            conditions.has_policy('exclusive'),
+        )
         is_releasing = models.Hold.status == states.Hold.RELEASING
-        return cls._list(context, _is_of(group_id), is_releasing)
+        return cls._list(context, is_releasing, ~keeps)
 
     @classmethod
     def changing(cls, context, member_ids):

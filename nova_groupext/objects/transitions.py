@@ -32,9 +32,7 @@ _HELD = {
 }
 
 # Locks the row and leaves it as it is. Other nodes of a Galera cluster do not
-# learn of that, and need not: what these changes judge they change, but for
-# the group of a filler. One that is promised to a group which has ended on
-# another node is given back when groups that have fillers are looked at next.
+# learn of that, and need not: what these changes judge they change.
 _UNCHANGED = {'updated_at': models.Group.updated_at}
 
 # What a promised hold becomes that ends, but for one that changes hands.
@@ -108,7 +106,8 @@ def without_server(ids):
 def promise(context, group, fillers):
     """Promise fillers to a group, while anything of it is held.
 
-    :param fillers: VRTHold rows in state WRITING
+    :param fillers: VRTHold rows in state WRITING: who has taken the group over
+        has ended them
     :returns: whether that was done
     """
     return db.compare_and_set_all(

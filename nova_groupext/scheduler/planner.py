@@ -15,7 +15,6 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
-from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.planner import clock as clocks
 from nova_groupext.scheduler import leases
@@ -28,11 +27,12 @@ from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import replanning
 from nova_groupext.scheduler.decide import revising
 from nova_groupext.scheduler.follow import changes
+from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.follow import statistics
-from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.move import drift
 from nova_groupext.scheduler.move import proposal
+from nova_groupext.scheduler.protocol import keep
 from nova_groupext.scheduler.protocol import swap
 
 LOG = logging.getLogger(__name__)
@@ -126,17 +126,17 @@ class Planner:
 
     def _work(self, context, group_uuid, lease):
         """Do all that a group, as it is now, and its draft ask for."""
-        self._give_back(context, group_uuid)
+        self._give_back(context, group_uuid, lease)
         if self._plan(context, group_uuid, lease):
-            self._give_back(context, group_uuid)
+            self._give_back(context, group_uuid, lease)
 
-    def _give_back(self, context, group_uuid):
+    def _give_back(self, context, group_uuid, lease):
         """Give back what leaves a group, or all of a deleted one."""
         group = VRTGroup.find(context, group_uuid)
-        if group is None:
-            return
-        guarded(self._keep, context, group)
-        releasing.release(context, self._ledger(), group)
+        if group is not None:
+            releasing.release(
+                *(context, self._ledger(), lease, group), self._strangers
+            )
 
     def _plan(self, context, group_uuid, lease):
         """Plan a group, or the draft of it, if that waits for it.
@@ -194,6 +194,8 @@ class Planner:
             self._deciding.release()
 
     def _replan_alone(self, context, group_uuid, elsewhere, lease, clock):
+        # Fillers count as the group's own room; what leaves does not.
+        self._give_back(context, group_uuid, lease)
         group = VRTGroup.find(context, group_uuid)
         if not (
             group
@@ -211,7 +213,7 @@ class Planner:
             self._revising(context, draft, group, lease, clock),
             lease,
         )
-        self._give_back(context, group_uuid)
+        self._give_back(context, group_uuid, lease)
         return replanning.outcome(context, group_uuid, elsewhere)
 
     def propose(self, context, group_uuid):
@@ -239,8 +241,8 @@ class Planner:
                 *(context, placement, member),
                 about=f'member {member.path}',
             )
-        for follow in reaper.to_follow():
-            guarded(follow, context, placement, self._leases)
+        for see in reaper.to_follow():
+            guarded(see, context, placement, self._leases)
         guarded(self._changes.begin, context, placement)
         for compare in reaper.to_compare():
             guarded(compare, context, placement, self._leases, self._changes)
@@ -290,7 +292,11 @@ class Planner:
         LOG.info('VRT groups: %s', statistics.line(counts))
 
     def keep_exclusive(self, context):
-        """Keep strangers off the hosts that groups have to themselves."""
+        """Keep strangers off the hosts that groups have to themselves.
+
+        What became of the group's servers is seen first: what those leave is
+        filled, too.
+        """
         for group in reaper.to_keep(context):
             guarded(
                 self._keep_alone,
@@ -300,12 +306,11 @@ class Planner:
 
     def _keep_alone(self, context, group):
         placement = self._ledger()
+        follow.follow_servers(context, placement, self._leases, group)
         with self._leases.owning(context, placement, group.id) as lease:
-            if lease is not None:
-                self._keep(context, group)
-
-    def _keep(self, context, group):
-        exclusive.keep(context, self._ledger(), group, self._strangers)
+            group = lease and VRTGroup.find(context, group.uuid)
+            if group is not None:
+                keep.keep(context, placement, lease, group, self._strangers)
 
     @contextlib.contextmanager
     def _owning(self, context, group, *, leaves_word=True):
@@ -343,12 +348,6 @@ class Planner:
 
     def _revising(self, context, draft, group, lease, clock=None):
         """Return who is to decide what becomes of a draft."""
-        # Fillers count as the group's own room; what leaves does not.
-        exclusive.give_back(
-            context,
-            self._ledger(),
-            VRTHold.list_by_group(context, group.id, states.Hold.RELEASING),
-        )
         given = (context, draft, group, self._placement(), self._ledger())
         if draft.elsewhere is None:
             return revising.Revising(*given, lease)

@@ -18,14 +18,17 @@ from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import stored_hints
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.hold import emptying
-from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.protocol import keep
 
 
-def release(context, ledger, group):
-    """Empty the holds that leave a group; forget it if it was deleted.
+def release(context, ledger, lease, group, known=None):
+    """Give back what leaves a group; forget it if it was deleted.
 
     And forget its drafts that were. What cannot be done now is done by the
     reaper.
+
+    :param lease: VRTLease of the group
+    :param known: as keep() takes it
     """
     is_deleted = group.status == states.Group.RELEASING
     waiting = set()
@@ -37,18 +40,12 @@ def release(context, ledger, group):
         return
     if is_deleted and transitions.give_up(context, group):
         notifications.of_group(context, notifications.Event.RELEASE, group)
-    give_back(context, ledger, group)
+    keep.keep(context, ledger, lease, group, known)
     for draft in VRTGroup.list_releasing(context, of=group):
-        release(context, ledger, draft)
+        release(context, ledger, lease, draft)
     # Nobody would look after what has no row any more.
     if is_deleted and not waiting and _point_anew(context, group):
         _forget(context, group)
-
-
-def give_back(context, ledger, group):
-    """Empty the holds that end of a group, and of its drafts."""
-    holds = VRTHold.list_releasing(context, group.id)
-    exclusive.give_back(context, ledger, holds)
 
 
 def _point_anew(context, group):

@@ -100,14 +100,17 @@ class Rack:
         from nova.scheduler.client import report
 
         from nova_groupext import objects
+        from nova_groupext.scheduler import leases
         from nova_groupext.scheduler import ledger
-        from nova_groupext.scheduler.hold import exclusive
+        from nova_groupext.scheduler.protocol import keep
 
         requester = context.get_admin_context()
         placement = ledger.Ledger(report.SchedulerReportClient())
+        owner = leases.Leases('benchmark')
         start, cpu = time.perf_counter(), time.process_time()
         for group in objects.VRTGroup.list_exclusive(requester):
-            exclusive.keep(requester, placement, group, set())
+            with owner.owning(requester, placement, group.id) as lease:
+                keep.keep(requester, placement, lease, group)
         return time.perf_counter() - start, time.process_time() - cpu
 
 

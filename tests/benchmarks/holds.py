@@ -121,7 +121,8 @@ class Bench:
     def forget(self, group):
         group = objects.VRTGroup.get(self._context, group.uuid)
         group.mark_deleted(self._context)
-        releasing.release(self._context, self._ledger, group)
+        lease = groups.lease(self._context, group)
+        releasing.release(self._context, self._ledger, lease, group)
 
     @contextlib.contextmanager
     def stream(self):

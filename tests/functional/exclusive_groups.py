@@ -8,7 +8,8 @@ from oslo_db import exception as db_exc
 
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.protocol import keep
 from tests.functional import base
 
 HOSTS = (
@@ -88,7 +89,10 @@ class KeepingCase(ExclusiveTestCase, base.StepTestCase):
 
     def keep(self):
         [group] = objects.VRTGroup.list_exclusive(self.context)
-        exclusive.keep(self.context, self.ledger, group, self.strangers)
+        follow.follow_servers(self.context, self.ledger, group=group)
+        with self.leases.owning(self.context, self.ledger, group.id) as lease:
+            self.assertIsNotNone(lease)
+            keep.keep(self.context, self.ledger, lease, group, self.strangers)
 
     def filler_of(self, resource, host=None):
         """Return a filler that has some of a resource, on some host."""

@@ -9,6 +9,7 @@ from nova_groupext.objects import transitions
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.hold import filling
 from nova_groupext.scheduler.hold import ownership
 from nova_groupext.scheduler.look import hosts
 from tests.functional import exclusive_groups
@@ -31,9 +32,6 @@ class TestExchange(exclusive_groups.KeepingCase):
             if hold.status == states.Hold.RELEASING
         ]
 
-    def reap(self):
-        reaper.empty(self.context, self.ledger)
-
     def never_free(self):
         """Fail where anything of the rack is free after a request of ours."""
 
@@ -43,11 +41,11 @@ class TestExchange(exclusive_groups.KeepingCase):
 
         return fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap)
 
-    def test_the_reaper_exchanges_what_was_released(self):
+    def test_what_was_released_is_exchanged(self):
         self.release('a-0', 'a-1')
 
         with self.never_free():
-            self.reap()
+            self.keep()
 
         self.assert_alone()
         self.assertEqual(1, self.members_held())
@@ -62,16 +60,18 @@ class TestExchange(exclusive_groups.KeepingCase):
                 *(self.context, hold, member),
                 {'status': states.Member.FAILED, 'fault': 'a test'},
             )
-            self.reap()
+            self.keep()
 
         self.assert_alone()
         self.assertEqual([], self.leaving())
 
     def test_what_a_deleted_group_gives_up_is_free(self):
         self.release('a-0')
+        reaper.empty(self.context, self.ledger)
+        self.assert_alone()
         self.vrt_group().mark_deleted(self.context)
 
-        self.reap()
+        reaper.empty(self.context, self.ledger)
 
         self.assertEqual([], self.leaving())
         self.assertEqual(16 + 8, sum(self.free().values()))
@@ -86,7 +86,7 @@ class TestExchange(exclusive_groups.KeepingCase):
         self.addCleanup(services.enable, service.id)
         self.release('a-0')
 
-        self.reap()
+        self.keep()
 
         self.assertEqual([], self.leaving())
         self.assertEqual(8, self.free()[host])
@@ -101,25 +101,26 @@ class TestExchange(exclusive_groups.KeepingCase):
         with fixtures.MockPatchObject(
             hosts, 'nodes', exclusive_groups.no_answer
         ):
-            self.reap()
+            self.keep()
         self.assertEqual(1, len(self.leaving()))
         self.assert_alone()
 
-        self.reap()
+        self.keep()
         self.assertEqual([], self.leaving())
         self.assert_alone()
 
     def test_where_fillers_are_refused_nothing_waits_for_ever(self):
         self.release('a-0')
-        create_all = objects.VRTHold.create_all
+        cut = filling.cut
 
-        def too_much(context, holds):
-            for hold in holds:
+        def too_much(*args):
+            wanted = cut(*args)
+            for hold in wanted:
                 hold.allocations[hold.provider_uuid]['resources'] = {'VCPU': 9}
-            return create_all(context, holds)
+            return wanted
 
-        with fixtures.MockPatchObject(objects.VRTHold, 'create_all', too_much):
-            self.reap()
+        with fixtures.MockPatchObject(filling, 'cut', too_much):
+            self.keep()
         self.assertEqual([], self.leaving())
 
         self.keep()

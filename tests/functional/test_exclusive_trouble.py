@@ -3,6 +3,7 @@
 
 import fixtures
 
+from nova_groupext import objects
 from nova_groupext.scheduler.look import hosts
 from tests.functional import base
 from tests.functional import exclusive_groups
@@ -20,10 +21,11 @@ class TestTrouble(exclusive_groups.KeepingCase):
     }
 
     def remove_fillers(self):
-        """Return {host: VCPU of a filler of it that somebody has removed}."""
+        """Return {host: VCPU of a filler of it that has ended}."""
         removed = {}
         for host in self.ALONE:
             filler = self.filler_of('VCPU', host)
+            objects.VRTHold.dismiss(self.context, [filler])
             self.cloud.placement.delete(f'/allocations/{filler.uuid}')
             [each] = filler.allocations.values()
             removed[host] = each['resources']['VCPU']

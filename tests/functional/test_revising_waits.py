@@ -7,7 +7,6 @@ from nova_groupext import exception
 from nova_groupext.cloud import hosts
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.hold import exclusive
 from tests.functional import base
 from tests.functional import test_revising
 
@@ -134,13 +133,14 @@ class TestWaiting(WaitingCase):
 
     def test_who_keeps_a_group_knows_it_as_it_is_by_then(self):
         """It is revised after it was found among those to be kept."""
-        [found] = reaper.to_keep(self.context)
+        found = reaper.to_keep(self.context)
         wide = alone(a=base.member(), b=base.member('m1.large'))
         self.plan(self.drafted(self.uuid, wide))
         self.assertIsNone(self.group(self.uuid)['revision'])
         self.assertEqual([0, 0], [*self.free().values()])
 
-        exclusive.keep(self.context, self.ledger, found, set())
+        with fixtures.MockPatchObject(reaper, 'to_keep', lambda _c: found):
+            self.planner.keep_exclusive(self.context)
 
         self.assertEqual([0, 0], [*self.free().values()])
 

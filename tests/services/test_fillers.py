@@ -124,27 +124,20 @@ class Fillers:
         self.assertEqual(states.Hold.RELEASING, self.status(filler))
         self.assertEqual([], self.listed())
 
-    def test_only_a_group_that_holds_something_has_hosts_to_itself(self):
+    def test_what_ends_of_a_group_that_is_alone_waits_for_its_lease(
+        self,
+    ):
+        ending = {}
         for status in states.Group:
-            group = self.create(status, ALONE)
-            found = objects.VRTGroup.find_alone(self.context, group.id)
-            self.assertEqual(
-                group.uuid if status in states.HOLDS else None,
-                found and found.uuid,
-                status,
-            )
+            for policies in ((ALONE,), ()):
+                hold = self.write_down(self.create(status, *policies))
+                objects.VRTHold.retire(self.context, [hold])
+                if not policies or status not in states.HOLDS:
+                    ending[hold.uuid] = status
 
-        other = self.create(states.Group.HELD)
-        self.assertIsNone(objects.VRTGroup.find_alone(self.context, other.id))
+        found = objects.VRTHold.list_to_empty(self.context)
 
-    def test_what_leaves_with_a_draft_was_where_its_group_is_alone(self):
-        group = self.create(states.Group.HELD, ALONE)
-        draft = groups.described(revises_id=group.id)
-        draft.create(self.context)
-
-        found = objects.VRTGroup.find_alone(self.context, draft.id)
-
-        self.assertEqual(group.uuid, found.uuid)
+        self.assertEqual({*ending}, {hold.uuid for hold in found})
 
     def listed(self):
         found = objects.VRTGroup.list_exclusive(self.context)

@@ -12,8 +12,8 @@ from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.follow import resizes
+from nova_groupext.scheduler.hold import exclusive
 from tests import groups
 from tests.services import life
 from tests.services import placement
@@ -37,9 +37,6 @@ class GivingBackCase(life.LifeTestCase):
         used = self.life.ledger().used(self.life.context, provider)
         return sum(amounts['VCPU'] for amounts in used.values())
 
-    def empty(self):
-        reaper.empty(self.life.context, self.life.ledger())
-
     def follow_holds(self):
         follow.follow_holds(
             self.life.context, self.life.ledger(), self.life.leases()
@@ -51,49 +48,33 @@ class GivingBackCase(life.LifeTestCase):
 
 
 class TestGivingBack(GivingBackCase):
-    def test_a_group_that_was_revised_meanwhile_is_alone_as_it_is_now(self):
-        first, second = sorted(self.life.make_provider(3) for _ in range(2))
-        uuid = self.held(first, first, second)
-        seats = {**dict.fromkeys(('m-0', 'm-1', 'm-2'), first), 'm-3': second}
-        draft = self.life.revise(uuid, seats, ALONE)
-        self.life.give_up(uuid, 'm-1', 'm-2')
-        self.at('after release.forget', lambda: self.plan_and_die(draft))
-
-        self.empty()
-
-        self.assertEqual(seats, self.life.seats(uuid))
-        self.assertEqual((6, 6), (self.used(first), self.used(second)))
-
-    def plan_and_die(self, draft):
-        """A planner takes what has left just now for what still stands."""
-        self.at('after revise.commit', self.die)
-        with fixtures.MonkeyPatch(
-            'nova_groupext.scheduler.hold.exclusive.give_back',
-            lambda *_args: None,
-        ):
-            self.assertRaises(life.Died, self.life.plan, draft)
-
-    @staticmethod
-    def die():
-        raise life.Died
-
     def test_trouble_with_one_group_is_none_of_the_others(self):
-        first, second = self.life.make_provider(1), self.life.make_provider(1)
-        bad, other = self.held(first), self.held(second)
+        first, second = self.life.make_provider(2), self.life.make_provider(2)
+        bad, other = self.held(first, first), self.held(second, second)
         for uuid in (bad, other):
             self.life.give_up(uuid, 'm-0')
-        bad_id = self.life.group(bad).id
-        find = objects.VRTGroup.find_alone
+        alone = exclusive.alone
 
-        def fail(context, group_id):
-            if group_id == bad_id:
+        def fail(context, group, seats):
+            if group.uuid == bad:
                 raise db_exc.DBConnectionError
-            return find(context, group_id)
+            return alone(context, group, seats)
 
-        with fixtures.MockPatchObject(objects.VRTGroup, 'find_alone', fail):
-            self.empty()
+        with fixtures.MockPatchObject(exclusive, 'alone', fail):
+            self.life.keep()
 
-        self.assertEqual((2, 0), (self.used(first), self.used(second)))
+        self.assertEqual([1, 0], [self.leaving(bad), self.leaving(other)])
+        self.assertEqual((4, 4), (self.used(first), self.used(second)))
+
+    def leaving(self, uuid):
+        """How many holds of a group are to be emptied still."""
+        return len(
+            objects.VRTHold.list_by_group(
+                self.life.context,
+                self.life.group(uuid).id,
+                states.Hold.RELEASING,
+            )
+        )
 
     def test_what_somebody_has_left_of_a_growth_is_filled(self):
         provider = self.life.make_provider(4)
@@ -107,6 +88,7 @@ class TestGivingBack(GivingBackCase):
         resizes.follow_growths(
             self.life.context, self.life.ledger(), self.life.leases()
         )
+        self.life.keep()
 
         self.assertEqual(8, self.used(provider))
 
@@ -123,35 +105,6 @@ class TestGivingBack(GivingBackCase):
         [growth] = objects.VRTHold.list_by_uuids(context, [growth.uuid])
         return growth
 
-    def test_fillers_that_another_planner_takes_for_left_overs_stay(self):
-        """As long as the next ones take to be written, at least."""
-        provider = self.life.make_provider(3)
-        uuid = self.held(provider, provider)
-        self.life.give_up(uuid, 'm-1')
-
-        self.take_for_left_overs(self.life.keep, provider)
-
-    def take_for_left_overs(self, work, provider):
-        """Retire what is being written by some work: the host stays full."""
-        seen = {}
-
-        def look(point):
-            seen[point] = self.used(provider)
-
-        def retire():
-            context = self.life.context
-            rows = objects.VRTHold.list_by_status(context, states.Hold.WRITING)
-            objects.VRTHold.retire(context, rows)
-            faultpoints.trap = look
-
-        self.at('before fill.commit', retire)
-        work()
-
-        self.assertIn('after fill.commit', seen)
-        self.assertEqual({6}, set(seen.values()))
-        self.life.reap()
-        self.assert_at_rest()
-
     def test_who_fills_a_host_that_shrinks_meanwhile_leaves_nothing(self):
         """It had stopped for very long; what it fills is wanted no more."""
         provider = self.life.make_provider(2)
@@ -161,27 +114,42 @@ class TestGivingBack(GivingBackCase):
         def release():
             self.life.give_up(uuid)
             self.life.reap()
-            self.at('before fill.commit', shrink)
+            self.at('before keep.commit', shrink)
 
         def shrink():
             self.life.resize(provider, 0)
 
         self.at('before hold.post', release)
         self.life.keep()
+        self.life.reap()
 
         self.assertEqual({}, self.life.books())
 
-    def test_a_member_gets_what_another_planner_has_just_filled(self):
+    def test_nobody_fills_the_place_of_a_member_whose_hold_is_missing(self):
         provider = self.life.make_provider(2)
         uuid = self.held(provider, provider)
         self.life.remove(self.life.hold(uuid, 'm-0').uuid)
-        self.at('before hold.post', self.life.keep)
 
+        self.life.keep()
+        self.assertEqual(2, self.used(provider))
         self.follow_holds()
 
         self.assertEqual({'HELD': 2}, self.life.statuses(uuid))
         self.life.reap()
         self.assert_at_rest()
+
+    def test_fillers_make_room_for_a_member_where_a_stranger_has_come(self):
+        provider = self.life.make_provider(3)
+        uuid = self.held(provider, provider)
+        self.life.remove(self.life.hold(uuid, 'm-0').uuid)
+        stranger = self.life.fill(provider)
+
+        self.follow_holds()
+
+        self.assertEqual({'HELD': 2}, self.life.statuses(uuid))
+        self.assertEqual(6, self.used(provider))
+        self.life.reap()
+        self.assert_at_rest(strangers=[stranger])
 
     def test_of_two_reapers_the_slower_gives_back_to_its_group(self):
         provider = self.life.make_provider(3)
@@ -207,7 +175,7 @@ class TestForgotten(GivingBackCase):
             self.life.mark_deleted(uuid)
             faultpoints.trap = written.append
 
-        self.at('before fill.write_down', delete)
+        self.at('before keep.write_down', delete)
 
         self.life.keep()
 
@@ -221,6 +189,7 @@ class TestForgotten(GivingBackCase):
         self.at('before hold.post', lambda: self.forget(uuid))
 
         self.life.keep()
+        self.life.reap()
 
         self.assertEqual({}, self.life.rows())
         self.assertEqual({}, self.life.books())
@@ -237,6 +206,17 @@ class TestForgotten(GivingBackCase):
         self.assertEqual({}, self.life.rows())
         self.assertEqual({}, self.life.books())
 
+    def test_nothing_is_held_again_of_a_group_that_was_forgotten(self):
+        """What is filled without a row is nobody's."""
+        provider = self.life.make_provider(2)
+        uuid = self.held(provider)
+        self.life.remove(self.life.hold(uuid, 'm-0').uuid)
+        self.at('before again.prepare', lambda: self.forget(uuid))
+
+        self.follow_holds()
+
+        self.assertEqual({}, self.life.books())
+
     def forget(self, uuid):
         self.life.mark_deleted(uuid)
         self.life.reap()
@@ -248,9 +228,9 @@ class TestForgotten(GivingBackCase):
         bad, other = self.held(first, first), self.held(second, second)
         for uuid in (bad, other):
             self.life.give_up(uuid, 'm-0')
-        self.at('before fill.write_down', lambda: self.life.delete(bad))
+        self.at('before keep.write_down', lambda: self.forget(bad))
 
-        self.empty()
+        self.life.keep()
 
         self.assertEqual((0, 4), (self.used(first), self.used(second)))
         leaving = [row.status for row in self.life.owners().holds]

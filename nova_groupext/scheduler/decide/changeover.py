@@ -20,7 +20,6 @@ from nova_groupext.objects import swaps
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler.decide import adopting
 from nova_groupext.scheduler.decide import growing
 from nova_groupext.scheduler.hold import exclusive
@@ -122,10 +121,6 @@ class Changeover:
         if not is_done:
             return False
         self._tell()
-        if self._change.standing.fillers or any(r.is_filler for r in rows):
-            # Takes the place of what leaves.
-            exclusive.keep(self._context, self._ledger, self._group, set())
-        releasing.give_back(self._context, self._ledger, self._group)
         return True
 
     def _make(self, swap):

@@ -2,8 +2,8 @@
 """Repair what an audit has found, as far as that is safe.
 
 Healing takes the reaper's own steps, those that the findings call for. Only
-what no step of the reaper ever meets is repaired here: fillers that somebody
-has changed, and rows that contradict each other.
+what no step of the reaper ever meets is repaired here: rows that contradict
+each other, and consumers without one.
 """
 
 import contextlib
@@ -23,8 +23,7 @@ from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.follow import resizes
-from nova_groupext.scheduler.hold import exclusive
-from nova_groupext.scheduler.hold import filling
+from nova_groupext.scheduler.protocol import keep
 
 LOG = logging.getLogger(__name__)
 
@@ -56,15 +55,15 @@ def heal(context, ledger, findings, orphans=False):
     """
     kinds = {finding.kind for finding in findings}
     owner = leases.Leases(CONF.host)
-    for step, causes in _STEPS:
-        if kinds & causes:
-            _attempt(step, context, ledger, owner)
     for finding in findings:
         if finding.kind in _REPAIRS:
             _attempt(_REPAIRS[finding.kind], context, ledger, finding)
         elif orphans and finding.kind == Kind.ORPHAN:
             _attempt(reaper.empty_stray, context, ledger, finding)
-    if kinds & _FILLED:
+    for step, causes in _STEPS:
+        if kinds & causes:
+            _attempt(step, context, ledger, owner)
+    if kinds & _KEPT:
         for group in reaper.to_keep(context):
             _attempt(_keep, context, ledger, owner, group)
 
@@ -97,6 +96,9 @@ def _end(context, ledger, owner):
 # What may have happened to holds of members and to fillers.
 _FILLED = {Kind.MISSING, Kind.DIFFERENT, Kind.OVERCOMMITTED}
 
+# What may be to be filled, where groups are to be alone.
+_KEPT = {*_FILLED, Kind.OVERDUE, Kind.CONTRADICTION}
+
 # The reaper's steps in its order, and what each of them is good for.
 _STEPS = (
     (_conclude, {Kind.OVERDUE}),
@@ -110,25 +112,18 @@ _STEPS = (
 
 def _keep(context, ledger, owner, group):
     with owner.owning(context, ledger, group.id) as lease:
-        if lease is not None:
-            exclusive.keep(context, ledger, group, set())
+        group = lease and VRTGroup.find(context, group.uuid)
+        if group is not None:
+            keep.keep(context, ledger, lease, group)
 
 
-def _dismiss_filler(context, ledger, finding):
-    """Fillers are made anew: what is free may be another amount by now."""
-    rows = VRTHold.list_by_uuids(context, [finding.consumer])
-    filling.dismiss(context, ledger, [row for row in rows if row.is_filler])
-
-
-def _end_contradiction(context, ledger, finding):
+def _end_contradiction(context, _ledger, finding):
     if finding.consumer is None:
         _fail(context, finding)
     for hold in VRTHold.list_by_uuids(context, [finding.consumer]):
         # The scheduler that redeems a hold finds out what becomes of it.
-        if hold.status != states.Hold.REDEEMING and transitions.end_hold(
-            context, hold
-        ):
-            exclusive.give_back(context, ledger, [hold])
+        if hold.status != states.Hold.REDEEMING:
+            transitions.end_hold(context, hold)
 
 
 def _fail(context, finding):
@@ -148,6 +143,5 @@ def _fail(context, finding):
 
 _REPAIRS = {
     Kind.STRAY: reaper.empty_stray,
-    Kind.DIFFERENT: _dismiss_filler,
     Kind.CONTRADICTION: _end_contradiction,
 }

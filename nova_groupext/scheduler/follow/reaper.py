@@ -10,8 +10,8 @@ what one has done, another finds done. What is unknown is not touched.
 4. Holds are compared with the hosts there are, and with Placement: two
    requests tell of which providers anything has changed. Those for resizes
    are compared with the servers, too.
-5. What ends is emptied in Placement; on hosts that its group has to itself
-   fillers take its place.
+5. What ends is emptied in Placement, but of groups that have hosts to
+   themselves: see 12.
 6. What requests may have filled late is looked at, and emptied once more:
    after 2, 10 and 60 minutes, and a day.
 7. What has ended long ago is forgotten.
@@ -23,7 +23,8 @@ time; and Nova gives back what a deleted server had by itself:
 
 10. Groups that wait to be planned, or that a planner has left, are served.
 11. Members that have failed are placed anew, if the operator wants that.
-12. What is free on hosts that groups have to themselves is held by fillers.
+12. What is free on hosts that groups have to themselves, or ends there, is
+    held by fillers.
 """
 
 from oslo_log import log as logging
@@ -39,7 +40,6 @@ from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.follow import resizes
 from nova_groupext.scheduler.hold import emptying
-from nova_groupext.scheduler.hold import exclusive
 from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.protocol import redeem
 
@@ -79,9 +79,8 @@ def to_compare():
 
 
 def empty(context, ledger):
-    """Give back what leaves."""
-    leaving = VRTHold.list_by_status(context, states.Hold.RELEASING)
-    exclusive.give_back(context, ledger, leaving)
+    """Give back what ends, but of groups that are to be alone."""
+    emptying.empty(context, ledger, VRTHold.list_to_empty(context))
 
 
 def watch(context, ledger):

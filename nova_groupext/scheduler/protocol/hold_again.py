@@ -4,8 +4,8 @@
 A swap of one hold onto its own place: the old consumer is emptied only if
 somebody has left something of it. One that is missing is filled once more
 before: Placement may have kept its amounts and lost the record. On a host that
-the group has to itself what fills the rest gives way in the same request, and
-is cut anew.
+the group has to itself fillers give way in the same request, if a stranger has
+come.
 """
 
 from nova_groupext import faultpoints
@@ -32,10 +32,9 @@ def hold_again(context, ledger, lease, hold, check=lambda: None):
         PlacementUnavailable and GroupBusy as swap.make() does
     """
     group = VRTGroup.get_brief(context, hold.group_id)
-    olds = [hold, *filling.giving_way(context, hold)]
-    rows = [hold.again(), *filling.cut_anew(context, ledger, hold, olds)]
-    successors = swaps.pair(olds, rows)
-
+    giving_way, others = filling.make_room(context, ledger, hold)
+    olds = [hold, *giving_way]
+    successors = swaps.pair(olds, [hold.again(), *others])
     is_missing = hold.status == states.Hold.HELD and not ledger.allocations(
         context, hold.uuid
     )
@@ -63,8 +62,5 @@ def hold_again(context, ledger, lease, hold, check=lambda: None):
         )
 
     protocol.make(context, ledger, lease, swap, commit, reads=True)
-    now = VRTHold.list_by_uuids(context, [each.uuid for each in created])
-    return any(
-        each.status == states.Hold.HELD and each.is_heir_of(hold)
-        for each in now
-    )
+    again = [each for each in created if not each.is_filler]
+    return bool(VRTHold.still(context, again, states.Hold.HELD))

@@ -339,7 +339,7 @@ class TestTurnBack(SwapCase):
         self.assertEqual(before, self.statuses())
         now = self.hold_of(self.first)
         self.assertEqual(swap.successors[0].uuid, now.uuid)
-        self.assertTrue(now.is_heir_of(old))
+        self.assertEqual({**old.place(), 'uuid': now.uuid}, now.place())
         self.assertIsNone(
             objects.VRTGroup.prepared_draft(self.context, self.group.id)
         )
