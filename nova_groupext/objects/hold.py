@@ -323,15 +323,24 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     @staticmethod
     def orphan(context, group_id):
-        """Let tombstones be nobody's, so that their group can be forgotten."""
+        """Let tombstones be nobody's, so that their group can be forgotten.
+
+        A server that has redeemed one a moment ago may come to nothing yet.
+        """
+        own = models.Hold.group_id == group_id
         db.compare_and_set(
             context,
             models.Hold,
-            models.Hold.group_id == group_id,
-            models.Hold.status.in_(
-                (states.Hold.REDEEMED, states.Hold.RELEASED)
-            ),
+            own,
+            models.Hold.status == states.Hold.REDEEMED,
             status=states.Hold.RELEASED,
+            **watching(),
+        )
+        db.compare_and_set(
+            context,
+            models.Hold,
+            own,
+            models.Hold.status == states.Hold.RELEASED,
             group_id=None,
             member_id=None,
             grows_id=None,

@@ -139,7 +139,7 @@ def schedules(pair):
         found = singles if choices[-1].fault else turns
         found.append((choices, pair.run(choices)))
     rest = [
-        *((c, s, _faults_after) for c, s in turns),
+        *((c, s, _only(_faults_after, touched)) for c, s in turns),
         *((c, s, _only(_back, touched)) for c, s in turns),
         *((c, s, _only(_turns, touched)) for c, s in singles),
     ]
@@ -184,11 +184,18 @@ def _turns(choices, steps, touched):
                 yield (*choices, Choice(number, actor=other))
 
 
-def _faults_after(choices, steps):
+def _faults_after(choices, steps, touched):
     """Yield faults after a change of turns, where that makes a difference."""
     ready = _ready(choices, steps)
     for more in _faults(choices, steps):
-        if more[-1].step in ready or not more[-1].fault.startswith('dies'):
+        number, fault = more[-1].step, more[-1].fault
+        step = steps[number]
+        meets = any(
+            step.footprint.meets(other)
+            for actor, other in touched.items()
+            if actor != step.actor
+        )
+        if meets and (number in ready or not fault.startswith('dies')):
             yield more
 
 

@@ -142,6 +142,13 @@ def _nothing(*_args, **_kwargs):
     return None
 
 
+def _orphan_all_alike(context, group_id):
+    nobody = dict.fromkeys(('group_id', 'member_id', 'grows_id'))
+    own = models.Hold.group_id == group_id
+    ended = {'status': states.Hold.RELEASED, **nobody}
+    db.compare_and_set(context, models.Hold, own, **ended)
+
+
 def _all_that_ends(context):
     return VRTHold.list_by_status(context, states.Hold.RELEASING)
 
@@ -353,6 +360,11 @@ MUTANTS = {
         {f'{_SCHEDULER}.hold.emptying._given_up': lambda *_args: set()},
         pair=('redeem two', 'hold again'),
         fault='dies-late',
+    ),
+    'what a forgotten group has redeemed is watched': Mutant(
+        {f'{_OBJECTS}.hold.VRTHold.orphan': _orphan_all_alike},
+        pair=('delete', 'redeem'),
+        replay='0:1 8:0 33:1 34:dies-after',
     ),
     'who is adopted is looked at once more': Mutant(
         {f'{_SCHEDULER}.decide.adopting.check': _nothing},

@@ -57,8 +57,12 @@ _KEPT = (
     'ON vrt_groups.id = group_id WHERE member_id IS NOT NULL '
     'AND vrt_groups.status IN (?, ?) AND vrt_holds.status IN (?, ?, ?, ?)'
 )
+# What has ended, and what is filled once more though its successor is, too.
 _ENDED = (
-    'SELECT uuid FROM vrt_holds WHERE status = ? OR lost AND status IN (?, ?)'
+    'SELECT uuid, NULL FROM vrt_holds WHERE status = ? '
+    'UNION SELECT old.uuid, new.uuid FROM vrt_holds AS old '
+    'JOIN vrt_holds AS new ON new.member_id = old.member_id '
+    'WHERE old.lost AND old.status IN (?, ?) AND new.status IN (?, ?)'
 )
 
 # Whoever sleeps lets others go on instead, and its time passes.
@@ -331,12 +335,19 @@ class World(fixtures.Fixture):
     def free(self, provider):
         """Return how much of a provider strangers can have.
 
-        That counts in which a request has come late, or Placement may have
-        lost a record; whoever looks next empties it.
+        That counts in which a request has come late; whoever looks next
+        empties it.
         """
-        ending = states.Hold.EXCHANGING, states.Hold.RELEASING
-        rows = self.tables().execute(_ENDED, (states.Hold.RELEASED, *ending))
-        late = {uuid for (uuid,) in rows}
+        hold = states.Hold
+        ending = hold.RELEASED, hold.EXCHANGING, hold.RELEASING
+        rows = self.tables().execute(
+            _ENDED, (*ending, hold.WRITING, hold.HELD)
+        )
+        late = {
+            old
+            for old, new in rows
+            if new is None or new in self._books.consumers
+        }
         [inventory] = self._books.inventories[provider].values()
         return (
             inventory['total']
