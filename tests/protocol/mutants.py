@@ -28,6 +28,7 @@ from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import manager
+from nova_groupext.scheduler.decide import adopting
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.ledger import Ledger
 from nova_groupext.scheduler.look import servers
@@ -49,6 +50,8 @@ _send = swap._send
 _post = Ledger._post
 _locked = db.locked
 _member = moving._member
+_look = adopting.check
+_let_hints_follow = adopting.let_hints_follow
 
 
 def _turn_back_anew(hold):
@@ -147,6 +150,11 @@ def _orphan_all_alike(context, group_id):
     own = models.Hold.group_id == group_id
     ended = {'status': states.Hold.RELEASED, **nobody}
     db.compare_and_set(context, models.Hold, own, **ended)
+
+
+def _look_before_hints(context, ledger, group, draft, placed):
+    _look(context, ledger, group, draft, placed)
+    _let_hints_follow(context, draft)
 
 
 def _all_that_ends(context):
@@ -378,6 +386,13 @@ MUTANTS = {
     'the hints of who is adopted are stored': Mutant(
         {f'{_SCHEDULER}.decide.adopting.let_hints_follow': _nothing},
         pair=('adopt', 'take over'),
+    ),
+    'the hints of who is adopted are stored before the look': Mutant(
+        {
+            f'{_SCHEDULER}.decide.adopting.let_hints_follow': _nothing,
+            f'{_SCHEDULER}.decide.adopting.check': _look_before_hints,
+        },
+        pair=('adopt', 'move adopted'),
     ),
     'what is being taken back is left to that': Mutant(
         {f'{_SCHEDULER}.follow.follow._Step._is_being_taken_back': _nothing},
