@@ -48,13 +48,15 @@ def _check_alone(here):
     """No stranger gets anything where the group is alone.
 
     But for what Nova, or an operator, has freed, as long as that is free.
+    What is filled once more has that only for a moment.
     """
     consumers = here.consumers()
     for provider in here.kept():
         free = here.free(provider)
         if free > here.open.get(provider, 0):
             raise Violation(f'{free} of {provider} are open')
-        here.open[provider] = free
+        if not here.removed:
+            here.open[provider] = free
         for uuid, came_meanwhile in here.strangers.items():
             if not came_meanwhile and provider in consumers[uuid].allocations:
                 raise Violation(f'stranger {uuid} is on {provider}')

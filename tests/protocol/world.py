@@ -57,13 +57,7 @@ _KEPT = (
     'ON vrt_groups.id = group_id WHERE member_id IS NOT NULL '
     'AND vrt_groups.status IN (?, ?) AND vrt_holds.status IN (?, ?, ?, ?)'
 )
-# What has ended, and what is filled once more though its successor is, too.
-_ENDED = (
-    'SELECT uuid, NULL FROM vrt_holds WHERE status = ? '
-    'UNION SELECT old.uuid, new.uuid FROM vrt_holds AS old '
-    'JOIN vrt_holds AS new ON new.member_id = old.member_id '
-    'WHERE old.lost AND old.status IN (?, ?) AND new.status IN (?, ?)'
-)
+_RELEASED = 'SELECT uuid FROM vrt_holds WHERE status = ?'
 
 # Whoever sleeps lets others go on instead, and its time passes.
 _SLEEPERS = (
@@ -338,16 +332,8 @@ class World(fixtures.Fixture):
         That counts in which a request has come late; whoever looks next
         empties it.
         """
-        hold = states.Hold
-        ending = hold.RELEASED, hold.EXCHANGING, hold.RELEASING
-        rows = self.tables().execute(
-            _ENDED, (*ending, hold.WRITING, hold.HELD)
-        )
-        late = {
-            old
-            for old, new in rows
-            if new is None or new in self._books.consumers
-        }
+        rows = self.tables().execute(_RELEASED, (states.Hold.RELEASED,))
+        late = {uuid for (uuid,) in rows}
         [inventory] = self._books.inventories[provider].values()
         return (
             inventory['total']

@@ -64,8 +64,9 @@ class Books:
             )
         )
         held = {row.uuid for row in rows if row.status == states.Hold.HELD}
+        status = {row.uuid: row.status for row in rows}
         left.extend(
-            f'{consumer} owns something, and is no hold'
+            f'{consumer} owns something, and is {status.get(consumer)}'
             for consumer in sorted(self._ours() - held)
         )
         return left
@@ -78,21 +79,30 @@ class Books:
                 yield f'provider {provider} is over by {excess}'
 
     def _two_owners(self):
-        """A swap goes one way: who looks at the server first is not misled."""
+        """A swap goes one way: who looks at the server first is not misled.
+
+        What comes back of a hold that has ended has room of its own.
+        """
         for row in db.find(
             self._context,
             models.Member,
             models.Member.status == states.Member.REDEEMING,
         ):
             holds = db.find(
-                self._context, models.Hold, models.Hold.member_id == row.id
+                self._context,
+                models.Hold,
+                models.Hold.member_id == row.id,
+                models.Hold.status.notin_(states.ENDED),
             )
             server = self._ledger.allocations(self._context, row.server_uuid)
             for hold in holds:
                 if server and self._ledger.allocations(
                     self._context, hold.uuid
                 ):
-                    yield f'{hold.uuid} and its server own member {row.id}'
+                    yield (
+                        f'{hold.status} {hold.uuid} and its server own '
+                        f'member {row.id}'
+                    )
 
     def _wrong_rows(self):
         members = set()

@@ -55,8 +55,9 @@ SHARE_LOST = 0.02
 SHARE_MOVED = 0.5
 
 # Seconds until a planner or a scheduler counts as dead; a request lives as
-# long at most.
+# long at most, so that one looks for late ones after that.
 LEASE = 10
+WATCHES = (LEASE, 5 * LEASE, 3600, 86400)
 
 # What an operation may end with, besides success.
 REFUSALS = (exception.VRTException, nova_exc.NoValidHost)
@@ -96,6 +97,11 @@ class Life(fixtures.Fixture):
         self.useFixture(
             fixtures.MonkeyPatch(
                 'nova_groupext.scheduler.hold.emptying.REQUEST_LIFETIME', LEASE
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.objects.hold_search.WATCHES', WATCHES
             )
         )
         self._context = nova_context.get_admin_context()
