@@ -140,6 +140,14 @@ class Books:
             self.generations.update(seats.keys())
         self.consumers = after
 
+    def refuses(self, body):
+        """Tell whether the second step of a change would be refused."""
+        try:
+            self.copy().write(body)
+        except Refused:
+            return True
+        return False
+
     def _seats(self, uuid):
         found = self.consumers.get(uuid)
         return found.allocations if found else {}

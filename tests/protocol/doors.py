@@ -85,10 +85,14 @@ class Choice:
 
 @dataclasses.dataclass
 class Footprint:
-    """What was read and changed: tables, consumers, or other words."""
+    """What was read and changed: tables, consumers, or other words.
+
+    :ivar is_refused: whether Placement has refused a change
+    """
 
     reads: set = dataclasses.field(default_factory=set)
     writes: set = dataclasses.field(default_factory=set)
+    is_refused: bool = False
 
     def add(self, other):
         self.reads |= other.reads
@@ -322,6 +326,8 @@ class Doors:
         fault = self._pass(actor, 'sent')
         self.touch(reads={PLACEMENT}, writes={ROOM, *body})
         if fault is None:
+            # It is done when this returns.
+            self.steps[-1].footprint.is_refused = self.books.refuses(body)
             return
         if fault.startswith('late'):
             self.late.append((body, True, fault == 'late-loses-records'))

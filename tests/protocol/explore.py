@@ -167,8 +167,13 @@ def _faults(choices, steps):
     for number, step in enumerate(steps):
         if number >= _after(choices):
             for fault in doors.FAULTS.get(step.kind, ()):
-                # Who has changed something dies after that: it is the same.
-                if fault != 'dies-before' or step.actor not in changed:
+                is_new = {
+                    # Who has changed something dies after that: it is alike.
+                    'dies-before': step.actor not in changed,
+                    # Else the answer is lost, and that is all.
+                    'loses-records': step.footprint.is_refused,
+                }
+                if is_new.get(fault, True):
                     yield (*choices, Choice(number, fault=fault))
         if step.kind in ('write', 'sent'):
             changed.add(step.actor)

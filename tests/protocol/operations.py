@@ -31,6 +31,8 @@ class Operation:
     :ivar meets: names of the operations that it is paired with; all by
         default. It meets the others by chance
     :ivar is_alone: whether the group has its hosts to itself
+    :ivar drafts: whether it prepares a draft: a group has one at a time, so
+        that it is paired with no other that does
     """
 
     work: Callable
@@ -38,6 +40,7 @@ class Operation:
     is_held: bool = True
     meets: tuple | None = None
     is_alone: bool = False
+    drafts: bool = False
 
 
 def _release(here):
@@ -99,10 +102,14 @@ OPERATIONS = {
         lambda w: w.redeem('m-0', 'another'), meets=('redeem',)
     ),
     'redeem two': Operation(lambda w: w.redeem_all('m', ['two', 'three'])),
-    'revise': Operation(lambda w: w.plan_draft(), prepare=lambda w: w.draft()),
+    'revise': Operation(
+        lambda w: w.plan_draft(), prepare=lambda w: w.draft(), drafts=True
+    ),
     'describe': Operation(lambda w: w.draft()),
     'drop': Operation(
-        lambda w: w.plan_draft(), prepare=lambda w: w.draft_dropping()
+        lambda w: w.plan_draft(),
+        prepare=lambda w: w.draft_dropping(),
+        drafts=True,
     ),
     'release': Operation(_release),
     'delete': Operation(lambda w: w.life.delete(w.uuid)),
@@ -124,14 +131,19 @@ OPERATIONS = {
         lambda w: w.resize_server('m-2'), prepare=lambda w: w.grow('m-2')
     ),
     'adopt': Operation(
-        lambda w: w.plan_draft(), prepare=lambda w: w.draft_adopting()
+        lambda w: w.plan_draft(),
+        prepare=lambda w: w.draft_adopting(),
+        drafts=True,
     ),
     'adopt and swap': Operation(
         lambda w: w.plan_draft(),
         prepare=lambda w: w.draft_adopting(**{'m-0': w.narrow, 'm-2': w.wide}),
+        drafts=True,
     ),
     'move adopted': Operation(
-        lambda w: w.move_outsider(), prepare=lambda w: w.draft_adopting()
+        lambda w: w.move_outsider(),
+        prepare=lambda w: w.draft_adopting(),
+        meets=('adopt', 'adopt and swap', 'take over', 'delete'),
     ),
     'hold again': Operation(_hold_again, prepare=lambda w: w.lose_hold('m-0')),
     # Too long to explore all orders of its steps.
@@ -172,6 +184,8 @@ def is_pair(one, other):
     both = [OPERATIONS[one], OPERATIONS[other]]
     names = (other, one)
     if both[0].is_alone != both[1].is_alone:
+        return False
+    if one != other and all(each.drafts for each in both):
         return False
     return (
         all(each.is_held for each in both)
