@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is a server placed elsewhere when Nova refuses the host of its member?"""
 
+import dataclasses
+import time
+
+import fixtures
+
+from nova_groupext.scheduler.decide import planning
 from tests.functional import base
 from tests.functional import world
 
@@ -17,6 +23,34 @@ class TestDown(world.WorldCase):
 
         self.assertEqual('UNDECIDED', group['status'], group)
         self.assertIsNone(group['refusal'])
+
+
+class TestLongDecision(world.WorldCase):
+    """Deciding takes longer than computes may be silent."""
+
+    PARTS = dataclasses.replace(
+        world.WorldCase.PARTS,
+        config=f'{world.WorldCase.PARTS.config}\n'
+        '[DEFAULT]\nservice_down_time = 3\nreport_interval = 1\n',
+    )
+
+    def test_hosts_are_rehearsed_as_they_are_by_then(self):
+        solve = planning.Planning._solve
+
+        def solve_slowly(*args):
+            time.sleep(4)
+            return solve(*args)
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.scheduler.decide.planning.Planning._solve',
+                solve_slowly,
+            )
+        )
+
+        group = self.describe({'members': {'a': base.member()}})
+
+        self.assertEqual('HELD', group['status'], group)
 
 
 class TestElsewhere(world.WorldCase):

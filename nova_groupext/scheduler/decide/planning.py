@@ -218,7 +218,7 @@ class Planning:
         return plan.placement
 
     def _rehearse(self, seen, placement):
-        refused = rehearsal.rehearse(seen, placement)
+        refused = rehearsal.rehearse(self._context, seen, placement)
         if refused:
             LOG.info(
                 "VRT group %(group)s: Nova's filters refuse %(refused)s",

@@ -4,36 +4,47 @@
 The planner knows capacity and policies; the operator's filters know the rest,
 and some look at what a host got a moment ago. So they are asked about every
 member, on its host, with the members placed there before it consumed.
+
+The hosts are read anew: deciding takes time, in which computes give signs of
+life, are disabled, or get other servers.
 """
 
 from oslo_utils import uuidutils
 
+from nova_groupext.scheduler.look import hosts
 
-def rehearse(snapshot, placement):
+
+def rehearse(context, snapshot, placement):
     """Return the (class name, host id) pairs that Nova's filters refuse.
 
-    The snapshot's hosts are used up by this: look again before deciding
-    again.
+    A host that is not there any more, or whose cell does not answer, is
+    refused, too.
 
+    :param snapshot: look.Snapshot, for the classes and what they ask for
     :param placement: as VRTPlan has it
     """
+    manager = hosts.HostManager()
+    uuids = {seat['provider'] for seat in placement.values()}
+    now = manager.all_hosts(context, sorted(uuids))
     refused = set()
     for path, seat in sorted(placement.items()):
         member_class = snapshot.class_of_member(path)
         pair = (member_class.name, seat['node'])
-        if pair not in refused and not _try(snapshot, member_class, seat):
+        host = now.get(seat['node'])
+        if pair not in refused and not _try(manager, host, member_class, seat):
             refused.add(pair)
     return refused
 
 
-def _try(snapshot, member_class, seat):
-    host = snapshot.hosts[seat['node']]
+def _try(manager, host, member_class, seat):
+    if host is None:
+        return False
     host.allocation_candidates = [
         {'allocations': seat['allocations'], 'mappings': seat['mappings']}
     ]
     spec = member_class.spec
     spec.instance_uuid = uuidutils.generate_uuid()
-    if not snapshot.host_manager.get_filtered_hosts([host], spec):
+    if not manager.get_filtered_hosts([host], spec):
         return False
     host.consume_from_request(spec)
     return True

@@ -48,9 +48,12 @@ class HostManager(host_manager.HostManager):
         )
         return nodes, services
 
-    def all_hosts(self, context):
-        """Return {compute node's name: HostState}, by name."""
-        hosts = self.get_host_states_by_uuids(context, None, None)
+    def all_hosts(self, context, uuids=None):
+        """Return {compute node's name: HostState}, by name.
+
+        :param uuids: of those compute nodes that are wanted; all by default
+        """
+        hosts = self.get_host_states_by_uuids(context, uuids, None)
         return {
             host.nodename: host
             for host in sorted(hosts, key=lambda each: each.nodename)

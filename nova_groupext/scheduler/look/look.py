@@ -56,7 +56,6 @@ class Snapshot:
     :ivar hosts: {host id: HostState}; the id is the compute node's name
     :ivar classes: {class name: MemberClass}
     :ivar class_of: {member path: class name}
-    :ivar host_manager: with the filters that saw these hosts
     :ivar is_complete: whether every cell answered, and some host is up
     """
 
@@ -64,7 +63,6 @@ class Snapshot:
     hosts: dict
     classes: dict
     class_of: dict
-    host_manager: object
     is_complete: bool
 
     def class_of_member(self, path):
@@ -129,7 +127,6 @@ class _Look:
             hosts=self._hosts,
             classes=classes,
             class_of=class_of,
-            host_manager=self._host_manager,
             is_complete=self._host_manager.is_complete,
         )
 
