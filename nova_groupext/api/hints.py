@@ -36,6 +36,9 @@ from nova_groupext_client import hints as client_hints
 CREATES = ('servers', 'os-volumes_boot')
 HINTS = ('os:scheduler_hints', 'OS-SCH-HNT:scheduler_hints')
 OURS = (pointer.GROUP_HINT, pointer.MEMBER_HINT)
+# In JSON a name may be written like this. Nobody does that by chance, as only
+# what is not ASCII has to be.
+ESCAPED = tuple(f'\\u00{digit}' for digit in range(4, 8))
 FORCED = ('host', 'hypervisor_hostname')
 AN_IMAGE = 'an image'
 
@@ -74,7 +77,7 @@ def _mentions_us(req):
     return (
         last in CREATES
         and len(project) <= 1
-        and any(name.encode() in req.body for name in OURS)
+        and any(name.encode() in req.body for name in (*OURS, *ESCAPED))
     )
 
 

@@ -140,6 +140,19 @@ class TestRefusals(HintsCase):
                 server(pointer, {name: 'x'}),
             )
 
+    def test_hints_whose_names_are_escaped_are_hints(self):
+        pointer = self.held()
+        body = json.dumps(server(pointer, {'different_host': 'x'}))
+        for name in ('vrt_group', 'vrt_member'):
+            escaped = ''.join(f'\\u{ord(each):04X}' for each in name)
+            body = body.replace(name, escaped)
+
+        self.assertRefused(
+            400,
+            '$["os:scheduler_hints"].different_host: cannot be given',
+            body.encode(),
+        )
+
     def test_one_member_is_one_server(self):
         pointer = self.held()
         for count in (2, '2', 0, None, [1]):
