@@ -274,7 +274,10 @@ def _map_merge(node, scope):
 
 
 def _get_file(node, scope):
-    """The text of a file beside the template or in a folder there."""
+    """The text of a file beside the template or in a folder there.
+
+    What is hidden, as ``.git``, is not meant to be read.
+    """
     name = node.text()
     if scope.folder is None:
         raise node.error('can be read beside a template in a file only')
@@ -283,6 +286,8 @@ def _get_file(node, scope):
         path = (folder / name).resolve()
         if not path.is_relative_to(folder):
             raise node.error('is outside of the folder of the template')
+        if any(p.startswith('.') for p in path.relative_to(folder).parts):
+            raise node.error('is hidden: a part of its path begins with "."')
         if not path.is_file():
             raise node.error(f'names no file: {json.dumps(name)}')
         if path.stat().st_size > MAX_FILE:

@@ -14,6 +14,8 @@ from nova_groupext_client.template import nodes
 MAX_LENGTH = 512 * 1024
 MAX_DEPTH = 64
 MAX_NODES = 200_000
+#: Characters of a number; to read a very long one takes very long.
+MAX_DIGITS = 400
 
 _TAG = 'tag:yaml.org,2002:'
 # As in Heat, dates are texts.
@@ -112,7 +114,7 @@ class _Reader:
             if key_node.tag == f'{_TAG}merge':
                 for each in _merged(value, mark, path):
                     items = self._items(each, path, depth + 1)
-                    self._spend(len(items) + len(merged), mark, path)
+                    self._spend(1 + len(items) + len(merged), mark, path)
                     merged = {**items, **merged}
                 continue
             if not isinstance(key_node, yaml.ScalarNode):
@@ -137,6 +139,8 @@ class _Reader:
             return _text(source, path)
         if kind not in _CONSTRUCT:
             raise _at(mark, f'has the tag {source.tag}', path)
+        if kind in _NUMBERS and len(source.value) > MAX_DIGITS:
+            raise _at(mark, 'has too many digits', path)
         try:
             value = _CONSTRUCT[kind](self._loader, source)
         except (ValueError, KeyError, IndexError, OverflowError) as exc:

@@ -132,8 +132,10 @@ class TestBroken(base.TemplateTestCase):
             ('a: !!int x\n', 'is no int', 1),
             ('a: 0b_\n', 'is no int', 1),
             ('a: .nan\n', 'too large, or no number', 1),
-            (f'a: 0x{"f" * 9000}\n', 'too large', 1),
-            (f'a: {"9" * 9000}\n', 'is no int', 1),
+            (f'a: 0x{"f" * 90}\n', 'too large', 1),
+            (f'a: {"9" * 401}\n', 'too many digits', 1),
+            # A number to the base of sixty.
+            (f'a: 1{":59" * 9000}\n', 'too many digits', 1),
             ('a: b\n? [c, d]\n: e\n', 'a key that is no text', 2),
             ('a: &a\n  <<: *a\n', 'merges itself', 1),
             ('a:\n  <<: [b]\n', 'must merge mappings', 2),
@@ -160,7 +162,9 @@ class TestBroken(base.TemplateTestCase):
             last = f'*a{i - 1}'
             laughs.append(f'a{i}: &a{i} [{last}, {last}]')
             merges.append(f'a{i}: &a{i} {{<<: [{last}, {last}], k{i}: 1}}')
-        for lines in (laughs, merges):
+        empty = ['a0: &a0 {}', *(line.split(', k')[0] for line in merges[1:])]
+        empty[1:] = [f'{line}}}' for line in empty[1:]]
+        for lines in (laughs, merges, empty):
             error = self.judge('\n'.join(lines))
             self.assertIn('by aliases', error.reason)
 

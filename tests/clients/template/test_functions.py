@@ -156,6 +156,9 @@ class TestFiles(base.TemplateTestCase):
         (self.folder / 'init.sh').write_text('#!/bin/sh\n')
         (self.folder / 'bin').write_bytes(b'\xff')
         (top / 'secret').write_text('secret')
+        (self.folder / '.hidden').write_text('secret')
+        (self.folder / '.git').mkdir()
+        (self.folder / '.git' / 'config').write_text('secret')
         (self.folder / 'link').symlink_to(top / 'secret')
         (self.folder / 'loop').symlink_to(self.folder / 'loop')
 
@@ -172,6 +175,8 @@ class TestFiles(base.TemplateTestCase):
             'file:///etc/hostname': 'names no file',
             'nothing': 'names no file',
             '.': 'names no file',
+            '.hidden': 'is hidden',
+            '.git/config': 'is hidden',
             'bin': 'no text',
             300 * 'a': 'cannot be read',
             'loop': 'cannot be read|names no file',
