@@ -35,6 +35,26 @@ Possible values:
   the metadata ``rack=17``, its hosts are in the rack ``17``.
 """,
     ),
+    cfg.StrOpt(
+        'domain_key',
+        secret=True,
+        max_length=255,
+        help="""
+The secret under which the names of racks, hosts and other domains become the
+ids that tenants see.
+
+With another one all ids are others. Without one the first process that needs
+it makes one and stores it in the tables.
+
+Possible values:
+
+* A long random text, the same for every ``nova-api``.
+
+Related options:
+
+* ``topology_levels``
+""",
+    ),
 ]
 
 LIMIT_OPTS = [

@@ -373,3 +373,14 @@ class Planner(Base):
     revision = sa.Column(sa.String(32), nullable=False)
     clock_offset = sa.Column(sa.Float, nullable=False)
     heard_at = sa.Column(sa.DateTime, nullable=False)
+
+
+class Key(Base):
+    """A secret of this cloud; see objects/keys.py."""
+
+    __tablename__ = 'vrt_keys'
+    __table_args__ = (sa.UniqueConstraint('name'), OPTIONS)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    name = sa.Column(sa.String(32), nullable=False)
+    value = sa.Column(sa.String(255), nullable=False)

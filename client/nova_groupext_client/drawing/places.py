@@ -7,7 +7,7 @@ import re
 from nova_groupext_client.drawing import style
 
 HOST = 'host'
-# Ids of domains are SHA-224 sums; so much of one tells them apart.
+# Ids of domains are long sums; so much of one tells them apart.
 _SUM = re.compile('[0-9a-f]{56}')
 _SHORT = 8
 _COUNTED = re.compile(r'-\d+$')

@@ -6,11 +6,14 @@ stays hidden until somebody thinks about it.
 """
 
 import hashlib
+import hmac
 
 from nova import utils
 from nova.api.openstack import common
 
 from nova_groupext.api import describe
+from nova_groupext.conf import CONF
+from nova_groupext.objects import keys
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
@@ -46,14 +49,16 @@ def domain_id(project_id, level, name):
     """Return what a tenant sees instead of a domain's name.
 
     The same domain has the same id in all groups of a project and another
-    one in every other project. It is the SHA-224, in hexadecimal, of the
-    project id, the level and the name, written one after the other with
-    nothing between them. Zones are public and keep their name.
+    one in every other project. It is the HMAC with SHA-224, in hexadecimal,
+    of the project id, the level and the name, written one after the other
+    with nothing between them, under the cloud's key: who does not know that
+    cannot find out a name by guessing. Zones are public and keep their name.
     """
     if level == 'zone':
         return name
     text = f'{project_id}{level}{name}'
-    return hashlib.sha224(text.encode()).hexdigest()
+    key = CONF.vrt.domain_key or keys.stored(keys.DOMAINS)
+    return hmac.new(key.encode(), text.encode(), hashlib.sha224).hexdigest()
 
 
 class GroupView(common.ViewBuilder):

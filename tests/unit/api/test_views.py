@@ -2,6 +2,7 @@
 """What owners are shown, and what only admins are."""
 
 import hashlib
+import hmac
 
 from nova.api.openstack import wsgi
 from oslo_serialization import jsonutils
@@ -98,11 +99,17 @@ class TestGroupView(base.GroupCase):
         return req
 
     def test_an_owner_sees_where_members_are_as_ids(self):
+        CONF.set_override('domain_key', 'a key', 'vrt')
+        self.addCleanup(CONF.clear_override, 'domain_key', 'vrt')
         group = self.shown(self.plan())
 
         worker = group['members'][1]
-        rack = hashlib.sha224(f'{base.OWNER}rack{RACK}'.encode()).hexdigest()
-        host = hashlib.sha224(f'{base.OWNER}host{NODE}'.encode()).hexdigest()
+        rack, host = (
+            hmac.new(
+                b'a key', f'{base.OWNER}{where}'.encode(), hashlib.sha224
+            ).hexdigest()
+            for where in (f'rack{RACK}', f'host{NODE}')
+        )
         self.assertEqual(
             {
                 'path': 'workers/worker-0',
@@ -142,6 +149,15 @@ class TestGroupView(base.GroupCase):
 
         self.assertEqual(domain('one'), domain('one'))
         self.assertNotEqual(domain('one'), domain('other'))
+
+    def test_domains_are_other_ids_in_other_clouds(self):
+        ids = set()
+        for key in ('one', 'other'):
+            CONF.set_override('domain_key', key, 'vrt')
+            self.addCleanup(CONF.clear_override, 'domain_key', 'vrt')
+            ids.add(views.domain_id('project', 'rack', RACK))
+
+        self.assertEqual(2, len(ids))
 
     def test_a_group_without_a_plan_is_shown(self):
         group = self.shown(None, sees_hosts=True)

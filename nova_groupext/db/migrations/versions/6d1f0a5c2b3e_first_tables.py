@@ -233,3 +233,10 @@ def upgrade():
         _counter(),
         _unique('vrt_projects', 'project_id'),
     )
+
+    _create(
+        'vrt_keys',
+        sa.Column('name', sa.String(32), nullable=False),
+        sa.Column('value', sa.String(255), nullable=False),
+        _unique('vrt_keys', 'name'),
+    )

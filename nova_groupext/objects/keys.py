@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Secrets of this cloud that no operator has set."""
+
+import functools
+import secrets
+
+from nova import context as nova_context
+from oslo_db import exception as db_exc
+
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+
+# By it the names of domains become ids.
+DOMAINS = 'domains'
+
+
+@functools.cache
+def stored(name):
+    """Return a secret, which the first process that needs it makes.
+
+    It is the same in all processes of a cloud.
+    """
+    context = nova_context.get_admin_context()
+    own = models.Key.name == name
+    row = db.find_one(context, models.Key, own)
+    if row is not None:
+        return row.value
+    value = secrets.token_hex()
+    try:
+        db.insert(context, models.Key, name=name, value=value)
+    except db_exc.DBDuplicateEntry:
+        # Another process was faster.
+        return db.find_one(context, models.Key, own).value
+    return value
