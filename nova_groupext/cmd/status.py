@@ -34,6 +34,27 @@ ADVICE = (
 )
 
 
+# What has to be longer than what, in seconds, as (section, option) pairs; and
+# what happens otherwise.
+LONGER = (
+    (
+        ('vrt', 'lease'),
+        ('vrt', 'planning_time_limit'),
+        'another planner takes a group over while it is being decided',
+    ),
+    (
+        ('DEFAULT', 'rpc_response_timeout'),
+        ('vrt', 'redeem_replan_time_limit'),
+        'Nova gives up servers that another place is being found for',
+    ),
+    (
+        ('DEFAULT', 'rpc_response_timeout'),
+        ('vrt', 'proposal_time_limit'),
+        'proposals are not heard any more',
+    ),
+)
+
+
 class Checks(upgradecheck.UpgradeCommands):
     """The checks, on options that may come from Placement's files too."""
 
@@ -79,6 +100,25 @@ class Checks(upgradecheck.UpgradeCommands):
             return _failure(' '.join(wrong))
         return _success(f'{len(found)} planners run.')
 
+    def _check_options(self):
+        """No option contradicts another one."""
+        wrong = [
+            f'{_told(longer)} is not longer than {_told(shorter)}: {what}.'
+            for longer, shorter, what in LONGER
+            if self._value(longer) <= self._value(shorter)
+        ]
+        if wrong:
+            return _failure(' '.join(wrong))
+        return _success('No option contradicts another one.')
+
+    def _value(self, option):
+        section, name = option
+        return (
+            self._conf[name]
+            if section == 'DEFAULT'
+            else (self._conf[section][name])
+        )
+
     def _check_placement(self):
         """Placement never gives away more than there is."""
         if self._conf.placement.allocation_conflict_retry_count == 1:
@@ -113,6 +153,7 @@ class Checks(upgradecheck.UpgradeCommands):
     _upgrade_checks = (
         ('Tables of VRT groups', _check_tables),
         ('Planners', _check_planners),
+        ('Options', _check_options),
         ('Placement and parallel writers', _check_placement),
     )
 
@@ -146,6 +187,10 @@ def _risk(url):
     return None
 
 
+def _told(option):
+    return '[{}]{}'.format(*option)
+
+
 def _success(details):
     return upgradecheck.Result(upgradecheck.Code.SUCCESS, details)
 
@@ -175,6 +220,8 @@ def _options():
     conf.register_opt(
         cfg.IntOpt('allocation_conflict_retry_count'), 'placement'
     )
+    # Of oslo.messaging, with its default.
+    conf.register_opt(cfg.IntOpt('rpc_response_timeout', default=60))
     return conf
 
 

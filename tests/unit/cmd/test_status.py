@@ -106,6 +106,27 @@ class TestStatus(StatusCase):
             self.assertIn(reason, details)
             planner.forget(context.get_admin_context())
 
+    def test_options_that_contradict_each_other(self):
+        for section, reason in (
+            ('[vrt]\nlease = 60', 'is being decided'),
+            (
+                '[vrt]\nredeem_replan_time_limit = 50\n[DEFAULT]\n'
+                'rpc_response_timeout = 50',
+                'Nova gives up servers',
+            ),
+            ('[vrt]\nproposal_time_limit = 60', 'proposals are not heard'),
+        ):
+            _code, results = self.check(section)
+
+            result, details = results['Options']
+            self.assertEqual(FAILURE, result)
+            self.assertIn(reason, details)
+
+    def test_the_defaults_contradict_nothing(self):
+        _code, results = self.check()
+
+        self.assertEqual(SUCCESS, results['Options'][0])
+
     def test_before_there_are_tables_planners_are_not_known_of(self):
         self.assertEqual(WARNING, self.planners()[0])
 
