@@ -25,8 +25,8 @@ import webob.exc
 from nova_groupext import exception
 from nova_groupext import pointer
 from nova_groupext.api import groups
+from nova_groupext.api import resolve
 from nova_groupext.api import resource
-from nova_groupext.conf import CONF
 from nova_groupext.db import engine
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
@@ -264,10 +264,9 @@ def compare(asked, request):
 
 
 def _asked(server):
-    zone = server.get('availability_zone') or CONF.default_schedule_zone
     return {
         'flavor': _id(server.get('flavorRef'), '$.server.flavorRef'),
-        'availability zone': zone,
+        'availability zone': resolve.asked_zone(server),
         'boot source': boot_source(_boots_from_volume(server)),
     }
 

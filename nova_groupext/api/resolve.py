@@ -104,7 +104,7 @@ class _Resolver:
 
     def _zone(self, spec, where):
         where = invalid.child(where, 'availability_zone')
-        name = spec.get('availability_zone') or CONF.default_schedule_zone
+        name = asked_zone(spec)
         if name is not None and ':' in name:
             raise invalid.InvalidInput(
                 where, 'must name a zone; a host cannot be chosen'
@@ -120,6 +120,15 @@ class _Resolver:
             compute_api.HostAPI(),
             get_only_available=True,
         )
+
+
+def asked_zone(asked):
+    """Return the availability zone that is asked for, or None, as Nova would.
+
+    :param asked: body of a server, or description of a member
+    """
+    default = CONF.default_schedule_zone
+    return asked.get('availability_zone') or default or None
 
 
 def _image_id(spec, where):

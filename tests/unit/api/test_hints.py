@@ -389,6 +389,13 @@ class TestPassing(HintsCase):
 
         self.assertPasses(server(pointer), queries=1)
 
+    def test_a_default_zone_without_a_name_is_none(self):
+        """It is what Nova takes it for."""
+        CONF.set_override('default_schedule_zone', '')
+        self.addCleanup(CONF.clear_override, 'default_schedule_zone')
+
+        self.assertPasses(server(self.held()), queries=1)
+
     def test_a_member_on_a_volume_boots_from_one(self):
         pointer = self.held(is_bfv=True, image_id=None)
         for devices in (VOLUME, TO_VOLUME):

@@ -8,6 +8,7 @@ from oslotest import base
 
 from nova_groupext import exception
 from nova_groupext.api import resolve
+from nova_groupext.conf import CONF
 from nova_groupext.planner import invalid
 
 WHERE = '$.vrt_group.topology.members.a'
@@ -57,6 +58,14 @@ def check(extra_specs=(), memory_mb=512, root_gb=1, **image):
     image = {'status': 'active', **image}
     meta = image_meta.ImageMeta.from_dict(image)
     resolve.check(None, wanted, image, meta, WHERE)
+
+
+class TestZone(base.BaseTestCase):
+    def test_a_default_zone_without_a_name_is_none(self):
+        CONF.set_override('default_schedule_zone', '')
+        self.addCleanup(CONF.clear_override, 'default_schedule_zone')
+
+        self.assertIsNone(resolve.asked_zone({}))
 
 
 class TestCheck(base.BaseTestCase):
