@@ -230,6 +230,8 @@ class TestDeploy(deploying.DeployTestCase):
             ((), 'OS::stack_name', 'x', 'names no parameter'),
             (('--parameter', 'webs'), '', '', 'needs the form <name=value>'),
             (('--parameter', 'x=1'), '', '', 'does not have "x"'),
+            (('--parameter-file', 'webs'), '', '', 'the form <name=file>'),
+            (('--parameter-file', 'webs=/x/y'), '', '', '/x/y: No such file'),
             (('--parallel', '0'), '', '', 'at least 1'),
             (('--expires-in', '0'), '', '', 'expires_in.*1'),
             (('--name', ''), '', '', 'name'),
@@ -341,6 +343,20 @@ class TestDeploy(deploying.DeployTestCase):
 
         self.assertEqual(1, done.status, done.out)
         self.assertIn('--parameter key=... --resume', done.err)
+
+    def test_command_reads_what_is_hidden_from_a_file(self):
+        secret = self.file('s3cret\n')
+        template = deploying.WEB.replace(
+            'key: {type: string, default: ""}',
+            'key: {type: string, hidden: true, '
+            'constraints: [{allowed_pattern: "[a-z0-9]+"}]}',
+        )
+        self.addCleanup(self.forget_all)
+
+        done = self.deploy('--parameter-file', f'key={secret}', text=template)
+
+        self.assertEqual(1, done.status, done.out)
+        self.assertIn(f'--parameter-file key={secret} --resume', done.err)
 
     def test_command_tells_of_a_question_that_stays(self):
         self.addCleanup(self.forget_all)

@@ -41,9 +41,9 @@ def reading(parsed_args, connection):
     :raises: CommandError for what cannot be read, with line and column
     """
     if parsed_args.template is None:
-        if parsed_args.parameters:
+        for option, _text in parsed_args.parameters:
             raise exceptions.CommandError(
-                '--parameter goes with --template: nothing else has any.'
+                f'{option} goes with --template: nothing else has any.'
             )
         given = [n for n in _OPTIONS if getattr(parsed_args, n) is not None]
         with _defined(parsed_args.definition, given) as wanted:

@@ -9,22 +9,37 @@ from osc_lib import exceptions
 
 from nova_groupext_client.osc import command
 
+VALUE, FILE = '--parameter', '--parameter-file'
+
 
 def add_parameters(parser):
+    """Add options; what is given is a list of (option, text)."""
     parser.add_argument(
-        '--parameter',
+        VALUE,
         metavar='<name=value>',
         dest='parameters',
         action='append',
+        type=lambda text: (VALUE, text),
         default=[],
         help='Value of a parameter of the template (repeat for several)',
+    )
+    parser.add_argument(
+        FILE,
+        metavar='<name=file>',
+        dest='parameters',
+        action='append',
+        type=lambda text: (FILE, text),
+        default=[],
+        help='File with the value of a parameter, for one that nobody is to '
+        'see among the commands that run (repeat for several); a newline at '
+        'its end is no part of it',
     )
 
 
 def load(file_name, parameters, name=None):
     """Return the template.Template of a file.
 
-    :param parameters: ``name=value`` of each that is given
+    :param parameters: what the options of add_parameters() were given
     :param name: of the group, by default that of the file
     :raises: CommandError, with line and column
     """
@@ -72,10 +87,24 @@ def _error(file_name, exc):
     return exceptions.CommandError(f'{file_name}: {exc}')
 
 
-def _pair(text):
+def _pair(given):
+    """Return the name and the value of a parameter."""
+    option, text = given
     name, is_one, value = text.partition('=')
     if not is_one:
+        form = '<name=value>' if option == VALUE else '<name=file>'
         raise exceptions.CommandError(
-            f'--parameter {text}: needs the form <name=value>'
+            f'{option} {text}: needs the form {form}'
         )
-    return name, value
+    return name, value if option == VALUE else _content(value)
+
+
+def _content(file_name):
+    try:
+        text = pathlib.Path(file_name).read_text(encoding='utf-8')
+    except OSError as exc:
+        raise exceptions.CommandError(f'{file_name}: {exc.strerror}') from exc
+    except UnicodeDecodeError as exc:
+        reason = f'{file_name}: is no text in UTF-8'
+        raise exceptions.CommandError(reason) from exc
+    return text.removesuffix('\n')

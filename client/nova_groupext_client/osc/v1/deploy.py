@@ -240,10 +240,10 @@ def _again(parsed_args, template):
 def _source(parsed_args, template):
     """Return the words that name the template and its parameters."""
     words = [parsed_args.template]
-    for each in parsed_args.parameters:
-        name, _is_one, _value = each.partition('=')
-        hidden = f'{name}=...' if name in template.hidden else each
-        words += ['--parameter', hidden]
+    for option, text in parsed_args.parameters:
+        name, _is_one, _value = text.partition('=')
+        is_told = option == templates.FILE or name not in template.hidden
+        words += [option, text if is_told else f'{name}=...']
     return words
 
 
