@@ -292,11 +292,7 @@ class Planner:
         LOG.info('VRT groups: %s', statistics.line(counts))
 
     def keep_exclusive(self, context):
-        """Keep strangers off the hosts that groups have to themselves.
-
-        What became of the group's servers is seen first: what those leave is
-        filled, too.
-        """
+        """Keep strangers off the hosts that groups have to themselves."""
         for group in reaper.to_keep(context):
             guarded(
                 self._keep_alone,
@@ -305,12 +301,20 @@ class Planner:
             )
 
     def _keep_alone(self, context, group):
+        """Keep hosts of a group; once more if its servers have left any."""
+        if not self._keep(context, group):
+            placement = self._ledger()
+            follow.follow_servers(context, placement, self._leases, group)
+            self._keep(context, group)
+
+    def _keep(self, context, group):
+        """Return what keep() does, True if another works on the group."""
         placement = self._ledger()
-        follow.follow_servers(context, placement, self._leases, group)
         with self._leases.owning(context, placement, group.id) as lease:
             group = lease and VRTGroup.find(context, group.uuid)
-            if group is not None:
-                keep.keep(context, placement, lease, group, self._strangers)
+            return group is None or keep.keep(
+                context, placement, lease, group, self._strangers
+            )
 
     @contextlib.contextmanager
     def _owning(self, context, group, *, leaves_word=True):

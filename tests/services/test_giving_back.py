@@ -125,6 +125,27 @@ class TestGivingBack(GivingBackCase):
 
         self.assertEqual({}, self.life.books())
 
+    def test_what_a_deleted_server_has_left_is_filled_in_one_round(self):
+        provider = self.life.make_provider(2)
+        uuid = self.held(provider, provider)
+        server = self.life.redeem(uuid, 'm-0')
+        self.life.remove(server)
+        self.life.fates[server] = follow.Fate.DELETED
+
+        self.life.keep()
+
+        self.assertEqual({'RELEASED': 1, 'HELD': 1}, self.life.statuses(uuid))
+        self.assertEqual(4, self.used(provider))
+
+    def test_servers_are_looked_at_only_if_one_owns_nothing(self):
+        provider = self.life.make_provider(2)
+        self.life.redeem(self.held(provider, provider), 'm-0')
+
+        with fixtures.MockPatchObject(
+            follow.servers, 'read', side_effect=AssertionError
+        ):
+            self.life.keep()
+
     def test_nobody_fills_the_place_of_a_member_whose_hold_is_missing(self):
         provider = self.life.make_provider(2)
         uuid = self.held(provider, provider)

@@ -58,7 +58,10 @@ def keep(context, ledger, lease, group, known=None):
     :param lease: VRTLease of the group
     :param group: VRTGroup, read since it is leased; or a draft of it
     :param known: set of the strangers that the log has told of already
+    :returns: whether every server has what it has redeemed there; else its
+        place is left open until it is known what became of it
     """
+    is_whole = True
     rows = VRTHold.list_kept(context, group.id)
     by_host = collections.defaultdict(list)
     for row in rows:
@@ -72,7 +75,9 @@ def keep(context, ledger, lease, group, known=None):
             _let_go(context, ledger, lease, nodes, by_host[host])
             for node in nodes:
                 there = _keep(context, ledger, lease, group, node)
+                is_whole &= _is_whole(by_host[host], node, there)
                 _tell(context, group, host, there - own, known)
+    return is_whole
 
 
 def _seats(group, rows):
@@ -85,6 +90,16 @@ def _seats(group, rows):
         for row in rows
         if row.status in states.PROMISED and row.member_id in paths
     }
+
+
+def _is_whole(rows, node, there):
+    """Tell whether all that servers have redeemed on a node is there."""
+    return all(
+        {row.uuid, row.server_uuid} & there
+        for row in rows
+        if row.status == states.Hold.REDEEMED
+        and row.provider_uuid == node.uuid
+    )
 
 
 def _let_go(context, ledger, lease, nodes, there):
