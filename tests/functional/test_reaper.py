@@ -152,9 +152,10 @@ class TestReaper(base.GroupTestCase):
         """Write holds and stop there, as a planner that is killed."""
         group = objects.VRTGroup.get(self.context, uuid)
         plan = objects.VRTPlan.newest(self.context, group.id)
-        self.change_row(uuid, status=states.Group.PLANNING)
         placement = ledger.Ledger(report.SchedulerReportClient())
+        # Before a planner finds it waiting.
         lease = groups.lease(self.context, group)
+        self.change_row(uuid, status=states.Group.PLANNING)
         rows = holding.write_down(
             self.context, lease, group.members, plan.placement
         )
