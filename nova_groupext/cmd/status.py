@@ -34,8 +34,8 @@ ADVICE = (
 )
 
 
-# What has to be longer than what, in seconds, as (section, option) pairs; and
-# what happens otherwise.
+# Pairs of options, as (section, option): the first one has to be longer, both
+# in seconds. And what happens otherwise.
 LONGER = (
     (
         ('vrt', 'lease'),

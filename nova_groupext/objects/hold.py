@@ -210,7 +210,7 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     @classmethod
     def cut_anew(cls, context, group_id, going, wanted):
-        """Let fillers end and store others, while their group has hosts.
+        """End fillers and store others, while their group has hosts.
 
         A part of a transaction of the group's.
 

@@ -141,7 +141,7 @@ class Books:
         self.consumers = after
 
     def refuses(self, body):
-        """Tell whether the second step of a change would be refused."""
+        """Return whether the second step of a change would be refused."""
         try:
             self.copy().write(body)
         except Refused:

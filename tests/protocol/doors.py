@@ -21,7 +21,7 @@ from tests.protocol import books
 # No run of two operations has that many steps, unless they wait for ever.
 MOST_STEPS = 5000
 
-# What db.api.locked() begins with, and what keeps a row as it is.
+# Statements that db.api.locked() begins with, and that keep a row as it is.
 _COUNTS = re.compile(r'^UPDATE \w+ SET .*counter=\(')
 _LOCKS = re.compile(
     r'^UPDATE (\w+) SET (counter=\(\1\.counter \+ \?\), )?'
@@ -44,8 +44,8 @@ FAULTS = {
 }
 
 
-# What is read and changed besides tables and consumers. Whoever changes
-# Placement as a whole meets all that ask it.
+# Things that steps read and change besides tables and consumers. Whoever
+# changes Placement as a whole meets all that ask it.
 PLACEMENT, ROOM, TIME = 'Placement', 'room', 'time'
 
 
@@ -85,7 +85,7 @@ class Choice:
 
 @dataclasses.dataclass
 class Footprint:
-    """What was read and changed: tables, consumers, or other words.
+    """The tables, consumers and other things that a step reads and changes.
 
     :ivar is_refused: whether Placement has refused a change
     """

@@ -30,6 +30,7 @@ from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.decide import adopting
 from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.hold import filling
 from nova_groupext.scheduler.ledger import Ledger
 from nova_groupext.scheduler.look import servers
 from nova_groupext.scheduler.move import moving
@@ -166,7 +167,7 @@ def _no_room(*_args):
 
 
 def _what_is_used(used, _rows, gone):
-    return {uuid: used[uuid] for uuid in used.keys() - gone}
+    return filling.without(used, gone)
 
 
 _HERE = 'nova_groupext'

@@ -96,7 +96,7 @@ def _end(context, ledger, owner):
 # What may have happened to holds of members and to fillers.
 _FILLED = {Kind.MISSING, Kind.DIFFERENT, Kind.OVERCOMMITTED}
 
-# What may be to be filled, where groups are to be alone.
+# Findings after which a host that a group has to itself may have room.
 _KEPT = {*_FILLED, Kind.OVERDUE, Kind.CONTRADICTION}
 
 # The reaper's steps in its order, and what each of them is good for.

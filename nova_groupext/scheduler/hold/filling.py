@@ -131,7 +131,7 @@ def taken(used, rows, gone):
     :param rows: VRTHolds of the group that are on the provider
     :param gone: uuids of consumers that leave
     """
-    found = {uuid: used[uuid] for uuid in used.keys() - gone}
+    found = without(used, gone)
     for row in rows:
         if (
             row.status in states.PROMISED
@@ -140,3 +140,8 @@ def taken(used, rows, gone):
         ):
             found[row.uuid] = row.amounts()
     return found
+
+
+def without(used, gone):
+    """Return what is used, as Ledger.used() does, but for some consumers."""
+    return {uuid: used[uuid] for uuid in used.keys() - gone}

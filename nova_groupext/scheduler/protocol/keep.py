@@ -45,7 +45,7 @@ from nova_groupext.scheduler.hold import holding
 
 LOG = logging.getLogger(__name__)
 
-# How often one looks at a host before what leaves is emptied all the same.
+# A planner looks at a host so often; then it empties what leaves all the same.
 LOOKS = 3
 
 
@@ -93,7 +93,7 @@ def _seats(group, rows):
 
 
 def _is_whole(rows, node, there):
-    """Tell whether all that servers have redeemed on a node is there."""
+    """Return whether every server has what it has redeemed on a node."""
     return all(
         {row.uuid, row.server_uuid} & there
         for row in rows
@@ -129,8 +129,10 @@ def _keep(context, ledger, lease, group, node):
     for _look in range(LOOKS):
         used = ledger.used(context, node.uuid) or {}
         rows = VRTHold.list_on(context, group.id, node.uuid)
-        going, wanted = _cut(context, ledger, group, node, used, rows)
         leaving = [r for r in rows if r.status == states.Hold.RELEASING]
+        going, wanted = _cut(
+            *(context, ledger, group, node), used, rows, leaving
+        )
         if going or wanted:
             written = _write_down(context, lease, used, going, wanted)
             going = VRTHold.still(context, going, states.Hold.RELEASING)
@@ -146,33 +148,29 @@ def _keep(context, ledger, lease, group, node):
     return {*used}
 
 
-def _cut(context, ledger, group, node, used, rows):
+def _cut(context, ledger, group, node, used, rows, leaving):
     """Return (fillers that do not stay, others that are wanted).
 
     :param used: as Ledger.used() returned it before the rows were read
     :param rows: VRTHolds of the group on a host
+    :param leaving: those of them that are RELEASING
     """
     fillers = [row for row in rows if row.is_held_filler]
-    leaving = [r for r in rows if r.status == states.Hold.RELEASING]
     wrong = [row for row in fillers if used.get(row.uuid) != row.amounts()]
     gone = {row.uuid for row in (*leaving, *wrong)}
     inventories = ledger.inventories(context, node.uuid)
-    free = placement.left(inventories, _without(used, gone))
+    free = placement.left(inventories, filling.without(used, gone))
     too_much = filling.give_way(
         [row for row in fillers if row not in wrong], free
     )
     gone.update(row.uuid for row in too_much)
-    free = placement.left(inventories, _without(used, gone))
+    free = placement.left(inventories, filling.without(used, gone))
     rest = placement.left(inventories, filling.taken(used, rows, gone))
-    # What is filled now stays so, whoever may come back to the host.
+    # The host stays as full as it is, whoever may come back to it.
     for name, amount in _leaving(used, leaving).items():
         rest[name] = max(rest[name], min(free[name], amount))
     going = [*wrong, *too_much]
     return going, filling.cut(group.id, node, inventories, rest)
-
-
-def _without(used, gone):
-    return {uuid: used[uuid] for uuid in used.keys() - gone}
 
 
 def _leaving(used, leaving):
@@ -184,7 +182,7 @@ def _leaving(used, leaving):
 
 
 def _write_down(context, lease, used, going, wanted):
-    """Let fillers end, and store others.
+    """End fillers, and store others.
 
     One of which Placement shows nothing may be in its books still: it is
     watched, and filled once more before it is emptied.
@@ -231,7 +229,7 @@ def _exchange(context, ledger, group, leaving, written):
         return transitions.promise(context, group, written)
 
 
-def _tell(context, group, host, consumers, known=None):
+def _tell(context, group, host, consumers, known):
     known = set() if known is None else known
     strangers = {
         (group.uuid, host, consumer)
