@@ -208,8 +208,6 @@ def _check_dropped(draft, dropped):
 
 def _check_quota(context, group, draft):
     """Refuse early what the planner would refuse later."""
-    if not draft.hold:
-        return
     servers = {
         member.path
         for member in group.members

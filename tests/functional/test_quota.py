@@ -10,6 +10,7 @@ from oslo_limit import fixture as limit_fixture
 from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler.hold import holding
 from tests.functional import base
 
@@ -108,6 +109,39 @@ class TestQuota(base.GroupTestCase):
 
         self.assertEqual(202, self.act(whatif, 'hold').status_code)
         self.assertEqual('HELD', self.decided(whatif)['status'])
+
+    def test_a_what_if_that_is_revised_counts_like_a_new_one(self):
+        self.limit(cores=3)
+        whatif = self.describe(ONE, hold=False)
+
+        body = {
+            'generation': whatif['generation'],
+            'topology': {'members': {'a': base.member(count=900)}},
+        }
+        response = self.api().put(
+            f'{base.GROUPS}/{whatif["id"]}', json={'vrt_group': body}
+        )
+
+        self.assertEqual(403, response.status_code, response.text)
+        self.assertIn('cores: 900 asked for', response.text)
+
+    def test_planners_count_a_what_if_once_more(self):
+        """What is told of it would show how much is free otherwise."""
+        self.limit(cores=20)
+        cast = rpcapi.PlannerAPI.serve_group
+
+        def lowered(api, context, group):
+            self.limit(cores=3)
+            cast(api, context, group)
+
+        self.patch(rpcapi.PlannerAPI, 'serve_group', lowered)
+        whatif = self.describe(
+            {'members': {'a': base.member(count=20)}}, hold=False
+        )
+
+        self.assertEqual('ERROR', whatif['status'])
+        self.assertIn('cores: 20 asked for, 0 of 3', whatif['fault'])
+        self.assertIsNone(whatif['refusal'])
 
     def test_a_member_that_novas_quota_refuses_stays_held(self):
         self.limit(cores=1)

@@ -77,7 +77,17 @@ class Planning:
         :raises: GenerationConflict when the group was changed meanwhile, or
             GroupBusy when another planner has taken it over; nothing is held
             then
+        :raises: LimitExceeded when the tenant has not so much quota left
         """
+        # Also if nothing is to be held: what is told of a group tells how
+        # much is free, and may not reach beyond that.
+        quota.check(
+            self._context, self._group.project_id, self._group.members
+        )
+        self._attempt()
+
+    def _attempt(self):
+        """Go the whole way, several times if need be."""
         for attempt in range(CONF.vrt.planning_attempts):
             if attempt:
                 # Whoever was faster is perhaps in the same trouble.

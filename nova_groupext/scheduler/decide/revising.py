@@ -56,7 +56,7 @@ class Revising(planning.Planning):
     def run(self):
         """Plan the draft and hold it, or say why not; see Planning.run()."""
         try:
-            super().run()
+            self._attempt()
         except (
             exception.GroupStateConflict,
             exception.MemberStateConflict,
