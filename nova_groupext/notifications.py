@@ -36,6 +36,8 @@ class Event(enum.StrEnum):
     # Something that was held was given up by the tenant, or in its time.
     RELEASE = 'vrt_group.release'
     EXPIRE = 'vrt_group.expire'
+    # What is held stays so for longer.
+    EXTEND = 'vrt_group.extend'
     # A member has become a server, or has lost its place to somebody else.
     REDEEM = 'vrt_member.redeem'
     LOSE_HOLD = 'vrt_member.lose_hold'

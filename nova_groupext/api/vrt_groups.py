@@ -15,6 +15,7 @@ from nova_groupext import quota
 from nova_groupext.api import adopt
 from nova_groupext.api import boot
 from nova_groupext.api import describe
+from nova_groupext.api import extend
 from nova_groupext.api import groups
 from nova_groupext.api import resource
 from nova_groupext.api import revise
@@ -208,7 +209,10 @@ class VRTGroupController(wsgi.Controller):
         given = given or {}
         describe.check_expires_in(given, '$.extend')
         seconds = given.get('expires_in', group.expires_in)
-        group.extend(context, int(min(seconds, CONF.vrt.max_expires_in)))
+        extend.extend(
+            context, group, int(min(seconds, CONF.vrt.max_expires_in))
+        )
+        notifications.of_group(context, notifications.Event.EXTEND, group)
 
     def _list(self, req, context, with_parts=True):
         given = resource.query(req, schemas.LIST)

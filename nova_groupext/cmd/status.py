@@ -43,6 +43,11 @@ LONGER = (
         'another planner takes a group over while it is being decided',
     ),
     (
+        ('vrt', 'max_hold_lifetime'),
+        ('vrt', 'max_expires_in'),
+        'members are released before their group expires',
+    ),
+    (
         ('DEFAULT', 'rpc_response_timeout'),
         ('vrt', 'redeem_replan_time_limit'),
         'Nova gives up servers that another place is being found for',

@@ -328,6 +328,25 @@ Related options:
         help="""
 Largest ``expires_in`` that a tenant may ask for, in seconds, when a group is
 described and each time that it is extended.
+
+Related options:
+
+* ``max_hold_lifetime``
+""",
+    ),
+    cfg.IntOpt(
+        'max_hold_lifetime',
+        default=7 * 86400,
+        min=60,
+        help="""
+Seconds for which a member may be held without becoming a server, however often
+its group is extended, revised or replanned. It is released then.
+
+What is held for the resize of a server is given up after as long.
+
+Related options:
+
+* ``max_expires_in``
 """,
     ),
 ]

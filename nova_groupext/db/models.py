@@ -182,6 +182,10 @@ class Member(Base):
     server_uuid = sa.Column(sa.String(36))
     # How often planners have tried to place it anew since it has failed once.
     replans = sa.Column(sa.Integer, nullable=False, default=0)
+    # Since when it is held without having become a server, and since when
+    # something is held for the resize of its server.
+    held_since = sa.Column(sa.DateTime)
+    growth_since = sa.Column(sa.DateTime)
     # As the tenant gave it: flavor, image, availability_zone, count...
     description = sa.Column(sa.JSON, nullable=False)
     # As Nova understood it on the day: flavor and image, resolved.

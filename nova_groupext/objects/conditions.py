@@ -30,6 +30,22 @@ def has_growth():
     )
 
 
+def is_growing():
+    """The condition on a member that something is held for a resize."""
+    return sa.exists().where(
+        models.Hold.grows_id == models.Member.id, is_growth()
+    )
+
+
+def is_held_since(time):
+    """The condition on a member that it is held for long.
+
+    :param time: before which that has begun
+    """
+    is_held = models.Member.status == states.Member.HELD
+    return is_held & (models.Member.held_since <= time)
+
+
 def still(group_id, statuses=states.HOLDS):
     """The conditions on a group of which something may be held."""
     return (

@@ -40,6 +40,24 @@ class GroupSearch:
         )
 
     @classmethod
+    def list_held_long(cls, context, lifetime):
+        """Return the groups of which something is held for so long.
+
+        :param lifetime: seconds
+        """
+        before = clock.now(-lifetime)
+        is_over = conditions.is_held_since(before) | (
+            conditions.is_growing() & (models.Member.growth_since <= before)
+        )
+        return cls._find(
+            context,
+            models.Group.status.in_(states.HOLDS),
+            sa.exists().where(
+                models.Member.group_id == models.Group.id, is_over
+            ),
+        )
+
+    @classmethod
     def list_with_failed(cls, context, most):
         """Return the groups of which members that have failed may be held.
 

@@ -2,6 +2,7 @@
 """A member: a server of the group that may not exist yet."""
 
 import contextlib
+import datetime
 import itertools
 
 from oslo_versionedobjects import base as ovo
@@ -103,6 +104,30 @@ class VRTMember(base.VRTObject):
     def list_by_ids(cls, context, ids):
         rows = db.find(context, models.Member, models.Member.id.in_(ids))
         return [cls.from_row(context, row) for row in rows]
+
+    @staticmethod
+    def held_until(context, group_id, lifetime):
+        """Return until when anything of a group may be held at most.
+
+        :param lifetime: seconds for which something may be held
+        :returns: naive UTC datetime; None where nothing is held
+        """
+        rows = db.find(
+            context,
+            models.Member,
+            models.Member.group_id == group_id,
+            (models.Member.status == states.Member.HELD)
+            | conditions.is_growing(),
+        )
+        since = [
+            row.held_since
+            if row.status == states.Member.HELD
+            else row.growth_since
+            for row in rows
+        ]
+        if not since:
+            return None
+        return max(since) + datetime.timedelta(seconds=lifetime)
 
     @classmethod
     def list_servers(cls, context, group_id=None):
@@ -313,6 +338,8 @@ class VRTMember(base.VRTObject):
             models.Member.status == self.status,
             models.Member.server_uuid == self.server_uuid,
         )
+        if status not in states.WAIT:
+            values['held_since'] = None
         return models.Member, own, {'status': status, **values}, 1
 
     def conflict(self, status):

@@ -229,6 +229,7 @@ def commit(
             is_watched=is_watched,
         )
         _leave_out(context, group)
+        _note_growths(context, swap)
         if draft.elsewhere is None:
             _extend(context, group)
         _move(context, models.Plan, [plan.id], group)
@@ -355,6 +356,24 @@ def _leave_out(context, group):
         models.Member.status == states.Member.HELD,
         ~is_held,
         status=states.Member.TENTATIVE,
+        held_since=None,
+    )
+
+
+def _note_growths(context, swap):
+    """Note since when something is held for resizes.
+
+    It goes on to be so where it is only held elsewhere, or is another flavor.
+
+    :param swap: swaps.Swap, as it was when it was made
+    """
+    before = {hold.grows_id for hold in (*swap.olds, *swap.leaving)}
+    new = {hold.grows_id for hold in swap.arriving()} - before
+    db.compare_and_set(
+        context,
+        models.Member,
+        models.Member.id.in_(new - {None}),
+        growth_since=clock.now(),
     )
 
 

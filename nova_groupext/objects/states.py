@@ -71,6 +71,9 @@ WITHOUT_PLACE = (Member.TENTATIVE, Member.FAILED)
 # Members that are a server, or are becoming one.
 IN_USE = (Member.REDEEMING, Member.ACTIVE, Member.SHELVED)
 
+# Members that may have been held without a server all the time.
+WAIT = (Member.HELD, Member.REDEEMING, Member.FAILED)
+
 # Members whose servers are followed.
 SERVERS = (Member.ACTIVE, Member.SHELVED)
 

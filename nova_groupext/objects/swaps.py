@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import conditions
 from nova_groupext.objects import states
@@ -241,7 +242,9 @@ def _hold(context, rows, may_be):
     # To one that is held already its server may be on the way.
     is_new = models.Member.status != states.Member.HELD
     db.compare_and_set(
-        *(context, models.Member, *own, is_new), server_uuid=None
+        *(context, models.Member, *own, is_new),
+        server_uuid=None,
+        held_since=sa.func.coalesce(models.Member.held_since, clock.now()),
     )
     held = {'status': states.Member.HELD, 'fault': None}
     db.compare_and_set(context, models.Member, *own, **held)

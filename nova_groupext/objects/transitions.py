@@ -29,7 +29,13 @@ _HELD = {
     'server_uuid': None,
     'server_flavor': None,
     'fault': None,
+    'held_since': sa.func.coalesce(models.Member.held_since, clock.now()),
 }
+
+HELD_TOO_LONG = (
+    'it was held for as long as the operator lets anything be held; replan '
+    'the group to ask for it again'
+)
 
 # Locks the row and leaves it as it is. Other nodes of a Galera cluster do not
 # learn of that, and need not: what these changes judge they change.
@@ -285,7 +291,7 @@ def give_up(context, group, members=None):
     wanted = group.members if members is None else members
     ids = [each.id for each in wanted if each.status in states.GIVES_UP]
     expected = None if members is None else len(ids)
-    changes = _given_up(ids, states.GIVES_UP, expected)
+    changes = _given_up(ids, states.GIVES_UP, expected=expected)
     if members is None:
         changes += (_growths_leave(group),)
     counts = change(context, group.id, *changes)
@@ -326,6 +332,32 @@ def expire(context, group):
                 models.Group.expires_at <= clock.now(),
             ),
         )
+    return counts is not None and any(counts)
+
+
+def end_lifetime(context, group, lifetime):
+    """Release what of a group was held for as long as anything may be.
+
+    :param lifetime: seconds for which something may be held
+    :returns: whether anything was released
+    """
+    before = clock.now(-lifetime)
+    grown = sa.select(models.Member.id).where(
+        models.Member.group_id == group.id,
+        models.Member.growth_since <= before,
+    )
+    counts = change(
+        context,
+        group.id,
+        *_given_up(
+            [member.id for member in group.members],
+            [states.Member.HELD],
+            conditions.is_held_since(before),
+            fault=HELD_TOO_LONG,
+        ),
+        _growths_leave(group, models.Hold.grows_id.in_(grown)),
+        when=conditions.still(group.id),
+    )
     return counts is not None and any(counts)
 
 
@@ -370,22 +402,27 @@ def followed():
     }
 
 
-def _growths_leave(group):
-    """Return the change that gives up what is held for resizes."""
+def _growths_leave(group, *which):
+    """Return the change that gives up what is held for resizes.
+
+    :param which: conditions on those that are given up; all by default
+    """
     own = (
         models.Hold.group_id == group.id,
         conditions.is_growth(),
         ~models.Hold.leaves,
+        *which,
     )
     return models.Hold, own, {'status': states.Hold.RELEASING}, None
 
 
-def _given_up(ids, statuses, expected=None, **values):
+def _given_up(ids, statuses, *which, expected=None, **values):
     """Return the changes that release members and let their holds end.
 
     Those whose holds change hands at this moment stay as they are.
 
     :param ids: of members, of which those change that are in these statuses
+    :param which: conditions on those
     :param expected: how many these have to be; None for any number
     :param values: what else of the members changes
     """
@@ -406,8 +443,13 @@ def _given_up(ids, statuses, expected=None, **values):
                 models.Member.id.in_(ids),
                 models.Member.status.in_(statuses),
                 ~changes_hands,
+                *which,
             ),
-            {'status': states.Member.RELEASED, **values},
+            {
+                'status': states.Member.RELEASED,
+                'held_since': None,
+                **values,
+            },
             expected,
         ),
         *(

@@ -160,6 +160,14 @@ class TestNotifications(NotifiedTestCase):
             ),
         )
 
+    def test_what_is_extended(self):
+        uuid = self.describe_web()
+        self.tells(Event.HOLD)
+
+        self.act(uuid, 'extend', {'expires_in': 7200})
+
+        self.tells(Event.EXTEND)
+
     def test_what_expires_is_told_once(self):
         uuid = self.describe_web()
         self.tells(Event.HOLD)

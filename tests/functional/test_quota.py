@@ -125,6 +125,19 @@ class TestQuota(base.GroupTestCase):
         self.assertEqual(403, response.status_code, response.text)
         self.assertIn('cores: 900 asked for', response.text)
 
+    def test_what_is_over_the_quota_by_now_is_not_extended(self):
+        self.limit(cores=2)
+        group = self.held({'members': {'a': base.member(count=2)}})
+        self.assertEqual(202, self.act(group['id'], 'extend').status_code)
+        extended = self.group(group['id'])['expires_at']
+        self.limit(cores=1)
+
+        response = self.act(group['id'], 'extend', {'expires_in': 9999})
+
+        self.assertEqual(403, response.status_code, response.text)
+        self.assertIn('cores: 2 asked for, 0 of 1', response.text)
+        self.assertEqual(extended, self.group(group['id'])['expires_at'])
+
     def test_planners_count_a_what_if_once_more(self):
         """What is told of it would show how much is free otherwise."""
         self.limit(cores=20)

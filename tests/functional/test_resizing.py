@@ -8,6 +8,9 @@ import fixtures
 from oslo_utils import timeutils
 
 from nova_groupext.cloud import hosts
+from nova_groupext.db import api as db
+from nova_groupext.db import clock
+from nova_groupext.db import models
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import audit
 from nova_groupext.scheduler.follow import reaper
@@ -205,6 +208,38 @@ class TestResizing(ResizingTestCase):
         self.assertEqual('ACTIVE', self.of(uuid)['status'])
         not_held = {'from': SMALL, 'to': LARGE, 'held': False}
         self.assertEqual(('ACTIVE', not_held), self.told(uuid))
+
+    def test_what_is_held_for_too_long_is_given_back(self):
+        uuid, _servers = self.running(one())
+        before = self.free()
+        self.revised(uuid, one(LARGE))
+        self.age_growths(7 * 86400 - 60)
+        # Another flavor does not make it anew.
+        self.revised(uuid, one('m1.large'))
+        reaper.expire(self.context)
+        self.assertTrue(self.of(uuid)['resize']['held'])
+        self.age_growths(7 * 86400 + 60)
+
+        reaper.expire(self.context)
+        reaper.empty(self.context, self.ledger)
+
+        self.eventually(self.taken_of, lambda taken: taken == 0, before)
+        self.assertFalse(self.of(uuid)['resize']['held'])
+        self.revised(uuid, one(SMALL))
+        self.revised(uuid, one(LARGE))
+        reaper.expire(self.context)
+        self.assertTrue(self.of(uuid)['resize']['held'])
+
+    def age_growths(self, seconds):
+        """Let so many seconds pass since something is held for resizes."""
+        since = clock.now(-seconds)
+        was = models.Member.growth_since.is_not(None) & (
+            models.Member.growth_since > since
+        )
+        aged = db.compare_and_set(
+            self.context, models.Member, was, growth_since=since
+        )
+        self.assertEqual(1, aged)
 
     def test_the_old_flavor_gives_the_growth_back(self):
         uuid, servers = self.running(one())

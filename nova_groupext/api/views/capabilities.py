@@ -20,6 +20,7 @@ LIMITS = (
     'max_held_members_per_project',
     'default_expires_in',
     'max_expires_in',
+    'max_hold_lifetime',
 )
 
 

@@ -81,9 +81,7 @@ class Planning:
         """
         # Also if nothing is to be held: what is told of a group tells how
         # much is free, and may not reach beyond that.
-        quota.check(
-            self._context, self._group.project_id, self._group.members
-        )
+        quota.check(self._context, self._group.project_id, self._group.members)
         self._attempt()
 
     def _attempt(self):

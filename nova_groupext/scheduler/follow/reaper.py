@@ -4,7 +4,8 @@
 Every step may be taken by several planners at once and as often as one likes:
 what one has done, another finds done. What is unknown is not touched.
 
-1. Groups that expired give up what nobody has redeemed.
+1. Groups that expired give up what nobody has redeemed, and others what was
+   held for as long as anything may be.
 2. Creates that nobody hears of any more are finished.
 3. Servers are followed: who failed or was deleted frees its member.
 4. Holds are compared with the hosts there are, and with Placement: two
@@ -53,6 +54,15 @@ def expire(context):
     for group in VRTGroup.list_expired(context):
         if transitions.expire(context, group):
             LOG.info('VRT group %s has expired.', group.uuid)
+            notifications.of_group(context, Event.EXPIRE, group)
+    lifetime = CONF.vrt.max_hold_lifetime
+    for group in VRTGroup.list_held_long(context, lifetime):
+        if transitions.end_lifetime(context, group, lifetime):
+            LOG.info(
+                'VRT group %(group)s gives up what was held for %(seconds)d '
+                's.',
+                {'group': group.uuid, 'seconds': lifetime},
+            )
             notifications.of_group(context, Event.EXPIRE, group)
 
 

@@ -107,6 +107,8 @@ def upgrade():
         sa.Column('fault', sa.Text),
         sa.Column('server_uuid', sa.String(36)),
         sa.Column('replans', sa.Integer, nullable=False),
+        sa.Column('held_since', sa.DateTime),
+        sa.Column('growth_since', sa.DateTime),
         sa.Column('description', sa.JSON, nullable=False),
         sa.Column('request', sa.JSON, nullable=False),
         sa.Column('server_flavor', sa.JSON),
