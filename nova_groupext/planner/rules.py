@@ -143,7 +143,10 @@ def _affinity(problem, policy, placement):
 
 def _anti_affinity(problem, policy, placement):
     used = count(problem, policy, placement)
-    return sum(max(0, n - policy.max_per_domain) for n in used.values())
+    # The first one too many costs 1, the next one 2 more, and so on: 2 and 2
+    # are better than 3 and 1.
+    excesses = (max(0, n - policy.max_per_domain) for n in used.values())
+    return sum(excess * (excess + 1) // 2 for excess in excesses)
 
 
 def _spread(problem, policy, placement):

@@ -237,7 +237,8 @@ def _affinity_cost(view: View) -> float:
 
 def _anti_affinity_cost(view: View) -> float:
     most = view.policy.get('max_per_domain', 1)
-    return sum(max(0, count - most) for count in view.counts.values())
+    # The first one too many costs 1, the next one 2 more, and so on.
+    return sum(sum(range(count - most + 1)) for count in view.counts.values())
 
 
 def _spread_cost(view: View) -> float:

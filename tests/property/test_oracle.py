@@ -210,8 +210,8 @@ class AntiAffinityTest(OracleCase):
     def test_soft_sums_the_excess(self):
         rule = soft('anti-affinity', max_per_domain=1, weight=0.5)
         problem = build({'a': 3, 'c': 2}, group(5, rule))
-        # r1 holds 3 and r2 holds 2: excess 2 + 1.
-        self.assert_plan(problem, 'a a a c c', soft=1.5)
+        # r1 holds 3 and r2 holds 2: an excess of 2 costs 3, one of 1 costs 1.
+        self.assert_plan(problem, 'a a a c c', soft=2.0)
 
     def test_pins_break_it(self):
         pinned = {'m-0': 'a', 'm-1': 'b'}

@@ -3,7 +3,8 @@
 
 One function per policy type adds what rows it needs and gives *excesses*:
 expressions that a strict policy keeps at 0 or below, and of which a soft one
-pays what is above 0. The sum of what is above 0 is rules.breach().
+pays what is above 0. The sum of what is above 0 is rules.breach(), but for
+anti-affinity: there each one more in a domain costs 1 more than the last.
 """
 
 from highspy import highs
@@ -22,12 +23,27 @@ def charge(model, policy):
 
     :returns: expression of its breach, valid where it is minimised
     """
+    if policy.type == 'anti-affinity':
+        return highs.qsum(_crowds(model, policy))
     breaches = []
     for excess in _excesses(model, policy):
         breach = model.column()
         model.row(excess <= breach)
         breaches.append(breach)
     return highs.qsum(breaches)
+
+
+def _crowds(model, policy):
+    """What each domain costs that may get too many members.
+
+    As each step costs more than the one before, they are taken in order where
+    the cost is minimised.
+    """
+    for count in _crowded(model, policy, covered(model, policy)):
+        over = count.high - policy.max_per_domain
+        steps = [model.column(1) for _ in range(over)]
+        model.row(count.expr - policy.max_per_domain <= highs.qsum(steps))
+        yield highs.qsum([step * n for n, step in enumerate(steps, 1)])
 
 
 def _excesses(model, policy):
@@ -50,9 +66,14 @@ def _affinity(model, policy, side):
 
 
 def _anti_affinity(model, policy, side):
-    for count in model.counts(side, policy.scope).values():
-        if count.high > policy.max_per_domain:
-            yield count.expr - policy.max_per_domain
+    for count in _crowded(model, policy, side):
+        yield count.expr - policy.max_per_domain
+
+
+def _crowded(model, policy, side):
+    """The Counts of the domains that may get too many members."""
+    counts = model.counts(side, policy.scope).values()
+    return [count for count in counts if count.high > policy.max_per_domain]
 
 
 def _spread(model, policy, side):

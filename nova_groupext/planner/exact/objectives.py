@@ -124,7 +124,7 @@ class Exact:
 
         :returns: their proven least cost, a Fraction
         """
-        unit, slack = _unit(prices.values())
+        unit, slack = _unit(prices)
         cost = highs.qsum([])
         for policy, price in prices.items():
             if price / unit > milp.TINY:
@@ -216,7 +216,9 @@ def _unit(prices):
     """What to measure prices in, and by how much less costs may differ.
 
     All prices are whole multiples of the unit, if that keeps them in range.
+
+    :param prices: as tiers.split() gives them
     """
-    whole = tiers.unit(prices)
-    least = max(prices) / tiers.LARGEST_PRICE
+    whole = tiers.unit(prices.values())
+    least = tiers.steepest(prices) / tiers.LARGEST_PRICE
     return (whole, 0.5) if whole >= least else (least, 1e-3)

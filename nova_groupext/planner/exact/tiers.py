@@ -24,7 +24,7 @@ def split(prices):
     :param prices: {topology.Policy: price of one unit of breach, a Fraction}
     :returns: [such a mapping, ...]
     """
-    if max(prices.values()) / unit(prices.values()) <= LARGEST_PRICE:
+    if steepest(prices) / unit(prices.values()) <= LARGEST_PRICE:
         return [prices]
     tiers = []
     below = fractions.Fraction(0)
@@ -40,6 +40,14 @@ def split(prices):
     return tiers
 
 
+def steepest(prices):
+    """Return the most that one member more in a domain may cost.
+
+    :param prices: as split() takes them
+    """
+    return max(price * _steps(policy) for policy, price in prices.items())
+
+
 def unit(prices):
     """Return the largest Fraction of which all prices are whole multiples."""
     shared = math.lcm(*(price.denominator for price in prices))
@@ -48,9 +56,23 @@ def unit(prices):
     )
 
 
+def _steps(policy):
+    """Return by how much more the last member too many costs than the first.
+
+    At most: as if all were in one domain.
+    """
+    return _members(policy) if policy.type == 'anti-affinity' else 1
+
+
+def _members(policy):
+    return sum(len(side) for side in policy.sides)
+
+
 def _most(policy):
     """Return a number that no breach of the policy exceeds."""
-    members = sum(len(side) for side in policy.sides)
+    members = _members(policy)
+    if policy.type == 'anti-affinity':
+        return members * (members + 1) // 2
     if policy.type == 'network-proximity':
         # Pairs, each at a distance of at most as many levels as there are.
         return members**2 * _MOST_LEVELS

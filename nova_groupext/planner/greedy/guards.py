@@ -137,7 +137,12 @@ class Apart(Guard):
         return max(1, spare // max(1, self.policy.failures))
 
     def narrow(self, hosts):
-        return hosts[self._by_host(hosts) < self.most]
+        counts = self._by_host(hosts)
+        below = hosts[counts < self.most]
+        if self.policy.strict or len(below):
+            return below
+        # One more costs the least where there is the least.
+        return hosts[counts == counts.min(initial=self.size)]
 
 
 class Even(Guard):

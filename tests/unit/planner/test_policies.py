@@ -69,8 +69,25 @@ class TestAntiAffinity(PolicyTestCase):
             group([policy('anti-affinity', 'rack', False)], w=4),
         )
         self.assertPlaced(
-            {'a1': ['w-0', 'w-1', 'w-2'], 'b1': ['w-3']}, answer, 2
+            {'a1': ['w-0', 'w-1', 'w-2'], 'b1': ['w-3']}, answer, 3
         )
+
+    def test_soft_keeps_the_fullest_domain_small(self):
+        """Although the operator had rather fill one."""
+        for count, least in ((4, 2), (7, 9)):
+            answer = builders.solve(
+                racks(a=(9,), b=(9,)),
+                group([policy('anti-affinity', 'rack', False)], w=count),
+                {'one': {'request': {'VCPU': 1}, 'scores': {'a1': 1000}}},
+            )
+            self.assertPlaced(
+                {
+                    'a1': [f'w-{n}' for n in range((count + 1) // 2)],
+                    'b1': [f'w-{n}' for n in range((count + 1) // 2, count)],
+                },
+                answer,
+                least,
+            )
 
 
 class TestSpread(PolicyTestCase):

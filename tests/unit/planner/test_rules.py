@@ -76,7 +76,7 @@ class TestBreach(base.BaseTestCase):
         self.assertEqual(0, breach(['n1', 'x1'], 'affinity', 'rack'))
         self.assertEqual(1, breach(['a1', 'n1', 'x1'], 'affinity', 'rack'))
         self.assertEqual(
-            2, breach(['n1', 'n2', 'x1'], 'anti-affinity', 'rack')
+            3, breach(['n1', 'n2', 'x1'], 'anti-affinity', 'rack')
         )
         self.assertEqual(
             0, breach(['a1', 'x1', 'n1'], 'spread', 'rack', min_domains=2)
@@ -85,13 +85,14 @@ class TestBreach(base.BaseTestCase):
             1, breach(['a1', 'x1', 'n1'], 'survive', 'rack', min_members=2)
         )
 
-    def test_anti_affinity_counts_the_excess(self):
+    def test_anti_affinity_counts_each_one_more_in_a_domain_as_worse(self):
         hosts = ['a1', 'a1', 'a2', 'b1', 'b1']
-        self.assertEqual(3, breach(hosts, 'anti-affinity', 'rack'))
+        self.assertEqual(3 + 1, breach(hosts, 'anti-affinity', 'rack'))
         self.assertEqual(
             1, breach(hosts, 'anti-affinity', 'rack', max_per_domain=2)
         )
         self.assertEqual(2, breach(hosts, 'anti-affinity', 'host'))
+        self.assertEqual(10, breach(['a1'] * 5, 'anti-affinity', 'rack'))
 
     def test_spread_adds_missing_domains_and_excess_skew(self):
         hosts = ['a1', 'a1', 'a2', 'b1']

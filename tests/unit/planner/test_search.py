@@ -102,7 +102,7 @@ class TestObjective(base.BaseTestCase):
                 {
                     'at': '',
                     'policy': {'type': 'anti-affinity', 'scope': 'host'},
-                    'cost': 4.0,
+                    'cost': 6.0,
                 },
                 {
                     'at': '',
@@ -112,7 +112,7 @@ class TestObjective(base.BaseTestCase):
             ],
             answer.violations,
         )
-        self.assertEqual(5, answer.cost['soft'])
+        self.assertEqual(7, answer.cost['soft'])
 
 
 class TestMembers(base.BaseTestCase):

@@ -33,6 +33,13 @@ class TestSplit(base.BaseTestCase):
             [['10000000'], ['1/2', '1/5']], self.split('0.5', '1e7', '0.2')
         )
 
+    def test_what_the_last_member_costs_counts(self):
+        """The second one too many in a domain costs twice the price."""
+        self.assertEqual([['1', '100000']], self.split('1', '1e5', members=1))
+        self.assertEqual(
+            [['100000'], ['1']], self.split('1', '1e5', members=2)
+        )
+
     def test_equal_prices_are_paid_together(self):
         self.assertEqual(
             [['10000000'], ['1', '1', '1']], self.split('1', '1', '1', '1e7')

@@ -198,6 +198,14 @@ class TestApart(GuardCase):
         self.seat(guard, 'n2')
         self.assertEqual(['a1', 'a2', 'b1'], self.allowed(guard))
 
+    def test_where_all_are_full_a_soft_one_likes_the_emptiest(self):
+        soft = policy('anti-affinity', 'rack', False)
+        guard = self.post(self.HOSTS, soft, members=9)
+        self.seat(guard, 'a1', 'a2', 'b1')
+        self.assertEqual(['b1'], self.allowed(guard))
+        self.seat(guard, 'b1')
+        self.assertEqual(['a1', 'a2', 'b1'], self.allowed(guard))
+
     def test_enough_survive_what_fails(self):
         for members, least, failures, most in (
             (5, 3, 1, 2),
