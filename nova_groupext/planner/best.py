@@ -48,6 +48,9 @@ class Best:
             bound = max(bound, self.bound)
         self.plan, self.rank, self.bound = plan, rank, bound
 
-    def answer(self, stats):
-        """It as answer.Answer."""
-        return answer.placed(self.problem, self.plan, self.bound, stats)
+    def answer(self, problem, stats):
+        """It as answer.Answer.
+
+        :param problem: problem.Problem as it was described
+        """
+        return answer.placed(problem, self.plan, self.bound, stats)

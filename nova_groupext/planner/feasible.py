@@ -12,12 +12,18 @@ import dataclasses
 import itertools
 
 from nova_groupext.planner import ask
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import greedy
 from nova_groupext.planner.repair import repairs
 
 # Attempts at first, and in each round.
 _ATTEMPTS = 4
+
+# Share of the time left that one attempt may take, and seconds that it may
+# take in any case.
+_ATTEMPT_SHARE = 0.3
+_ATTEMPT = 0.5
 
 # Seats up to which an attempt takes less than a look for proofs, and those up
 # to which there is time to heed soft policies.
@@ -72,7 +78,7 @@ def complete(problem, plan, clock, share):
     if finder.seats <= SMALL:
         return None
     for _ in range(_ATTEMPTS):
-        found = finder.attempt(heeds_soft=False)
+        found = finder.attempt(heeds_soft=False, clock=clock)
         if found is not None or not clock.left():
             return found
     missing = collections.defaultdict(list)
@@ -105,7 +111,7 @@ class Search:
         """
         if self.attempts is None or self.attempts.seats > _QUICK:
             return ask.Verdict()
-        plan = self.attempts.attempt(heeds_soft=False)
+        plan = self.attempts.attempt(False, self._share())
         return ask.Verdict(plan, stage='greedy')
 
     def find(self):
@@ -155,10 +161,15 @@ class Search:
         seats = self.attempts.seats
         for number in range(_ATTEMPTS):
             heeds_soft = seats <= _LARGE and number % 2 == (seats > _QUICK)
-            plan = self.attempts.attempt(heeds_soft=heeds_soft)
+            plan = self.attempts.attempt(heeds_soft, self._share())
             if plan is not None or not self.clock.left():
                 break
         return ask.Verdict(plan, stage='greedy')
+
+    def _share(self):
+        """A Clock for one attempt: a late plan is better than none."""
+        seconds = max(_ATTEMPT, self.clock.left() * _ATTEMPT_SHARE)
+        return clocks.Clock(seconds, self.clock)
 
     def _repair(self, clock):
         plan = self._repairs.run(clock)

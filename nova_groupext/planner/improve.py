@@ -64,7 +64,7 @@ def _attempt(best, attempts, clock):
     """More of what is quick."""
     clock = clock.slice(clock.left() * _LITTLE)
     for _ in range(_ATTEMPTS):
-        plan = attempts.attempt()
+        plan = attempts.attempt(clock=clock)
         if plan is not None and best.offer(plan):
             yield {'stage': 'greedy', 'cut_short': True}
         if not clock.left():

@@ -14,6 +14,8 @@ import dataclasses
 import fractions
 import itertools
 
+from nova_groupext.planner import distances
+
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
@@ -95,6 +97,17 @@ def count(problem, policy, placement):
     )
 
 
+def meaning(policy):
+    """What tells how far a placement is off a policy.
+
+    Two policies that mean the same are broken by the same placements, and as
+    much: only what that costs may differ.
+    """
+    return dataclasses.replace(
+        policy, at='', where='', strict=True, weight=1, bandwidth=1
+    )
+
+
 def price(policy):
     """What one unit of breach costs, as an exact Fraction."""
     weight = fractions.Fraction(str(policy.weight))
@@ -105,10 +118,13 @@ def price(policy):
 
 def costs(problem, placement):
     """Soft policy -> exact cost, for all that cost anything."""
-    found = {}
+    found, breaches = {}, {}
     for policy in problem.topology.policies:
         if not policy.strict:
-            cost = price(policy) * breach(problem, policy, placement)
+            key = meaning(policy)
+            if key not in breaches:
+                breaches[key] = breach(problem, policy, placement)
+            cost = price(policy) * breaches[key]
             if cost:
                 found[policy] = cost
     return found
@@ -174,37 +190,30 @@ def _exclusive(problem, policy, placement):
 
 
 def _network_proximity(problem, policy, placement):
-    levels = policy.scope, *problem.levels
-    # Each host by its domains, with how many members stand there.
     sides = [
-        [
-            ([problem.domain(host_id, level) for level in levels], n)
-            for host_id, n in collections.Counter(
-                placement[path] for path in side if path in placement
-            ).items()
-        ]
+        collections.Counter(
+            placement[path] for path in side if path in placement
+        )
         for side in policy.sides
     ]
-    if len(sides) == 2:
-        pairs = itertools.product(*sides)
-    else:
-        # A host's own pairs share it and cost nothing.
-        pairs = itertools.combinations(sides[0], 2)
-    return sum(n * m * _distance(a, b) for (a, n), (b, m) in pairs)
+    hosts = list(dict.fromkeys(itertools.chain(*sides)))
+    total = len(problem.levels) * _pairs(sides, hosts)
+    for levels, weight in distances.weights(problem.levels, policy.scope):
+        for group in distances.agree(problem, hosts, levels):
+            total += weight * _pairs(sides, group)
+    return total
 
 
-def _distance(a, b):
-    """0 within a domain of the scope, else the lowest level two hosts share.
+def _pairs(sides, hosts):
+    """How many pairs there are within some hosts.
 
-    Hosts without a domain at a level share nothing there.
-
-    :param a: names of a host's domains, or None: of the scope, then by level
-    :param b: those of the other
+    :param sides: Counters of members by host; two of them, or one of which
+        the pairs are
     """
-    for number, (one, other) in enumerate(zip(a, b, strict=True)):
-        if one is not None and one == other:
-            return max(0, number - 1)
-    return len(a) - 1
+    sizes = [sum(side[host] for host in hosts) for side in sides]
+    if len(sizes) == 1:
+        return sizes[0] * (sizes[0] - 1) // 2
+    return sizes[0] * sizes[1]
 
 
 _BREACHES = {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a problem to its answer, in stages that each improve on the last."""
 
+from nova_groupext.planner import alike
 from nova_groupext.planner import answer
 from nova_groupext.planner import best as bests
 from nova_groupext.planner import clock as clocks
@@ -25,10 +26,11 @@ def search(problem):
     :returns: generator of answer.Answer, at least one
     """
     clock = clocks.Clock(problem.time_limit)
-    finder = feasible.Search(problem, clock)
+    lean = alike.merged(problem)
+    finder = feasible.Search(lean, clock)
     verdict = finder.try_once()
     if verdict.plan is None:
-        proof = proofs.find(problem, clock)
+        proof = proofs.find(lean, clock)
         if proof is not None:
             stats = {'stage': proof.stage}
             yield from _refuse(problem, clock, stats, proof.tags)
@@ -36,11 +38,11 @@ def search(problem):
         verdict = finder.find()
     stats = {'stage': verdict.stage, 'cut_short': not verdict.is_impossible}
     if verdict.plan is not None:
-        best = bests.Best(problem, verdict.plan)
+        best = bests.Best(lean, verdict.plan)
         stats['first_seconds'] = round(clock.spent(), 4)
-        yield best.answer(stats)
+        yield best.answer(problem, stats)
         for stage in improve.stages(best, finder.attempts, clock):
-            yield best.answer({**stats, **stage})
+            yield best.answer(problem, {**stats, **stage})
     elif verdict.is_impossible:
         yield from _refuse(problem, clock, stats)
     else:

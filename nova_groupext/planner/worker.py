@@ -28,6 +28,8 @@ JOBS = {
     'check': ('nova_groupext.planner.check.verify', 'findings'),
 }
 
+_DEEP = 100_000
+
 # So the imports of shared libraries fail that find no memory.
 _NO_MEMORY = re.compile('allocate memory|failed to map')
 
@@ -38,6 +40,8 @@ def main(job, memory_limit):
     :param job: key of JOBS
     :param memory_limit: bytes of address space
     """
+    # Attempts nest as deep as policies do that tie the same member to others.
+    sys.setrecursionlimit(_DEEP)
     out = os.fdopen(os.dup(sys.stdout.fileno()), 'wb')
     # Nothing a library prints may get between the lines.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Soft network proximity as rows of the integer programme.
 
-A pair's distance is the number of levels i for which the two hosts share
-neither the scope's domain nor one of any level up to i. How many pairs share
-a domain of *some* level in a set follows, by inclusion and exclusion, from how
-many share a domain of *every* level in its subsets. So the sum of distances
-is (levels x pairs) minus weighted numbers of pairs within sets of hosts that
-agree in some levels. Where racks nest in zones nearly all of them cancel out.
+The sum of all distances is made of how many pairs agree in some levels, see
+distances.weights(). Where racks nest in zones nearly all of these cancel out.
 """
 
 import collections
-import itertools
 
 from highspy import highs
+
+from nova_groupext.planner import distances
 
 
 def excesses(model, policy):
@@ -30,36 +27,11 @@ def excesses(model, policy):
 def _weights(problem, scope, sides):
     """Hosts that agree in some levels -> what a pair within them costs."""
     hosts = sorted({host for side in sides for host in side.hosts})
-    weights = collections.Counter()
-    for agreeing in _subsets(range(len(problem.levels))):
-        weight = _weight(agreeing, problem.levels.index(scope), problem)
-        for group in _agree(problem, hosts, agreeing):
-            weights[group] += weight
-    return weights
-
-
-def _weight(agreeing, scope, problem):
-    """Minus the net number of sets {0..i} + {scope} with all these levels."""
-    reach = max((level for level in agreeing if level != scope), default=0)
-    sign = 1 if len(agreeing) % 2 else -1
-    return -sign * (len(problem.levels) - reach)
-
-
-def _agree(problem, hosts, agreeing):
-    """The hosts in groups that share their domain at all of some levels."""
-    groups = collections.defaultdict(list)
-    for host in hosts:
-        domains = [problem.domain(host, problem.levels[i]) for i in agreeing]
-        if None not in domains:
-            groups[tuple(domains)].append(host)
-    return [tuple(group) for group in groups.values()]
-
-
-def _subsets(items):
-    return itertools.chain.from_iterable(
-        itertools.combinations(items, size)
-        for size in range(1, len(items) + 1)
-    )
+    total = collections.Counter()
+    for levels, weight in distances.weights(problem.levels, scope):
+        for group in distances.agree(problem, hosts, levels):
+            total[tuple(group)] += weight
+    return total
 
 
 def _pairs(model, counts, weight):

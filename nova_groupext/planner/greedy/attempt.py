@@ -25,7 +25,9 @@ _ALL_TRIES = 200
 class Attempt:
     """Seats members, and can take them back."""
 
-    def __init__(self, setting, wanted, noise, turn, heeds_soft=True):
+    def __init__(
+        self, setting, wanted, noise, turn, heeds_soft=True, clock=None
+    ):
         """Get ready.
 
         :param setting: setting.Setting
@@ -33,8 +35,12 @@ class Attempt:
         :param noise: by host, factor on what a seat there costs
         :param turn: which of several good choices to take
         :param heeds_soft: whether soft policies count
+        :param clock: clock.Clock; where policies tie members to many others,
+            there are more ways than there is time for: OutOfTime is raised
+            then by whatever seats members
         """
         self.setting = setting
+        self._check_time = clock.check if clock else lambda: None
         self.wanted = wanted
         self.noise = noise
         self.turn = turn
@@ -68,9 +74,11 @@ class Attempt:
             self._tries = 0
             self._steps.append(guard)
             guard.settle(domain)
-            if self._seat_all(units):
-                fitting.append(domain)
-            self.undo()
+            try:
+                if self._seat_all(units):
+                    fitting.append(domain)
+            finally:
+                self.undo()
         return fitting
 
     def seat_more(self, unit, most):
@@ -166,6 +174,7 @@ class Attempt:
 
     def _settle(self, guard, units):
         """Find a domain that takes all of some units."""
+        self._check_time()
         mark = len(self._steps)
         for domain in self.rank(guard, units)[:_TRIES]:
             state = self._state(guard, domain, units)
@@ -218,6 +227,7 @@ class Attempt:
         return all(self._seat_one(unit) for _ in range(self.wanted[unit]))
 
     def _seat_one(self, unit):
+        self._check_time()
         self._choose(unit)
         hosts = self.setting.hosts(unit)
         if not len(hosts):

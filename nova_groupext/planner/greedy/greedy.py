@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import rules
 from nova_groupext.planner import units as unit_lists
 from nova_groupext.planner.greedy import attempt as attempts
@@ -36,18 +37,33 @@ class Greedy:
         self._all = {unit: len(unit.members) for unit in self._units}
         self.wanted = self._find_least()
 
-    def attempt(self, heeds_soft=True):
+    def attempt(self, heeds_soft=True, clock=None):
         """One more attempt; gives a lawful plan or None.
 
         :param heeds_soft: whether soft policies count
+        :param clock: clock.Clock that may break it off
         """
         some = self._turn % 2 and self.wanted != self._all
         wanted = self.wanted if some else self._all
         attempt = attempts.Attempt(
-            self.setting, wanted, self._noise(), self._turn, heeds_soft
+            *(self.setting, wanted, self._noise(), self._turn),
+            *(heeds_soft, clock),
         )
-        left = attempt.seat_most(self.order(self._units))
         self._turn += 1
+        try:
+            return self._run(attempt, some, clock)
+        except clocks.OutOfTime:
+            return None
+        finally:
+            attempt.undo()
+
+    def _run(self, attempt, some, clock):
+        """The plan of an attempt, None if it has none.
+
+        :param some: whether it seats no more members than have to come
+        :raises clock.OutOfTime:
+        """
+        left = attempt.seat_most(self.order(self._units))
         if left:
             plan = self._note(attempt, left)
         else:
@@ -55,14 +71,14 @@ class Greedy:
             if plan and some:
                 self._seat_more(attempt)
                 plan = self._lawful(attempt) or plan
-        attempt.undo()
         # Once may be bad luck.
         if self._turn > 1:
+            attempt.undo()
             for units in left:
-                self._look_closely(units)
+                self._look_closely(units, clock)
         return plan
 
-    def _look_closely(self, units):
+    def _look_closely(self, units, clock):
         """Find out where those that found no place would fit, alone."""
         levels = self.problem.levels
         strict = self.setting.strict[units[0]]
@@ -70,26 +86,29 @@ class Greedy:
             strict, key=lambda g: levels.index(g.policy.scope)
         ):
             if guards.waits(guard):
-                self.find_fitting(guard)
+                self.find_fitting(guard, clock)
 
-    def find_fitting(self, guard):
+    def find_fitting(self, guard, clock=None):
         """Domains where all members of a guard found a place, alone.
 
         :param guard: guards.Together that waits for a domain
+        :param clock: clock.Clock
         :returns: their numbers, None if there was none
+        :raises clock.OutOfTime:
         """
         fitting = self.setting.fitting
         if guard not in fitting:
             order = self.order(guard.units)
-            found = self.prepare().find_fitting(guard, order)
+            found = self.prepare(clock).find_fitting(guard, order)
             if found:
                 fitting[guard] = found
         return fitting.get(guard)
 
-    def prepare(self):
+    def prepare(self, clock=None):
         """An attempt with the fewest members, which heeds no soft policy."""
         return attempts.Attempt(
-            self.setting, self.wanted, self._noise(), self._turn, False
+            *(self.setting, self.wanted, self._noise(), self._turn),
+            *(False, clock),
         )
 
     def _note(self, attempt, left):

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members that have to share a domain, and the domains that may do."""
 
+import contextlib
 import dataclasses
 import itertools
 
 import numpy as np
 
 from nova_groupext.planner import ask
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import subproblem
 from nova_groupext.planner.greedy import guards
 from nova_groupext.planner.repair import captives
@@ -54,7 +56,7 @@ class Bundles:
                 domains = self._rank(guard)
                 if guard.units and len(domains):
                     self.domains[guard] = list(domains)
-                    self.fitting[guard] = self._find_fitting(guard)
+                    self.fitting[guard] = self._find_fitting(guard, clock)
 
     def is_trap(self, guard, domain):
         """Whether a domain is small and has hosts that captives need."""
@@ -72,7 +74,7 @@ class Bundles:
             if any(unit in guard.units for guard in homes)
         ]
         has_traps = any(self.is_trap(*home) for home in homes.items())
-        if not has_traps and self._seat(homes, units):
+        if not has_traps and self._seat(homes, units, clock):
             return True
         problem = self._around(homes, units, self.captives * has_traps)
         return ask.ask(problem, clock.slice(_SLICE)).plan is not None
@@ -103,15 +105,18 @@ class Bundles:
         alone = dataclasses.replace(alone, topology=topology)
         return subproblem.on_hosts(alone, hosts)
 
-    def _seat(self, homes, units):
+    def _seat(self, homes, units, clock):
         """Whether an attempt seats all of some bundles."""
         with self._setting.settled(homes):
             for _ in range(_TRIES):
-                attempt = self._finder.prepare()
-                left = attempt.seat_most(self._finder.order(units))
-                attempt.undo()
-                if not left:
-                    return True
+                attempt = self._finder.prepare(clock)
+                try:
+                    if not attempt.seat_most(self._finder.order(units)):
+                        return True
+                except clocks.OutOfTime:
+                    return False
+                finally:
+                    attempt.undo()
         return False
 
     def _rank(self, guard):
@@ -120,9 +125,10 @@ class Bundles:
             order = self._finder.order(guard.units)
             return self._finder.prepare().rank(guard, order)
 
-    def _find_fitting(self, guard):
+    def _find_fitting(self, guard, clock):
         if is_narrow(guard):
-            return set(self._finder.find_fitting(guard) or ())
+            with contextlib.suppress(clocks.OutOfTime):
+                return set(self._finder.find_fitting(guard, clock) or ())
         return set(self.domains[guard])
 
     def _find_captives(self):

@@ -71,7 +71,9 @@ class TestBest(base.BaseTestCase):
     def test_it_is_an_answer(self):
         best = self.best('a1', 'b1', 'a1')
         best.bound = fractions.Fraction('0.1')
-        answer = best.answer({'stage': 'greedy', 'cut_short': True})
+        answer = best.answer(
+            best.problem, {'stage': 'greedy', 'cut_short': True}
+        )
         self.assertEqual('placed', answer.status)
         self.assertEqual(best.plan.placement, answer.placement)
         self.assertEqual(

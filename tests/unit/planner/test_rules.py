@@ -17,8 +17,10 @@ x2
 
 import fractions
 
+import fixtures
 from oslotest import base
 
+from nova_groupext.planner import problem as problems
 from nova_groupext.planner import rules
 from tests.unit.planner import builders
 
@@ -64,6 +66,38 @@ def tied(first, second, scope):
     placement = {f'a-{n}': host for n, host in enumerate(first)}
     placement.update({f'b-{n}': host for n, host in enumerate(second)})
     return rules.breach(problem, policy, placement)
+
+
+class TestManyPairs(base.BaseTestCase):
+    def test_no_pair_is_looked_at(self):
+        near = builders.policy('network-proximity', 'rack')
+        topology = builders.group(
+            [near],
+            [builders.tie('a', 'b', near)],
+            a={'class': 'one', 'count': 100},
+            b={'class': 'one', 'count': 100},
+        )
+        hosts = [builders.host(f'h{n}', f'r{n}', 'z') for n in range(200)]
+        problem = builders.problem(hosts, topology)
+        placement = {
+            member.path: f'h{n}'
+            for n, member in enumerate(problem.topology.members)
+        }
+        within, between = problem.topology.policies
+        domain = self.useFixture(
+            fixtures.MockPatchObject(
+                *(problems.Problem, 'domain'),
+                autospec=True,
+                side_effect=problems.Problem.domain,
+            )
+        ).mock
+        for policy, pairs in ((within, 200 * 199 // 2), (between, 100**2)):
+            domain.reset_mock()
+
+            found = rules.breach(problem, policy, placement)
+
+            self.assertEqual(2 * pairs, found)
+            self.assertLess(domain.call_count, 200 * 20)
 
 
 class TestBreach(base.BaseTestCase):

@@ -12,6 +12,7 @@ _LIMITS = (
     'max_held_members_per_project',
     'default_expires_in',
     'max_expires_in',
+    'max_hold_lifetime',
 )
 
 #: A parameter of a policy, told as a JSON schema of its own.

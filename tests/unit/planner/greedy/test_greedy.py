@@ -3,6 +3,7 @@
 
 from oslotest import base
 
+from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import rules
 from nova_groupext.planner.greedy import greedy
 from tests.unit.planner import builders
@@ -231,6 +232,34 @@ class TestSoft(GreedyCase):
         for heeds_soft, expected in ((True, 3), (False, 1)):
             found = self.plan(hosts, group([rule], w=3), heeds_soft=heeds_soft)
             self.assertEqual(expected, len(found))
+
+
+class Countdown:
+    """A clock that strikes when it was asked so many times."""
+
+    def __init__(self, times):
+        self._left = times
+
+    def check(self):
+        self._left -= 1
+        if self._left < 0:
+            raise clocks.OutOfTime
+
+
+class TestBreakingOff(GreedyCase):
+    def test_what_takes_too_long_is_undone_wherever_it_is_broken_off(self):
+        attempts = self.make(
+            racks(a=(2, 2), b=(3,), c=(4, 1)),
+            group(groups={'g': group([policy('affinity', 'rack')], w=3)}, v=3),
+        )
+        before = states.of(attempts.setting)
+        found = []
+        for times in range(20):
+            found.append(attempts.attempt(clock=Countdown(times)))
+            self.assertEqual(before, states.of(attempts.setting))
+        # Each seat asks, and each domain that is to be shared.
+        self.assertEqual([None] * 7, found[:7])
+        self.assertIsNotNone(found[-1])
 
 
 class TestFailing(GreedyCase):

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a plan come in time where hundreds of policies ask for something?
+
+A solver that has not ended ten seconds after its time is killed, and so is
+one that fails: its answer tells the reason.
+"""
+
+import unittest
+
+from nova_groupext.planner import child
+from tests.unit.planner import builders
+
+SECONDS = 2
+KINDS = (
+    ('affinity', {}),
+    ('anti-affinity', {'max_per_domain': 2}),
+    ('spread', {}),
+    ('survive', {'min_members': 2}),
+    ('network-proximity', {}),
+)
+RACKS = {f'r{n}': (2, 2, 2) for n in range(60)}
+
+
+def soft(kinds, number=0):
+    """Soft policies that no other number has."""
+    scope = ('rack', 'host', 'zone')[number % 3]
+    return [
+        builders.policy(kind, scope, False, weight=1 + number / 8, **options)
+        for kind, options in kinds
+    ]
+
+
+def ties(pairs, kinds):
+    return [
+        {**builders.tie(one, other, *soft(kinds, n)), 'name': f'tie-{n}'}
+        for n, (one, other) in enumerate(pairs)
+    ]
+
+
+def members(count):
+    return {f'm{n}': 1 for n in range(count)}
+
+
+class TestManyPolicies(unittest.TestCase):
+    def assert_in_time(self, topology, seconds=SECONDS):
+        problem = builders.problem(
+            builders.racks(**RACKS), topology, time_limit=seconds
+        )
+        answer = child.run(problem)
+        self.assertEqual('placed', answer.status)
+        self.assertNotIn('reason', answer.stats)
+        return answer
+
+    def test_equal_ones_are_as_quick_as_one(self):
+        many = soft(KINDS[:4]) * 250
+        answer = self.assert_in_time(builders.group(many, w=200))
+        self.assertEqual(answer.cost['soft'], answer.cost['bound'])
+
+    def test_different_ones_on_the_same_members(self):
+        many = [each for n in range(200) for each in soft(KINDS, n)]
+        self.assert_in_time(builders.group(many, w=150, v=100))
+
+    def test_one_member_is_tied_to_all_others(self):
+        """As deep as it is tied, attempts decide where it goes."""
+        pairs = [('hub', f'm{n}') for n in range(250)]
+        self.assert_in_time(
+            builders.group([], ties(pairs, KINDS[:1]), hub=1, **members(250)),
+            seconds=4,
+        )
+
+    def test_each_is_tied_to_the_next(self):
+        pairs = [(f'm{n}', f'm{n + 1}') for n in range(199)]
+        self.assert_in_time(
+            builders.group([], ties(pairs, KINDS), **members(200))
+        )
