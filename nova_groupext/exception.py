@@ -19,7 +19,9 @@
         +-- TooFewFree               409  more servers than members are free
         +-- LimitExceeded            403
         +-- Unsupported              400  a first-version limit
-        +-- PlannerUnavailable       503  no planner answers
+        +-- ProposalNotFound         404  nobody has asked for one
+        +-- TooManyPlanned           409  others of the project are planned
+        +-- OutOfTime                     planning took too long
         +-- HoldFailed                    Placement refused a hold
         +-- PlacementUnavailable          Placement did not answer
         +-- UnknownToPlacement            what is asked for does not exist
@@ -113,9 +115,29 @@ class Unsupported(VRTException):
     code = 400
 
 
-class PlannerUnavailable(VRTException):
-    msg_fmt = _('No planner of VRT groups answers.')
-    code = 503
+class ProposalNotFound(VRTException):
+    msg_fmt = _(
+        'Nobody has asked what to move of VRT group %(group)s: the action '
+        '"propose" does.'
+    )
+    code = 404
+
+
+class TooManyPlanned(VRTException):
+    msg_fmt = _(
+        'The project has %(number)s VRT groups, revisions and proposals that '
+        'are being planned, and may have %(limit)s at a time. Try again when '
+        'some are decided.'
+    )
+    code = 409
+
+
+class OutOfTime(VRTException):
+    msg_fmt = _(
+        'There was no time to find a plan and to hold it: both may take '
+        '%(seconds)s seconds here. Another try may succeed; so may a group '
+        'with fewer kinds of members, or with fewer members.'
+    )
 
 
 class HoldFailed(VRTException):

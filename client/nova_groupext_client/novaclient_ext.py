@@ -105,8 +105,15 @@ class VrtGroupManager(base.ManagerWithFind):
         """
         return self._act(group, 'boot', servers=servers)
 
+    def propose(self, group):
+        """Ask which servers to move for policies to hold."""
+        return self._act(group, 'propose')
+
     def proposal(self, group):
-        """Return, as a dict, which servers to move for policies to hold."""
+        """Return, as a dict, what was proposed; see :meth:`propose`.
+
+        Its ``status`` is ``planning`` until planners have an answer.
+        """
         return self._shown(f'{_url(group)}/proposal', 'proposal')
 
     def capabilities(self):

@@ -54,6 +54,7 @@ def read_topology(described):
     )
     for stem in parsed.stems:
         _check_name(stem.name, stem.where)
+    _check_classes(parsed.stems)
     for path, where, _node in _nodes(described):
         _check_node(path, where)
     return parsed
@@ -153,6 +154,18 @@ def _nodes(node, path='', where=TOPOLOGY):
     for name, each in node.get('groups', {}).items():
         yield from _nodes(
             each, topology.join(path, name), invalid.child(below, name)
+        )
+
+
+def _check_classes(stems):
+    """Refuse more classes than planners have time to ask Placement about."""
+    most = CONF.vrt.max_classes
+    classes = {jsonutils.dumps(stem.spec, sort_keys=True) for stem in stems}
+    if len(classes) > most:
+        raise invalid.InvalidInput(
+            TOPOLOGY,
+            f'describes {len(classes)} kinds of members, which differ in '
+            f'flavor, image or availability zone; {most} are allowed',
         )
 
 

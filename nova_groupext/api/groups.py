@@ -70,21 +70,12 @@ def check_exclusive(context, group, parsed):
         context.can(policies.EXCLUSIVE, {'project_id': group.project_id})
 
 
-def tell(cast, context, group):
-    """Tell a planner; what none was told, their reaper finds."""
-    try:
-        cast(context, group.uuid)
-    except messaging.MessagingException:
-        LOG.exception('No planner was told of VRT group %s.', group.uuid)
+def tell(cast, context, *args):
+    """Tell a planner; what none was told, they find by themselves.
 
-
-def ask(call, context, group):
-    """Return what a planner answers about a group.
-
-    :raises: PlannerUnavailable
+    :param args: what it is told
     """
     try:
-        return call(context, group.uuid)
-    except messaging.MessagingException as exc:
-        LOG.exception('No planner answers about %s.', group.uuid)
-        raise exception.PlannerUnavailable from exc
+        cast(context, *args)
+    except messaging.MessagingException:
+        LOG.exception('No planner was told of what waits: %s', args)

@@ -7,6 +7,7 @@ looked up as for a new group.
 
 from nova_groupext import exception
 from nova_groupext import quota
+from nova_groupext.api import busy
 from nova_groupext.api import describe
 from nova_groupext.api import resolve
 from nova_groupext.objects import revisions
@@ -43,7 +44,7 @@ def revise(context, group, wanted, parsed):
     :returns: the VRTGroup to be planned: the group itself if nothing of it is
         held, else its draft
     :raises: GenerationConflict, GroupStateConflict, MemberStateConflict,
-        LimitExceeded, InvalidInput
+        LimitExceeded, TooManyPlanned, InvalidInput
     """
     if wanted['generation'] != group.generation:
         raise exception.GenerationConflict(group=group.uuid)
@@ -94,6 +95,7 @@ def _being_planned(group):
 
 def _store(context, group, draft):
     """Store a draft, or let the group take its definition at once."""
+    busy.check(context, group.project_id)
     _check_servers(group, draft)
     _check_quota(context, group, draft)
     if group.status not in states.HOLDS and not revisions.adopted(draft):

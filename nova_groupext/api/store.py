@@ -7,6 +7,7 @@ from oslo_db import exception as db_exc
 
 from nova_groupext import exception
 from nova_groupext import quota
+from nova_groupext.api import busy
 from nova_groupext.api import describe
 from nova_groupext.api import resolve
 from nova_groupext.conf import CONF
@@ -28,6 +29,7 @@ def store(context, group, parsed):
     requests = resolve.requests(context, parsed.stems)
     for member in group.members:
         member.request = requests[member.stem]
+    busy.check(context, group.project_id)
     try:
         quota.check(context, group.project_id, group.members)
         quota.serialised(

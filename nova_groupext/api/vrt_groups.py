@@ -14,6 +14,7 @@ from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.api import adopt
 from nova_groupext.api import boot
+from nova_groupext.api import busy
 from nova_groupext.api import describe
 from nova_groupext.api import extend
 from nova_groupext.api import groups
@@ -24,11 +25,13 @@ from nova_groupext.api.schemas import vrt_groups as schemas
 from nova_groupext.api.views import capabilities
 from nova_groupext.api.views import vrt_groups as views
 from nova_groupext.conf import CONF
+from nova_groupext.objects import proposal as proposals
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.objects.proposal import VRTProposal
 from nova_groupext.planner import invalid
 from nova_groupext.policies import vrt_groups as policies
 from nova_groupext.scheduler import rpcapi
@@ -83,9 +86,9 @@ class VRTGroupController(wsgi.Controller):
         context = req.environ['nova.context']
         group = groups.find(context, policies.PROPOSAL, id)
         resource.query(req, schemas.NOTHING)
-        proposed = views.NOTHING_TO_MEND
-        if views.drift(group):
-            proposed = groups.ask(self._planner.propose, context, group)
+        proposed = VRTProposal.of_group(context, group)
+        if proposed is None:
+            raise exception.ProposalNotFound(group=id)
         return {
             'proposal': self._view_builder.proposal(
                 group, proposed, groups.sees_hosts(context, group)
@@ -103,7 +106,7 @@ class VRTGroupController(wsgi.Controller):
         _check_rights(context, group, parsed)
         made, is_new = store.store(context, group, parsed)
         if is_new:
-            groups.tell(self._planner.serve_group, context, made)
+            groups.tell(self._planner.serve_group, context, made.uuid)
         detail = self._detail(req, made)
         answer = wsgi.ResponseObject({'vrt_group': detail})
         answer['Location'] = detail['links'][0]['href']
@@ -118,7 +121,7 @@ class VRTGroupController(wsgi.Controller):
         wanted, parsed = describe.read(body, schemas.UPDATE)
         groups.check_exclusive(context, group, parsed)
         to_plan = revise.revise(context, group, wanted, parsed)
-        groups.tell(self._planner.serve_group, context, to_plan)
+        groups.tell(self._planner.serve_group, context, to_plan.uuid)
         revised = groups.find(context, policies.UPDATE, id)
         return {'vrt_group': self._detail(req, revised)}
 
@@ -130,7 +133,7 @@ class VRTGroupController(wsgi.Controller):
         group = groups.find(context, policies.DELETE, id)
         resource.query(req, schemas.NOTHING)
         group.mark_deleted(context)
-        groups.tell(self._planner.serve_group, context, group)
+        groups.tell(self._planner.serve_group, context, group.uuid)
 
     @wsgi.response(202)
     @resource.translated
@@ -144,6 +147,7 @@ class VRTGroupController(wsgi.Controller):
             'boot': self._boot,
             'extend': self._extend,
             'hold': self._hold,
+            'propose': self._propose,
             'release': self._release,
             'replan': self._replan,
         }
@@ -154,7 +158,7 @@ class VRTGroupController(wsgi.Controller):
         context = req.environ['nova.context']
         group = groups.find(context, policies.ADOPT, id)
         draft = adopt.adopt(context, group, given['servers'])
-        groups.tell(self._planner.serve_group, context, draft)
+        groups.tell(self._planner.serve_group, context, draft.uuid)
 
     def _boot(self, req, id, given):
         """Create the servers of what is held; tells of each member."""
@@ -180,8 +184,20 @@ class VRTGroupController(wsgi.Controller):
             group.project_id,
             [m for m in group.members if m.status == states.Member.TENTATIVE],
         )
+        busy.check(context, group.project_id)
         group.change(context, states.Group.PLANNING, hold=True, fault=None)
-        groups.tell(self._planner.serve_group, context, group)
+        groups.tell(self._planner.serve_group, context, group.uuid)
+
+    def _propose(self, req, id, given):
+        """Ask which servers to move; what was proposed before is forgotten."""
+        context = req.environ['nova.context']
+        group = groups.find(context, policies.PROPOSAL, id)
+        if not views.drift(group):
+            VRTProposal.ask(context, group, proposals.PLACED, fewest=True)
+            return
+        busy.check(context, group.project_id)
+        VRTProposal.ask(context, group)
+        groups.tell(self._planner.propose, context)
 
     def _release(self, req, id, given):
         context = req.environ['nova.context']
@@ -192,7 +208,7 @@ class VRTGroupController(wsgi.Controller):
         members = None if paths is None else _to_release(group, paths)
         if transitions.give_up(context, group, members):
             notifications.of_group(context, notifications.Event.RELEASE, group)
-        groups.tell(self._planner.serve_group, context, group)
+        groups.tell(self._planner.serve_group, context, group.uuid)
 
     def _replan(self, req, id, given):
         context = req.environ['nova.context']
@@ -201,7 +217,7 @@ class VRTGroupController(wsgi.Controller):
             context.can(policies.EXCLUSIVE, {'project_id': group.project_id})
         movable = (given or {}).get('members')
         to_plan = revise.replan(context, group, movable)
-        groups.tell(self._planner.serve_group, context, to_plan)
+        groups.tell(self._planner.serve_group, context, to_plan.uuid)
 
     def _extend(self, req, id, given):
         context = req.environ['nova.context']

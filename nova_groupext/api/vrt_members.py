@@ -98,7 +98,7 @@ class VRTMemberController(wsgi.Controller):
         parsed = describe.read_topology(topology)
         groups.check_exclusive(context, group, parsed)
         to_plan = revise.revise(context, group, wanted, parsed)
-        groups.tell(self._planner.serve_group, context, to_plan)
+        groups.tell(self._planner.serve_group, context, to_plan.uuid)
 
 
 def _parent(topology, path):

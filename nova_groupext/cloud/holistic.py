@@ -16,7 +16,6 @@ nova_groupext.scheduler.weights.holistic.HolisticWeigher
 
 [vrt]
 topology_levels = rack:rack
-planning_time_limit = 20
 reap_interval = 5
 """
 

@@ -52,11 +52,6 @@ LONGER = (
         ('vrt', 'redeem_replan_time_limit'),
         'Nova gives up servers that another place is being found for',
     ),
-    (
-        ('DEFAULT', 'rpc_response_timeout'),
-        ('vrt', 'proposal_time_limit'),
-        'proposals are not heard any more',
-    ),
 )
 
 

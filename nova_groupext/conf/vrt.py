@@ -84,6 +84,22 @@ subgroups, the policies or the relationships of one node.
 """,
     ),
     cfg.IntOpt(
+        'max_classes',
+        default=50,
+        min=1,
+        help="""
+Most kinds of members that one group may describe: those with another flavor,
+image or availability zone are of another kind.
+
+Placement, and Nova's filters and weighers, are asked once for each kind. In a
+large cloud that takes a good part of a second each.
+
+Related options:
+
+* ``planning_time_limit``
+""",
+    ),
+    cfg.IntOpt(
         'max_body_size',
         default=1024 * 1024,
         min=1024,
@@ -104,6 +120,19 @@ Most groups that one project may keep at a time.
 Related options:
 
 * ``max_held_members_per_project``
+""",
+    ),
+    cfg.IntOpt(
+        'max_planning_per_project',
+        default=20,
+        min=1,
+        help="""
+Most groups of one project that may be planned, or wait for that, at a time.
+Revisions and proposals count; what is more is refused with 409.
+
+Related options:
+
+* ``max_concurrent_plans``
 """,
     ),
     cfg.IntOpt(
@@ -138,10 +167,12 @@ Worker processes of one nova-groupext-planner.
     ),
     cfg.IntOpt(
         'max_concurrent_plans',
-        default=2,
-        min=1,
+        default=3,
+        min=2,
         help="""
-Groups that one worker process plans at a time; others wait for their turn.
+Groups that one worker process plans at a time, and proposals that it works
+out; others wait for their turn. No project has all of these slots. One more is
+kept for members for which a server waits to get another place.
 
 Related options:
 
@@ -153,8 +184,15 @@ Related options:
         default=60.0,
         min=0.1,
         help="""
-Seconds that one joint decision may take. When they run out the best lawful
-plan found so far is used; when there is none the group is UNDECIDED.
+Seconds that it may take to plan a group: to look at the cloud, to decide, to
+try the plan with Nova's filters and to hold it. Deciding gets a part of that.
+When it runs out the best lawful plan found so far is used. When there is none,
+or no time to hold it, the group is UNDECIDED and nothing of it is held.
+
+Related options:
+
+* ``max_classes``
+* ``lease``
 """,
     ),
     cfg.FloatOpt(
@@ -163,7 +201,6 @@ plan found so far is used; when there is none the group is UNDECIDED.
         min=0.1,
         help="""
 Seconds that the search for the fewest moves which would mend a group may take.
-The request for a proposal waits for it, at most for ``rpc_response_timeout``.
 """,
     ),
     cfg.FloatOpt(
@@ -234,8 +271,9 @@ planned host or somebody else takes its capacity before it is held.
         default=300,
         min=10,
         help="""
-Seconds for which a planner owns a group while it works on it. It must be
-longer than ``planning_time_limit`` and the writing of the holds together.
+Seconds for which a planner owns a group while it works on it. It is renewed
+while that goes on. It should be longer than ``planning_time_limit``: no
+decision takes longer than half of it.
 
 What a planner that died was at work on is taken over sooner: by the next one
 on its host when that starts, by others after six times ``heartbeat_interval``.

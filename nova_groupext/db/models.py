@@ -150,6 +150,7 @@ class Group(Base):
     )
     leases = orm.relationship('Lease', cascade='all, delete-orphan')
     boots = orm.relationship('Boot', cascade='all, delete-orphan')
+    proposals = orm.relationship('Proposal', cascade='all, delete-orphan')
 
 
 class Subgroup(Base):
@@ -241,6 +242,27 @@ class Plan(Base):
     placement = sa.Column(sa.JSON, nullable=False)
     # Everything else of the planner's answer, as the planner gave it.
     answer = sa.Column(sa.JSON, nullable=False)
+
+
+class Proposal(Base):
+    """Which servers to move for a group's policies to hold again."""
+
+    __tablename__ = 'vrt_proposals'
+    __table_args__ = (sa.UniqueConstraint('group_id'), OPTIONS)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = sa.Column(
+        sa.Integer,
+        sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
+        nullable=False,
+    )
+    # planning, then placed, refused or undecided
+    status = sa.Column(sa.String(16), nullable=False)
+    fewest = sa.Column(sa.Boolean, nullable=False, default=False)
+    # {path: {host, domains}}
+    moves = sa.Column(sa.JSON, nullable=False)
+    # Until when a planner may be at work on it.
+    claimed_until = sa.Column(sa.DateTime)
 
 
 class Hold(Base):

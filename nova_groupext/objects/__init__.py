@@ -8,6 +8,7 @@
              --< VRTHold                                  in Placement's ledger
              --< VRTMove                                  between two hosts
              --- VRTLease >-- VRTPlanner                  who works on it now
+             --- VRTProposal                              what mends it
 """
 
 from nova_groupext.objects.group import VRTGroup
@@ -19,6 +20,7 @@ from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.objects.planners import VRTPlanner
 from nova_groupext.objects.policy import VRTPolicy
 from nova_groupext.objects.policy import VRTRelationship
+from nova_groupext.objects.proposal import VRTProposal
 
 __all__ = [
     'VRTGroup',
@@ -29,5 +31,6 @@ __all__ = [
     'VRTPlan',
     'VRTPlanner',
     'VRTPolicy',
+    'VRTProposal',
     'VRTRelationship',
 ]

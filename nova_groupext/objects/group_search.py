@@ -122,35 +122,62 @@ class GroupSearch:
         )
 
     @classmethod
-    def list_waiting(cls, context):
-        """Return the groups for which there is something to do.
+    def list_left(cls, context):
+        """Return the groups over which a planner has died, without parts.
 
-        They, or their drafts, are PLANNING, or a planner died over them, or
-        something was begun long ago; and none works on them. Drafts are not
-        among them, nor are their parts.
+        Or something was begun long ago; and none works on them. Drafts are
+        not among them.
         """
-        draft = orm.aliased(models.Group)
         is_begun = sa.exists().where(
             models.Hold.group_id == models.Group.id,
             models.Hold.status.in_(states.OPEN),
             conditions.in_its_state_since(clock.now(-LONG_AGO)),
         )
+        return cls._idle(context, is_begun | VRTLease.is_left(models.Group))
+
+    @classmethod
+    def list_to_plan(cls, context):
+        """Return the groups that are to be planned, without their parts.
+
+        They, or their drafts, are PLANNING, and no planner works on them.
+        Drafts are not among them.
+        """
+        draft = orm.aliased(models.Group)
         has_planning_draft = sa.exists().where(
             draft.revises_id == models.Group.id,
             draft.status == states.Group.PLANNING,
         )
         is_planning = models.Group.status == states.Group.PLANNING
-        rows = db.find(
+        return cls._idle(context, is_planning | has_planning_draft)
+
+    @classmethod
+    def _idle(cls, context, condition):
+        """Return groups that meet a condition, and that nobody works on."""
+        return cls.list_brief(
             context,
-            models.Group,
             models.Group.revises_id.is_(None),
             ~VRTLease.is_leased(models.Group),
-            is_planning
-            | has_planning_draft
-            | is_begun
-            | VRTLease.is_left(models.Group),
+            condition,
         )
+
+    @classmethod
+    def list_brief(cls, context, *conditions):
+        """Return the groups that meet conditions, without their parts."""
+        rows = db.find(context, models.Group, *conditions)
         return [cls.from_row(context, row) for row in rows]
+
+    @staticmethod
+    def count_planning(context, project_id):
+        """Return how many groups of a project are, or are to be, planned.
+
+        Revisions are among them.
+        """
+        return db.count(
+            context,
+            models.Group,
+            models.Group.project_id == project_id,
+            models.Group.status == states.Group.PLANNING,
+        )
 
     @staticmethod
     def is_current(context, group_id):

@@ -148,6 +148,7 @@ RULES = [
         PROPOSAL,
         base.PROJECT_MEMBER_OR_ADMIN,
         'Ask which servers of a VRT group to move for its policies to hold',
+        ('POST', f'{ACTION} (propose)'),
         ('GET', f'{GROUP}/proposal'),
     ),
     _rule(

@@ -2,7 +2,6 @@
 """What a planner does when it is asked, and what it does by itself."""
 
 import contextlib
-import threading
 
 from keystoneauth1 import exceptions as ks_exc
 from nova.scheduler.client import report
@@ -16,13 +15,16 @@ from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.proposal import VRTProposal
 from nova_groupext.planner import clock as clocks
 from nova_groupext.scheduler import leases
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import releasing
 from nova_groupext.scheduler import rpcapi
+from nova_groupext.scheduler import slots
 from nova_groupext.scheduler import trouble
 from nova_groupext.scheduler.decide import adopting
+from nova_groupext.scheduler.decide import deadlines
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import replanning
 from nova_groupext.scheduler.decide import revising
@@ -67,8 +69,7 @@ class Planner:
     def __init__(self, host):
         self._leases = leases.Leases(host)
         self._client = None
-        # A decision may need a whole core and much memory for a while.
-        self._deciding = threading.Semaphore(CONF.vrt.max_concurrent_plans)
+        self._slots = slots.Slots(CONF.vrt.max_concurrent_plans)
         # What the reaper need not read again.
         self._changes = changes.Changes()
         # Who is known to be where a group should be alone.
@@ -99,26 +100,45 @@ class Planner:
     def serve_group(self, context, group_uuid):
         """Do what there is to do for a group: release, plan, hold."""
         context = context.elevated()
-        self._serve(context, group_uuid)
+        group = VRTGroup.find_revised(context, group_uuid)
+        if group is not None:
+            self._serve(context, group)
         # Their planners may have been too busy to take them.
         self.serve_waiting(context)
 
     def serve_waiting(self, context):
-        """Serve the groups that wait and that nobody works on."""
-        for group in reaper.to_serve(context):
-            guarded(
-                self._serve,
-                *(context, group.uuid),
-                about=f'VRT group {group.uuid}',
-            )
+        """Do what waits for a planner, and what others have left.
 
-    def _serve(self, context, group_uuid):
-        """Serve a group, or leave word to the planner that works on it."""
-        group = VRTGroup.find_revised(context, group_uuid)
-        if group is None:
-            return
+        Projects take turns; what there is no slot for goes on waiting.
+        """
+        for group in VRTGroup.list_left(context):
+            self._guarded(self._serve, context, group)
+        to_plan = [
+            (self._serve, group) for group in VRTGroup.list_to_plan(context)
+        ]
+        to_propose = [
+            (self._propose, group)
+            for group in VRTProposal.list_waiting(context)
+        ]
+        waiting = [
+            (group.project_id, (work, group))
+            for work, group in (*to_plan, *to_propose)
+        ]
+        for work, group in self._slots.in_turn(waiting):
+            if self._slots.admits(group.project_id):
+                self._guarded(work, context, group)
+
+    @staticmethod
+    def _guarded(work, context, group):
+        guarded(work, context, group, about=f'VRT group {group.uuid}')
+
+    def _serve(self, context, group):
+        """Serve a group, or leave word to the planner that works on it.
+
+        :param group: VRTGroup that is no draft
+        """
         with (
-            trouble.passed_over(f'VRT group {group_uuid}'),
+            trouble.passed_over(f'VRT group {group.uuid}'),
             self._owning(context, group) as lease,
         ):
             if lease is not None:
@@ -151,20 +171,29 @@ class Planner:
             for each in (group, draft)
             if each is not None and each.status == states.Group.PLANNING
         ]
-        if not waiting or not self._deciding.acquire(blocking=False):
+        if not waiting:
             return False
-        try:
-            if waiting == [draft]:
-                planner = self._revising(context, draft, group, lease)
-            else:
-                planner = planning.Planning(
-                    *(context, group, self._placement(), self._ledger()),
-                    lease,
-                )
-            self._run(context, waiting[0], planner, lease)
-        finally:
-            self._deciding.release()
-        return True
+        with self._slots.taken(group.project_id) as is_taken:
+            if is_taken:
+                self._plan_one(context, waiting[0], group, lease)
+            return is_taken
+
+    def _plan_one(self, context, wanted, group, lease):
+        """Plan a group, or the draft of it.
+
+        :param wanted: the VRTGroup that is PLANNING
+        """
+        deadline = deadlines.Deadline(
+            context, lease, CONF.vrt.planning_time_limit
+        )
+        if wanted is group:
+            planner = planning.Planning(
+                *(context, group, self._placement(), self._ledger()),
+                *(lease, deadline),
+            )
+        else:
+            planner = self._revising(context, wanted, group, lease, deadline)
+        self._run(context, wanted, planner, lease)
 
     def replan(self, context, group_uuid, elsewhere, seconds):
         """Find other places for members, for whom a server waits.
@@ -173,25 +202,34 @@ class Planner:
         perhaps another planner.
         """
         return self._replan(
-            context.elevated(), group_uuid, elsewhere, clocks.Clock(seconds)
+            *(context.elevated(), group_uuid, elsewhere),
+            *(clocks.Clock(seconds), True),
         )
 
-    def _replan(self, context, group_uuid, elsewhere, clock=None):
-        """Return what comes of it; BUSY if anything is in the way."""
+    def _replan(self, context, group_uuid, elsewhere, clock, is_urgent=False):
+        """Return what comes of it; BUSY if anything is in the way.
+
+        :param is_urgent: whether a server waits for it
+        """
         group = VRTGroup.find(context, group_uuid)
         if group is None:
             return Outcome.DONE
-        if not self._deciding.acquire(blocking=False):
-            return Outcome.BUSY
-        try:
-            with self._owning(context, group, leaves_word=False) as lease:
-                if lease is None:
-                    return Outcome.BUSY
-                return self._replan_alone(
-                    context, group_uuid, elsewhere, lease, clock
-                )
-        finally:
-            self._deciding.release()
+        with (
+            self._slots.taken(
+                group.project_id, is_urgent=is_urgent
+            ) as is_taken,
+            self._owning_if(is_taken, context, group) as lease,
+        ):
+            if lease is None:
+                return Outcome.BUSY
+            return self._replan_alone(
+                context, group_uuid, elsewhere, lease, clock
+            )
+
+    def _owning_if(self, is_taken, context, group):
+        if is_taken:
+            return self._owning(context, group, leaves_word=False)
+        return contextlib.nullcontext()
 
     def _replan_alone(self, context, group_uuid, elsewhere, lease, clock):
         # Fillers count as the group's own room; what leaves does not.
@@ -207,26 +245,25 @@ class Planner:
         draft = replanning.start(context, group, elsewhere)
         if draft is None:
             return Outcome.BUSY
+        deadline = deadlines.Deadline(context, lease, clock.left())
         self._run(
             context,
             draft,
-            self._revising(context, draft, group, lease, clock),
+            self._revising(context, draft, group, lease, deadline),
             lease,
         )
         self._give_back(context, group_uuid, lease)
         return replanning.outcome(context, group_uuid, elsewhere)
 
-    def propose(self, context, group_uuid):
-        """Look for the fewest moves that mend a group, if there is time."""
-        context = context.elevated()
-        group = VRTGroup.find(context, group_uuid)
-        patience = CONF.vrt.proposal_time_limit
-        if group is None or not self._deciding.acquire(timeout=patience):
-            return proposal.UNDECIDED
-        try:
-            return proposal.propose(context, group, self._placement())
-        finally:
-            self._deciding.release()
+    def propose(self, context):
+        """Work out the proposals that are asked for, if there is time."""
+        self.serve_waiting(context.elevated())
+
+    def _propose(self, context, group):
+        """Look for the fewest moves that mend a group, if that is wanted."""
+        with self._slots.taken(group.project_id) as is_taken:
+            if is_taken:
+                proposal.propose(context, group, self._placement())
 
     def reap(self, context):
         """Finish what others began; what fails does not stop the rest.
@@ -250,11 +287,7 @@ class Planner:
         guarded(reaper.watch, context, placement)
         guarded(reaper.forget_ended, context)
         for group in reaper.to_release(context):
-            guarded(
-                self._serve,
-                *(context, group.uuid),
-                about=f'VRT group {group.uuid}',
-            )
+            self._guarded(self._serve, context, group)
         guarded(self._note_drift, context)
         guarded(self._count, context)
 
@@ -272,7 +305,10 @@ class Planner:
         if not need:
             return
         outcome = self._replan(
-            context, group.uuid, {path: elsewhere[path] for path in need}
+            context,
+            group.uuid,
+            {path: elsewhere[path] for path in need},
+            clocks.Clock(CONF.vrt.planning_time_limit),
         )
         if outcome != Outcome.BUSY:
             VRTMember.count_replan(context, group.id, need)
@@ -350,12 +386,12 @@ class Planner:
         swap.finish(context, self._ledger(), lease)
         return lease.release(context)
 
-    def _revising(self, context, draft, group, lease, clock=None):
+    def _revising(self, context, draft, group, lease, deadline):
         """Return who is to decide what becomes of a draft."""
         given = (context, draft, group, self._placement(), self._ledger())
         if draft.elsewhere is None:
-            return revising.Revising(*given, lease)
-        return replanning.Replanning(*given, lease, clock=clock)
+            return revising.Revising(*given, lease, deadline)
+        return replanning.Replanning(*given, lease, deadline)
 
     def _run(self, context, group, planner, lease):
         """Plan a group.

@@ -49,12 +49,9 @@ class PlannerAPI:
         """
         self._client.cast(context, 'serve_group', group_uuid=group_uuid)
 
-    def propose(self, context, group_uuid):
-        """Return which servers to move to mend a group; see proposal.propose.
-
-        :raises: oslo_messaging.MessagingException when no planner answers
-        """
-        return self._client.call(context, 'propose', group_uuid=group_uuid)
+    def propose(self, context):
+        """Have the proposals worked out that are asked for."""
+        self._client.cast(context, 'propose')
 
     def replan(self, context, group_uuid, elsewhere, seconds):
         """Find other places for members; returns the Outcome.

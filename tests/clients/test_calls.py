@@ -138,6 +138,12 @@ class TestProxy(CallTestCase):
         ):
             self.check((*ACTION, body), call, ID, *args)
 
+    def test_proposals(self):
+        self.check(
+            ('GET', f'{URL}/proposal', None), self.vrt.propose_moves, ID
+        )
+        self.assertEqual((*ACTION, {'propose': None}), self.wire.sent[-2])
+
     def test_members(self):
         self.check(
             (
@@ -193,6 +199,7 @@ class TestManager(CallTestCase):
             ((*ACTION, {'hold': None}), groups.hold, ID),
             ((*ACTION, {'release': some}), groups.release, ID, ['a']),
             ((*ACTION, {'replan': None}), groups.replan, ID),
+            ((*ACTION, {'propose': None}), groups.propose, ID),
             ((*ACTION, {'extend': {'expires_in': 9}}), groups.extend, ID, 9),
             ((*ACTION, {'boot': None}), groups.boot, ID),
             (

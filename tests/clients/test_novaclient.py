@@ -36,6 +36,7 @@ class TestNovaclient(base.ClientTestCase):
         self.groups.extend(found, 3000)
         self.groups.release(found, ['front/web-1'])
         self.assertEqual(['HELD', 'RELEASED'], self.states(found))
+        self.groups.propose(found)
         self.assertEqual([], self.groups.proposal(found)['moves'])
         with self.assertRaises(exceptions.Conflict):
             self.groups.update(found, found.generation - 1, found.topology)

@@ -154,7 +154,7 @@ class TestProxy(base.ClientTestCase):
         self.assertEqual(
             [{'path': 'front/web-0', 'server_id': member['server_id']}], booted
         )
-        self.assertEqual([], self.vrt.get_proposal(group).moves)
+        self.assertEqual([], self.vrt.propose_moves(group).moves)
 
     def test_members_added_and_removed(self):
         group = self.held()

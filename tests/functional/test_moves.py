@@ -292,11 +292,25 @@ class TestDrift(ApartTestCase):
         self.assertNotIn(move['host'], str(tenants))
 
     def test_where_nothing_is_broken_nothing_is_proposed(self):
+        found = self.proposal()
         self.assertEqual(
-            {'status': 'placed', 'fewest': True, 'moves': []}, self.proposal()
+            ('placed', True, []),
+            (found['status'], found['fewest'], found['moves']),
         )
 
+    def test_nothing_is_proposed_that_nobody_has_asked_for(self):
+        answer = self.api().get(f'{base.GROUPS}/{self.uuid}/proposal')
+        self.assertEqual(404, answer.status_code)
+        self.assertIn('"propose"', answer.text)
+
     def proposal(self, user='demo'):
+        asked = self.act(self.uuid, 'propose', user=user)
+        self.assertEqual(202, asked.status_code, asked.text)
+        return self.eventually(
+            self.proposed, lambda now: now['status'] != 'planning', user
+        )
+
+    def proposed(self, user):
         answer = self.api(user).get(f'{base.GROUPS}/{self.uuid}/proposal')
         self.assertEqual(200, answer.status_code, answer.text)
         return answer.json()['proposal']

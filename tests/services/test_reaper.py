@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the reaper find what no row knows of, and repair what spans hosts?"""
 
+import contextlib
+
 import fixtures
 from oslo_utils import timeutils
 
@@ -427,8 +429,11 @@ class TestDeciding(ReaperCase):
         self.life.expire(self.expired)
         self.abandoned = self.life.describe([provider])
         self.reaper = self.life.planner()
+        self.busy = contextlib.ExitStack()
+        self.addCleanup(self.busy.close)
+        group = objects.VRTGroup.get(self.life.context, self.abandoned)
         for _decision in range(CONF.vrt.max_concurrent_plans):
-            self.reaper._deciding.acquire()
+            self.busy.enter_context(self.reaper._slots.taken(group.project_id))
 
     def test_what_others_began_is_finished_all_the_same(self):
         self.useFixture(fixtures.Timeout(30, gentle=True))
@@ -442,7 +447,7 @@ class TestDeciding(ReaperCase):
         self.reaper.serve_waiting(self.life.context)
         self.assertEqual({'TENTATIVE': 1}, self.life.statuses(self.abandoned))
 
-        self.reaper._deciding.release()
+        self.busy.close()
         self.reaper.serve_waiting(self.life.context)
 
         self.assertEqual({'HELD': 1}, self.life.statuses(self.abandoned))

@@ -162,8 +162,30 @@ class Proxy(proxy.Proxy):
         answer = self._act(group, 'boot', servers=servers)
         return answer.json()['members']
 
+    def propose_moves(self, group, interval=1, wait=60):
+        """Ask what to move for policies to hold, and wait for the answer.
+
+        :param interval: seconds between looks
+        :param wait: seconds after which to give up, None for never
+        :returns: VrtProposal
+        :raises: ResourceTimeout when the time is over
+        """
+        self._act(group, 'propose')
+        deadline = None if wait is None else time.monotonic() + wait
+        while (found := self.get_proposal(group)).is_planning:
+            if deadline is not None and time.monotonic() >= deadline:
+                raise exceptions.ResourceTimeout(
+                    f'Nothing is proposed for {_id(group)} after {wait} '
+                    'seconds'
+                )
+            time.sleep(interval)
+        return found
+
     def get_proposal(self, group):
-        """Return the VrtProposal of what to move for policies to hold."""
+        """Return the VrtProposal that was asked for last.
+
+        :raises: NotFoundException when nobody has asked
+        """
         return self._get(
             vrt_proposal.VrtProposal,
             requires_id=False,

@@ -157,6 +157,11 @@ ACTION = {
             'properties': {},
             'additionalProperties': False,
         },
+        'propose': {
+            'type': ['object', 'null'],
+            'properties': {},
+            'additionalProperties': False,
+        },
         'release': _MEMBERS,
         'replan': _MEMBERS,
     },

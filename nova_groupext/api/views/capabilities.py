@@ -15,6 +15,7 @@ LIMITS = (
     'max_members',
     'max_depth',
     'max_width',
+    'max_classes',
     'max_body_size',
     'max_groups_per_project',
     'max_held_members_per_project',

@@ -41,8 +41,6 @@ CHANGE = (
     'min_counts',
 )
 VIOLATION = ('at', 'policy')
-# What a planner would propose for a group of which nothing is broken.
-NOTHING_TO_MEND = {'status': VRTPlan.PLACED, 'fewest': True, 'moves': {}}
 
 
 def domain_id(project_id, level, name):
@@ -108,11 +106,11 @@ class GroupView(common.ViewBuilder):
     def proposal(self, group, proposed, sees_hosts):
         """Return which servers to move, and where to.
 
-        :param proposed: what the planner says
+        :param proposed: VRTProposal
         """
         moves = []
         for member in group.members:
-            seat = proposed['moves'].get(member.path)
+            seat = proposed.moves.get(member.path)
             if seat is not None:
                 move = {
                     'path': member.path,
@@ -122,7 +120,12 @@ class GroupView(common.ViewBuilder):
                 moves.append(
                     {**move, 'host': seat['host']} if sees_hosts else move
                 )
-        return {**proposed, 'moves': moves}
+        return {
+            'status': proposed.status,
+            'fewest': proposed.fewest,
+            'created_at': _time(proposed.created_at),
+            'moves': moves,
+        }
 
     def page(self, req, shown, collection=COLLECTION):
         """Return a list of groups with the link to the next page, if any."""

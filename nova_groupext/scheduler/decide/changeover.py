@@ -66,12 +66,15 @@ class Changeover:
     :param group: VRTGroup, as it was looked at
     :param draft: the VRTGroup that revises it
     :param change: Change
+    :param deadline: deadlines.Deadline; it counts until all is written that
+        needs nobody's room
     """
 
-    def __init__(self, context, ledger, lease, group, draft, change):
+    def __init__(self, context, ledger, lease, group, draft, change, deadline):
         self._context = context
         self._ledger = ledger
         self._lease = lease
+        self._deadline = deadline
         self._group = group
         self._draft = draft
         self._change = change
@@ -90,7 +93,10 @@ class Changeover:
             swap, new = self._divided(rows)
             if new:
                 beside = self._serialised(self._write_down, new)
-            holding.hold(self._context, self._ledger, self._lease, beside)
+            holding.hold(
+                *(self._context, self._ledger, self._lease, beside),
+                self._deadline.go_on,
+            )
             exclusive.refuse_strangers(
                 self._context, self._ledger, self._group, beside
             )

@@ -60,12 +60,14 @@ class Planning:
     :param client: Nova's SchedulerReportClient
     :param ledger: ledger.Ledger
     :param lease: VRTLease, by which nobody else works on the group
+    :param deadline: deadlines.Deadline
     """
 
-    def __init__(self, context, group, client, ledger, lease):
+    def __init__(self, context, group, client, ledger, lease, deadline):
         self._context = context
         self._group = group
         self._lease = lease
+        self._deadline = deadline
         self._client = client
         self._ledger = ledger
         # (class name, host id) pairs that Nova's filters refused.
@@ -86,11 +88,17 @@ class Planning:
 
     def _attempt(self):
         """Go the whole way, several times if need be."""
+        try:
+            self._go()
+        except exception.OutOfTime as exc:
+            self._conclude(states.Group.UNDECIDED, fault=exc.format_message())
+
+    def _go(self):
         for attempt in range(CONF.vrt.planning_attempts):
             if attempt:
                 # Whoever was faster is perhaps in the same trouble.
                 time.sleep(random.uniform(0, PAUSE * attempt))  # noqa: S311
-            self._lease.renew(self._context)
+            self._deadline.go_on()
             seen = self._look()
             answer = self._decide(seen)
             if answer['status'] != VRTPlan.PLACED:
@@ -123,7 +131,8 @@ class Planning:
 
     def _look(self):
         seen = look.look(
-            self._context, self._group, self._client, self._excluded
+            *(self._context, self._group, self._client, self._excluded),
+            go_on=self._deadline.go_on,
         )
         self._avoid_failed_hosts(seen, self._group)
         return seen
@@ -164,7 +173,8 @@ class Planning:
 
     def _solve(self, problem):
         """Return the planner's answer to a problem of DESIGN section 5."""
-        return solving.solve(self._parsed(problem)).to_dict()
+        timed = {**problem, 'time_limit': self._deadline.for_deciding()}
+        return solving.solve(self._parsed(timed)).to_dict()
 
     @staticmethod
     def _parsed(problem):
@@ -226,7 +236,9 @@ class Planning:
         return plan.placement
 
     def _rehearse(self, seen, placement):
-        refused = rehearsal.rehearse(self._context, seen, placement)
+        refused = rehearsal.rehearse(
+            self._context, seen, placement, self._deadline.go_on
+        )
         if refused:
             LOG.info(
                 "VRT group %(group)s: Nova's filters refuse %(refused)s",
@@ -249,7 +261,10 @@ class Planning:
                 self._group.project_id,
                 functools.partial(self._write_down, plan, fillers),
             )
-            holding.hold(self._context, self._ledger, self._lease, rows)
+            holding.hold(
+                *(self._context, self._ledger, self._lease, rows),
+                self._deadline.go_on,
+            )
             self._commit(rows)
         except exception.HoldFailed as exc:
             LOG.info(

@@ -14,7 +14,7 @@ from oslo_utils import uuidutils
 from nova_groupext.scheduler.look import hosts
 
 
-def rehearse(context, snapshot, placement):
+def rehearse(context, snapshot, placement, go_on):
     """Return the (class name, host id) pairs that Nova's filters refuse.
 
     A host that is not there any more, or whose cell does not answer, is
@@ -22,12 +22,14 @@ def rehearse(context, snapshot, placement):
 
     :param snapshot: look.Snapshot, for the classes and what they ask for
     :param placement: as VRTPlan has it
+    :param go_on: called before each member; raises when there is no time
     """
     manager = hosts.HostManager()
     uuids = {seat['provider'] for seat in placement.values()}
     now = manager.all_hosts(context, sorted(uuids))
     refused = set()
     for path, seat in sorted(placement.items()):
+        go_on()
         member_class = snapshot.class_of_member(path)
         pair = (member_class.name, seat['node'])
         host = now.get(seat['node'])

@@ -9,13 +9,11 @@ released or left out, and nothing is held for longer than before.
 """
 
 from nova_groupext import exception
-from nova_groupext.conf import CONF
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.planner import clock as clocks
 from nova_groupext.planner import subproblem
 from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler.decide import revising
@@ -71,19 +69,12 @@ def outcome(context, group_uuid, elsewhere):
 
 
 class Replanning(revising.Revising):
-    """A draft's way from PLANNING to an answer.
-
-    :param clock: what all decisions together may take; by default twice what
-        one may
-    """
+    """A draft's way from PLANNING to an answer."""
 
     STATUSES = states.CAN_REPLAN
     IS_REPLAN = True
 
-    def __init__(self, *args, clock=None):
-        super().__init__(*args)
-        self._clock = clock or clocks.Clock(2 * CONF.vrt.planning_time_limit)
-        self._need = frozenset()
+    _need = frozenset()
 
     def run(self):
         """As Revising; what has become needless is forgotten."""
@@ -115,8 +106,7 @@ class Replanning(revising.Revising):
 
     def _parsed(self, problem):
         """Those who have a place, and those who need one; all are due."""
-        seconds = min(CONF.vrt.planning_time_limit, self._clock.left() / 2)
         return subproblem.due(
-            super()._parsed({**problem, 'time_limit': seconds}),
+            super()._parsed(problem),
             {*self._standing.servers, *self._standing.held, *self._need},
         )

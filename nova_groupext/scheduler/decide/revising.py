@@ -37,8 +37,8 @@ class Revising(planning.Planning):
     STATUSES = states.HOLDS
     IS_REPLAN = False
 
-    def __init__(self, context, draft, group, client, ledger, lease):
-        super().__init__(context, draft, client, ledger, lease)
+    def __init__(self, context, draft, group, client, ledger, lease, deadline):
+        super().__init__(context, draft, client, ledger, lease, deadline)
         self._revised = group
         self._standing = None
         # Where everybody was when it was decided.
@@ -81,6 +81,7 @@ class Revising(planning.Planning):
             self._client,
             self._excluded,
             self._standing,
+            self._deadline.go_on,
         )
         self._avoid_failed_hosts(seen, self._revised)
         self._needs = growing.compare(
@@ -226,6 +227,7 @@ class Revising(planning.Planning):
         return changeover.Changeover(
             *(self._context, self._ledger, self._lease),
             *(self._revised, self._group, self._change(plan)),
+            self._deadline,
         ).run()
 
     def _change(self, plan):

@@ -86,7 +86,7 @@ def _conclude(context, ledger, _leases):
 
 
 def _end(context, ledger, owner):
-    for group in reaper.to_serve(context):
+    for group in VRTGroup.list_left(context):
         # What was begun is finished by whoever has the lease.
         with owner.owning(context, ledger, group.id):
             pass

@@ -113,15 +113,6 @@ def to_release(context):
     return VRTGroup.list_releasing(context)
 
 
-def to_serve(context):
-    """Return the groups that wait for a planner, and that none works on.
-
-    Those that a planner has left, which died or could not go on, are served
-    whatever their state is.
-    """
-    return VRTGroup.list_waiting(context)
-
-
 def to_replan(context):
     """Return [(group, elsewhere)] of the groups with members to place anew.
 

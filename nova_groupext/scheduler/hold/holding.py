@@ -43,19 +43,21 @@ def store(context, lease, rows):
     )
 
 
-def hold(context, ledger, lease, rows):
+def hold(context, ledger, lease, rows, go_on=lambda: None):
     """Write holds into Placement, a few at a time.
 
     :param rows: VRTHold rows in state WRITING
     :param ledger: ledger.Ledger
     :param lease: VRTLease of their group
-    :raises: HoldFailed, PlacementUnavailable, or GroupBusy when another has
-        taken the group over; what was held is given back then, or finished
-        by whoever has the lease next
+    :param go_on: called before each request; raises when there is no time
+    :raises: HoldFailed, PlacementUnavailable, OutOfTime, or GroupBusy when
+        another has taken the group over; what was held is given back then, or
+        finished by whoever has the lease next
     """
     unanswered = []
     try:
         for chunk in _chunks(rows, CONF.vrt.hold_chunk_size):
+            go_on()
             lease.renew(context)
             unanswered = chunk
             ledger.hold(context, chunk)

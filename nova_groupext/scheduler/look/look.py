@@ -86,7 +86,12 @@ class Snapshot:
 
 
 def look(
-    context, group, client, excluded=frozenset(), standing=standings.NOTHING
+    context,
+    group,
+    client,
+    excluded=frozenset(),
+    standing=standings.NOTHING,
+    go_on=lambda: None,
 ):
     """Read the cloud as this group may see it.
 
@@ -94,19 +99,21 @@ def look(
     :param excluded: (class name, host id) pairs that were tried in vain
     :param standing: standing.Standing, what the group has already: its
         servers are pinned, and what it holds is free for it
+    :param go_on: called before each question; raises when there is no time
     :returns: Snapshot
-    :raises: PlacementUnavailable
+    :raises: PlacementUnavailable, OutOfTime
     """
-    return _Look(context, group, client, excluded, standing).snapshot()
+    return _Look(context, group, client, excluded, standing, go_on).snapshot()
 
 
 class _Look:
-    def __init__(self, context, group, client, excluded, standing):
+    def __init__(self, context, group, client, excluded, standing, go_on):
         self._context = context
         self._group = group
         self._ledger = ledger.Ledger(client)
         self._excluded = excluded
         self._standing = standing
+        self._go_on = go_on
         self._own_room = own_room.OwnRoom(context, self._ledger, standing)
         self._host_manager = hosts.HostManager()
         self._hosts = self._host_manager.all_hosts(context)
@@ -119,6 +126,7 @@ class _Look:
     def snapshot(self):
         classes, class_of = self._classify()
         for member_class in classes.values():
+            self._go_on()
             self._find_ways(member_class)
             self._filter(member_class)
             self._weigh(member_class)
@@ -258,7 +266,6 @@ class _Look:
                 },
             ),
             'pinned': pinned,
-            'time_limit': CONF.vrt.planning_time_limit,
             'seed': CONF.vrt.planning_seed,
         }
 
@@ -316,6 +323,7 @@ class _Look:
         """
         if not self._group.has_policy('exclusive'):
             return False
+        self._go_on()
         used = self._ledger.used(self._context, host.uuid)
         # What a draft's group has is its own.
         own = self._group.revises_id or self._group.id

@@ -10,9 +10,12 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.proposal import VRTProposal
 from nova_groupext.planner import fewest
 from nova_groupext.planner import problem as planner_problem
 from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler.decide import deadlines
 from nova_groupext.scheduler.decide import solving
 from nova_groupext.scheduler.follow import follow
 from nova_groupext.scheduler.hold import exclusive
@@ -22,28 +25,46 @@ from nova_groupext.scheduler.look import positions
 
 LOG = logging.getLogger(__name__)
 
+# A planner that needs so many times as long as it may has died over it.
+PATIENCE = 3
+
 UNDECIDED = {'status': 'undecided', 'fewest': False, 'moves': {}}
 
 
 def propose(context, group, client):
-    """Look for the fewest moves that mend a group.
+    """Look for the fewest moves that mend a group, if nobody else does.
 
-    :param group: VRTGroup
+    :param group: VRTGroup, perhaps without its parts
     :param client: Nova's SchedulerReportClient
-    :returns: {status, fewest: whether it is known that no fewer would do,
-        moves: {path: {host, domains}}}
     """
+    asked = VRTProposal.claim(
+        context, group, PATIENCE * CONF.vrt.proposal_time_limit
+    )
+    whole = asked and VRTGroup.find(context, group.uuid)
+    if whole is None:
+        return
+    found = UNDECIDED
+    try:
+        found = _find(context, whole, client)
+    finally:
+        # What fails is told, and not tried again.
+        asked.answer(context, **found)
+
+
+def _find(context, group, client):
+    """Return the values of a proposal."""
+    deadline = deadlines.Deadline(context, None, CONF.vrt.proposal_time_limit)
     try:
         follow.follow_servers(context, ledger.Ledger(client), group=group)
-        seen = look.look(context, group, client)
-    except exception.PlacementUnavailable:
+        seen = look.look(context, group, client, go_on=deadline.go_on)
+    except (exception.PlacementUnavailable, exception.OutOfTime):
         LOG.exception('Nothing is proposed for VRT group %s.', group.uuid)
         return UNDECIDED
     now = positions.of(context, group)
     home = {path: seat.node for path, seat in now.seats.items()}
     if not seen.hosts.keys() >= set(home.values()):
         return UNDECIDED
-    raw = {**seen.problem, 'time_limit': CONF.vrt.proposal_time_limit}
+    raw = {**seen.problem, 'time_limit': deadline.for_deciding()}
     problem = fewest.problem_of(
         planner_problem.parse(raw), home, _movable(group, now)
     )

@@ -86,7 +86,7 @@ OF_A_GROUP = (
     ('member', 'GET', LAST, None, OWN_READERS, 'HELD'),
     ('add', 'POST', '/members', _add, OWN_MEMBERS, 'PLANNED'),
     ('remove', 'DELETE', LAST, None, OWN_MEMBERS, 'PLANNED'),
-    ('proposal', 'GET', '/proposal', None, OWN_MEMBERS, states.Group.HELD),
+    ('proposal', 'POST', '/action', {'propose': None}, OWN_MEMBERS, 'HELD'),
     ('hold', 'POST', '/action', {'hold': None}, OWN_MEMBERS, 'PLANNED'),
     ('extend', 'POST', '/action', {'extend': None}, OWN_MEMBERS, 'HELD'),
     ('release', 'POST', '/action', {'release': None}, OWN_MEMBERS, 'HELD'),

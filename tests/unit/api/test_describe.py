@@ -147,6 +147,22 @@ class TestRead(base.GroupCase):
 
         self.assertEqual('$.vrt_group.topology.members', path)
 
+    def test_members_are_of_as_many_kinds_as_the_operator_allows(self):
+        CONF.set_override('max_classes', 2, 'vrt')
+        self.addCleanup(CONF.clear_override, 'max_classes', 'vrt')
+        members = {
+            f'{zone}-{n}': {**base.SMALL, 'availability_zone': zone}
+            for zone in ('a', 'b', 'c')
+            for n in range(2)
+        }
+        two = {name: m for name, m in members.items() if name[0] != 'c'}
+        describe.read(base.body({'members': two}))
+
+        path, reason = self.refused(base.body({'members': members}))
+
+        self.assertEqual('$.vrt_group.topology', path)
+        self.assertIn('3 kinds of members', reason)
+
     def test_paths_fit_into_their_column(self):
         long = 'g' * 255
         topology = {'members': {'a': base.SMALL}}

@@ -7,6 +7,7 @@ from nova.objects import flavor
 from oslo_utils import timeutils
 from oslotest import base as test_base
 
+from nova_groupext import objects
 from nova_groupext.api.schemas import vrt_groups as api_schemas
 from nova_groupext.api.views import capabilities
 from nova_groupext.api.views import vrt_groups as views
@@ -178,8 +179,12 @@ class TestGroups(SchemaCase, base.GroupCase):
             self.check(known.show_member, {'member': shown[0]})
 
     def test_proposals_are_known_in_full(self):
-        proposed = {'status': 'placed', 'fewest': True, 'moves': {}}
-        proposed['moves'][self.group.members[0].path] = SEAT
+        proposed = objects.VRTProposal(
+            status='placed',
+            fewest=True,
+            moves={self.group.members[0].path: SEAT},
+            created_at=timeutils.utcnow(),
+        )
         for known, sees_hosts in self.viewers():
             shown = self.view.proposal(self.group, proposed, sees_hosts)
             self.check(known.proposal, {'proposal': shown})

@@ -114,7 +114,6 @@ class TestStatus(StatusCase):
                 'rpc_response_timeout = 50',
                 'Nova gives up servers',
             ),
-            ('[vrt]\nproposal_time_limit = 60', 'proposals are not heard'),
         ):
             _code, results = self.check(section)
 

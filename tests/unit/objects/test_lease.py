@@ -27,8 +27,15 @@ class LeaseCase(base.GroupCase):
         )
 
     def waiting(self):
-        found = objects.VRTGroup.list_waiting(self.context)
-        return [group.uuid for group in found]
+        found = {
+            group.uuid
+            for waiting in (
+                objects.VRTGroup.list_left,
+                objects.VRTGroup.list_to_plan,
+            )
+            for group in waiting(self.context)
+        }
+        return list(found)
 
     def pass_seconds(self, seconds):
         timeutils.advance_time_seconds(seconds)

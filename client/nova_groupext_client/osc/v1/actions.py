@@ -89,6 +89,30 @@ class AdoptGroup(command.GroupCommand):
         self.vrt.adopt_servers(group, servers)
 
 
+class ProposeMoves(command.GroupCommand):
+    """Ask which servers to move for a group's policies to hold again"""
+
+    WAIT = None
+
+    def take_action(self, parsed_args):
+        group = self.vrt.find_group(parsed_args.group, ignore_missing=False)
+        proposal = self.vrt.propose_moves(group)
+        told = {
+            'status': proposal.status,
+            'fewest': proposal.is_fewest,
+            'moves': '\n'.join(map(_move, proposal.moves)),
+        }
+        return tuple(told), tuple(told.values())
+
+
+def _move(move):
+    """Say where a server is to go."""
+    where = move.get('host') or ', '.join(
+        f'{level} {domain}' for level, domain in move['domains'].items()
+    )
+    return f'{move["path"]} ({move["server_id"]}) to {where}'
+
+
 def _add_members(parser, what):
     parser.add_argument(
         '--member',

@@ -219,6 +219,17 @@ def upgrade():
     )
 
     _create(
+        'vrt_proposals',
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('fewest', sa.Boolean, nullable=False),
+        sa.Column('moves', sa.JSON, nullable=False),
+        sa.Column('claimed_until', sa.DateTime),
+        _points_to('vrt_proposals', 'group_id', 'vrt_groups', 'CASCADE'),
+        _unique('vrt_proposals', 'group_id'),
+    )
+
+    _create(
         'vrt_planners',
         sa.Column('uuid', sa.String(36), nullable=False),
         sa.Column('host', sa.String(255), nullable=False),

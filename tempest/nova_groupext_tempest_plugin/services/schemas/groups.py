@@ -170,8 +170,9 @@ def _proposal(for_admin):
     }
     return shapes.closed(
         {
-            'status': {'enum': ['placed', 'refused', 'undecided']},
+            'status': {'enum': ['planning', 'placed', 'refused', 'undecided']},
             'fewest': shapes.BOOLEAN,
+            'created_at': shapes.TEXT,
             'moves': shapes.array(shapes.closed(move)),
         }
     )

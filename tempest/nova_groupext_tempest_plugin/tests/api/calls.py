@@ -57,7 +57,7 @@ def of_group(group):
     one_more.pop('count', None)
     return [
         Call('show', 'GET', root),
-        Call('proposal', 'GET', f'{root}/proposal'),
+        Call('proposal', 'POST', f'{root}/action', {'propose': None}),
         Call('members', 'GET', f'{root}/members'),
         Call('member', 'GET', f'{root}/members/{last}'),
         Call('update', 'PUT', root, {'vrt_group': described}),

@@ -107,10 +107,16 @@ class ActionsTest(base.BaseGroupTest):
     def test_proposal_for_an_unbroken_group_moves_nothing(self):
         group = self.hold(topologies.some(2, [topologies.APART]))
 
+        self.assertRaises(
+            lib_exc.NotFound, self.groups.show_proposal, group['id']
+        )
+        self.groups.act(group['id'], 'propose')
+
         proposal = self.groups.show_proposal(group['id'])['proposal']
 
         self.assertEqual(
-            {'status': 'placed', 'fewest': True, 'moves': []}, proposal
+            ('placed', True, []),
+            (proposal['status'], proposal['fewest'], proposal['moves']),
         )
 
 
