@@ -110,8 +110,9 @@ def write(state, url, databases, parts):
         state=state, url=url, databases=databases, auth=auth
     )
     (state / 'nova.conf').write_text(f'{nova}\n{parts.config}\n')
+    placement = PLACEMENT_CONF.format(databases=databases)
     (state / 'placement.conf').write_text(
-        PLACEMENT_CONF.format(databases=databases)
+        f'{placement}\n{parts.placement_config}\n'
     )
     _write_paste(state / 'api-paste.ini', parts)
     _write_clouds(state / 'clouds.yaml', url)

@@ -17,7 +17,8 @@ class Parts:
     ``scheduler`` is the class path of nova-scheduler's manager, ``router``
     the paste app factory of the compute API, ``filters`` the names and paste
     filter factories that stand between ``keystonecontext`` and the router,
-    first one first. ``config`` is text appended to ``nova.conf``.
+    first one first. ``config`` is text appended to ``nova.conf``, and
+    ``placement_config`` to ``placement.conf``.
     ``services`` are class paths of further oslo.service services; they are
     made with the name of the host they run on.
 
@@ -31,6 +32,7 @@ class Parts:
     router: str = 'nova.api.openstack.compute:APIRouterV21.factory'
     filters: tuple[tuple[str, str], ...] = ()
     config: str = ''
+    placement_config: str = ''
     services: tuple[str, ...] = ()
     prepare: Callable[[contextlib.ExitStack], None] = _nothing
 

@@ -191,20 +191,22 @@ class Ledger:
         """Return {provider: {"resources": {class: amount}}} of a consumer."""
         return self._consumer(context, consumer)[0]
 
-    def candidates(self, context, resources):
+    def candidates(self, context, resources, within=None):
         """Return where there is room for one server.
 
         Nova's client does not tell a refusal from silence, so it is not asked.
 
         :param resources: Nova's ResourceRequest
+        :param within: uuid of the host that is asked about; all by default
         :returns: (allocation requests, {provider uuid: summary})
         :raises: UnknownToPlacement when no provider can have what is asked
             for: it names a trait or resource class that does not exist
         :raises: PlacementUnavailable
         """
-        response = self._ask(
-            context, f'/allocation_candidates?{resources.to_querystring()}'
-        )
+        query = resources.to_querystring()
+        if within is not None:
+            query += f'&in_tree={within}'
+        response = self._ask(context, f'/allocation_candidates?{query}')
         if response.status_code == 400:
             raise exception.UnknownToPlacement(reason=_detail(response))
         body = _said(response)
@@ -259,6 +261,14 @@ class Ledger:
         query = f'?{parse.urlencode(wanted)}' if wanted else ''
         body = self._get(context, f'/resource_providers{query}')
         return [each['uuid'] for each in body['resource_providers']]
+
+    def roots(self, context):
+        """Return {provider: the root of its tree} of all providers."""
+        body = self._get(context, '/resource_providers')
+        return {
+            each['uuid']: each['root_provider_uuid']
+            for each in body['resource_providers']
+        }
 
     def generations(self, context):
         """Return {provider: its generation} of all providers."""

@@ -92,7 +92,8 @@ class Changeover:
             rows = self._rows()
             swap, new = self._divided(rows)
             if new:
-                beside = self._serialised(self._write_down, new)
+                with self._deadline.stopped():
+                    beside = self._serialised(self._write_down, new)
             holding.hold(
                 *(self._context, self._ledger, self._lease, beside),
                 self._deadline.go_on,

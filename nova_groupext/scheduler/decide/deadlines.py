@@ -5,6 +5,8 @@ One deadline is over all steps, as often as they are taken: to look, decide,
 rehearse and hold. Each of them asks again and again whether it may go on.
 """
 
+import contextlib
+
 from nova_groupext import exception
 from nova_groupext.planner import clock
 
@@ -42,6 +44,19 @@ class Deadline:
         if self._clock.spent() >= self._renewed:
             self._lease.renew(self._context)
             self._renewed = self._clock.spent() + self._lease.seconds / PARTS
+
+    @contextlib.contextmanager
+    def stopped(self):
+        """Let no time pass while the quota is asked for.
+
+        Nova asks all cells for that, and waits for those that are silent.
+        """
+        left = self._clock.left()
+        try:
+            yield
+        finally:
+            self._clock = clock.Clock(left)
+            self._renewed = 0.0
 
     def for_deciding(self):
         """Return how many seconds a decision may take.

@@ -48,6 +48,11 @@ UNKNOWN = (
     'operator to make it known.'
 )
 
+UNSEEN = (
+    'No plan was found for what was seen of the cloud, and something was '
+    'not: {}. Another try may succeed.'
+)
+
 NO_SUCCESS = (
     "Nova's filters, a part of the cloud that did not answer, or other "
     'servers were in the way of every plan; another try may succeed.'
@@ -83,7 +88,10 @@ class Planning:
         """
         # Also if nothing is to be held: what is told of a group tells how
         # much is free, and may not reach beyond that.
-        quota.check(self._context, self._group.project_id, self._group.members)
+        with self._deadline.stopped():
+            quota.check(
+                self._context, self._group.project_id, self._group.members
+            )
         self._attempt()
 
     def _attempt(self):
@@ -184,14 +192,15 @@ class Planning:
         """Remember why there is no plan, and call it what it is."""
         status, fault = states.Group.UNDECIDED, None
         if answer['status'] == VRTPlan.REFUSED:
-            if not self._excluded and seen.is_complete:
+            unseen = [] if self._excluded else seen.blind_spots.find()
+            if self._excluded or unseen:
+                # Without the hosts that the filters took away, or that were
+                # not seen: that proves nothing about the group.
+                answer = {**answer, 'status': VRTPlan.UNDECIDED}
+                fault = _why_unseen(unseen) or self._why_in_vain()
+            else:
                 status = states.Group.REFUSED
                 fault = _why_nowhere(seen.unknown())
-            else:
-                # Without the hosts that the filters took away, or that did
-                # not answer: that proves nothing about the group.
-                answer = {**answer, 'status': VRTPlan.UNDECIDED}
-                fault = self._why_in_vain()
         self._remember(answer, {})
         self._conclude(status, fault=fault)
 
@@ -256,11 +265,12 @@ class Planning:
             fillers = exclusive.fillers(
                 self._context, self._ledger, self._group, plan
             )
-            rows = quota.serialised(
-                self._context,
-                self._group.project_id,
-                functools.partial(self._write_down, plan, fillers),
-            )
+            with self._deadline.stopped():
+                rows = quota.serialised(
+                    self._context,
+                    self._group.project_id,
+                    functools.partial(self._write_down, plan, fillers),
+                )
             holding.hold(
                 *(self._context, self._ledger, self._lease, rows),
                 self._deadline.go_on,
@@ -303,6 +313,11 @@ class Planning:
         return holding.write_down(
             self._context, self._lease, placed, plan.placement, fillers
         )
+
+
+def _why_unseen(reasons):
+    """What a tenant is told when not all of the cloud was seen."""
+    return UNSEEN.format('; '.join(reasons)) if reasons else None
 
 
 def _why_nowhere(paths):

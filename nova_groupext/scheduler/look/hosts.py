@@ -18,6 +18,9 @@ LOG = logging.getLogger(__name__)
 
 ZONE_KEY = 'availability_zone'
 
+# Share of the time of planning for which a cell is waited for.
+PATIENCE = 0.15
+
 # How the reason begins for which a compute service disables itself, while it
 # cannot reach its hypervisor. It enables itself again then, and only then.
 BY_ITSELF = 'AUTO: '
@@ -39,8 +42,12 @@ class HostManager(host_manager.HostManager):
         """Read servers host by host, when a host's state is asked for."""
 
     def _get_computes_for_cells(self, context, cells, compute_uuids):
+        """As Nova's, but without cells that have just been silent."""
+        silent = _silent(context, cells)
         nodes, services = super()._get_computes_for_cells(
-            context, cells, compute_uuids
+            context,
+            [cell for cell in cells if cell.uuid not in silent],
+            compute_uuids,
         )
         # Nova logs which cell did not answer, and goes on without it.
         self.is_complete = {cell.uuid for cell in cells} <= set(nodes) and any(
@@ -58,6 +65,25 @@ class HostManager(host_manager.HostManager):
             host.nodename: host
             for host in sorted(hosts, key=lambda each: each.nodename)
         }
+
+
+def _silent(context, cells):
+    """Return the uuids of cells that do not answer a little question.
+
+    Nova would wait for each of them for a minute, each time.
+    """
+    answers = nova_context.scatter_gather_cells(
+        context,
+        cells,
+        CONF.vrt.planning_time_limit * PATIENCE,
+        objects.ComputeNodeList.get_by_pagination,
+        limit=1,
+    )
+    return {
+        uuid
+        for uuid, answer in answers.items()
+        if nova_context.is_cell_failure_sentinel(answer)
+    }
 
 
 def domains(host_state):

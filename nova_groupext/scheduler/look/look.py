@@ -20,6 +20,7 @@ from nova_groupext.conf import vrt
 from nova_groupext.objects import topology
 from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.look import blind_spots
 from nova_groupext.scheduler.look import hosts
 from nova_groupext.scheduler.look import own_room
 from nova_groupext.scheduler.look import requests
@@ -56,14 +57,14 @@ class Snapshot:
     :ivar hosts: {host id: HostState}; the id is the compute node's name
     :ivar classes: {class name: MemberClass}
     :ivar class_of: {member path: class name}
-    :ivar is_complete: whether every cell answered, and some host is up
+    :ivar blind_spots: blind_spots.BlindSpots, of what may have been missed
     """
 
     problem: dict
     hosts: dict
     classes: dict
     class_of: dict
-    is_complete: bool
+    blind_spots: object
 
     def class_of_member(self, path):
         return self.classes[self.class_of[path]]
@@ -120,6 +121,11 @@ class _Look:
         self._ids = {
             host.uuid: host_id for host_id, host in self._hosts.items()
         }
+        self._blind_spots = blind_spots.BlindSpots(
+            context, self._ledger, self._ids, go_on
+        )
+        if not self._host_manager.is_complete:
+            self._blind_spots.note(blind_spots.CELL)
         # {provider uuid: Placement's summary of it}
         self._summaries = {}
 
@@ -135,7 +141,7 @@ class _Look:
             hosts=self._hosts,
             classes=classes,
             class_of=class_of,
-            is_complete=self._host_manager.is_complete,
+            blind_spots=self._blind_spots,
         )
 
     def _classify(self):
@@ -173,34 +179,44 @@ class _Look:
             member_class.is_unknown = True
             return
         self._summaries.update(summaries)
+        ways = collections.defaultdict(list)
+        told = set()
         for candidate in sorted(candidates, key=_order):
-            host_id = self._host_of(candidate)
-            if (member_class.name, host_id) not in self._excluded:
-                member_class.ways.setdefault(host_id, []).append(candidate)
+            roots = self._roots(candidate)
+            told |= roots
+            if len(roots) == 1:
+                ways[roots.pop()].append(candidate)
+            else:
+                self._note_sharing(roots)
+        self._blind_spots.note_answer(resources, told)
         for provider, way in self._own_room.ways(resources).items():
-            host_id = self._ids.get(provider)
-            if (member_class.name, host_id) not in self._excluded:
-                member_class.ways.setdefault(host_id, [way])
-        member_class.ways.pop(None, None)
+            ways[provider] = ways[provider] or [way]
+        if self._own_room.unseen(resources, ways.keys()):
+            self._blind_spots.note(blind_spots.OWN)
+        member_class.ways = {
+            host_id: ways[provider]
+            for provider, host_id in self._ids.items()
+            if ways[provider]
+            and (member_class.name, host_id) not in self._excluded
+        }
 
-    def _host_of(self, candidate):
-        """Return the host that a candidate is on.
-
-        None for a candidate that takes from a sharing provider too: a hold
-        there could not be swapped for one host's server alone.
-        """
-        roots = {
+    def _roots(self, candidate):
+        return {
             self._summaries[provider]['root_provider_uuid']
             for provider in candidate['allocations']
         }
-        if len(roots) > 1:
-            LOG.info(
-                'VRT group %(group)s: a candidate is left out because its '
-                'host uses a sharing provider: %(providers)s',
-                {'group': self._group.uuid, 'providers': sorted(roots)},
-            )
-            return None
-        return self._ids.get(roots.pop())
+
+    def _note_sharing(self, roots):
+        """Leave out a candidate that takes from a sharing provider too.
+
+        A hold there could not be swapped for one host's server alone.
+        """
+        LOG.info(
+            'VRT group %(group)s: a candidate is left out because its host '
+            'uses a sharing provider: %(providers)s',
+            {'group': self._group.uuid, 'providers': sorted(roots)},
+        )
+        self._blind_spots.note(blind_spots.SHARING)
 
     def _filter(self, member_class):
         """Keep the hosts that pass the operator's filters."""

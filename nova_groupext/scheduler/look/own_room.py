@@ -6,12 +6,9 @@ without a look at what is free on them.
 """
 
 import collections
-from urllib import parse
 
 from nova_groupext.scheduler import ledger as ledgers
-
-# What a query for candidates and one for providers have in common.
-_WANTED = ('required', 'member_of', 'in_tree')
+from nova_groupext.scheduler.look import blind_spots
 
 
 class OwnRoom:
@@ -57,20 +54,26 @@ class OwnRoom:
 
     def _suitable(self, resources):
         """Return those hosts that have what cannot be counted."""
-        query = parse.parse_qs(resources.to_querystring())
-        if not self._holds or not query.keys() <= {
-            *('resources', 'root_required', 'limit'),
-            *_WANTED,
-        }:
+        query = blind_spots.providers_query(resources)
+        if not self._holds or query is None:
             return set()
-        wanted = [
-            (name, value) for name in _WANTED for value in query.get(name, ())
-        ]
-        wanted += [
-            ('required', traits) for traits in query.get('root_required', ())
-        ]
-        found = self._ledger.providers(self._context, wanted)
+        found = self._ledger.providers(self._context, query)
         return self._inventories.keys() & set(found)
+
+    def unseen(self, resources, told):
+        """Return the hosts of the group's holds of which too little is known.
+
+        What a child of their root provider has is not looked at there.
+
+        :param resources: Nova's ResourceRequest
+        :param told: root providers that something is known of
+        """
+        request = resources.merged_resources()
+        return {
+            provider
+            for provider, inventories in self._inventories.items()
+            if provider not in told and request.keys() - inventories.keys()
+        }
 
     def add_to(self, free):
         """Add what is held to what is free.

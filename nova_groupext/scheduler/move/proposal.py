@@ -70,7 +70,7 @@ def _find(context, group, client):
     )
     answer = solving.solve(problem)
     moves = fewest.moves(answer, home)
-    is_proof = answer.status != 'refused' or seen.is_complete
+    is_proof = answer.status != 'refused' or not _unseen(seen)
     return {
         'status': answer.status if is_proof else UNDECIDED['status'],
         'fewest': not answer.stats.get('cut_short', True),
@@ -78,6 +78,14 @@ def _find(context, group, client):
             path: _seat(seen.hosts[node]) for path, node in moves.items()
         },
     }
+
+
+def _unseen(seen):
+    """Tell whether something may have been missed; yes if that is unknown."""
+    try:
+        return seen.blind_spots.find()
+    except (exception.PlacementUnavailable, exception.OutOfTime):
+        return True
 
 
 def _movable(group, now):

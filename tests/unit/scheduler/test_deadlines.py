@@ -72,6 +72,21 @@ class TestDeadline(base.BaseTestCase):
 
         self.assertRaises(exception.GroupBusy, deadline.go_on)
 
+    def test_no_time_passes_while_the_quota_is_asked_for(self):
+        deadline = self.deadline(60)
+        self.now = 40
+        with deadline.stopped():
+            self.now = 140
+        before = self.ends_soon()
+
+        deadline.go_on()
+
+        self.assertGreater(self.ends_at(), before)
+        self.now = 159
+        deadline.go_on()
+        self.now = 160
+        self.assertRaises(exception.OutOfTime, deadline.go_on)
+
     def test_a_decision_leaves_time_to_hold_it_and_fits_into_the_lease(self):
         deadline = self.deadline(100)
         self.assertEqual(60, deadline.for_deciding())

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is a group refused for what was not seen of the cloud?"""
+
+import dataclasses
+import time
+
+from nova import objects
+from nova import quota as nova_quota
+from oslo_utils import uuidutils
+
+from nova_groupext import quota
+from nova_groupext.cloud import hosts
+from tests.functional import base
+from tests.functional import world
+
+LICENSE = 'CUSTOM_LICENSE'
+TWO = {
+    'members': {'a': base.member(count=2)},
+    'policies': [{'type': 'anti-affinity', 'scope': 'host'}],
+}
+
+
+class UnseenCase(world.WorldCase):
+    HOSTS = (
+        hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
+        hosts.Host('cmp-2', 'r1', 'az1', vcpus=8),
+    )
+
+    def licensed(self):
+        """Return the name of a flavor that asks for a license, too."""
+        placement = self.cloud.placement
+        placement.put(f'/resource_classes/{LICENSE}')
+        nova = self.cloud.nova('admin')
+        flavor = nova.flavors.create('licensed', 512, 1, 1)
+        self.addCleanup(nova.flavors.delete, flavor)
+        flavor.set_keys({f'resources:{LICENSE}': '1'})
+        return 'licensed'
+
+    def provider(self, name, parent=None, traits=()):
+        """Make a provider of licenses; returns its uuid."""
+        placement = self.cloud.placement
+        uuid = uuidutils.generate_uuid()
+        body = {'name': name, 'uuid': uuid}
+        if parent:
+            body['parent_provider_uuid'] = parent
+        placement.post('/resource_providers', json=body)
+        self.addCleanup(
+            placement.delete, f'/resource_providers/{uuid}', raise_exc=False
+        )
+        placement.put(
+            f'/resource_providers/{uuid}/inventories',
+            json={
+                'resource_provider_generation': 0,
+                'inventories': {LICENSE: {'total': 8}},
+            },
+        )
+        if traits:
+            placement.put(
+                f'/resource_providers/{uuid}/traits',
+                json={'resource_provider_generation': 1, 'traits': traits},
+            )
+        return uuid
+
+    def aggregate(self, *providers):
+        aggregate = uuidutils.generate_uuid()
+        for uuid in providers:
+            url = f'/resource_providers/{uuid}/aggregates'
+            now = self.cloud.placement.get(url).json()
+            generation = 'resource_provider_generation'
+            self.cloud.placement.put(
+                url,
+                json={
+                    'aggregates': [*now['aggregates'], aggregate],
+                    generation: now[generation],
+                },
+            )
+
+    def root(self, name):
+        body = self.cloud.placement.get(
+            f'/resource_providers?name={name}'
+        ).json()
+        [found] = body['resource_providers']
+        return found['uuid']
+
+    def assert_undecided(self, group, reason):
+        self.assertEqual('UNDECIDED', group['status'], group)
+        self.assertIsNone(group['refusal'])
+        self.assertIn(reason, group['fault'])
+
+
+class TestSharing(UnseenCase):
+    def test_what_a_sharing_provider_has_is_not_refused(self):
+        flavor = self.licensed()
+        shared = self.provider(
+            'licenses', traits=['MISC_SHARES_VIA_AGGREGATE']
+        )
+        self.aggregate(shared, self.root('cmp-1'), self.root('cmp-2'))
+        # Nova has servers there.
+        self.assertEqual('ACTIVE', self.boot(flavor).status)
+
+        group = self.describe({'members': {'a': base.member(flavor)}})
+
+        self.assert_undecided(group, 'sharing resource provider')
+
+
+class TestNested(UnseenCase):
+    def test_a_child_of_a_host_that_the_group_fills_has_room(self):
+        flavor = self.licensed()
+        self.provider('child', parent=self.root('cmp-1'))
+        self.fill('cmp-2', VCPU=8)
+        self.hold(8)
+        self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
+        body = {
+            'generation': self.group(self.uuid)['generation'],
+            'topology': {'members': {'b': base.member(flavor)}},
+        }
+        self.api().put(f'{base.GROUPS}/{self.uuid}', json={'vrt_group': body})
+
+        group = self.eventually(
+            self.group,
+            lambda now: (
+                now['revision'] is None
+                or now['revision']['status'] != 'PLANNING'
+            ),
+            self.uuid,
+        )
+
+        self.assert_undecided(group['revision'], 'hosts that it fills')
+
+
+class TestCut(UnseenCase):
+    PARTS = dataclasses.replace(
+        UnseenCase.PARTS,
+        placement_config='[placement]\nmax_allocation_candidates = 1\n',
+    )
+
+    def test_hosts_that_placement_does_not_tell_of(self):
+        group = self.describe(TWO)
+
+        self.assert_undecided(group, 'max_allocation_candidates')
+
+    def test_what_fits_nowhere_is_refused_all_the_same(self):
+        self.fill('cmp-1', VCPU=8)
+        self.fill('cmp-2', VCPU=8)
+
+        group = self.describe({'members': {'a': base.member()}})
+
+        self.assertEqual('REFUSED', group['status'], group)
+
+
+class TestSilentCell(UnseenCase):
+    def setUp(self):
+        super().setUp()
+        self.override('planning_time_limit', 12)
+
+    def silence(self):
+        """Add a cell whose database does not answer."""
+        cell = objects.CellMapping(
+            self.context,
+            uuid=uuidutils.generate_uuid(),
+            name='silent',
+            transport_url='fake:///',
+            database_connection='postgresql+psycopg2://127.0.0.1:1/cell',
+        )
+        cell.create()
+        self.addCleanup(cell.destroy)
+
+    def test_a_group_that_can_do_without_it_is_held(self):
+        self.silence()
+
+        group = self.describe(TWO)
+
+        self.assertEqual('HELD', group['status'], group)
+
+    def test_one_that_cannot_is_not_refused(self):
+        self.silence()
+
+        group = self.describe({'members': {'a': base.member(count=17)}})
+
+        self.assert_undecided(group, 'did not answer')
+
+    def test_quota_that_takes_long_is_no_time_of_the_decision(self):
+        """Nova asks all cells for it, and waits for those that are silent."""
+        check = nova_quota.QUOTAS.get_project_quotas
+
+        def slowly(*args, **kwargs):
+            time.sleep(3)
+            return check(*args, **kwargs)
+
+        self.override('planning_time_limit', 2)
+        self.patch(quota.quota.QUOTAS, 'get_project_quotas', slowly)
+
+        self.assertEqual('HELD', self.describe(TWO)['status'])
