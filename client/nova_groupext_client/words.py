@@ -24,12 +24,14 @@ def why_not(group, source='--definition|--template FILE'):
             f'To try once more: {_GROUP} hold {group.id} --wait',
             f'To give it up:    {_GROUP} delete {group.id}',
             f'To change it:     {_GROUP} set {group.id} --wait {source}',
+            *_how_to_relax(group.id, group.refusal),
         ]
     elif group.revision and group.revision['status'] in _AGAIN:
         lines = [
             f'The revision of group {name} has no plan; the group stays as '
             'it was.',
             *revision(group.revision),
+            *_how_to_relax(group.id, group.revision['refusal']),
         ]
     else:
         return None
@@ -66,8 +68,19 @@ def refusal(given):
     lines += (f'  - {item["text"]}' for item in given['conflict'])
     if given['relaxations']:
         lines.append('What would help:')
-        lines += (f'  - {each["text"]}' for each in given['relaxations'])
+        lines += (
+            f'  {number}. {each["text"]}'
+            for number, each in enumerate(given['relaxations'], 1)
+        )
     return lines
+
+
+def _how_to_relax(group_id, refused):
+    if refused and refused['relaxations']:
+        yield (
+            'To do what would help, by its number: '
+            f'{_GROUP} set {group_id} --wait --relax 1'
+        )
 
 
 def policy(given):

@@ -163,6 +163,12 @@ class TestCommands(base.ClientTestCase):
         self.check_refusal(told, 'too-large')
         self.assertIn(f'openstack vrt group hold {group.id}', told)
 
+        self.done('vrt', 'group', 'set', group.id, '--relax', '1', '--wait')
+
+        held = self.states(group.id)
+        self.assertIn('HELD', held)
+        self.assertIn('TENTATIVE', held)
+
     def test_refused_revisions_leave_the_group_as_it_was(self):
         group = self.held()
         file = self.definition(topology=base.topology(50))
@@ -175,10 +181,17 @@ class TestCommands(base.ClientTestCase):
         self.assertIn('the group stays as it was', told)
         self.assertEqual(['HELD', 'HELD'], self.states(group.id))
 
+        told = self.refused('vrt', 'group', 'set', group.id, '--relax', '7')
+        self.assertIn('no number 7', told)
+        self.done('vrt', 'group', 'set', group.id, '--relax', '1', '--wait')
+
+        self.assertLess(2, self.states(group.id).count('HELD'))
+
     def check_refusal(self, told, group):
         self.assertIn('There is not enough free room', told)
         self.assertIn('- 50 web in front', told)
-        self.assertRegex(told, 'What would help:\n  - fits with [0-9]+ of 50')
+        self.assertRegex(told, 'What would help:\n  1. fits with [0-9]+ of 50')
+        self.assertIn('--wait --relax 1', told)
         shown = self.done('vrt', 'group', 'show', group).out
         self.assertIn('There is not enough free room', shown)
 
@@ -201,6 +214,11 @@ class TestCommands(base.ClientTestCase):
             ('has no member x', 'member', 'remove', group, 'x'),
             ('There is nothing to change.', 'group', 'set', group),
             ('needs a topology', 'group', 'create', 'x'),
+            ('has 0 proposals', 'group', 'set', group, '--relax', '1'),
+            (
+                *('and nothing else', 'group', 'set', group),
+                *('--relax', '1', '--name', 'x'),
+            ),
             ('nowhere.yaml: No such file', *create, 'nowhere.yaml'),
             (
                 'goes with --template',

@@ -14,6 +14,10 @@ _OPTIONS = ('name', 'description', 'expires_in')
 
 
 def add_options(parser):
+    """Add what a group may be read from.
+
+    :returns: the group of options of which one can be given
+    """
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         '--definition',
@@ -28,6 +32,7 @@ def add_options(parser):
         'relationships; its servers are the members',
     )
     templates.add_parameters(parser)
+    return source
 
 
 @contextlib.contextmanager

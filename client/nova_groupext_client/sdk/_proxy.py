@@ -6,6 +6,7 @@ refuses is raised as one of :mod:`openstack.exceptions`.
 """
 
 import time
+import types
 from urllib import parse
 
 from openstack import exceptions
@@ -13,6 +14,7 @@ from openstack import proxy
 from openstack import resource
 
 from nova_groupext_client import ids
+from nova_groupext_client import relaxing
 from nova_groupext_client import words
 from nova_groupext_client.sdk import vrt_capabilities
 from nova_groupext_client.sdk import vrt_group
@@ -112,6 +114,34 @@ class Proxy(proxy.Proxy):
         if found.topology is None:
             found = self.get_group(found.id)
         return found.revise(self, **attrs)
+
+    def relax_group(self, group, number=1):
+        """Revise a group as its refusal proposes.
+
+        Or as the refusal of its revision does, if that has no plan.
+
+        :param number: which of the ``relaxations`` to take, from 1 on
+        :returns: VrtGroup; see :meth:`wait_for_group`
+        :raises: NotFoundException when there is no such proposal,
+            ConflictException when the group has changed in between
+        """
+        found = self.get_group(group)
+        refused = found
+        topology = found.topology
+        if found.refusal is None and found.revision:
+            topology = found.revision['topology']
+            refused = types.SimpleNamespace(**found.revision)
+        relaxations = (refused.refusal or {}).get('relaxations', [])
+        if not 0 < number <= len(relaxations):
+            raise exceptions.NotFoundException(
+                f'The group {found.name} ({found.id}) has '
+                f'{len(relaxations)} proposals of what would help, and no '
+                f'number {number}'
+            )
+        change = relaxations[number - 1]['change']
+        return self.update_group(
+            found, topology=relaxing.relaxed(topology, change)
+        )
 
     def delete_group(self, group, ignore_missing=True):
         """Give back what is held and forget the group; its servers go on."""

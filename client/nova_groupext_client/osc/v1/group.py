@@ -193,12 +193,22 @@ class SetGroup(command.GroupCommand):
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
         parser.add_argument('--name', metavar='<name>', help='New name')
-        definition.add_options(parser)
+        source = definition.add_options(parser)
+        source.add_argument(
+            '--relax',
+            metavar='<number>',
+            type=int,
+            help='Do what would help, according to the refusal of the group '
+            'or of its revision: the first, second... of these',
+        )
         _add_attributes(parser)
         command.add_keep_server(parser)
         return parser
 
     def act(self, group, parsed_args):
+        if parsed_args.relax is not None:
+            self._relax(group, parsed_args)
+            return
         with definition.reading(
             parsed_args, self.app.client_manager.sdk_connection
         ) as wanted:
@@ -211,6 +221,14 @@ class SetGroup(command.GroupCommand):
             if parsed_args.keep_server:
                 wanted['keep_server'] = True
             self.vrt.update_group(group, **wanted)
+
+    def _relax(self, group, parsed_args):
+        given = _given(parsed_args, 'name', 'description', 'expires_in')
+        if given or parsed_args.keep_server:
+            raise exceptions.CommandError(
+                '--relax changes the topology, and nothing else.'
+            )
+        self.vrt.relax_group(group, parsed_args.relax)
 
 
 class DeleteGroup(command.Command):

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what a refusal proposes done to the topology, and nothing else?"""
+
+import copy
+
+from oslotest import base
+
+from nova_groupext_client import relaxing
+
+RACKS = {'type': 'spread', 'scope': 'rack'}
+HOSTS = {'type': 'anti-affinity', 'scope': 'host', 'strict': True}
+NEAR = {'type': 'network-proximity', 'scope': 'rack'}
+TOPOLOGY = {
+    'members': {'a': {'flavor': 'f', 'count': 3}},
+    'policies': [RACKS],
+    'groups': {
+        'data': {
+            'members': {'db': {'flavor': 'f', 'count': 5, 'min_count': 4}},
+            'policies': [RACKS, HOSTS],
+            'relationships': [
+                {'name': 'tie', 'between': ['db', 'x'], 'policies': [NEAR]}
+            ],
+        }
+    },
+}
+
+
+def rule(at, policy):
+    return {
+        'at': at,
+        'policy': policy['type'],
+        'scope': policy['scope'],
+        'strict': False,
+    }
+
+
+class TestRelaxed(base.BaseTestCase):
+    def check(self, change, **wanted):
+        """Compare what is different, by JSON path without the root."""
+        before = copy.deepcopy(TOPOLOGY)
+        found = relaxing.relaxed(TOPOLOGY, change)
+        self.assertEqual(before, TOPOLOGY)
+        for path, value in wanted.items():
+            *parents, last = path.split('__')
+            node = before
+            for name in parents:
+                node = node[int(name) if name.isdigit() else name]
+            node[last] = value
+        self.assertEqual(before, found)
+
+    def test_a_policy_becomes_soft(self):
+        self.check(rule('', RACKS), policies__0__strict=False)
+        self.check(
+            rule('data', HOSTS), groups__data__policies__1__strict=False
+        )
+
+    def test_that_of_a_relationship(self):
+        self.check(
+            rule('data/tie', NEAR),
+            groups__data__relationships__0__policies__0__strict=False,
+        )
+
+    def test_fewer_members_are_enough(self):
+        self.check(
+            {'at': 'data', 'members': 'db', 'min_count': 2},
+            groups__data__members__db__min_count=2,
+        )
+        self.check(
+            {'min_counts': {'a': 1, 'data/db': 0}},
+            groups__data__members__db__min_count=0,
+            members__a__min_count=1,
+        )
+
+    def test_several_changes_together(self):
+        self.check(
+            {
+                'together': [
+                    rule('data', RACKS),
+                    {'at': '', 'members': 'a', 'min_count': 2},
+                ]
+            },
+            groups__data__policies__0__strict=False,
+            members__a__min_count=2,
+        )
+
+    def test_what_is_not_there_is_an_error(self):
+        for change in (
+            rule('data', NEAR),
+            rule('nowhere', RACKS),
+            {'at': 'data', 'members': 'web', 'min_count': 1},
+        ):
+            self.assertRaises(LookupError, relaxing.relaxed, TOPOLOGY, change)
