@@ -301,7 +301,7 @@ class TestDrift(ApartTestCase):
     def test_nothing_is_proposed_that_nobody_has_asked_for(self):
         answer = self.api().get(f'{base.GROUPS}/{self.uuid}/proposal')
         self.assertEqual(404, answer.status_code)
-        self.assertIn('"propose"', answer.text)
+        self.assertIn('Nobody has asked', answer.text)
 
     def proposal(self, user='demo'):
         asked = self.act(self.uuid, 'propose', user=user)

@@ -62,6 +62,7 @@ class ApiTestCase(base.GroupTestCase):
             models.Member.group_id == models.Group.id,
             models.Group.uuid == uuid,
             status=status,
+            held_since=timeutils.utcnow(),
         )
 
     def written(self):

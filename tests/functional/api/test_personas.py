@@ -86,7 +86,8 @@ OF_A_GROUP = (
     ('member', 'GET', LAST, None, OWN_READERS, 'HELD'),
     ('add', 'POST', '/members', _add, OWN_MEMBERS, 'PLANNED'),
     ('remove', 'DELETE', LAST, None, OWN_MEMBERS, 'PLANNED'),
-    ('proposal', 'POST', '/action', {'propose': None}, OWN_MEMBERS, 'HELD'),
+    ('propose', 'POST', '/action', {'propose': None}, OWN_MEMBERS, 'HELD'),
+    ('proposal', 'GET', '/proposal', None, OWN_MEMBERS, 'HELD'),
     ('hold', 'POST', '/action', {'hold': None}, OWN_MEMBERS, 'PLANNED'),
     ('extend', 'POST', '/action', {'extend': None}, OWN_MEMBERS, 'HELD'),
     ('release', 'POST', '/action', {'release': None}, OWN_MEMBERS, 'HELD'),
@@ -162,6 +163,7 @@ class TestPersonas(PersonaCase):
                 self.set(group, status)
                 now = objects.VRTGroup.get(self.context, group)
                 last = now.members[-1].path
+                objects.VRTProposal.ask(self.context, now, 'placed')
                 told[account.name] = self.outcome(
                     account,
                     method,
