@@ -8,6 +8,8 @@ What it raises becomes one of Nova's faults in the decorator.
 from nova.api.openstack import common
 from nova.api.openstack import wsgi
 from oslo_utils import strutils
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext import notifications
@@ -25,6 +27,7 @@ from nova_groupext.api.schemas import vrt_groups as schemas
 from nova_groupext.api.views import capabilities
 from nova_groupext.api.views import vrt_groups as views
 from nova_groupext.conf import CONF
+from nova_groupext.objects import listing
 from nova_groupext.objects import proposal as proposals
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
@@ -35,6 +38,11 @@ from nova_groupext.objects.proposal import VRTProposal
 from nova_groupext.planner import invalid
 from nova_groupext.policies import vrt_groups as policies
 from nova_groupext.scheduler import rpcapi
+
+# A page of groups with all details ends when there are so many members in it.
+PAGE_MEMBERS = 2000
+
+CHANGES_SINCE = 'changes-since'
 
 # What was released once can be released again.
 CAN_RELEASE = (*states.HOLDS, states.Group.RELEASED)
@@ -59,7 +67,7 @@ class VRTGroupController(wsgi.Controller):
     def index(self, req):
         context = req.environ['nova.context']
         context.can(policies.INDEX, _own(context))
-        found = self._list(req, context, with_parts=False)
+        found = self._list(req, context)
         return self._view_builder.page(
             req, [self._view_builder.summary(req, each) for each in found]
         )
@@ -69,8 +77,12 @@ class VRTGroupController(wsgi.Controller):
         context = req.environ['nova.context']
         context.can(policies.DETAIL, _own(context))
         found = self._list(req, context)
+        page = VRTGroup.first(context, found, PAGE_MEMBERS)
         return self._view_builder.page(
-            req, self._details(req, found), f'{views.COLLECTION}/detail'
+            req,
+            self._details(req, VRTGroup.list_shown(context, page)),
+            f'{views.COLLECTION}/detail',
+            goes_on=len(page) < len(found),
         )
 
     @resource.translated
@@ -230,23 +242,24 @@ class VRTGroupController(wsgi.Controller):
         )
         notifications.of_group(context, notifications.Event.EXTEND, group)
 
-    def _list(self, req, context, with_parts=True):
+    def _list(self, req, context):
         given = resource.query(req, schemas.LIST)
-        everybody = strutils.bool_from_string(given.get('all_projects'))
-        if everybody:
-            context.can(policies.ALL_PROJECTS, _own(context))
         limit, marker = common.get_limit_and_marker(req)
-        if marker is not None:
-            _check_marker(context, marker)
-        return VRTGroup.list(
-            context,
-            project_id=None if everybody else context.project_id,
-            name=given.get('name'),
-            status=given.get('status'),
-            marker=marker,
-            limit=limit,
-            with_parts=with_parts,
-        )
+        if marker is not None and not uuidutils.is_uuid_like(marker):
+            raise invalid.InvalidInput('query.marker', 'is no id of a group')
+        try:
+            return VRTGroup.list(
+                context,
+                marker=marker,
+                limit=limit,
+                sort_key=given.get('sort_key', listing.CREATED_AT),
+                is_descending=given.get('sort_dir') == 'desc',
+                **_filters(context, given),
+            )
+        except exception.GroupNotFound as exc:
+            raise invalid.InvalidInput(
+                'query.marker', exc.format_message()
+            ) from exc
 
     def _detail(self, req, group):
         [detail] = self._details(req, [group])
@@ -281,12 +294,30 @@ def _own(context):
     return {'project_id': context.project_id}
 
 
-def _check_marker(context, marker):
+def _filters(context, given):
+    """Return the filters of a list, by the right to see what they show."""
+    filters = {name: given[name] for name in listing.FILTERS if name in given}
+    if CHANGES_SINCE in filters:
+        filters[CHANGES_SINCE] = _time(filters[CHANGES_SINCE])
+    # Nova's clients say it in their own word.
+    everybody = any(
+        strutils.bool_from_string(given.get(name))
+        for name in ('all_projects', 'all_tenants')
+    )
+    if everybody or 'project_id' in filters:
+        context.can(policies.ALL_PROJECTS, _own(context))
+    else:
+        filters['project_id'] = context.project_id
+    return filters
+
+
+def _time(text):
+    """Return a time as the tables have it: naive, in UTC."""
     try:
-        groups.find(context, policies.INDEX, marker)
-    except exception.GroupNotFound as exc:
+        return timeutils.normalize_time(timeutils.parse_isotime(text))
+    except ValueError as exc:
         raise invalid.InvalidInput(
-            'query.marker', exc.format_message()
+            f'query.{CHANGES_SINCE}', 'is no time of ISO 8601'
         ) from exc
 
 

@@ -89,17 +89,20 @@ def create_all(context, rows):
 
 
 @_retried
-def find(context, model, *conditions, load=(), order=None, limit=None):
+def find(
+    context, model, *conditions, load=(), without=(), order=None, limit=None
+):
     """Return the rows that meet the conditions, oldest first.
 
     :param load: relationships to load along, as model attributes; what there
         is only one of costs no further query
+    :param without: columns of what is loaded along that are not read
     """
     query = (
         sa.select(model)
         .where(*conditions)
         .order_by(*(order or (model.id,)))
-        .options(*map(_loading, load))
+        .options(*(_loading(each, without) for each in load))
     )
     if limit is not None:
         query = query.limit(limit)
@@ -107,10 +110,13 @@ def find(context, model, *conditions, load=(), order=None, limit=None):
         return list(session.scalars(query).unique())
 
 
-def _loading(relationship):
-    if relationship.property.uselist:
-        return orm.selectinload(relationship)
-    return orm.joinedload(relationship)
+def _loading(relationship, without):
+    many = relationship.property.uselist
+    option = (orm.selectinload if many else orm.joinedload)(relationship)
+    for column in without:
+        if column.class_ is relationship.property.mapper.class_:
+            option = option.defer(column)
+    return option
 
 
 def find_one(context, model, *conditions, load=(), order=None):
@@ -136,6 +142,14 @@ def find_pairs(context, model, other, joined_by, *conditions):
 
 
 @_retried
+def find_columns(context, columns, model, *conditions):
+    """Return the values of columns, or expressions, of the rows."""
+    query = sa.select(*columns).select_from(model).where(*conditions)
+    with engine.reader(context) as session:
+        return [list(row) for row in session.execute(query)]
+
+
+@_retried
 def count(context, model, *conditions):
     query = sa.select(sa.func.count()).select_from(model).where(*conditions)
     with engine.reader(context) as session:
@@ -150,9 +164,10 @@ def time(context):
 
 
 @_retried
-def count_each(context, model, column):
+def count_each(context, model, column, *conditions):
     """Return {value of a column: how many rows have it}."""
-    query = sa.select(column, sa.func.count(model.id)).group_by(column)
+    counted = sa.select(column, sa.func.count(model.id))
+    query = counted.where(*conditions).group_by(column)
     with engine.reader(context) as session:
         return dict(session.execute(query).all())
 

@@ -40,10 +40,14 @@ class VRTObject(base.VersionedObject):
     def from_row(cls, context, row, **others):
         """Make the object from a row of its table.
 
+        Fields of which the columns were not read stay unset.
+
         :param others: values of the fields that are no columns
         """
         obj = cls(context)
-        columns = sa.inspect(type(row)).column_attrs.keys()
+        columns = {*sa.inspect(type(row)).column_attrs.keys()}
+        state = sa.inspect(row)
+        columns -= state.unloaded - state.expired_attributes
         for name in obj.fields:
             if name in others:
                 setattr(obj, name, others[name])

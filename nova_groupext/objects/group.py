@@ -11,6 +11,7 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects import group_search
+from nova_groupext.objects import listing
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import policy as policy_obj
 from nova_groupext.objects import states
@@ -72,7 +73,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
         :raises: DBDuplicateEntry when the project used its client_token
         """
-        self.uuid = uuidutils.generate_uuid()
+        self.uuid = listing.new_id()
         self.status = states.Group.PLANNING
         self.generation = 1
         row = models.Group(**self.columns(models.Group))
@@ -223,41 +224,65 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         cls,
         context,
         *,
-        project_id=None,
-        name=None,
-        status=None,
         marker=None,
         limit=None,
-        with_parts=True,
+        sort_key=listing.CREATED_AT,
+        is_descending=False,
+        **filters,
     ):
-        """Return groups that were not deleted, oldest first.
+        """Return groups that were not deleted, without their parts.
 
-        :param marker: uuid of the last group of the page before
-        :param with_parts: whether their topologies are wanted
+        :param marker: id of the last group of the page before
+        :param sort_key: of listing.SORT_KEYS
+        :param filters: values by names of listing.FILTERS
         :raises: GroupNotFound for a marker that is none
         """
-        conditions = [
-            models.Group.status != states.Group.RELEASING,
-            models.Group.revises_id.is_(None),
-        ]
-        for column, value in (
-            (models.Group.project_id, project_id),
-            (models.Group.name, name),
-            (models.Group.status, status),
-        ):
-            if value is not None:
-                conditions.append(column == value)
-        if marker is not None:
-            conditions.append(models.Group.id > cls.get(context, marker).id)
-        if with_parts:
-            return cls._find(context, *conditions, limit=limit)
-        rows = db.find(context, models.Group, *conditions, limit=limit)
+        rows = listing.rows(
+            *(context, filters, sort_key, marker, limit),
+            is_descending=is_descending,
+        )
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def _find(cls, context, *conditions, limit=None):
+    def list_shown(cls, context, groups):
+        """Return groups with all that a view of them needs.
+
+        That is not what Nova knows of their members, which is the most.
+
+        :param groups: VRTGroups, with or without their parts
+        """
+        return cls._find(
+            context,
+            models.Group.id.in_([group.id for group in groups]),
+            models.Group.status != states.Group.RELEASING,
+            without=(models.Member.request,),
+        )
+
+    @classmethod
+    def first(cls, context, groups, members):
+        """Return as many of some groups as have so many members together.
+
+        :param groups: VRTGroups, perhaps without their parts
+        :returns: the first of them, at least one if there is any
+        """
+        counts = db.count_each(
+            context,
+            models.Member,
+            models.Member.group_id,
+            models.Member.group_id.in_([group.id for group in groups]),
+        )
+        found = []
+        for group in groups:
+            members -= counts.get(group.id, 0)
+            if found and members < 0:
+                break
+            found.append(group)
+        return found
+
+    @classmethod
+    def _find(cls, context, *conditions, without=()):
         rows = db.find(
-            context, models.Group, *conditions, load=PARTS, limit=limit
+            context, models.Group, *conditions, load=PARTS, without=without
         )
         return [cls._from_row(context, row) for row in rows]
 

@@ -284,6 +284,13 @@ class VRTMember(base.VRTObject):
         return [cls.from_row(context, row) for row in rows]
 
     def obj_load_attr(self, attrname):
+        if attrname == 'request':
+            row = db.find_one(
+                self._context, models.Member, models.Member.id == self.id
+            )
+            self.request = row.request if row else {}
+            self.obj_reset_changes(['request'])
+            return None
         if attrname not in ('expires_at', 'has_expired'):
             return super().obj_load_attr(attrname)
         group = db.find_one(

@@ -173,7 +173,8 @@ def _check_own_hosts(here):
     """No member is refused its own host for the sake of placeholders."""
     if not here.is_alone or here.strangers or here.has_lost_records():
         return
-    for group in objects.VRTGroup.list(here.life.context):
+    found = objects.VRTGroup.list(here.life.context)
+    for group in objects.VRTGroup.list_shown(here.life.context, found):
         for member in group.members:
             if member.fault == swaps.IS_LOST:
                 raise Violation(f'{member.path} was refused its own host')

@@ -4,6 +4,7 @@
 The topology has schemas of its own: see nova_groupext.planner.topology.
 """
 
+from nova_groupext.objects import listing
 from nova_groupext.objects import states
 
 _TEXT = {'type': 'string', 'minLength': 1, 'maxLength': 255}
@@ -191,7 +192,15 @@ LIST = {
                 if status != states.Group.RELEASING
             ]
         },
+        'member_status': {'enum': [str(status) for status in states.Member]},
+        'server_id': {'type': 'string'},
+        'client_token': {'type': 'string'},
+        'project_id': {'type': 'string'},
+        'changes-since': {'type': 'string'},
+        'sort_key': {'enum': [*listing.SORT_KEYS]},
+        'sort_dir': {'enum': ['asc', 'desc']},
         'all_projects': _FLAG,
+        'all_tenants': _FLAG,
     },
     'additionalProperties': False,
 }

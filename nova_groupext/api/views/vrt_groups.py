@@ -127,9 +127,15 @@ class GroupView(common.ViewBuilder):
             'moves': moves,
         }
 
-    def page(self, req, shown, collection=COLLECTION):
-        """Return a list of groups with the link to the next page, if any."""
+    def page(self, req, shown, collection=COLLECTION, *, goes_on=False):
+        """Return a list of groups with the link to the next page, if any.
+
+        :param goes_on: whether there are more, whatever limit was asked for
+        """
         links = self._get_collection_links(req, shown, collection, 'id')
+        if goes_on:
+            href = self._get_next_link(req, shown[-1]['id'], collection)
+            links = [{'rel': 'next', 'href': href}]
         page = {'vrt_groups': shown}
         if links:
             page['vrt_groups_links'] = links

@@ -197,8 +197,6 @@ class TestTenants(base.GroupTestCase):
             self.assertEqual(found, group['id'] in listed, query)
 
     def test_bad_queries_are_refused(self):
-        foreign = self.two('other', hold=False)
-
         for query, reason in (
             ('?colour=red', 'query.colour: is not known here'),
             ('?status=held', 'query.status: must be one of'),
@@ -206,8 +204,7 @@ class TestTenants(base.GroupTestCase):
             ('?all_projects=maybe', 'query.all_projects: must be one of'),
             ('?limit=-1', 'limit'),
             ('?limit=many', 'limit'),
-            (f'?marker={NOTHING}', 'query.marker: '),
-            (f'?marker={foreign["id"]}', 'query.marker: '),
+            ('?marker=nothing', 'query.marker: '),
             ('?name=%ff', 'query: is not UTF-8'),
             ('/capabilities?name=a', 'query.name: is not known here'),
             (f'/{NOTHING}?name=a', None),

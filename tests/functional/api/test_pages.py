@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are lists filtered, sorted, and read page by page, and no more than that?"""
+
+import datetime
+import itertools
+from urllib import parse
+
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
+import sqlalchemy as sa
+
+from nova_groupext import objects
+from nova_groupext.api import vrt_groups
+from nova_groupext.db import api as db
+from nova_groupext.db import engine
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from tests.functional import base as functional
+from tests.functional.api import base
+
+COUNTED = {'members': {'a': functional.member(count=3)}}
+
+
+class PageCase(base.ApiTestCase):
+    def get(self, query, user='demo'):
+        response = self.api(user).get(f'{functional.GROUPS}{query}')
+        self.assertEqual(200, response.status_code, response.text)
+        return response.json()
+
+    def listed(self, query='', user='demo'):
+        return [each['id'] for each in self.get(query, user)['vrt_groups']]
+
+    def pages(self, path, meanwhile=lambda page: None):
+        """Return the ids on each page, by the links between them."""
+        found = []
+        while path is not None:
+            answer = self.get(path)
+            found.append([each['id'] for each in answer['vrt_groups']])
+            meanwhile(found[-1])
+            links = answer.get('vrt_groups_links', [])
+            path = None
+            for link in links:
+                path = link['href'].partition(functional.GROUPS)[2]
+        return found
+
+
+class TestPages(PageCase):
+    def test_details_end_a_page_by_members(self):
+        groups = [self.stored(topology=COUNTED) for _each in range(5)]
+        self.patch(vrt_groups, 'PAGE_MEMBERS', 7)
+
+        self.assertEqual(
+            [groups[:2], groups[2:4], groups[4:]], self.pages('/detail')
+        )
+        self.assertEqual(
+            [[each] for each in groups], self.pages('/detail?limit=1')[:5]
+        )
+        self.assertEqual([groups], self.pages(''))
+        self.patch(vrt_groups, 'PAGE_MEMBERS', 2)
+        self.assertEqual([[each] for each in groups], self.pages('/detail'))
+
+    def test_a_group_that_is_deleted_meanwhile_does_not_end_the_walk(self):
+        groups = [self.stored() for _each in range(5)]
+
+        def delete(page):
+            gone = models.Group.uuid == page[-1] if page else sa.false()
+            db.delete(self.context, models.Group, gone)
+
+        found = self.pages('?limit=2', delete)
+
+        self.assertEqual([groups[:2], groups[2:4], groups[4:]], found[:3])
+
+    def test_what_nova_knows_of_members_is_not_read(self):
+        self.stored(topology=COUNTED)
+        statements = []
+
+        def note(_connection, _cursor, statement, *_others):
+            statements.append(statement)
+
+        ours = (engine.get_engine(), 'before_cursor_execute', note)
+        sa.event.listen(*ours)
+        self.addCleanup(sa.event.remove, *ours)
+
+        [shown] = self.get('/detail')['vrt_groups']
+
+        self.assertEqual(3, len(shown['members']))
+        of_members = [each for each in statements if 'vrt_members.' in each]
+        self.assertNotEqual([], of_members)
+        for statement in of_members:
+            self.assertNotIn('vrt_members.request', statement)
+
+
+class TestFilters(PageCase):
+    def test_which_group_a_server_is_in(self):
+        uuid, other = self.stored(), self.stored()
+        server = uuidutils.generate_uuid()
+        [member] = objects.VRTGroup.get(self.context, uuid).members
+        db.compare_and_set(
+            self.context,
+            models.Member,
+            models.Member.id == member.id,
+            server_uuid=server,
+            status=states.Member.ACTIVE,
+        )
+
+        self.assertEqual([uuid], self.listed(f'?server_id={server}'))
+        self.assertEqual([], self.listed(f'?server_id={server}', 'other'))
+        self.assertEqual([uuid], self.listed('?member_status=ACTIVE'))
+        self.assertEqual([other], self.listed('?member_status=TENTATIVE'))
+
+    def test_by_token_and_time(self):
+        old = self.stored()
+        past = timeutils.utcnow() - datetime.timedelta(hours=2)
+        self.change_row(old, created_at=past, updated_at=past)
+        body = {'topology': base.ONE, 'client_token': 'a token'}
+        new = self.post(**body).json()['vrt_group']['id']
+
+        self.assertEqual([new], self.listed('?client_token=a%20token'))
+        hour = timeutils.utcnow() - datetime.timedelta(hours=1)
+        since = parse.quote(hour.isoformat())
+        self.assertEqual([new], self.listed(f'?changes-since={since}Z'))
+        self.assertEqual([new], self.listed(f'?changes-since={since}%2B00:00'))
+        self.change_row(old, name='renamed')
+        self.assertEqual([old, new], self.listed(f'?changes-since={since}Z'))
+
+    def test_admins_see_one_project_or_all(self):
+        mine, others = self.stored(), self.post('other', topology=base.ONE)
+        other = others.json()['vrt_group']
+        project = other['project_id']
+
+        query = f'?project_id={project}'
+        self.assertEqual([other['id']], self.listed(query, 'admin'))
+        self.assertEqual(
+            [mine, other['id']], self.listed('?all_tenants=1', 'admin')
+        )
+        for query in (f'?project_id={project}', '?all_tenants=1'):
+            response = self.api().get(f'{functional.GROUPS}{query}')
+            self.assertEqual(403, response.status_code, response.text)
+
+    def test_sorted(self):
+        ids = {}
+        for name in ('b', 'a', 'c', 'a'):
+            body = {'topology': base.ONE, 'name': name}
+            uuid = self.post(**body).json()['vrt_group']['id']
+            ids.setdefault(name, []).append(uuid)
+        by_name = [*ids['a'], *ids['b'], *ids['c']]
+
+        for query in ('?sort_key=name', '?sort_key=name&limit=1'):
+            pages = self.pages(query)
+            self.assertEqual(by_name, [*itertools.chain(*pages)])
+        self.assertEqual(
+            by_name[::-1], self.listed('?sort_key=name&sort_dir=desc')
+        )
+        found = self.pages('?sort_dir=desc&limit=3')
+        newest = [ids['a'][1], *ids['c'], ids['a'][0], *ids['b']]
+        self.assertEqual([newest[:3], newest[3:]], found[:2])
+        self.change_row(ids['b'][0], description='changed')
+        self.assertEqual(ids['b'][0], self.listed('?sort_key=updated_at')[-1])
+
+    def test_what_makes_no_sense_is_refused(self):
+        for query, reason in (
+            ('?sort_key=size', 'query.sort_key: must be one of'),
+            ('?sort_dir=up', 'query.sort_dir: must be one of'),
+            ('?member_status=DONE', 'query.member_status: must be one of'),
+            ('?changes-since=today', 'is no time of ISO 8601'),
+            ('?marker=x', 'query.marker: is no id'),
+            (
+                f'?sort_key=name&marker={uuidutils.generate_uuid()}',
+                'query.marker: VRT group',
+            ),
+        ):
+            response = self.api().get(f'{functional.GROUPS}{query}')
+            self.assertEqual(400, response.status_code, query)
+            self.assertIn(reason, response.text)
