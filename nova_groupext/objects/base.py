@@ -37,17 +37,15 @@ class VRTObject(base.VersionedObject):
     OBJ_PROJECT_NAMESPACE = 'nova_groupext'
 
     @classmethod
-    def from_row(cls, context, row, **others):
+    def from_row(cls, context, row, without=(), **others):
         """Make the object from a row of its table.
 
-        Fields of which the columns were not read stay unset.
-
+        :param without: names of columns that were not read; these fields stay
+            unset
         :param others: values of the fields that are no columns
         """
         obj = cls(context)
-        columns = {*sa.inspect(type(row)).column_attrs.keys()}
-        state = sa.inspect(row)
-        columns -= state.unloaded - state.expired_attributes
+        columns = {*sa.inspect(type(row)).column_attrs.keys()} - {*without}
         for name in obj.fields:
             if name in others:
                 setattr(obj, name, others[name])

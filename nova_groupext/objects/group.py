@@ -108,7 +108,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         self.obj_reset_changes()
 
     @classmethod
-    def _from_row(cls, context, row):
+    def _from_row(cls, context, row, without=()):
         by_relationship = {}
         for policy in row.policies:
             by_relationship.setdefault(policy.relationship_id, []).append(
@@ -119,7 +119,9 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             row,
             subgroups=[subgroup.path for subgroup in row.subgroups],
             members=[
-                member_obj.VRTMember.from_row(context, member)
+                member_obj.VRTMember.from_row(
+                    context, member, without=[each.key for each in without]
+                )
                 for member in row.members
             ],
             policies=by_relationship.get(None, []),
@@ -284,7 +286,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         rows = db.find(
             context, models.Group, *conditions, load=PARTS, without=without
         )
-        return [cls._from_row(context, row) for row in rows]
+        return [cls._from_row(context, row, without) for row in rows]
 
     @staticmethod
     def count(context, project_id):
