@@ -58,15 +58,7 @@ def check(context, project_id, members, besides=(), growing=()):
     )
     _check_number(sum(count for _member, count in tallies), len(members))
     wanted = _sum((member, 1) for member in members) + _more(growing)
-    # What is held is counted before what is being built, and that before what
-    # runs: what becomes the next meanwhile may count twice, but never not at
-    # all.
-    held = _sum(tallies) + _more(
-        VRTMember.list_growing(context, project_id, besides)
-    )
-    held.update(_not_in_a_cell_yet(context, project_id))
-    held.subtract(_counted_by_nova(context, project_id))
-    quotas = quota.QUOTAS.get_project_quotas(context, project_id)
+    held, quotas = _count(context, project_id, tallies, besides)
     over = []
     for unified, name in RESOURCES.items():
         limit, used = quotas[name]['limit'], quotas[name]['in_use']
@@ -78,6 +70,48 @@ def check(context, project_id, members, besides=(), growing=()):
             )
     if over and _is_enforced(project_id, over):
         raise exception.LimitExceeded(reason=_explain(over))
+
+
+def shown(context, project_id):
+    """Return {resource: {limit, used, held}} of a project; -1 is no limit.
+
+    What is held is besides what is used.
+    """
+    tallies = VRTMember.tally_held(context, project_id)
+    held, quotas = _count(context, project_id, tallies)
+    number = sum(count for _member, count in tallies)
+    return {
+        **{
+            name: {
+                'limit': quotas[name]['limit'],
+                'used': quotas[name]['in_use'],
+                'held': max(0, held[name]),
+            }
+            for name in RESOURCES.values()
+        },
+        'held_members': {
+            'limit': CONF.vrt.max_held_members_per_project,
+            'used': 0,
+            'held': number,
+        },
+    }
+
+
+def _count(context, project_id, tallies, besides=()):
+    """Return ({resource: how much is held}, Nova's quotas).
+
+    :param tallies: [(VRTMember, how many like it are held)]
+    :param besides: ids of members that do not count
+    """
+    # What is held is counted before what is being built, and that before what
+    # runs: what becomes the next meanwhile may count twice, but never not at
+    # all.
+    held = _sum(tallies) + _more(
+        VRTMember.list_growing(context, project_id, besides)
+    )
+    held.update(_not_in_a_cell_yet(context, project_id))
+    held.subtract(_counted_by_nova(context, project_id))
+    return held, quota.QUOTAS.get_project_quotas(context, project_id)
 
 
 def _check_number(held, wanted):

@@ -58,14 +58,18 @@ class VrtGroupManager(base.ManagerWithFind):
         body = {'vrt_group': {'name': name, 'topology': topology, **attrs}}
         return self._create(_URL, body, 'vrt_group')
 
-    def update(self, group, generation, topology, **attrs):
+    def update(self, group, generation, topology=None, **attrs):
         """Revise a group, to have it planned again around its servers.
+
+        Without a topology only what is said of it changes.
 
         :param generation: the one that was seen last
         :param attrs: ``name``, ``description``, ``expires_in`` and
             ``keep_server``: whether servers may be left out, and run on
         """
-        revised = {'generation': generation, 'topology': topology, **attrs}
+        revised = {'generation': generation, **attrs}
+        if topology is not None:
+            revised['topology'] = topology
         return self._update(_url(group), {'vrt_group': revised}, 'vrt_group')
 
     def delete(self, group):

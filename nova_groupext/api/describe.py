@@ -26,7 +26,8 @@ PATH_LENGTH = 512
 def read(body, schema=schemas.CREATE):
     """Check the body of a POST or, with its schema, of a PUT.
 
-    :returns: (what stands under ``vrt_group``, its Topology)
+    :returns: (what stands under ``vrt_group``, its Topology; None where a PUT
+        has none)
     :raises: InvalidInput
     """
     invalid.check(body, schema, '$')
@@ -37,6 +38,8 @@ def read(body, schema=schemas.CREATE):
     if 'client_token' in wanted:
         token_at = f'{GROUP}.client_token'
         _check_name(wanted['client_token'], token_at, what='token')
+    if 'topology' not in wanted:
+        return wanted, None
     return wanted, read_topology(wanted['topology'])
 
 

@@ -16,11 +16,14 @@ LOG = logging.getLogger(__name__)
 NO_PLANNER = 'No planner runs at the moment; it is planned when one does.'
 
 
-def find(context, rule, group_id):
+def find(context, rule, group_id, given=None):
     """Return a group on which the rule allows something.
 
+    :param given: what the request says; its ``generation``, if it has one, is
+        the one that its sender has seen
     :raises: GroupNotFound for a deleted group, for other projects', and for
         the draft of a group
+    :raises: GenerationConflict when the sender has seen another one
     """
     group = VRTGroup.get(context, group_id)
     target = {'project_id': group.project_id}
@@ -30,6 +33,9 @@ def find(context, rule, group_id):
     ):
         raise exception.GroupNotFound(group=group_id)
     context.can(rule, target)
+    seen = (given or {}).get('generation')
+    if seen is not None and int(seen) != group.generation:
+        raise exception.GenerationConflict(group=group_id)
     return group
 
 

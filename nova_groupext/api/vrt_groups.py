@@ -20,6 +20,7 @@ from nova_groupext.api import busy
 from nova_groupext.api import describe
 from nova_groupext.api import extend
 from nova_groupext.api import groups
+from nova_groupext.api import rename
 from nova_groupext.api import resource
 from nova_groupext.api import revise
 from nova_groupext.api import store
@@ -61,7 +62,7 @@ class VRTGroupController(wsgi.Controller):
         context = req.environ['nova.context']
         context.can(policies.CAPABILITIES, _own(context))
         resource.query(req, schemas.NOTHING)
-        return capabilities.show()
+        return capabilities.show(quota.shown(context, context.project_id))
 
     @resource.translated
     def index(self, req):
@@ -127,10 +128,17 @@ class VRTGroupController(wsgi.Controller):
     @wsgi.response(202)
     @resource.translated
     def update(self, req, id, body):
-        """Revise the definition; the planners go on from there."""
+        """Revise the definition; the planners go on from there.
+
+        Without a topology only what is said of the group is changed.
+        """
         context = req.environ['nova.context']
         group = groups.find(context, policies.UPDATE, id)
         wanted, parsed = describe.read(body, schemas.UPDATE)
+        if parsed is None:
+            rename.rename(context, group, wanted)
+            renamed = groups.find(context, policies.UPDATE, id)
+            return {'vrt_group': self._detail(req, renamed)}
         groups.check_exclusive(context, group, parsed)
         to_plan = revise.revise(context, group, wanted, parsed)
         groups.tell(self._planner.serve_group, context, to_plan.uuid)
@@ -142,8 +150,8 @@ class VRTGroupController(wsgi.Controller):
     def delete(self, req, id):
         """Give back what is held and forget the group; servers go on."""
         context = req.environ['nova.context']
-        group = groups.find(context, policies.DELETE, id)
-        resource.query(req, schemas.NOTHING)
+        given = resource.query(req, schemas.DELETE)
+        group = groups.find(context, policies.DELETE, id, given)
         group.mark_deleted(context)
         groups.tell(self._planner.serve_group, context, group.uuid)
 
@@ -168,14 +176,14 @@ class VRTGroupController(wsgi.Controller):
     def _adopt(self, req, id, given):
         """Let servers that run already become members."""
         context = req.environ['nova.context']
-        group = groups.find(context, policies.ADOPT, id)
+        group = groups.find(context, policies.ADOPT, id, given)
         draft = adopt.adopt(context, group, given['servers'])
         groups.tell(self._planner.serve_group, context, draft.uuid)
 
     def _boot(self, req, id, given):
         """Create the servers of what is held; tells of each member."""
         context = req.environ['nova.context']
-        group = groups.find(context, policies.BOOT, id)
+        group = groups.find(context, policies.BOOT, id, given)
         if group.project_id != context.project_id:
             raise exception.GroupNotFound(group=id)
         if group.status not in states.HOLDS:
@@ -186,7 +194,7 @@ class VRTGroupController(wsgi.Controller):
 
     def _hold(self, req, id, given):
         context = req.environ['nova.context']
-        group = groups.find(context, policies.HOLD, id)
+        group = groups.find(context, policies.HOLD, id, given)
         if group.status not in states.HOLDS_NOTHING:
             raise group.conflict(_why_not_held(group))
         if group.has_policy('exclusive'):
@@ -203,7 +211,7 @@ class VRTGroupController(wsgi.Controller):
     def _propose(self, req, id, given):
         """Ask which servers to move; what was proposed before is forgotten."""
         context = req.environ['nova.context']
-        group = groups.find(context, policies.PROPOSAL, id)
+        group = groups.find(context, policies.PROPOSAL, id, given)
         if not views.drift(group):
             VRTProposal.ask(context, group, proposals.PLACED, fewest=True)
             return
@@ -213,7 +221,7 @@ class VRTGroupController(wsgi.Controller):
 
     def _release(self, req, id, given):
         context = req.environ['nova.context']
-        group = groups.find(context, policies.RELEASE, id)
+        group = groups.find(context, policies.RELEASE, id, given)
         if group.status not in CAN_RELEASE:
             raise group.conflict('nothing of it is held')
         paths = (given or {}).get('members')
@@ -224,7 +232,7 @@ class VRTGroupController(wsgi.Controller):
 
     def _replan(self, req, id, given):
         context = req.environ['nova.context']
-        group = groups.find(context, policies.REPLAN, id)
+        group = groups.find(context, policies.REPLAN, id, given)
         if group.has_policy('exclusive'):
             context.can(policies.EXCLUSIVE, {'project_id': group.project_id})
         movable = (given or {}).get('members')
@@ -233,7 +241,7 @@ class VRTGroupController(wsgi.Controller):
 
     def _extend(self, req, id, given):
         context = req.environ['nova.context']
-        group = groups.find(context, policies.EXTEND, id)
+        group = groups.find(context, policies.EXTEND, id, given)
         given = given or {}
         describe.check_expires_in(given, '$.extend')
         seconds = given.get('expires_in', group.expires_in)

@@ -24,16 +24,23 @@ MEMBER = '$.member'
 
 
 class VRTMemberController(wsgi.Controller):
+    _view_builder_class = views.GroupView
+
     def __init__(self):
         super().__init__()
         self._planner = rpcapi.PlannerAPI()
 
     @resource.translated
     def index(self, req, group_id):
-        return {'members': self._members(req, group_id)}
+        given = resource.query(req, schemas.MEMBERS)
+        found = self._members(req, group_id)
+        return self._view_builder.members_page(
+            req, group_id, _asked_for(found, given)
+        )
 
     @resource.translated
     def show(self, req, group_id, path):
+        resource.query(req, schemas.NOTHING)
         for member in self._members(req, group_id):
             if member['path'] == path:
                 return {'member': member}
@@ -62,8 +69,8 @@ class VRTMemberController(wsgi.Controller):
     def delete(self, req, group_id, path):
         """Remove a member, or all that are counted under one name."""
         context = req.environ['nova.context']
-        group = groups.find(context, policies.UPDATE, group_id)
         given = resource.query(req, schemas.REMOVE)
+        group = groups.find(context, policies.UPDATE, group_id, given)
         topology = describe.as_given(group)
         stem = _stem(group, path)
         node, name = _parent(topology, stem)
@@ -81,7 +88,6 @@ class VRTMemberController(wsgi.Controller):
     def _members(req, group_id):
         context = req.environ['nova.context']
         group = groups.find(context, policies.SHOW, group_id)
-        resource.query(req, schemas.NOTHING)
         return views.members(
             group,
             VRTPlan.newest(context, group.id),
@@ -99,6 +105,24 @@ class VRTMemberController(wsgi.Controller):
         groups.check_exclusive(context, group, parsed)
         to_plan = revise.revise(context, group, wanted, parsed)
         groups.tell(self._planner.serve_group, context, to_plan.uuid)
+
+
+def _asked_for(members, given):
+    """Return those members that come after a marker and have a status.
+
+    :param members: as they are shown
+    :raises: InvalidInput for a marker that is no member's path
+    """
+    if 'marker' in given:
+        paths = [member['path'] for member in members]
+        if given['marker'] not in paths:
+            raise invalid.InvalidInput(
+                'query.marker', 'is no path of a member'
+            )
+        members = members[paths.index(given['marker']) + 1 :]
+    if 'status' in given:
+        members = [m for m in members if m['status'] == given['status']]
+    return members
 
 
 def _parent(topology, path):

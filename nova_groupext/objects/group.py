@@ -338,6 +338,15 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             **values,
         )
 
+    def describe_anew(self, context, values):
+        """Change what is said of it, if nobody changed it since it was read.
+
+        :param values: of columns that no plan depends on
+        :raises: GenerationConflict
+        """
+        if not self._compare_and_set(context, **values):
+            raise exception.GenerationConflict(group=self.uuid)
+
     def is_unchanged_for(self, context, seconds):
         """Check whether nobody has changed the group for so long."""
         return bool(

@@ -108,13 +108,7 @@ class TestProxy(CallTestCase):
             (
                 'PUT',
                 URL,
-                {
-                    'vrt_group': {
-                        'generation': 7,
-                        'topology': TOPOLOGY,
-                        'name': 'store',
-                    }
-                },
+                {'vrt_group': {'generation': 7, 'name': 'store'}},
             ),
             *(self.vrt.update_group, ID),
             name='store',

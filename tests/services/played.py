@@ -72,7 +72,7 @@ def _accept(*_args, **_kwargs):
     """Nobody's quota ends, and servers are what their members are."""
 
 
-def _look(*_args):
+def _look(*_args, **_kwargs):
     """Nobody needs to see the cloud."""
     alike = types.SimpleNamespace(request={'VCPU': AMOUNT})
     return types.SimpleNamespace(

@@ -49,8 +49,10 @@ class Proxy(proxy.Proxy):
         """Yield the project's groups.
 
         :param details: with False only ids, names, states and generations
-        :param query: ``name``, ``status``, ``limit`` (the size of a page),
-            ``marker``, and ``all_projects`` for admins
+        :param query: ``name``, ``status``, ``member_status``, ``server_id``,
+            ``client_token``, ``changes_since``, ``sort_key``, ``sort_dir``,
+            ``limit`` (the size of a page), ``marker``, and for admins
+            ``all_projects`` and ``project_id``
         """
         path = _DETAIL if details else None
         return self._list(vrt_group.VrtGroup, base_path=path, **query)
@@ -100,6 +102,8 @@ class Proxy(proxy.Proxy):
     def update_group(self, group, **attrs):
         """Revise a group, to have it planned again around its servers.
 
+        Without ``topology`` only what is said of it changes.
+
         :param attrs: ``topology``, ``name``, ``description``,
             ``expires_in``, ``generation``, and ``keep_server``: whether
             servers may be left out, and run on. Without ``generation`` that
@@ -111,7 +115,7 @@ class Proxy(proxy.Proxy):
         if found.generation is not None:
             # What was read before is what is revised, also if it was listed.
             attrs = {'generation': found.generation, **attrs}
-        if found.topology is None:
+        else:
             found = self.get_group(found.id)
         return found.revise(self, **attrs)
 

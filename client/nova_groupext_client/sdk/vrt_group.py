@@ -18,7 +18,18 @@ class VrtGroup(resource.Resource):
     allow_delete = True
     allow_list = True
 
-    _query_mapping = resource.QueryParameters('name', 'status', 'all_projects')
+    _query_mapping = resource.QueryParameters(
+        'name',
+        'status',
+        'member_status',
+        'server_id',
+        'client_token',
+        'project_id',
+        'all_projects',
+        'sort_key',
+        'sort_dir',
+        changes_since='changes-since',
+    )
 
     # Properties
     #: Any text that makes it safe to create the group again: the answer is
@@ -57,7 +68,8 @@ class VrtGroup(resource.Resource):
     refusal = resource.Body('refusal', type=dict)
     #: What the group is to become, and why it has not yet: a dictionary with
     #: ``status``, ``name``, ``description``, ``topology``, ``servers``,
-    #: ``fault`` and ``refusal``; None if no revision is waiting.
+    #: ``held_again``, ``fault`` and ``refusal``; None if no revision is
+    #: waiting.
     revision = resource.Body('revision', type=dict)
     #: How the plan was made, a dictionary; only shown to admins.
     stats = resource.Body('stats', type=dict)
@@ -77,16 +89,14 @@ class VrtGroup(resource.Resource):
     def revise(self, session, **attrs):
         """Send a revised definition; what is left out stays as it is.
 
+        Without a topology nothing is planned again.
+
         :param attrs: ``topology``, ``name``, ``description``,
             ``expires_in``, ``keep_server``, and ``generation``, by default
             the one of self
         :raises: ConflictException when the group has changed since
         """
-        body = {
-            'generation': self.generation,
-            'topology': self.topology,
-            **attrs,
-        }
+        body = {'generation': self.generation, **attrs}
         response = session.put(
             utils.urljoin(self.base_path, self.id),
             json={self.resource_key: body},

@@ -60,7 +60,7 @@ UPDATE = {
                 'keep_server': {'type': 'boolean'},
                 'topology': {'type': 'object'},
             },
-            'required': ['generation', 'topology'],
+            'required': ['generation'],
             'additionalProperties': False,
         },
     },
@@ -122,58 +122,88 @@ TEMPLATE = {
     'additionalProperties': False,
 }
 
+_GENERATION = {'type': 'integer', 'minimum': 1}
+
+_ACTIONS = {
+    'adopt': {
+        'type': 'object',
+        'properties': {
+            # By the paths of the members that they become.
+            'servers': {
+                'type': 'object',
+                'minProperties': 1,
+                'additionalProperties': {'type': 'string'},
+            },
+        },
+        'required': ['servers'],
+        'additionalProperties': False,
+    },
+    'boot': {
+        'type': ['object', 'null'],
+        'properties': {
+            'servers': {
+                'type': 'object',
+                'additionalProperties': TEMPLATE,
+            },
+        },
+        'additionalProperties': False,
+    },
+    'extend': {
+        'type': ['object', 'null'],
+        'properties': {'expires_in': _SECONDS},
+        'additionalProperties': False,
+    },
+    'hold': {
+        'type': ['object', 'null'],
+        'properties': {},
+        'additionalProperties': False,
+    },
+    'propose': {
+        'type': ['object', 'null'],
+        'properties': {},
+        'additionalProperties': False,
+    },
+    'release': _MEMBERS,
+    'replan': _MEMBERS,
+}
+
+#: Each may name the generation that its sender has seen.
 ACTION = {
     'type': 'object',
     'properties': {
-        'adopt': {
-            'type': 'object',
-            'properties': {
-                # By the paths of the members that they become.
-                'servers': {
-                    'type': 'object',
-                    'minProperties': 1,
-                    'additionalProperties': {'type': 'string'},
-                },
-            },
-            'required': ['servers'],
-            'additionalProperties': False,
-        },
-        'boot': {
-            'type': ['object', 'null'],
-            'properties': {
-                'servers': {
-                    'type': 'object',
-                    'additionalProperties': TEMPLATE,
-                },
-            },
-            'additionalProperties': False,
-        },
-        'extend': {
-            'type': ['object', 'null'],
-            'properties': {'expires_in': _SECONDS},
-            'additionalProperties': False,
-        },
-        'hold': {
-            'type': ['object', 'null'],
-            'properties': {},
-            'additionalProperties': False,
-        },
-        'propose': {
-            'type': ['object', 'null'],
-            'properties': {},
-            'additionalProperties': False,
-        },
-        'release': _MEMBERS,
-        'replan': _MEMBERS,
+        name: {
+            **schema,
+            'properties': {**schema['properties'], 'generation': _GENERATION},
+        }
+        for name, schema in _ACTIONS.items()
     },
     'additionalProperties': False,
 }
 
 _FLAG = {'enum': ['true', 'True', '1', 'false', 'False', '0']}
 
+# As text, in a query.
+_SEEN = {'type': 'string', 'pattern': '^[1-9][0-9]{0,9}$'}
+
+DELETE = {
+    'type': 'object',
+    'properties': {'generation': _SEEN},
+    'additionalProperties': False,
+}
+
 REMOVE = {
     'type': 'object',
-    'properties': {'keep_server': _FLAG},
+    'properties': {'keep_server': _FLAG, 'generation': _SEEN},
+    'additionalProperties': False,
+}
+
+MEMBERS = {
+    'type': 'object',
+    'properties': {
+        'limit': {'type': 'string'},
+        'marker': {'type': 'string'},
+        'status': {'enum': [str(status) for status in states.Member]},
+    },
     'additionalProperties': False,
 }
 

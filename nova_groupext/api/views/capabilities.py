@@ -18,6 +18,7 @@ LIMITS = (
     'max_classes',
     'max_body_size',
     'max_groups_per_project',
+    'max_planning_per_project',
     'max_held_members_per_project',
     'default_expires_in',
     'max_expires_in',
@@ -25,8 +26,11 @@ LIMITS = (
 )
 
 
-def show():
-    """Return the answer to ``GET /os-vrt-groups/capabilities``."""
+def show(quotas):
+    """Return the answer to ``GET /os-vrt-groups/capabilities``.
+
+    :param quotas: {resource: {limit, used, held}} of who asks
+    """
     return {
         'capabilities': {
             'version': VERSION,
@@ -36,6 +40,7 @@ def show():
                 for name, schema in schemas.GROUP_POLICIES.items()
             },
             'limits': {name: CONF.vrt[name] for name in LIMITS},
+            'quota': quotas,
         }
     }
 

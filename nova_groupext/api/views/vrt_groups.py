@@ -94,7 +94,7 @@ class GroupView(common.ViewBuilder):
             'refusal': _refusal(group, plan, sees_hosts),
             'violations': _violations(plan, sees_hosts),
             'revision': draft
-            and _revision(draft, plans.get(draft.id), sees_hosts),
+            and _revision(group, draft, plans.get(draft.id), sees_hosts),
             'drift': drift(group),
         }
         if sees_hosts:
@@ -126,6 +126,21 @@ class GroupView(common.ViewBuilder):
             'created_at': _time(proposed.created_at),
             'moves': moves,
         }
+
+    def members_page(self, req, group_id, found):
+        """Return the first of some members, and the link to the others.
+
+        :param found: members as they are shown
+        """
+        limit, _marker = common.get_limit_and_marker(req)
+        page = {'members': found[:limit]}
+        if 0 < limit < len(found):
+            last = found[limit - 1]['path']
+            href = self._get_next_link(
+                req, last, f'{COLLECTION}/{group_id}/members'
+            )
+            page['members_links'] = [{'rel': 'next', 'href': href}]
+        return page
 
     def page(self, req, shown, collection=COLLECTION, *, goes_on=False):
         """Return a list of groups with the link to the next page, if any.
@@ -204,7 +219,19 @@ def _has_place(group, member):
     return member.status in PLACED
 
 
-def _revision(draft, plan, sees_hosts):
+def _held_again(group, draft):
+    """Return the paths of members that were released, and would be held."""
+    if not draft.hold or draft.elsewhere is not None:
+        return []
+    drafted = {member.path for member in draft.members}
+    return [
+        member.path
+        for member in group.members
+        if member.status == states.Member.RELEASED and member.path in drafted
+    ]
+
+
+def _revision(group, draft, plan, sees_hosts):
     """Return what a group is to become, and why it has not yet."""
     return {
         'status': draft.status,
@@ -213,6 +240,7 @@ def _revision(draft, plan, sees_hosts):
         'created_at': _time(draft.created_at),
         'topology': describe.as_given(draft),
         'servers': revisions.adopted(draft),
+        'held_again': _held_again(group, draft),
         'fault': draft.fault,
         'refusal': _refusal(draft, plan, sees_hosts),
     }

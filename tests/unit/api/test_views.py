@@ -243,7 +243,7 @@ class TestGroupView(base.GroupCase):
 
 class TestCapabilities(base.GroupCase):
     def test_every_parameter_has_a_default_or_is_required(self):
-        policies = capabilities.show()['capabilities']['policies']
+        policies = capabilities.show({})['capabilities']['policies']
 
         self.assertEqual(
             ['max_skew', 'min_domains', 'scope', 'strict', 'weight'],
@@ -260,7 +260,7 @@ class TestCapabilities(base.GroupCase):
         CONF.set_override('topology_levels', ['rack:rack'], 'vrt')
         self.addCleanup(CONF.clear_override, 'topology_levels', 'vrt')
 
-        shown = capabilities.show()['capabilities']
+        shown = capabilities.show({})['capabilities']
 
         self.assertEqual(['host', 'rack', 'zone'], shown['scopes'])
         self.assertEqual(1000, shown['limits']['max_members'])

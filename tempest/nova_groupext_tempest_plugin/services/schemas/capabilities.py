@@ -10,10 +10,16 @@ _LIMITS = (
     'max_classes',
     'max_body_size',
     'max_groups_per_project',
+    'max_planning_per_project',
     'max_held_members_per_project',
     'default_expires_in',
     'max_expires_in',
     'max_hold_lifetime',
+)
+
+_QUOTAS = ('instances', 'cores', 'ram', 'held_members')
+_QUOTA = shapes.closed(
+    dict.fromkeys(('limit', 'used', 'held'), shapes.INTEGER)
 )
 
 #: A parameter of a policy, told as a JSON schema of its own.
@@ -47,6 +53,7 @@ CAPABILITIES = shapes.answer(
                     'limits': shapes.closed(
                         dict.fromkeys(_LIMITS, shapes.INTEGER)
                     ),
+                    'quota': shapes.closed(dict.fromkeys(_QUOTAS, _QUOTA)),
                 }
             )
         }

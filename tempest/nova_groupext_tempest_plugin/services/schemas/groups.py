@@ -119,6 +119,7 @@ def _revision(for_admin):
                 'created_at': shapes.TIME,
                 'topology': topology.NODE,
                 'servers': shapes.mapping(shapes.TEXT),
+                'held_again': shapes.array(shapes.TEXT),
                 'fault': shapes.TEXT_OR_NULL,
                 'refusal': _refusal(for_admin),
             }

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is what is asked of a group done to what the sender has seen of it?"""
+
+import datetime
+
+from oslo_utils import timeutils
+
+from nova_groupext import objects
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from tests.functional import base as functional
+from tests.functional.api import base
+
+COUNTED = {'members': {'a': functional.member(count=5)}}
+
+
+class ChangingCase(base.ApiTestCase):
+    def put(self, uuid, **group):
+        seen = {'generation': self.group(uuid)['generation'], **group}
+        return self.api().put(
+            f'{functional.GROUPS}/{uuid}', json={'vrt_group': seen}
+        )
+
+
+class TestRenaming(ChangingCase):
+    def test_nothing_is_planned_again(self):
+        uuid = self.stored(states.Group.HELD)
+        before = self.group(uuid)
+
+        renamed = self.put(uuid, name='new', description='a description')
+
+        self.assertEqual(202, renamed.status_code, renamed.text)
+        after = self.group(uuid)
+        changed = {name for name in after if after[name] != before[name]}
+        self.assertEqual(
+            {'name', 'description', 'generation', 'updated_at'},
+            changed | {'updated_at'},
+        )
+        self.assertEqual(('new', 'HELD'), (after['name'], after['status']))
+
+    def test_what_is_held_is_held_for_as_long(self):
+        uuid = self.stored(states.Group.HELD)
+
+        self.assertEqual(202, self.put(uuid, expires_in=7200).status_code)
+
+        group = objects.VRTGroup.get(self.context, uuid)
+        left = group.expires_at - timeutils.utcnow()
+        self.assertLess(abs(left - datetime.timedelta(hours=2)).seconds, 60)
+        self.assertEqual(7200, group.expires_in)
+
+    def test_what_makes_no_sense_is_refused(self):
+        uuid = self.stored(states.Group.HELD)
+        for code, reason, given in (
+            (400, 'says nothing', {}),
+            (400, 'goes with a topology', {'keep_server': True}),
+            (400, 'must be at most 86400', {'expires_in': 86401}),
+            (409, 'changed by another', {'name': 'x', 'generation': 99}),
+        ):
+            response = self.put(uuid, **given)
+            self.assertEqual(code, response.status_code, response.text)
+            self.assertIn(reason, response.text)
+
+    def test_not_while_a_revision_is_planned(self):
+        uuid = self.stored(states.Group.HELD)
+        self.assertEqual(202, self.act(uuid, 'replan').status_code)
+
+        response = self.put(uuid, name='new')
+
+        self.assertEqual(409, response.status_code, response.text)
+
+
+class TestSeen(ChangingCase):
+    def test_another_generation_is_refused(self):
+        uuid = self.stored(states.Group.HELD)
+        seen = self.group(uuid)['generation']
+        for response in (
+            *(
+                self.act(uuid, action, {'generation': seen + 1, **more})
+                for action, more in (
+                    ('extend', {}),
+                    ('hold', {}),
+                    ('propose', {}),
+                    ('release', {}),
+                    ('replan', {}),
+                    ('boot', {}),
+                    ('adopt', {'servers': {'a': 'x'}}),
+                )
+            ),
+            *(
+                self.api().delete(
+                    f'{functional.GROUPS}/{uuid}{path}?generation={seen + 1}'
+                )
+                for path in ('', '/members/a')
+            ),
+        ):
+            self.assertEqual(409, response.status_code, response.text)
+            self.assertIn('changed by another request', response.text)
+        self.assertEqual(seen, self.group(uuid)['generation'])
+
+    def test_the_one_that_was_seen_is_not(self):
+        uuid = self.stored(states.Group.HELD)
+        seen = {'generation': self.group(uuid)['generation']}
+
+        extended = self.act(uuid, 'extend', {'expires_in': 60, **seen})
+
+        self.assertEqual(202, extended.status_code, extended.text)
+        seen = self.group(uuid)['generation']
+        path = f'{functional.GROUPS}/{uuid}?generation={seen}'
+        self.assertEqual(202, self.api().delete(path).status_code)
+
+
+class TestMembers(ChangingCase):
+    def listed(self, uuid, query=''):
+        path = f'{functional.GROUPS}/{uuid}/members{query}'
+        answer = self.api().get(path)
+        self.assertEqual(200, answer.status_code, answer.text)
+        body = answer.json()
+        paths = [member['path'] for member in body['members']]
+        return paths, body.get('members_links')
+
+    def test_they_come_in_pages(self):
+        uuid = self.stored(topology=COUNTED)
+
+        first, [link] = self.listed(uuid, '?limit=2')
+        query = link['href'].partition('/members')[2]
+        second, links = self.listed(uuid, query)
+
+        self.assertEqual(['a-0', 'a-1'], first)
+        self.assertEqual(['a-2', 'a-3'], second)
+        third, links = self.listed(uuid, '?limit=2&marker=a-3')
+        self.assertEqual((['a-4'], None), (third, links))
+        self.assertEqual(5, len(self.listed(uuid)[0]))
+
+    def test_by_status(self):
+        uuid = self.stored(topology=COUNTED)
+        db.compare_and_set(
+            self.context,
+            models.Member,
+            models.Member.path.in_(['a-1', 'a-4']),
+            status=states.Member.FAILED,
+        )
+        found, [_link] = self.listed(uuid, '?status=FAILED&limit=1')
+        self.assertEqual(['a-1'], found)
+        found, _links = self.listed(uuid, '?status=FAILED&marker=a-1')
+        self.assertEqual(['a-4'], found)
+
+    def test_a_marker_that_is_no_member(self):
+        uuid = self.stored()
+        path = f'{functional.GROUPS}/{uuid}/members?marker=b'
+        self.assertEqual(400, self.api().get(path).status_code)
+
+
+class TestToldBefore(ChangingCase):
+    def test_members_that_were_released_and_would_be_held_again(self):
+        uuid = self.stored(states.Group.HELD, topology=COUNTED)
+        released = self.act(uuid, 'release', {'members': ['a-1', 'a-4']})
+        self.assertEqual(202, released.status_code, released.text)
+
+        fewer = {'members': {'a': functional.member(count=4)}}
+        answer = self.put(uuid, topology=fewer)
+
+        revision = answer.json()['vrt_group']['revision']
+        self.assertEqual(['a-1'], revision['held_again'])
+
+    def test_what_of_the_quota_is_used_and_held(self):
+        self.limit(instances=10, cores=7)
+        path = f'{functional.GROUPS}/capabilities'
+        shown = self.api().get(path).json()['capabilities']['quota']
+
+        self.assertEqual(
+            {'limit': 10, 'used': 0, 'held': 0}, shown['instances']
+        )
+        self.assertEqual(7, shown['cores']['limit'])
+        self.assertEqual(2000, shown['held_members']['limit'])
