@@ -1,15 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may use the try-out cloud, and the tokens that say who is asking.
 
-Tokens are names, not secrets: ``tryout-demo`` is demo's. The cloud listens
-on the loopback only, and a token stays good over a restart.
+Passwords and tokens come from one secret, which is kept with the cloud's
+state: so a token stays good over a restart, and nobody else can guess it.
 """
 
 import dataclasses
+import hashlib
+import hmac
+import secrets
 import uuid
 
-PASSWORD = 'tryout'  # noqa: S105 - stands in clouds.yaml for all to read
-TOKEN_PREFIX = 'tryout-'  # noqa: S105 - a name, see above
+# Of the one cloud of this process.
+_secret = secrets.token_hex()
+
+
+def keep_secret(file):
+    """Use the secret that a file keeps; make it if it is missing."""
+    global _secret
+    file.touch(mode=0o600)
+    # Empty also if its writer died.
+    if not file.read_text():
+        file.write_text(_secret)
+    _secret = file.read_text()
+
+
+def _derived(kind, name):
+    text = f'{kind} of {name}'.encode()
+    return hmac.new(_secret.encode(), text, hashlib.sha256).hexdigest()
 
 
 def id_of(kind, name):
@@ -36,7 +54,11 @@ class Account:
 
     @property
     def token(self):
-        return TOKEN_PREFIX + self.name
+        return _derived('token', self.name)
+
+    @property
+    def password(self):
+        return _derived('password', self.name)
 
 
 MANAGER_ROLES = ('manager', 'member', 'reader')
@@ -61,4 +83,10 @@ def by_name(name):
 
 def by_token(token):
     """The account a token belongs to, or None."""
-    return next((a for a in ACCOUNTS if a.token == token), None)
+    given = (token or '').encode()
+    found = (
+        account
+        for account in ACCOUNTS
+        if hmac.compare_digest(account.token.encode(), given)
+    )
+    return next(found, None)

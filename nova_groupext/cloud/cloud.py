@@ -13,6 +13,7 @@ from novaclient import client as nova_client
 import openstack
 from openstack.config import loader
 
+from nova_groupext.cloud import accounts
 from nova_groupext.cloud import config
 from nova_groupext.cloud import databases
 from nova_groupext.cloud import errors
@@ -111,6 +112,7 @@ class Cloud:
         self._tell('Opening the HTTP server and the look-alikes')
         stack.enter_context(process.only_one())
         stack.enter_context(state.own(self.state))
+        accounts.keep_secret(self.state / 'secret')
         self._web = web.Server(self._port)
         stack.callback(self._web.stop)
         self.url = self._web.url

@@ -103,7 +103,7 @@ def write(state, url, databases, parts):
     auth = AUTH.format(
         url=url,
         user=accounts.NOVA,
-        password=accounts.PASSWORD,
+        password=accounts.NOVA.password,
         region=identity.REGION,
     )
     nova = NOVA_CONF.format(
@@ -160,7 +160,7 @@ def _cloud(tenant, url):
         'auth': {
             'auth_url': f'{url}/identity/v3',
             'username': tenant.name,
-            'password': accounts.PASSWORD,
+            'password': tenant.password,
             'project_name': tenant.project,
             'user_domain_id': 'default',
             'project_domain_id': 'default',

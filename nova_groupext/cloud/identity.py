@@ -5,6 +5,7 @@ It knows the accounts of :mod:`nova_groupext.cloud.accounts` and one domain.
 """
 
 import datetime
+import hmac
 
 import webob.exc
 
@@ -74,12 +75,12 @@ class Identity(lookalike.LookAlike):
             given = asked['identity']['password']['user']
             account = accounts.by_name(given.get('name') or given['id'])
             project = _project_asked(asked)
-            password = given['password']
+            password = f'{given["password"]}'.encode()
         except (ValueError, KeyError, TypeError, AttributeError):
             raise webob.exc.HTTPBadRequest() from None
         if (
             account is None
-            or password != accounts.PASSWORD
+            or not hmac.compare_digest(account.password.encode(), password)
             or project not in (None, account.project, account.project_id)
         ):
             raise webob.exc.HTTPUnauthorized()

@@ -6,6 +6,8 @@ import fcntl
 
 from nova_groupext.cloud import errors
 
+PRIVATE = 0o700
+
 
 @contextlib.contextmanager
 def own(directory):
@@ -17,12 +19,14 @@ def own(directory):
     """
     lock = directory / 'lock'
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True, mode=PRIVATE)
         if not lock.exists() and any(directory.iterdir()):
             raise errors.CannotStart(
                 f'{directory} is no state of a try-out cloud, and not empty; '
                 'name a new directory.'
             )
+        # Passwords, databases and logs are in it.
+        directory.chmod(PRIVATE)
         file = lock.open('w')
     except OSError as exc:
         raise errors.CannotStart(f'{directory}: {exc.strerror}') from exc

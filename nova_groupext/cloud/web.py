@@ -18,13 +18,27 @@ THREADS = 64
 # kernel resets the connections of the others.
 WAITING = 512
 SHUTDOWN_SECONDS = 5
+# A request, once it has begun, comes as fast as this machine is.
+READ_SECONDS = 10
 # Longer than clients leave a connection idle: one that is closed while it is
 # used again costs them a request.
 IDLE_SECONDS = 120
 
 
 class _Listener(wsgi.Server):
-    """Tells why it could not be bound; cheroot has only a long text for it."""
+    """Lets nobody keep a thread who says nothing.
+
+    It tells why it could not be bound; cheroot has only a long text for it.
+    """
+
+    def process_conn(self, conn):
+        """Have a thread serve a connection, as soon as it says something."""
+        if conn.last_used is None:
+            # To be watched like one that is kept alive.
+            self._connections.put(conn)
+            return
+        conn.socket.settimeout(READ_SECONDS)
+        super().process_conn(conn)
 
     def bind(self, family, type, proto=0):
         try:

@@ -189,7 +189,9 @@ class TestProxy(base.ClientTestCase):
     def test_admins_see_hosts(self):
         group = self.held()
         admin = self.conn.connect_as(
-            username='admin', project_name='admin', password=accounts.PASSWORD
+            username='admin',
+            project_name='admin',
+            password=accounts.ADMIN.password,
         )
         self.addCleanup(admin.close)
 

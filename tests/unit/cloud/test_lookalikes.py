@@ -22,7 +22,9 @@ class TestIdentity(base.BaseTestCase):
         super().setUp()
         self.identity = identity.Identity(URL)
 
-    def issue(self, name='demo', password=accounts.PASSWORD, project='demo'):
+    def issue(self, name='demo', password=None, project='demo'):
+        if password is None:
+            password = accounts._derived('password', name)
         user = {'name': name, 'password': password}
         asked = {
             'identity': {'methods': ['password'], 'password': {'user': user}},

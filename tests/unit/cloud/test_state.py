@@ -28,6 +28,12 @@ class TestOwn(base.BaseTestCase):
         with state.own(self.directory):
             self.assertTrue(self.directory.is_dir())
 
+    def test_nobody_else_can_look_into_it(self):
+        for _time in range(2):
+            with state.own(self.directory):
+                self.assertEqual(0o700, self.directory.stat().st_mode & 0o777)
+            self.directory.chmod(0o755)
+
     def test_a_second_owner_is_refused(self):
         said = self.refusal(self.directory)
 

@@ -51,6 +51,14 @@ class TestServer(base.BaseTestCase):
             come = socket.create_connection(('127.0.0.1', port), timeout=1)
             self.addCleanup(come.close)
 
+    def test_who_says_nothing_keeps_nobody_waiting(self):
+        port = int(self.server.url.rpartition(':')[2])
+        for _each in range(2 * web.THREADS):
+            silent = socket.create_connection(('127.0.0.1', port), timeout=1)
+            self.addCleanup(silent.close)
+
+        self.assertEqual('/echo /v1', self.get('/echo/v1').text)
+
     def test_port_that_is_taken_is_told(self):
         port = int(self.server.url.rpartition(':')[2])
 
