@@ -160,7 +160,8 @@ def check_rest(here):
         pairs = {(member.status, hold.status) for hold in holds}
         if len(holds) != 1 or not pairs <= states.PROMISES:
             raise Violation(f'{member.path} has {pairs}')
-    for group in objects.VRTGroup.list(here.life.context):
+    found = objects.VRTGroup.list(here.life.context)
+    for group in objects.VRTGroup.list_shown(here.life.context, found):
         if rows.settled(group) != group.status:
             raise Violation(f'the group is {group.status} for {rows.pairs()}')
     for provider in here.kept():
