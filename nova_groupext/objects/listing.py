@@ -71,8 +71,9 @@ def rows(context, filters, sort_key, marker, limit, *, is_descending):
     :param filters: {name of FILTERS: value}
     :param sort_key: of SORT_KEYS
     :param marker: id of the last group of the page before, or None
-    :raises: GroupNotFound for a marker that is none; one that was deleted is
-        none either, but where groups are sorted by when they were made
+    :raises: GroupNotFound for a marker that is none; one that was deleted, or
+        is another project's, is none either, but where groups are sorted by
+        when they were made
     """
     order = [models.Group.uuid]
     if SORT_KEYS[sort_key] is not None:
@@ -83,18 +84,24 @@ def rows(context, filters, sort_key, marker, limit, *, is_descending):
         *(FILTERS[name](value) for name, value in filters.items()),
     ]
     if marker is not None:
-        last = _last(context, marker, order)
+        last = _last(context, marker, filters, order)
         wanted.append(_is_after(order, last, is_descending))
     by = [each.desc() if is_descending else each for each in order]
     return db.find(context, models.Group, *wanted, order=by, limit=limit)
 
 
-def _last(context, marker, order):
+def _last(context, marker, filters, order):
     """Return the values by which a page's last group was sorted."""
     if len(order) == 1:
         return [marker]
+    # Not of another project: names of its groups would be found by trying.
+    project = {'project_id'} & filters.keys()
     found = db.find_columns(
-        context, order, models.Group, models.Group.uuid == marker
+        context,
+        order,
+        models.Group,
+        models.Group.uuid == marker,
+        *(FILTERS[name](filters[name]) for name in project),
     )
     if not found:
         raise exception.GroupNotFound(group=marker)

@@ -157,6 +157,16 @@ class TestFilters(PageCase):
         self.change_row(ids['b'][0], description='changed')
         self.assertEqual(ids['b'][0], self.listed('?sort_key=updated_at')[-1])
 
+    def test_marker_of_another_project_tells_nothing_of_its_group(self):
+        other = self.post('other', topology=base.ONE, name='m')
+        marker = other.json()['vrt_group']['id']
+        query = f'?sort_key=name&marker={marker}'
+
+        response = self.api().get(f'{functional.GROUPS}{query}')
+
+        self.assertEqual(400, response.status_code, response.text)
+        self.assertEqual([], self.listed(f'{query}&all_tenants=1', 'admin'))
+
     def test_what_makes_no_sense_is_refused(self):
         for query, reason in (
             ('?sort_key=size', 'query.sort_key: must be one of'),
