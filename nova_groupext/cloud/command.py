@@ -38,6 +38,7 @@ Ctrl-C stops it{fate}.
 """
 
 LAST_PORT = 65535
+POLL_SECONDS = 1
 
 
 def main(argv=None):
@@ -68,7 +69,9 @@ def _run(options):
         )
         _step(started, 'Ready')
         _say(READY.format(cloud=running, fate=fate))
-        stop.wait()
+        # Another thread may get the signal, which does not wake this one.
+        while not stop.wait(POLL_SECONDS):
+            pass
         _step(started, 'Stopping')
 
 
