@@ -57,7 +57,7 @@ def of_group(group):
     one_more.pop('count', None)
     return [
         Call('show', 'GET', root),
-        Call('proposal', 'POST', f'{root}/action', {'propose': None}),
+        Call('proposal', 'GET', f'{root}/proposal'),
         Call('members', 'GET', f'{root}/members'),
         Call('member', 'GET', f'{root}/members/{last}'),
         Call('update', 'PUT', root, {'vrt_group': described}),
@@ -82,6 +82,7 @@ def _actions(path):
         'boot': {'servers': {'default': {'networks': 'none'}}},
         'extend': {'expires_in': 3600},
         'hold': None,
+        'propose': None,
         'release': {'members': [path]},
         'replan': None,
     }
@@ -113,7 +114,14 @@ def bad_of_project(topology):
         Bad('capabilities', 'GET', f'/capabilities{COLOUR}', None, QUERY),
         Bad('list', 'GET', COLOUR, None, QUERY),
         Bad('list', 'GET', '?status=held', None, 'query.status'),
-        Bad('list', 'GET', f'?marker={NOBODY}', None, 'query.marker'),
+        Bad('list', 'GET', '?marker=red', None, 'query.marker'),
+        Bad(
+            'list',
+            'GET',
+            f'?sort_key=name&marker={NOBODY}',
+            None,
+            'query.marker',
+        ),
         Bad('detail', 'GET', f'/detail{COLOUR}', None, QUERY),
         Bad('create', 'POST', '', {}, '$.vrt_group'),
         Bad('create', 'POST', '', [], '$'),
@@ -147,8 +155,8 @@ def bad_of_group(group):
         Bad('proposal', 'GET', f'{root}/proposal{COLOUR}', None, QUERY),
         Bad('members', 'GET', members + COLOUR, None, QUERY),
         Bad('member', 'GET', f'{members}/{last}{COLOUR}', None, QUERY),
+        Bad('delete', 'DELETE', f'{root}?generation=0', None, SEEN),
         update('$.vrt_group.generation', topology=group['topology']),
-        update('$.vrt_group.topology', generation=1),
         update(
             '$.vrt_group.topology.colour',
             generation=1,
@@ -179,6 +187,7 @@ def bad_of_group(group):
 
 
 QUERY = 'query.colour'
+SEEN = 'query.generation'
 _BAD_ACTIONS = (
     ('adopt', {}, 'adopt.servers'),
     ('adopt', {'servers': {}}, 'adopt.servers'),
@@ -186,6 +195,7 @@ _BAD_ACTIONS = (
     ('extend', {'expires_in': 0}, 'extend.expires_in'),
     ('extend', {'expires_in': 10**9}, 'extend.expires_in'),
     ('hold', {'now': True}, 'hold.now'),
+    ('propose', {'now': True}, 'propose.now'),
     ('release', {'members': []}, 'release.members'),
     ('release', {'members': [1]}, 'release.members[0]'),
     ('replan', {'members': []}, 'replan.members'),
