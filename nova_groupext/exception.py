@@ -15,6 +15,8 @@
             +-- MembersStateConflict 409  several are
         +-- ServerConflict           409  the server cannot be adopted
         +-- GroupBusy                409  another operation owns the group
+        +-- GroupBooting             409  another request boots the group
+        +-- BootTakenOver                 ... and this one did before
         +-- DescriptionMismatch      409  the server is not the one described
         +-- TooFewFree               409  more servers than members are free
         +-- LimitExceeded            403
@@ -87,6 +89,18 @@ class ServerConflict(VRTException):
 class GroupBusy(VRTException):
     msg_fmt = _('VRT group %(group)s is busy with another operation.')
     code = 409
+
+
+class GroupBooting(VRTException):
+    msg_fmt = _(
+        'Another request creates the servers of VRT group %(group)s; the '
+        'group tells how far it has come.'
+    )
+    code = 409
+
+
+class BootTakenOver(VRTException):
+    msg_fmt = _('The boot of request %(request)s does not go on any more.')
 
 
 class DescriptionMismatch(VRTException):

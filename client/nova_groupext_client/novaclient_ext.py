@@ -102,10 +102,10 @@ class VrtGroupManager(base.ManagerWithFind):
     def boot(self, group, servers=None):
         """Have Nova create the servers of all members that are held.
 
+        How far it has come tells ``boot`` of the group.
+
         :param servers: {path, name of a counted member, or ``default``: what
             ``POST /servers`` takes}
-        :returns: dict with ``members``, a list of dictionaries with ``path``,
-            and ``server_id`` or ``fault``
         """
         return self._act(group, 'boot', servers=servers)
 

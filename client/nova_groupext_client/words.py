@@ -56,6 +56,20 @@ def revision(given):
     return [status, *_reasons(status, given['fault'], given['refusal'])]
 
 
+def boot(given):
+    """Say how far the creation of a group's servers has come.
+
+    :param given: ``boot`` of a group
+    :returns: [line]
+    """
+    counts = f'{given["created"]} of {given["missing"]} created'
+    return [
+        f'{given["status"]}: {counts}',
+        *([given['fault']] if given['fault'] else []),
+        *(f'{each["path"]}: {each["fault"]}' for each in given['faults']),
+    ]
+
+
 def refusal(given):
     """Say what cannot be together and what would help.
 

@@ -4,6 +4,9 @@
 Each is created as if the tenant had sent ``POST /servers`` with our hints:
 by Nova's own controller, with its schema, policies, quota and errors. What
 goes wrong with one member is told of that member, and the others go on.
+
+That is done behind the answer, with the request's own context. Neither its
+token nor the templates are stored.
 """
 
 import contextlib
@@ -15,37 +18,57 @@ from nova.api.openstack import api_version_request
 from nova.api.openstack import wsgi
 from nova.api.openstack.compute import servers
 from nova.api.validation import validators
+from oslo_log import log as logging
+from oslo_utils import timeutils
 import webob.exc
 
 from nova_groupext import exception
 from nova_groupext import pointer
+from nova_groupext.api import background
 from nova_groupext.api import hints
-from nova_groupext.objects import boots
+from nova_groupext.db import errors as db_errors
+from nova_groupext.objects import boot as boots
 from nova_groupext.objects import states
+from nova_groupext.objects.boot import VRTBoot
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.planner import invalid
+
+LOG = logging.getLogger(__name__)
 
 #: The template of those members that have none of their own.
 DEFAULT = 'default'
 #: What a template's name says in place of each member's own.
 PLACEHOLDER = '{member}'
-TEMPLATES = '$.boot.servers'
+
+# Seconds between two looks at a group that is being planned, or at tables
+# that do not answer.
+PAUSE = 1
 
 # The microversion of POST /servers that templates are written in, whatever
 # that of the request is.
 _VERSION = api_version_request.APIVersionRequest('2.94')
 
+_NO_PROCESS = (
+    'nova-api was stopped before all servers were created. Boot the group '
+    'again to go on.'
+)
+_NO_ACCESS = (
+    'The token of the request is not accepted any more. Boot the group '
+    'again to go on.'
+)
+
 
 class Boot:
-    """Creates the servers of members that are held.
+    """Creates the servers of members that are held, one with each step.
 
     :param req: the request, whose context is the tenant's own
     :param templates: {stem or path of a member, or DEFAULT: template}
     """
 
     def __init__(self, req, templates):
-        self._context = req.environ['nova.context']
+        # The request's own is used until it is answered.
+        self._context = copy.copy(req.environ['nova.context'])
         self._request = wsgi.Request.blank(
             '/servers', base_url=req.application_url
         )
@@ -53,43 +76,101 @@ class Boot:
         self._request.api_version_request = _VERSION
         self._controller = servers.ServersController()
         self._templates = templates
+        self._token_ends_at = _token_ends_at(req.environ)
+        self._group = None
+        self._row = None
+        # Paths of members to be created; None until the group is planned.
+        self._paths = None
 
-    def check(self, group):
+    def check(self, group, where):
         """Refuse templates that no server could be created from.
 
+        :param where: JSON path of the templates
         :raises: InvalidInput
         """
         names = {DEFAULT}.union(*((m.path, m.stem) for m in group.members))
         schema = self._controller.create.request_body_schemas(self._request)
         validator = validators._SchemaValidator(schema)
         for name, template in self._templates.items():
-            where = invalid.child(TEMPLATES, name)
+            at = invalid.child(where, name)
             if name not in names:
-                raise invalid.InvalidInput(where, 'is no member of the group')
+                raise invalid.InvalidInput(at, 'is no member of the group')
             server = {'name': name, 'flavorRef': 'any', **_given(template)}
             try:
                 validator.validate({'server': server})
             except nova_exc.ValidationError as exc:
-                raise invalid.InvalidInput(
-                    where, exc.kwargs['detail']
-                ) from exc
+                raise invalid.InvalidInput(at, exc.kwargs['detail']) from exc
 
-    def run(self, group):
-        """Create the servers that are still missing, one after the other.
+    def begin(self, group):
+        """Create the servers from now on, behind the answer.
 
-        :returns: [{"path", "server_id"}, or {"path", "fault"}]
-        :raises: GroupBusy while another request does the same
+        Those of a group that is being planned when it is held.
+
+        :raises: GroupBooting while another request does the same
         """
-        boot = boots.Boot(self._context, group, self._context.request_id)
-        with boot.alone():
-            # What another has created meanwhile is not missing any more.
-            fresh = VRTGroup.get(self._context, group.uuid)
-            return [
-                {'path': member.path, **outcome}
-                for member in fresh.members
-                if self._is_missing(member)
-                and (outcome := self._outcome(group, member, boot))
-            ]
+        self._group = group
+        self._row = VRTBoot.begin(
+            self._context, group, self._context.request_id
+        )
+        background.of_process().add(self)
+
+    def step(self):
+        """Create the next server.
+
+        :returns: seconds until the next step; None when all is done
+        """
+        self._context.update_store()
+        try:
+            # This keeps others away, and nothing is done if it does not.
+            self._row.go_on(self._context)
+            if self._paths is None:
+                return self._wait_for_plan()
+            if not self._paths:
+                self._row.end(self._context, boots.DONE)
+                return None
+            return self._create_next()
+        except exception.BootTakenOver as exc:
+            LOG.info('%s', exc.format_message())
+            return None
+        except db_errors.ANY:
+            # For longer than it may, another one takes it over.
+            LOG.exception('The tables of VRT groups do not answer.')
+            return PAUSE
+
+    def break_off(self):
+        """Leave the rest to another boot, as the process ends."""
+        self._stop(_NO_PROCESS)
+
+    def _stop(self, fault):
+        with contextlib.suppress(exception.BootTakenOver):
+            self._row.end(self._context, boots.STOPPED, fault)
+
+    def _wait_for_plan(self):
+        group = VRTGroup.get_brief(self._context, self._group.id)
+        if group.status == states.Group.PLANNING:
+            return PAUSE
+        if group.status not in states.HOLDS:
+            self._stop(f'The group is {group.status}: nothing of it is held.')
+            return None
+        # What another has created meanwhile is not missing any more.
+        fresh = VRTGroup.get(self._context, group.uuid)
+        self._paths = [
+            member.path for member in fresh.members if self._is_missing(member)
+        ]
+        self._row.missing = len(self._paths)
+        return 0
+
+    def _create_next(self):
+        path = self._paths[0]
+        try:
+            fault = self._fault_of(path)
+        except nova_exc.Unauthorized:
+            self._stop(_NO_ACCESS)
+            return None
+        self._paths.pop(0)
+        if fault is not None:
+            self._row.faults = {**self._row.faults, path: fault}
+        return 0
 
     def _is_missing(self, member):
         """Tell whether a member is held, and no server is on its way."""
@@ -105,28 +186,38 @@ class Boot:
             return True
         return False
 
-    def _outcome(self, group, member, boot):
-        """Return what becomes of a member; None if it is not missing now."""
+    def _fault_of(self, path):
+        """Create the server of a member.
+
+        :returns: why it could not be created, or None
+        :raises: nova.exception.Unauthorized when the token has ended
+        """
         try:
-            boot.go_on()
-            now = VRTMember.get_by_path(
+            member = VRTMember.get_by_path(
                 self._context,
-                group.uuid,
-                member.path,
-                project_id=group.project_id,
+                self._group.uuid,
+                path,
+                project_id=self._group.project_id,
             )
-            if not self._is_missing(now):
-                return None
-            return {'server_id': self._create(group, now)}
+            if self._is_missing(member):
+                self._create(self._group, member)
+                self._row.created += 1
+        except nova_exc.Unauthorized:
+            raise
         except invalid.InvalidInput as exc:
-            return {'fault': str(exc)}
+            fault = str(exc)
         except webob.exc.HTTPException as exc:
-            return {'fault': exc.explanation}
+            fault = exc.explanation
         except nova_exc.NovaException as exc:
-            return {'fault': exc.format_message()}
+            fault = exc.format_message()
+        else:
+            return None
+        if self._token_ends_at and self._token_ends_at < timeutils.utcnow():
+            raise nova_exc.Unauthorized
+        return fault
 
     def _create(self, group, member):
-        """Create the server of a member and return its id.
+        """Create the server of a member.
 
         :raises: whatever Nova answers to POST /servers, or the hints filter
         """
@@ -151,7 +242,6 @@ class Boot:
         # For the next one who boots; the scheduler may have been faster.
         with contextlib.suppress(exception.MemberStateConflict):
             member.change(self._context, member.status, server_uuid=uuid)
-        return uuid
 
     def _server(self, member):
         """Return the server of a member, as POST /servers takes it."""
@@ -180,3 +270,12 @@ def _given(template):
     given = {k: v for k, v in template.items() if k != 'image'}
     # Nova changes what it is given.
     return copy.deepcopy({'networks': 'auto', **given})
+
+
+def _token_ends_at(environ):
+    """Return when the token of a request ends, None if that is not known."""
+    info = environ.get('keystone.token_info') or {}
+    ends_at = info.get('token', {}).get('expires_at')
+    if ends_at is None:
+        return None
+    return timeutils.normalize_time(timeutils.parse_isotime(ends_at))

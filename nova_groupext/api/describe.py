@@ -141,7 +141,9 @@ def _digest(wanted):
     """
     if 'client_token' not in wanted:
         return None
-    said = jsonutils.dumps(wanted, sort_keys=True)
+    # A boot may have secrets in it, and can be asked for once more.
+    stored = {name: wanted[name] for name in wanted if name != 'boot'}
+    said = jsonutils.dumps(stored, sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()
 
 

@@ -5,6 +5,8 @@ Every handler goes the same way: context, policy, schema, object, status.
 What it raises becomes one of Nova's faults in the decorator.
 """
 
+import contextlib
+
 from nova.api.openstack import common
 from nova.api.openstack import wsgi
 from oslo_utils import strutils
@@ -32,6 +34,7 @@ from nova_groupext.objects import listing
 from nova_groupext.objects import proposal as proposals
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects.boot import VRTBoot
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
@@ -117,9 +120,14 @@ class VRTGroupController(wsgi.Controller):
         wanted, parsed = describe.read(body)
         group = describe.group(context, wanted, parsed)
         _check_rights(context, group, parsed)
+        work = _boot_of(req, wanted, group)
         made, is_new = store.store(context, group, parsed)
         if is_new:
             groups.tell(self._planner.serve_group, context, made.uuid)
+        if work is not None:
+            # An earlier try of the same request may be at it.
+            with contextlib.suppress(exception.GroupBooting):
+                work.begin(made)
         detail = self._detail(req, made)
         answer = wsgi.ResponseObject({'vrt_group': detail})
         answer['Location'] = detail['links'][0]['href']
@@ -181,7 +189,7 @@ class VRTGroupController(wsgi.Controller):
         groups.tell(self._planner.serve_group, context, draft.uuid)
 
     def _boot(self, req, id, given):
-        """Create the servers of what is held; tells of each member."""
+        """Create the servers of what is held, behind the answer."""
         context = req.environ['nova.context']
         group = groups.find(context, policies.BOOT, id, given)
         if group.project_id != context.project_id:
@@ -189,8 +197,8 @@ class VRTGroupController(wsgi.Controller):
         if group.status not in states.HOLDS:
             raise group.conflict('nothing of it is held')
         work = boot.Boot(req, (given or {}).get('servers', {}))
-        work.check(group)
-        return {'members': work.run(group)}
+        work.check(group, '$.boot.servers')
+        work.begin(group)
 
     def _hold(self, req, id, given):
         context = req.environ['nova.context']
@@ -284,6 +292,7 @@ class VRTGroupController(wsgi.Controller):
             context, [*ids, *(draft.id for draft in drafts.values())]
         )
         growths = VRTHold.growths_of(context, ids)
+        boots = VRTBoot.of_groups(context, ids)
         groups.note_absence(context, [*found, *drafts.values()])
         return [
             self._view_builder.detail(
@@ -292,6 +301,7 @@ class VRTGroupController(wsgi.Controller):
                 plans,
                 growths,
                 drafts.get(group.id),
+                boots.get(group.id),
                 sees_hosts=groups.sees_hosts(context, group),
             )
             for group in found
@@ -327,6 +337,25 @@ def _time(text):
         raise invalid.InvalidInput(
             f'query.{CHANGES_SINCE}', 'is no time of ISO 8601'
         ) from exc
+
+
+def _boot_of(req, wanted, group):
+    """Return the Boot of a new group, None if it is not to have one.
+
+    :raises: InvalidInput
+    """
+    if 'boot' not in wanted:
+        return None
+    where = f'{describe.GROUP}.boot'
+    if not group.hold:
+        raise invalid.InvalidInput(
+            where, 'needs members that are held: "hold" is false'
+        )
+    context = req.environ['nova.context']
+    context.can(policies.BOOT, _own(context))
+    work = boot.Boot(req, (wanted['boot'] or {}).get('servers', {}))
+    work.check(group, f'{where}.servers')
+    return work
 
 
 def _check_rights(context, group, parsed):

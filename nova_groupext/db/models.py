@@ -371,7 +371,7 @@ class Lease(Base):
 
 
 class Boot(Base):
-    """Which request creates the servers of a group; see objects/boots.py."""
+    """Which request creates the servers of a group, and how far it is."""
 
     __tablename__ = 'vrt_boots'
     __table_args__ = (sa.UniqueConstraint('group_id'), OPTIONS)
@@ -383,7 +383,15 @@ class Boot(Base):
         nullable=False,
     )
     request = sa.Column(sa.String(255), nullable=False)
-    ends_at = sa.Column(sa.DateTime, nullable=False)
+    # booting, then done or stopped
+    status = sa.Column(sa.String(16), nullable=False)
+    missing = sa.Column(sa.Integer, nullable=False)
+    created = sa.Column(sa.Integer, nullable=False)
+    # {path: why its server could not be created}
+    faults = sa.Column(sa.JSON, nullable=False)
+    fault = sa.Column(sa.Text)
+    # When its process said last that it goes on.
+    heard_at = sa.Column(sa.DateTime, nullable=False)
 
 
 class Planner(Base):

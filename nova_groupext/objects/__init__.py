@@ -9,8 +9,10 @@
              --< VRTMove                                  between two hosts
              --- VRTLease >-- VRTPlanner                  who works on it now
              --- VRTProposal                              what mends it
+             --- VRTBoot                                  its servers, created
 """
 
+from nova_groupext.objects.boot import VRTBoot
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
@@ -23,6 +25,7 @@ from nova_groupext.objects.policy import VRTRelationship
 from nova_groupext.objects.proposal import VRTProposal
 
 __all__ = [
+    'VRTBoot',
     'VRTGroup',
     'VRTHold',
     'VRTLease',

@@ -148,12 +148,14 @@ class TestProxy(base.ClientTestCase):
     def test_booted(self):
         group = self.held(topology=base.topology(1))
 
-        booted = self.vrt.boot_group(group, {'default': {'networks': 'none'}})
+        self.vrt.boot_group(group, {'default': {'networks': 'none'}})
 
-        [member] = self.wait(group, 'ACTIVE').members
+        booted = self.vrt.wait_for_boot(group, interval=0.1).boot
         self.assertEqual(
-            [{'path': 'front/web-0', 'server_id': member['server_id']}], booted
+            ('done', 1, 1),
+            tuple(booted[name] for name in ('status', 'missing', 'created')),
         )
+        self.wait(group, 'ACTIVE')
         self.assertEqual([], self.vrt.propose_moves(group).moves)
 
     def test_members_added_and_removed(self):

@@ -40,6 +40,13 @@ class Refusal(columns.FormattableColumn):
         return '\n'.join(words.refusal(self._value)) if self._value else ''
 
 
+class Boot(columns.FormattableColumn):
+    """How far the creation of servers has come."""
+
+    def human_readable(self):
+        return '\n'.join(words.boot(self._value)) if self._value else ''
+
+
 class Revision(columns.FormattableColumn):
     """What has become of a revision that is not the definition yet."""
 

@@ -188,13 +188,26 @@ class Proxy(proxy.Proxy):
     def boot_group(self, group, servers=None):
         """Have Nova create the servers of all members that are held.
 
+        That goes on behind the answer: see :meth:`wait_for_boot`.
+
         :param servers: {path, name of a counted member, or ``default``: what
             ``POST /servers`` takes}
-        :returns: a list of dictionaries with the key ``path``, and
-            ``server_id`` or ``fault``
         """
-        answer = self._act(group, 'boot', servers=servers)
-        return answer.json()['members']
+        self._act(group, 'boot', servers=servers)
+
+    def wait_for_boot(self, group, interval=1, wait=None):
+        """Wait until Nova has been asked for all servers of a group.
+
+        :param interval: seconds between looks
+        :param wait: seconds after which to give up, None for never
+        :returns: VrtGroup, whose ``boot`` tells what went wrong
+        :raises: ResourceTimeout when the time is over
+        """
+        return _poll(
+            lambda: self.get_group(group),
+            lambda found: not found.is_booting,
+            *(f'The servers of {_id(group)} are not created', interval, wait),
+        )
 
     def propose_moves(self, group, interval=1, wait=60):
         """Ask what to move for policies to hold, and wait for the answer.
@@ -205,15 +218,11 @@ class Proxy(proxy.Proxy):
         :raises: ResourceTimeout when the time is over
         """
         self._act(group, 'propose')
-        deadline = None if wait is None else time.monotonic() + wait
-        while (found := self.get_proposal(group)).is_planning:
-            if deadline is not None and time.monotonic() >= deadline:
-                raise exceptions.ResourceTimeout(
-                    f'Nothing is proposed for {_id(group)} after {wait} '
-                    'seconds'
-                )
-            time.sleep(interval)
-        return found
+        return _poll(
+            lambda: self.get_proposal(group),
+            lambda found: not found.is_planning,
+            *(f'Nothing is proposed for {_id(group)}', interval, wait),
+        )
 
     def get_proposal(self, group):
         """Return the VrtProposal that was asked for last.
@@ -323,6 +332,20 @@ class Proxy(proxy.Proxy):
     def _act(self, group, action, **given):
         found = self._get_resource(vrt_group.VrtGroup, group)
         return found.act(self, action, **given)
+
+
+def _poll(look, is_over, failure, interval, wait):
+    """Look until something is over, and return what was seen last.
+
+    :param failure: says what is missing when the time is over
+    :raises: ResourceTimeout
+    """
+    deadline = None if wait is None else time.monotonic() + wait
+    while not is_over(found := look()):
+        if deadline is not None and time.monotonic() >= deadline:
+            raise exceptions.ResourceTimeout(f'{failure} after {wait} seconds')
+        time.sleep(interval)
+    return found
 
 
 def _id(value):

@@ -32,6 +32,13 @@ class VrtGroup(resource.Resource):
     )
 
     # Properties
+    #: How far the creation of its servers has come: a dictionary with
+    #: ``status`` (booting, done or stopped), ``request_id``, ``created_at``,
+    #: ``updated_at``, ``missing``, ``created``, ``faults`` (a list of
+    #: dictionaries with ``path`` and ``fault``) and ``fault``; None if nobody
+    #: has booted the group. To create a group, the templates of its servers:
+    #: ``{"servers": {...}}``.
+    boot = resource.Body('boot', type=dict)
     #: Any text that makes it safe to create the group again: the answer is
     #: the group that an earlier try has made. Only given, never shown.
     client_token = resource.Body('client_token')
@@ -117,6 +124,11 @@ class VrtGroup(resource.Resource):
         )
         exceptions.raise_from_response(response)
         return response
+
+    @property
+    def is_booting(self):
+        """Whether servers are being created, or will be when it is held."""
+        return (self.boot or {}).get('status') == 'booting'
 
     @property
     def is_planning(self):

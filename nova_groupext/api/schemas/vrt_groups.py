@@ -26,6 +26,42 @@ _MEMBERS = {
     'additionalProperties': False,
 }
 
+_OF_A_SERVER = (
+    'adminPass',
+    'block_device_mapping_v2',
+    'config_drive',
+    'description',
+    'key_name',
+    'metadata',
+    'name',
+    'networks',
+    'security_groups',
+    'tags',
+    'user_data',
+)
+
+#: What a server is created from, besides its member's description; Nova's
+#: schema of POST /servers says what may stand there.
+TEMPLATE = {
+    'type': 'object',
+    'properties': {
+        'image': _TEXT,
+        **{name: {} for name in _OF_A_SERVER},
+    },
+    'additionalProperties': False,
+}
+
+_BOOT = {
+    'type': ['object', 'null'],
+    'properties': {
+        'servers': {
+            'type': 'object',
+            'additionalProperties': TEMPLATE,
+        },
+    },
+    'additionalProperties': False,
+}
+
 CREATE = {
     'type': 'object',
     'properties': {
@@ -37,6 +73,7 @@ CREATE = {
                 'hold': {'type': 'boolean'},
                 'expires_in': _SECONDS,
                 'client_token': _TEXT,
+                'boot': _BOOT,
                 'topology': {'type': 'object'},
             },
             'required': ['name', 'topology'],
@@ -98,30 +135,6 @@ ADD = {
     'additionalProperties': False,
 }
 
-_OF_A_SERVER = (
-    'block_device_mapping_v2',
-    'config_drive',
-    'description',
-    'key_name',
-    'metadata',
-    'name',
-    'networks',
-    'security_groups',
-    'tags',
-    'user_data',
-)
-
-#: What a server is created from, besides its member's description; Nova's
-#: schema of POST /servers says what may stand there.
-TEMPLATE = {
-    'type': 'object',
-    'properties': {
-        'image': _TEXT,
-        **{name: {} for name in _OF_A_SERVER},
-    },
-    'additionalProperties': False,
-}
-
 _GENERATION = {'type': 'integer', 'minimum': 1}
 
 _ACTIONS = {
@@ -138,16 +151,7 @@ _ACTIONS = {
         'required': ['servers'],
         'additionalProperties': False,
     },
-    'boot': {
-        'type': ['object', 'null'],
-        'properties': {
-            'servers': {
-                'type': 'object',
-                'additionalProperties': TEMPLATE,
-            },
-        },
-        'additionalProperties': False,
-    },
+    'boot': _BOOT,
     'extend': {
         'type': ['object', 'null'],
         'properties': {'expires_in': _SECONDS},

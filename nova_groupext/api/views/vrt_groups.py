@@ -13,6 +13,7 @@ from nova.api.openstack import common
 
 from nova_groupext.api import describe
 from nova_groupext.conf import CONF
+from nova_groupext.objects import boot as boots
 from nova_groupext.objects import keys
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import revisions
@@ -41,6 +42,11 @@ CHANGE = (
     'min_counts',
 )
 VIOLATION = ('at', 'policy')
+
+LEFT = (
+    'Nothing was heard of the nova-api that created the servers. Boot the '
+    'group again to go on.'
+)
 
 
 def domain_id(project_id, level, name):
@@ -72,12 +78,13 @@ class GroupView(common.ViewBuilder):
             'links': self._get_links(req, group.uuid, COLLECTION),
         }
 
-    def detail(self, req, group, plans, growths, draft, sees_hosts):
+    def detail(self, req, group, plans, growths, draft, boot, sees_hosts):
         """Return all of a group.
 
         :param plans: {group id: VRTPlan}, of the group and its draft
         :param growths: see members()
         :param draft: the VRTGroup that is to become its definition, or None
+        :param boot: its VRTBoot, or None
         :param sees_hosts: whether to show what only admins see
         """
         plan = plans.get(group.id)
@@ -96,6 +103,7 @@ class GroupView(common.ViewBuilder):
             'revision': draft
             and _revision(group, draft, plans.get(draft.id), sees_hosts),
             'drift': drift(group),
+            'boot': boot and _boot(boot),
         }
         if sees_hosts:
             answer = plan.answer if plan else {}
@@ -243,6 +251,25 @@ def _revision(group, draft, plan, sees_hosts):
         'held_again': _held_again(group, draft),
         'fault': draft.fault,
         'refusal': _refusal(draft, plan, sees_hosts),
+    }
+
+
+def _boot(boot):
+    """Return how far the creation of a group's servers has come."""
+    status, fault = boot.status, boot.fault
+    if status == boots.BOOTING and boot.is_left:
+        status, fault = boots.STOPPED, LEFT
+    return {
+        'status': status,
+        'request_id': boot.request,
+        'created_at': _time(boot.created_at),
+        'updated_at': _time(boot.updated_at),
+        'missing': boot.missing,
+        'created': boot.created,
+        'faults': [
+            {'path': path, 'fault': each} for path, each in boot.faults.items()
+        ],
+        'fault': fault,
     }
 
 

@@ -50,12 +50,11 @@ class GroupsClient(rest_client.RestClient):
 
     def act(self, group_id, action, **body):
         """Send an action; without a body it says ``null``."""
-        schema = self.schemas.boot if action == 'boot' else self.schemas.action
         return self.call(
             'POST',
             f'/{group_id}/action',
             {action: body or None},
-            schema=schema,
+            schema=self.schemas.action,
         )
 
     def show_proposal(self, group_id):

@@ -2,13 +2,21 @@
 """boot: Nova creates the servers of what is held, as far as it can."""
 
 from concurrent import futures
+import itertools
+from unittest import mock
 
+from nova import exception as nova_exc
+from nova.compute import api as compute_api
+from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
+from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext.api import background
+from nova_groupext.api import boot
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
-from nova_groupext.objects import boots
+from nova_groupext.objects import boot as boots
 from tests.functional import base
 
 TOPOLOGY = {
@@ -39,20 +47,57 @@ class TestBoot(base.GroupTestCase):
         self.uuid = self.held(TOPOLOGY)['id']
         self.was_free = sum(self.free().values())
 
-    def boot_group(self, user='demo', root='', **servers):
-        """Boot the group; returns {path: what is told of the member}."""
-        response = self.api(user).post(
+    def boot_group(self, root='', **servers):
+        """Boot the group, and wait; returns what members() does."""
+        before = self.servers()
+        response = self.api().post(
             f'{root}{base.GROUPS}/{self.uuid}/action',
             json={'boot': {'servers': servers}},
         )
         self.assertEqual(202, response.status_code, response.text)
         self.version = response.headers.get('OpenStack-API-Version')
-        told = response.json()['members']
-        for member in told:
-            if 'server_id' in member:
-                made = self.cloud.nova(user).servers.get(member['server_id'])
-                self.addCleanup(self.remove, made)
-        return {each.pop('path'): each for each in told}
+        return self.members(self.ended(), before)
+
+    def servers(self):
+        return {
+            member['path']: member['server_id']
+            for member in self.group(self.uuid)['members']
+        }
+
+    def ended(self, status=boots.DONE):
+        """The group's boot, when it has ended."""
+        boot = self.eventually(
+            lambda: self.group(self.uuid)['boot'],
+            lambda boot: boot['status'] != boots.BOOTING,
+        )
+        self.assertEqual(status, boot['status'], boot)
+        return boot
+
+    def made(self, before):
+        """Return {path: {"server_id"}} of servers that are new."""
+        made = {
+            path: {'server_id': server}
+            for path, server in self.servers().items()
+            if server not in (None, before[path])
+        }
+        for each in made.values():
+            server = self.cloud.nova('demo').servers.get(each['server_id'])
+            self.addCleanup(self.remove, server)
+        return made
+
+    def members(self, boot, before):
+        """Return {path: {"server_id"} or {"fault"}} of what was missing."""
+        made = self.made(before)
+        failed = {
+            each['path']: {'fault': each['fault']} for each in boot['faults']
+        }
+        self.assertEqual(len(made) + len(failed), boot['missing'], boot)
+        self.assertEqual(len(made), boot['created'])
+        return {
+            path: (made | failed)[path]
+            for path in before
+            if path in made | failed
+        }
 
     def assertBuilt(self, told, *paths):
         """Members have become the servers that were told of."""
@@ -159,14 +204,17 @@ class TestBoot(base.GroupTestCase):
         self.assertBuilt({**first, **second}, *ALL)
         self.assertEqual({}, self.boot_group(default=OFFLINE))
 
-    def test_two_boots_at_once_create_every_server_once(self):
+    def test_of_two_boots_at_once_one_is_told_of_the_other(self):
+        before = self.servers()
+        body = {'servers': {'default': OFFLINE}}
         with futures.ThreadPoolExecutor(2) as pool:
-            one, other = pool.map(
-                lambda _number: self.boot_group(default=OFFLINE), range(2)
+            codes = pool.map(
+                lambda _number: self.act(self.uuid, 'boot', body).status_code,
+                range(2),
             )
 
-        self.assertEqual(set(), one.keys() & other.keys())
-        self.assertBuilt({**one, **other}, *ALL)
+            self.assertEqual([202, 409], sorted(codes))
+        self.assertBuilt(self.members(self.ended(), before), *ALL)
 
     def test_a_server_that_found_no_place_is_created_again(self):
         services = self.cloud.nova('admin').services
@@ -256,10 +304,180 @@ class TestBoot(base.GroupTestCase):
             'is RELEASED: nothing of it is held', self.refusal(None, code=409)
         )
 
-    def test_a_group_that_another_request_boots_is_busy(self):
+    def test_what_another_request_boots_is_taken_over_when_it_is_silent(self):
         group = objects.VRTGroup.get(self.context, self.uuid)
-        self.patch(boots, 'PATIENCE', 1)
-        with boots.Boot(self.context, group, 'another').alone():
-            self.assertIn('is busy', self.refusal(None, code=409))
+        other = objects.VRTBoot.begin(self.context, group, 'another')
+        self.assertIn(
+            'Another request creates the servers', self.refusal(None, code=409)
+        )
+        other.go_on(self.context)
+        self.patch(boots, 'LONGEST', -1)
+        left = self.group(self.uuid)['boot']
+        self.assertEqual(boots.STOPPED, left['status'])
+        self.assertIn('Nothing was heard', left['fault'])
+        self.assertEqual('another', left['request_id'])
+
+        before = self.servers()
+        self.act(self.uuid, 'boot', {'servers': {'default': OFFLINE}})
+        self.patch(boots, 'LONGEST', 120)
+
+        self.assertBuilt(self.members(self.ended(), before), *ALL)
+        self.assertRaises(exception.BootTakenOver, other.go_on, self.context)
+
+    def stop_after(self, number, with_what):
+        """Let something happen once, when so many servers were created."""
+        create = boot.Boot._create
+        calls = itertools.count()
+
+        def created(*args):
+            if next(calls) == number:
+                with_what()
+            create(*args)
+
+        self.patch(boot.Boot, '_create', created)
+
+    def test_what_a_process_leaves_another_boot_creates(self):
+        before = self.servers()
+        self.stop_after(1, background.of_process().break_off)
+        self.act(self.uuid, 'boot', {'servers': {'default': OFFLINE}})
+        left = self.ended(boots.STOPPED)
+        self.assertIn('nova-api was stopped', left['fault'])
+
+        # The step that was under way goes on to its end.
+        self.eventually(self.servers, lambda now: now[WORKERS[0]] is not None)
+        first = self.made(before)
+        second = self.boot_group(default=OFFLINE)
+
+        self.assertEqual([WORKERS[1]], [*second])
+        self.assertBuilt({**first, **second}, *ALL)
+
+    def test_token_that_ends_leaves_the_rest_to_another_boot(self):
+        def refuse():
+            raise nova_exc.Unauthorized
+
+        before = self.servers()
+        self.stop_after(1, refuse)
+        self.act(self.uuid, 'boot', {'servers': {'default': OFFLINE}})
+
+        left = self.ended(boots.STOPPED)
+        self.assertIn('token of the request is not accepted', left['fault'])
+        self.assertEqual((3, 1), (left['missing'], left['created']))
+        self.assertEqual([], left['faults'])
+        [db] = self.made(before)
+        self.assertEqual('db', db)
+        second = self.boot_group(default=OFFLINE)
+        self.assertEqual(WORKERS, [*second])
+
+    def test_token_past_its_end_explains_what_fails(self):
+        self.patch(boot, '_token_ends_at', lambda _environ: timeutils.utcnow())
+        self.act(self.uuid, 'boot', {'servers': {'default': BAD_KEY}})
+
+        left = self.ended(boots.STOPPED)
+        self.assertIn('token of the request is not accepted', left['fault'])
+
+    def test_tables_that_do_not_answer_cost_a_pause(self):
+        failed = []
+
+        def fail_once(*args):
+            if not failed:
+                failed.append(True)
+                raise db_exc.DBConnectionError
+            return get(*args)
+
+        get = boot.VRTGroup.get_brief
+        self.patch(boot, 'PAUSE', 0.1)
+        self.patch(boot.VRTGroup, 'get_brief', fail_once)
 
         self.assertBuilt(self.boot_group(default=OFFLINE), *ALL)
+        self.assertEqual([True], failed)
+
+    def test_password_is_the_one_that_was_given(self):
+        known = {**OFFLINE, 'adminPass': 'correct horse'}
+        with mock.patch.object(
+            compute_api.API, 'create', side_effect=ValueError
+        ) as create:
+            self.act(self.uuid, 'boot', {'servers': {'default': known}})
+            self.ended()
+
+        for call in create.call_args_list:
+            self.assertEqual('correct horse', call.kwargs['admin_password'])
+
+
+class TestBootWithGroup(base.GroupTestCase):
+    """``POST`` of a group that carries its boot."""
+
+    HOSTS = TestBoot.HOSTS
+
+    def post_booted(self, code=202, **group):
+        servers = {'servers': {'default': OFFLINE}}
+        response = self.post(
+            **{'topology': TOPOLOGY, 'boot': servers, **group}
+        )
+        self.assertEqual(code, response.status_code, response.text)
+        return response.json()
+
+    def active(self, uuid):
+        """Wait until all members are servers; returns the group."""
+        group = self.eventually(
+            self.group, lambda now: now['status'] == 'ACTIVE', uuid
+        )
+        for member in group['members']:
+            nova = self.cloud.nova('demo')
+            self.addCleanup(self.remove, nova.servers.get(member['server_id']))
+        return group
+
+    def test_one_call_describes_holds_and_creates(self):
+        described = self.post_booted()['vrt_group']
+
+        self.assertEqual('PLANNING', described['status'])
+        self.assertEqual(boots.BOOTING, described['boot']['status'])
+        active = self.active(described['id'])
+        self.assertEqual(
+            (boots.DONE, 3, 3, []),
+            tuple(
+                active['boot'][name]
+                for name in ('status', 'missing', 'created', 'faults')
+            ),
+        )
+
+    def test_refused_group_has_no_servers(self):
+        much = {'members': {'db': base.member('m1.large', count=9)}}
+        uuid = self.post_booted(topology=much)['vrt_group']['id']
+
+        boot = self.eventually(
+            lambda: self.group(uuid)['boot'],
+            lambda boot: boot['status'] != boots.BOOTING,
+        )
+
+        self.assertEqual(boots.STOPPED, boot['status'])
+        self.assertEqual(
+            'The group is REFUSED: nothing of it is held.', boot['fault']
+        )
+
+    def test_same_request_again_is_the_same_boot(self):
+        first, second = (
+            self.post_booted(client_token='once')['vrt_group']
+            for _number in range(2)
+        )
+
+        self.assertEqual(first['id'], second['id'])
+        active = self.active(first['id'])
+        self.assertEqual(3, active['boot']['created'])
+        self.assertEqual(3, len(self.cloud.nova('demo').servers.list()))
+
+    def test_what_cannot_be_booted_is_not_described(self):
+        for group, told in (
+            ({'hold': False}, '$.vrt_group.boot: needs members that are held'),
+            (
+                {'boot': {'servers': {'web': OFFLINE}}},
+                '$.vrt_group.boot.servers.web: is no member of the group',
+            ),
+            (
+                {'boot': {'servers': {'db': {'networks': 'all'}}}},
+                '$.vrt_group.boot.servers.db: Invalid input',
+            ),
+        ):
+            [fault] = self.post_booted(400, **group).values()
+            self.assertIn(told, fault['message'])
+        groups = self.api().get(base.GROUPS).json()['vrt_groups']
+        self.assertEqual([], groups)

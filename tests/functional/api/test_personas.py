@@ -92,7 +92,7 @@ OF_A_GROUP = (
     ('extend', 'POST', '/action', {'extend': None}, OWN_MEMBERS, 'HELD'),
     ('release', 'POST', '/action', {'release': None}, OWN_MEMBERS, 'HELD'),
     ('replan', 'POST', '/action', {'replan': None}, OWN_MEMBERS, 'PLANNED'),
-    # Nova refuses the key, so that no server is left; the answer is a list.
+    # Nova refuses the key, so that no server is left.
     ('boot', 'POST', '/action', BOOT, OWN_MEMBERS - {'foreign admin'}, 'HELD'),
     ('adopt', 'POST', '/action', _adopt, OWN_MEMBERS, 'PLANNED'),
     ('delete', 'DELETE', '', None, OWN_MEMBERS, states.Group.HELD),
@@ -170,8 +170,18 @@ class TestPersonas(PersonaCase):
                     f'/{group}{path.replace("{path:.+}", last)}',
                     body(now, server) if callable(body) else body,
                 )
+                self.booted(now)
 
             self.assertEqual(expected, told, name)
+
+    def booted(self, group):
+        """Wait until no request boots a group."""
+        self.eventually(
+            lambda: [
+                *objects.VRTBoot.of_groups(self.context, [group.id]).values()
+            ],
+            lambda boots: all(each.status != 'booting' for each in boots),
+        )
 
     def test_who_sees_hosts(self):
         group = self.stored()

@@ -22,6 +22,17 @@ from tests.unit.api import base
 SERVER = '0c1d4d3e-7f0a-4f53-8f2e-0a0d6a5b4c31'
 SEAT = {'host': 'cmp-17', 'domains': {'host': 'cmp-17', 'zone': 'az1'}}
 BROKEN = {'at': 'workers', 'policy': {'type': 'spread', 'scope': 'zone'}}
+BOOT = objects.VRTBoot(
+    request='req-1',
+    status='booting',
+    missing=2,
+    created=1,
+    faults={'a': 'no key'},
+    fault=None,
+    created_at=timeutils.utcnow(),
+    updated_at=None,
+    is_left=False,
+)
 
 
 def example(schema):
@@ -141,11 +152,12 @@ class TestGroups(SchemaCase, base.GroupCase):
         refused = self.stored(name='refused')
         refused.status = states.Group.REFUSED
         plans = {**self.plans, refused.id: self.plans[self.draft.id]}
+        groups = (self.group, self.draft, BOOT), (refused, None, None)
         return [
             self.view.detail(
-                self.req(), group, plans, self.growths, draft, sees_hosts
+                self.req(), group, plans, self.growths, draft, boot, sees_hosts
             )
-            for group, draft in ((self.group, self.draft), (refused, None))
+            for group, draft, boot in groups
         ]
 
     def test_groups_are_known_in_full(self):

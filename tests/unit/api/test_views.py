@@ -90,7 +90,7 @@ class TestGroupView(base.GroupCase):
     def shown(self, plan, sees_hosts=False):
         plans = {self.group.id: plan} if plan else {}
         return self.view.detail(
-            self.req(), self.group, plans, {}, None, sees_hosts
+            self.req(), self.group, plans, {}, None, None, sees_hosts
         )
 
     def req(self, path='/os-vrt-groups'):

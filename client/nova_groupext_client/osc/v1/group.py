@@ -27,6 +27,7 @@ _SHOWN = (
     'violations',
     'drift',
     'revision',
+    'boot',
 )
 _ADMIN = ('cost', 'stats')
 _FORMATTERS = {
@@ -36,6 +37,7 @@ _FORMATTERS = {
     'violations': columns.Policies,
     'drift': columns.Policies,
     'revision': columns.Revision,
+    'boot': columns.Boot,
     'cost': columns.Tree,
     'stats': columns.Tree,
 }

@@ -213,7 +213,12 @@ def upgrade():
         'vrt_boots',
         sa.Column('group_id', sa.Integer, nullable=False),
         sa.Column('request', sa.String(255), nullable=False),
-        sa.Column('ends_at', sa.DateTime, nullable=False),
+        sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('missing', sa.Integer, nullable=False),
+        sa.Column('created', sa.Integer, nullable=False),
+        sa.Column('faults', sa.JSON, nullable=False),
+        sa.Column('fault', sa.Text),
+        sa.Column('heard_at', sa.DateTime, nullable=False),
         _points_to('vrt_boots', 'group_id', 'vrt_groups', 'CASCADE'),
         _unique('vrt_boots', 'group_id'),
     )

@@ -127,6 +127,22 @@ def _revision(for_admin):
     )
 
 
+_BOOT = shapes.closed(
+    {
+        'status': {'enum': ['booting', 'done', 'stopped']},
+        'request_id': shapes.TEXT,
+        'created_at': shapes.TIME,
+        'updated_at': shapes.TIME_OR_NULL,
+        'missing': shapes.NUMBER,
+        'created': shapes.NUMBER,
+        'faults': shapes.array(
+            shapes.closed({'path': shapes.TEXT, 'fault': shapes.TEXT})
+        ),
+        'fault': shapes.TEXT_OR_NULL,
+    }
+)
+
+
 def _detail(for_admin):
     cost = {'cost': shapes.NUMBER} if for_admin else {}
     detail = {
@@ -143,6 +159,7 @@ def _detail(for_admin):
         'violations': shapes.array(shapes.closed({**_BROKEN, **cost})),
         'revision': _revision(for_admin),
         'drift': shapes.array(shapes.closed(_BROKEN)),
+        'boot': shapes.nullable(_BOOT),
     }
     return shapes.closed({**detail, **_FOR_ADMINS} if for_admin else detail)
 
@@ -186,16 +203,6 @@ def _page(shown):
     )
 
 
-_OUTCOME = shapes.closed(
-    {
-        'path': shapes.TEXT,
-        'server_id': shapes.TEXT,
-        'fault': shapes.TEXT,
-    },
-    optional=('server_id', 'fault'),
-)
-
-
 def _answers(for_admin):
     """Return the schema of each answer, by the name of the client's call."""
     detail = topology.with_node(
@@ -213,9 +220,6 @@ def _answers(for_admin):
             200, topology.with_node(_page(_detail(for_admin)))
         ),
         action=shapes.answer(202),
-        boot=shapes.answer(
-            202, shapes.closed({'members': shapes.array(_OUTCOME)})
-        ),
         proposal=shapes.answer(
             200, shapes.closed({'proposal': _proposal(for_admin)})
         ),

@@ -48,20 +48,39 @@ class LifeTest(servers.BaseServerTest):
     @decorators.idempotent_id('1c5b7d90-3f64-4e7a-98f2-4c9d0e1f7602')
     def test_boot_creates_the_servers_of_all_members(self):
         group = self.hold(topologies.some(2))
-        template = self.networks() or {'networks': 'none'}
 
-        booted = self.groups.act(
-            group['id'], 'boot', servers={'default': template}
-        )['members']
+        self.groups.act(group['id'], 'boot', servers=self.templates())
 
-        for member in booted:
-            self.addCleanup(self.remove_server, member['server_id'])
-            self.wait_for_server(member['server_id'])
-        active = waiters.wait_for_status(self.groups, group['id'], 'ACTIVE')
-        self.assertEqual(
-            {member['path']: member['server_id'] for member in booted},
-            {m['path']: m['server_id'] for m in active['members']},
+        self.check_boot(group)
+
+    @decorators.idempotent_id('1c5b7d90-3f64-4e7a-98f2-4c9d0e1f7614')
+    def test_group_described_with_its_boot_becomes_servers(self):
+        group = self.describe(
+            topologies.some(2), boot={'servers': self.templates()}
         )
+
+        self.check_boot(group)
+
+    def templates(self):
+        return {'default': self.networks() or {'networks': 'none'}}
+
+    def check_boot(self, group):
+        """Wait until every member of a group is a server, and remove these."""
+        booted = waiters.wait_for_group(
+            self.groups,
+            group['id'],
+            lambda group: group['boot']['status'] != 'booting',
+            f'group {group["id"]} is booted',
+        )
+        for member in booted['members']:
+            if member['server_id'] is not None:
+                self.addCleanup(self.remove_server, member['server_id'])
+                self.wait_for_server(member['server_id'])
+        boot = booted['boot']
+        self.assertEqual(
+            ('done', 2, []), (boot['status'], boot['created'], boot['faults'])
+        )
+        waiters.wait_for_status(self.groups, group['id'], 'ACTIVE')
 
     @decorators.idempotent_id('1c5b7d90-3f64-4e7a-98f2-4c9d0e1f7603')
     def test_deleted_server_releases_its_member(self):

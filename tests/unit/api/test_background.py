@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is work behind an answer done in turn, and given up at the end?"""
+
+import threading
+
+import fixtures
+from oslotest import base
+
+from nova_groupext.api import background
+
+PATIENCE = 10
+
+
+class Work:
+    """Takes so many steps, and notes each of them."""
+
+    def __init__(self, name, steps, log, pause=0):
+        self.name, self.steps, self.pause = name, steps, pause
+        self.log = log
+        self.ended = threading.Event()
+
+    def step(self):
+        self.log.append(self.name)
+        self.steps -= 1
+        if self.steps:
+            return self.pause
+        self.ended.set()
+        return None
+
+    def break_off(self):
+        self.log.append(f'{self.name} left')
+
+
+class Failing(Work):
+    def step(self):
+        super().step()
+        raise ValueError
+
+
+class TestBackground(base.BaseTestCase):
+    def setUp(self):
+        super().setUp()
+        self.log = []
+        self.background = background.Background()
+        self.useFixture(fixtures.MockPatchObject(background, 'THREADS', 1))
+
+    def run_all(self, *works):
+        # None is taken up before all have come.
+        gate = Work('gate', 1, self.log)
+        is_open = threading.Event()
+        step = gate.step
+        gate.step = lambda: is_open.wait(PATIENCE) and step()
+        for work in (gate, *works):
+            self.background.add(work)
+        is_open.set()
+        for work in works:
+            self.assertTrue(work.ended.wait(PATIENCE))
+
+    def test_long_work_lets_short_work_pass(self):
+        self.run_all(Work('long', 3, self.log), Work('short', 1, self.log))
+
+        self.assertEqual(['gate', 'long', 'short', 'long', 'long'], self.log)
+
+    def test_work_that_waits_keeps_no_thread(self):
+        self.run_all(
+            Work('waits', 2, self.log, pause=0.2), Work('works', 3, self.log)
+        )
+
+        self.assertEqual(['gate', 'waits', *['works'] * 3, 'waits'], self.log)
+
+    def test_work_that_fails_ends_alone(self):
+        self.run_all(Failing('bad', 1, self.log), Work('good', 2, self.log))
+
+        self.assertEqual(['gate', 'bad', 'good', 'good'], self.log)
+
+    def test_what_is_left_is_told_once(self):
+        waiting = Work('waits', 2, self.log, pause=PATIENCE)
+        done = Work('done', 1, self.log)
+        self.run_all(done)
+        self.background.add(waiting)
+
+        self.background.break_off()
+        self.background.break_off()
+
+        self.assertEqual(1, self.log.count('waits left'))
+        self.assertNotIn('done left', self.log)
+
+    def test_threads_end_with_the_work(self):
+        for _turn in range(2):
+            self.run_all(Work('one', 1, self.log))
+            for thread in threading.enumerate():
+                if thread.name == 'vrt-background':
+                    thread.join(PATIENCE)
+                    self.assertFalse(thread.is_alive())
