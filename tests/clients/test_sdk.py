@@ -145,6 +145,28 @@ class TestProxy(base.ClientTestCase):
         self.vrt.release_group(group)
         self.assertEqual('RELEASED', self.vrt.get_group(group).status)
 
+    def test_action_for_a_generation_that_has_passed_changes_nothing(self):
+        group = self.held(topology=base.topology(1))
+        seen = group.generation
+        self.vrt.extend_group(group, 3600, generation=seen)
+
+        for act in (
+            self.vrt.extend_group,
+            self.vrt.hold_group,
+            self.vrt.release_group,
+            self.vrt.replan_group,
+            self.vrt.boot_group,
+            lambda group, generation: self.vrt.adopt_servers(
+                group, {'front/web-0': group.id}, generation=generation
+            ),
+        ):
+            with self.assertRaisesRegex(
+                exceptions.ConflictException, 'changed by another request'
+            ):
+                act(group, generation=seen)
+
+        self.assertEqual(['HELD'], self.states(group))
+
     def test_booted(self):
         group = self.held(topology=base.topology(1))
 

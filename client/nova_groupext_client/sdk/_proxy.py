@@ -151,41 +151,48 @@ class Proxy(proxy.Proxy):
         """Give back what is held and forget the group; its servers go on."""
         self._delete(vrt_group.VrtGroup, group, ignore_missing=ignore_missing)
 
-    def hold_group(self, group):
-        """Keep what was only planned, or try once more."""
-        self._act(group, 'hold')
+    def hold_group(self, group, generation=None):
+        """Keep what was only planned, or try once more.
 
-    def release_group(self, group, members=None):
+        :param generation: the one that was seen last; the group is not
+            touched if it has another one now. All actions take it.
+        :raises: ConflictException when it has
+        """
+        self._act(group, 'hold', generation=generation)
+
+    def release_group(self, group, members=None, generation=None):
         """Give up members that are no servers.
 
         :param members: their paths, all of them if left out
         """
-        self._act(group, 'release', members=members)
+        self._act(group, 'release', members=members, generation=generation)
 
-    def replan_group(self, group, members=None):
+    def replan_group(self, group, members=None, generation=None):
         """Decide again where the members are to be that are no servers.
 
         :param members: the paths of those that may move, all if left out
         """
-        self._act(group, 'replan', members=members)
+        self._act(group, 'replan', members=members, generation=generation)
 
-    def extend_group(self, group, expires_in=None):
+    def extend_group(self, group, expires_in=None, generation=None):
         """Keep what is held for longer.
 
         :param expires_in: seconds from now, the group's own if left out
         """
-        self._act(group, 'extend', expires_in=expires_in)
+        self._act(
+            group, 'extend', expires_in=expires_in, generation=generation
+        )
 
-    def adopt_servers(self, group, servers):
+    def adopt_servers(self, group, servers, generation=None):
         """Let servers that run already become members.
 
         It is a revision of the group: see :meth:`wait_for_group`.
 
         :param servers: {path of a member: id of its server}
         """
-        self._act(group, 'adopt', servers=servers)
+        self._act(group, 'adopt', servers=servers, generation=generation)
 
-    def boot_group(self, group, servers=None):
+    def boot_group(self, group, servers=None, generation=None):
         """Have Nova create the servers of all members that are held.
 
         That goes on behind the answer: see :meth:`wait_for_boot`.
@@ -193,7 +200,7 @@ class Proxy(proxy.Proxy):
         :param servers: {path, name of a counted member, or ``default``: what
             ``POST /servers`` takes}
         """
-        self._act(group, 'boot', servers=servers)
+        self._act(group, 'boot', servers=servers, generation=generation)
 
     def wait_for_boot(self, group, interval=1, wait=None):
         """Wait until Nova has been asked for all servers of a group.
