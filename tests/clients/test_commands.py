@@ -313,7 +313,12 @@ class TestCommands(base.ClientTestCase):
         self.assertNotIn(other.id, ids('--status', 'held'))
         self.assertEqual({other.id}, ids('--name', other.name))
         self.assertEqual(1, len(ids('--limit', '1')))
+        self.assertNotIn(one.id, ids('--member-status', 'tentative'))
+        self.assertEqual(set(), ids('--server', one.id))
+        self.assertEqual(set(), ids('--changes-since', '2999-01-01T00:00:00Z'))
         self.assertNotIn(one.id, ids(cloud='vrt-other'))
+        project = ('--project', one.project_id)
+        self.assertIn(one.id, ids(*project, cloud='vrt-admin'))
         self.assertIn(one.id, ids('--all-projects', cloud='vrt-admin'))
         [row] = self.done(
             *('vrt', 'group', 'list', '--long', '--name', one.name)

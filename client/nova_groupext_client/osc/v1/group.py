@@ -118,9 +118,32 @@ class ListGroup(command.Lister):
             help='Only groups with this status',
         )
         parser.add_argument(
+            '--member-status',
+            metavar='<status>',
+            type=str.upper,
+            help='Only groups with a member that has this status',
+        )
+        parser.add_argument(
+            '--server',
+            dest='server_id',
+            metavar='<server-id>',
+            help='Only the group that this server is in (ID)',
+        )
+        parser.add_argument(
+            '--changes-since',
+            metavar='<time>',
+            help='Only groups that were made or changed since (ISO 8601)',
+        )
+        parser.add_argument(
             '--all-projects',
             action='store_true',
             help='List the groups of all projects (admin only)',
+        )
+        parser.add_argument(
+            '--project',
+            dest='project_id',
+            metavar='<project-id>',
+            help='List the groups of this project (ID; admin only)',
         )
         parser.add_argument(
             '--long', action='store_true', help='List additional fields'
@@ -139,7 +162,11 @@ class ListGroup(command.Lister):
         return parser
 
     def take_action(self, parsed_args):
-        query = _given(parsed_args, 'name', 'status', 'marker')
+        query = _given(
+            parsed_args,
+            *('name', 'status', 'member_status', 'server_id'),
+            *('changes_since', 'project_id', 'marker'),
+        )
         shown = dict(_LONG if parsed_args.long else _LISTED)
         if parsed_args.all_projects:
             query['all_projects'] = True
