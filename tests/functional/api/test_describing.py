@@ -273,6 +273,7 @@ class TestDescribing(base.GroupTestCase):
 def _described():
     """Return {table: how many rows} of what the API writes for a group."""
     rows = fixtures.rows()
-    for other in ('vrt_leases', 'vrt_projects'):
+    # The cloud's own key is made when domains are shown for the first time.
+    for other in ('vrt_keys', 'vrt_leases', 'vrt_projects'):
         rows.pop(other, None)
     return rows
