@@ -20,15 +20,13 @@ LOG = logging.getLogger(__name__)
 
 THREADS = 4
 
-# Seconds after which a thread looks for what has come while it slept.
-NAP = 0.5
-
 
 class Background:
     """The work of one process."""
 
     def __init__(self):
-        self._lock = threading.Lock()
+        # Guards the others; threads wait on it for work that is due.
+        self._changed = threading.Condition()
         self._waiting = []  # of (when it is due, number, work)
         self._numbers = itertools.count()
         self._under_way = set()
@@ -41,7 +39,7 @@ class Background:
             step, or None at the end, and ``break_off()``, for when the
             process ends before
         """
-        with self._lock:
+        with self._changed:
             self._under_way.add(work)
             self._put(work, 0)
             is_one_more = self._threads < THREADS
@@ -53,36 +51,35 @@ class Background:
 
     def break_off(self):
         """Give up what is not done, as the process ends."""
-        with self._lock:
+        with self._changed:
             left, self._under_way = self._under_way, set()
             self._waiting.clear()
+            self._changed.notify_all()
         for work in left:
             self._guarded(work.break_off)
 
     def _put(self, work, pause):
         due = time.monotonic() + pause
         heapq.heappush(self._waiting, (due, next(self._numbers), work))
+        self._changed.notify()
 
     def _run(self):
-        while (item := self._next()) is not None:
-            due, _number, work = item
-            early = due - time.monotonic()
-            if early > 0:
-                time.sleep(min(early, NAP))
-                pause = max(0, early - NAP)
-            else:
-                pause = self._guarded(work.step)
-            self._go_on(work, pause)
+        while (work := self._next()) is not None:
+            self._go_on(work, self._guarded(work.step))
 
     def _next(self):
-        with self._lock:
-            if self._waiting:
-                return heapq.heappop(self._waiting)
+        """Return the work whose step is due first; None when none waits."""
+        with self._changed:
+            while self._waiting:
+                early = self._waiting[0][0] - time.monotonic()
+                if early <= 0:
+                    return heapq.heappop(self._waiting)[-1]
+                self._changed.wait(early)
             self._threads -= 1
             return None
 
     def _go_on(self, work, pause):
-        with self._lock:
+        with self._changed:
             if work not in self._under_way:
                 return
             if pause is None:

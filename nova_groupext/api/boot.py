@@ -25,6 +25,7 @@ import webob.exc
 from nova_groupext import exception
 from nova_groupext import pointer
 from nova_groupext.api import background
+from nova_groupext.api import describe
 from nova_groupext.api import hints
 from nova_groupext.db import errors as db_errors
 from nova_groupext.objects import boot as boots
@@ -33,6 +34,7 @@ from nova_groupext.objects.boot import VRTBoot
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.planner import invalid
+from nova_groupext.policies import vrt_groups as policies
 
 LOG = logging.getLogger(__name__)
 
@@ -57,6 +59,36 @@ _NO_ACCESS = (
     'The token of the request is not accepted any more. Boot the group '
     'again to go on.'
 )
+
+
+def of_new_group(req, wanted, group):
+    """Return the Boot of a group that is not stored yet, None for none.
+
+    :param wanted: what the request says of the group
+    :raises: InvalidInput, Forbidden
+    """
+    if 'boot' not in wanted:
+        return None
+    where = f'{describe.GROUP}.boot'
+    if not group.hold:
+        raise invalid.InvalidInput(
+            where, 'needs members that are held: "hold" is false'
+        )
+    target = {'project_id': group.project_id}
+    req.environ['nova.context'].can(policies.BOOT, target)
+    return read(req, wanted['boot'], group, where)
+
+
+def read(req, given, group, where):
+    """Return the Boot that a request describes.
+
+    :param given: ``{"servers": {...}}``, or None
+    :param where: its JSON path
+    :raises: InvalidInput
+    """
+    boot = Boot(req, (given or {}).get('servers', {}))
+    boot.check(group, f'{where}.servers')
+    return boot
 
 
 class Boot:
@@ -152,7 +184,7 @@ class Boot:
         if group.status not in states.HOLDS:
             self._stop(f'The group is {group.status}: nothing of it is held.')
             return None
-        # What another has created meanwhile is not missing any more.
+        # Another request may have created some of them meanwhile.
         fresh = VRTGroup.get(self._context, group.uuid)
         self._paths = [
             member.path for member in fresh.members if self._is_missing(member)
@@ -200,7 +232,7 @@ class Boot:
                 project_id=self._group.project_id,
             )
             if self._is_missing(member):
-                self._create(self._group, member)
+                self._create(member)
                 self._row.created += 1
         except nova_exc.Unauthorized:
             raise
@@ -216,7 +248,7 @@ class Boot:
             raise nova_exc.Unauthorized
         return fault
 
-    def _create(self, group, member):
+    def _create(self, member):
         """Create the server of a member.
 
         :raises: whatever Nova answers to POST /servers, or the hints filter
@@ -233,7 +265,7 @@ class Boot:
             body={
                 'server': server,
                 'os:scheduler_hints': {
-                    pointer.GROUP_HINT: group.uuid,
+                    pointer.GROUP_HINT: self._group.uuid,
                     pointer.MEMBER_HINT: member.path,
                 },
             },

@@ -120,7 +120,7 @@ class VRTGroupController(wsgi.Controller):
         wanted, parsed = describe.read(body)
         group = describe.group(context, wanted, parsed)
         _check_rights(context, group, parsed)
-        work = _boot_of(req, wanted, group)
+        work = boot.of_new_group(req, wanted, group)
         made, is_new = store.store(context, group, parsed)
         if is_new:
             groups.tell(self._planner.serve_group, context, made.uuid)
@@ -196,9 +196,7 @@ class VRTGroupController(wsgi.Controller):
             raise exception.GroupNotFound(group=id)
         if group.status not in states.HOLDS:
             raise group.conflict('nothing of it is held')
-        work = boot.Boot(req, (given or {}).get('servers', {}))
-        work.check(group, '$.boot.servers')
-        work.begin(group)
+        boot.read(req, given, group, '$.boot').begin(group)
 
     def _hold(self, req, id, given):
         context = req.environ['nova.context']
@@ -337,25 +335,6 @@ def _time(text):
         raise invalid.InvalidInput(
             f'query.{CHANGES_SINCE}', 'is no time of ISO 8601'
         ) from exc
-
-
-def _boot_of(req, wanted, group):
-    """Return the Boot of a new group, None if it is not to have one.
-
-    :raises: InvalidInput
-    """
-    if 'boot' not in wanted:
-        return None
-    where = f'{describe.GROUP}.boot'
-    if not group.hold:
-        raise invalid.InvalidInput(
-            where, 'needs members that are held: "hold" is false'
-        )
-    context = req.environ['nova.context']
-    context.can(policies.BOOT, _own(context))
-    work = boot.Boot(req, (wanted['boot'] or {}).get('servers', {}))
-    work.check(group, f'{where}.servers')
-    return work
 
 
 def _check_rights(context, group, parsed):

@@ -32,7 +32,7 @@ class VRTBoot(base.VRTObject):
         # Id of the request that wants the servers.
         'request': fields.StringField(),
         'status': fields.EnumField((BOOTING, DONE, STOPPED)),
-        # How many servers were missing, and how many of these were created.
+        # The boot found so many servers missing, and created so many of them.
         'missing': fields.IntegerField(),
         'created': fields.IntegerField(),
         # {path of a member: why its server could not be created}
@@ -41,7 +41,7 @@ class VRTBoot(base.VRTObject):
         'fault': fields.StringField(nullable=True),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        # Whether it was not heard of for too long.
+        # Its process has been silent for longer than LONGEST.
         'is_left': fields.BooleanField(),
     }
 
@@ -76,7 +76,7 @@ class VRTBoot(base.VRTObject):
 
     @classmethod
     def of_groups(cls, context, group_ids):
-        """Return {group id: VRTBoot}, the newest of each."""
+        """Return {group id: VRTBoot} of those groups that have one."""
         found = db.find_columns(
             context,
             [models.Boot, _is_left()],

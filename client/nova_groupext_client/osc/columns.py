@@ -33,25 +33,29 @@ class Policies(columns.FormattableColumn):
         return '\n'.join(map(words.policy, self._value))
 
 
-class Refusal(columns.FormattableColumn):
+class _Lines(columns.FormattableColumn):
+    """A dictionary, or None, that ``say`` turns into lines."""
+
+    def human_readable(self):
+        return '\n'.join(self.say(self._value)) if self._value else ''
+
+
+class Refusal(_Lines):
     """Why there is no plan."""
 
-    def human_readable(self):
-        return '\n'.join(words.refusal(self._value)) if self._value else ''
+    say = staticmethod(words.refusal)
 
 
-class Boot(columns.FormattableColumn):
-    """How far the creation of servers has come."""
+class Boot(_Lines):
+    """Nova has come so far with the servers of a group."""
 
-    def human_readable(self):
-        return '\n'.join(words.boot(self._value)) if self._value else ''
+    say = staticmethod(words.boot)
 
 
-class Revision(columns.FormattableColumn):
+class Revision(_Lines):
     """What has become of a revision that is not the definition yet."""
 
-    def human_readable(self):
-        return '\n'.join(words.revision(self._value)) if self._value else ''
+    say = staticmethod(words.revision)
 
 
 class Tree(columns.FormattableColumn):

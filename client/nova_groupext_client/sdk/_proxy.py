@@ -213,7 +213,8 @@ class Proxy(proxy.Proxy):
         return _poll(
             lambda: self.get_group(group),
             lambda found: not found.is_booting,
-            *(f'The servers of {_id(group)} are not created', interval, wait),
+            lambda found: f'The servers of {found.id} are not created',
+            *(interval, wait),
         )
 
     def propose_moves(self, group, interval=1, wait=60):
@@ -228,7 +229,8 @@ class Proxy(proxy.Proxy):
         return _poll(
             lambda: self.get_proposal(group),
             lambda found: not found.is_planning,
-            *(f'Nothing is proposed for {_id(group)}', interval, wait),
+            lambda _found: f'Nothing is proposed for {_id(group)}',
+            *(interval, wait),
         )
 
     def get_proposal(self, group):
@@ -265,29 +267,28 @@ class Proxy(proxy.Proxy):
             was deleted
         """
         wanted = (status,) if isinstance(status, str) else status
-        deadline = None if wait is None else time.monotonic() + wait
-        while True:
+
+        def look():
             found = self.get_group(group)
             if callback is not None:
                 callback(found)
+            return found
+
+        def is_over(found):
             if wanted is None:
-                if not found.is_planning:
-                    return found
-            elif found.status in wanted:
-                return found
-            elif found.status in failures:
-                failure = (
-                    f'The group {found.name} ({found.id}) is {found.status}'
-                )
+                return not found.is_planning
+            if found.status in failures and found.status not in wanted:
                 raise exceptions.ResourceFailure(
-                    '\n'.join([failure, *words.reasons(found)])
+                    '\n'.join([_is(found), *words.reasons(found)])
                 )
-            if deadline is not None and time.monotonic() >= deadline:
-                raise exceptions.ResourceTimeout(
-                    f'The group {found.name} ({found.id}) is still '
-                    f'{found.status} after {wait} seconds'
-                )
-            time.sleep(interval)
+            return found.status in wanted
+
+        return _poll(
+            look,
+            is_over,
+            lambda found: _is(found, 'still '),
+            *(interval, wait),
+        )
 
     # Members
 
@@ -344,15 +345,22 @@ class Proxy(proxy.Proxy):
 def _poll(look, is_over, failure, interval, wait):
     """Look until something is over, and return what was seen last.
 
-    :param failure: says what is missing when the time is over
+    :param failure: says of what was seen last what is wrong with it, when
+        the time is over
     :raises: ResourceTimeout
     """
     deadline = None if wait is None else time.monotonic() + wait
     while not is_over(found := look()):
         if deadline is not None and time.monotonic() >= deadline:
-            raise exceptions.ResourceTimeout(f'{failure} after {wait} seconds')
+            raise exceptions.ResourceTimeout(
+                f'{failure(found)} after {wait} seconds'
+            )
         time.sleep(interval)
     return found
+
+
+def _is(group, still=''):
+    return f'The group {group.name} ({group.id}) is {still}{group.status}'
 
 
 def _id(value):

@@ -127,7 +127,7 @@ class VrtGroup(resource.Resource):
 
     @property
     def is_booting(self):
-        """Whether servers are being created, or will be when it is held."""
+        """True while Nova creates its servers, or waits until it is held."""
         return (self.boot or {}).get('status') == 'booting'
 
     @property

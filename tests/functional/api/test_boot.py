@@ -14,37 +14,20 @@ from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.api import background
 from nova_groupext.api import boot
-from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
 from nova_groupext.objects import boot as boots
 from tests.functional import base
+from tests.functional.api import booting
 
-TOPOLOGY = {
-    'members': {'db': base.member('m1.small')},
-    'groups': {
-        'workers': {
-            'members': {
-                'worker': base.member(availability_zone='az1', count=2)
-            }
-        }
-    },
-}
-WORKERS = ['workers/worker-0', 'workers/worker-1']
-ALL = ['db', *WORKERS]
-OFFLINE = {'networks': 'none'}
-BAD_KEY = {**OFFLINE, 'key_name': 'of nobody'}
+BAD_KEY = {**booting.OFFLINE, 'key_name': 'of nobody'}
 
 
-class TestBoot(base.GroupTestCase):
+class TestBoot(booting.BootCase):
     PARTS = base.WITHOUT_REAPER
-    HOSTS = (
-        hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
-        hosts.Host('cmp-2', 'r2', 'az1', vcpus=8),
-    )
 
     def setUp(self):
         super().setUp()
-        self.uuid = self.held(TOPOLOGY)['id']
+        self.uuid = self.held(booting.TOPOLOGY)['id']
         self.was_free = sum(self.free().values())
 
     def boot_group(self, root='', **servers):
@@ -56,22 +39,13 @@ class TestBoot(base.GroupTestCase):
         )
         self.assertEqual(202, response.status_code, response.text)
         self.version = response.headers.get('OpenStack-API-Version')
-        return self.members(self.ended(), before)
+        return self.members(self.ended(self.uuid), before)
 
     def servers(self):
         return {
             member['path']: member['server_id']
             for member in self.group(self.uuid)['members']
         }
-
-    def ended(self, status=boots.DONE):
-        """The group's boot, when it has ended."""
-        boot = self.eventually(
-            lambda: self.group(self.uuid)['boot'],
-            lambda boot: boot['status'] != boots.BOOTING,
-        )
-        self.assertEqual(status, boot['status'], boot)
-        return boot
 
     def made(self, before):
         """Return {path: {"server_id"}} of servers that are new."""
@@ -123,30 +97,30 @@ class TestBoot(base.GroupTestCase):
         return fault['message']
 
     def test_every_member_becomes_a_server_where_it_was_planned(self):
-        told = self.boot_group(default=OFFLINE)
+        told = self.boot_group(default=booting.OFFLINE)
 
-        self.assertEqual(ALL, [*told])
-        self.assertBuilt(told, *ALL)
+        self.assertEqual(booting.ALL, [*told])
+        self.assertBuilt(told, *booting.ALL)
         self.assertEqual('compute 2.96', self.version)
         self.assertEqual('ACTIVE', self.group(self.uuid)['status'])
         self.assertEqual(self.was_free, sum(self.free().values()))
 
     def test_a_member_takes_its_own_template_before_that_of_its_stem(self):
         told = self.boot_group(
-            default=OFFLINE,
+            default=booting.OFFLINE,
             **{
                 'workers/worker': {
-                    **OFFLINE,
+                    **booting.OFFLINE,
                     'name': 'shop-{member}',
                     'description': 'works',
                     'metadata': {'role': 'worker'},
                     'tags': ['blue'],
                 },
-                'workers/worker-1': {**OFFLINE, 'name': 'last'},
+                'workers/worker-1': {**booting.OFFLINE, 'name': 'last'},
             },
         )
 
-        self.assertBuilt(told, *ALL)
+        self.assertBuilt(told, *booting.ALL)
         shown = {
             path: self.api().get(f'/servers/{each["server_id"]}').json()
             for path, each in told.items()
@@ -168,7 +142,7 @@ class TestBoot(base.GroupTestCase):
 
     def test_one_that_fails_is_told_of_and_the_others_go_on(self):
         told = self.boot_group(
-            default=OFFLINE, **{'workers/worker-0': BAD_KEY}
+            default=booting.OFFLINE, **{'workers/worker-0': BAD_KEY}
         )
 
         self.assertEqual(
@@ -180,33 +154,33 @@ class TestBoot(base.GroupTestCase):
     def test_what_the_quota_does_not_allow_stays_held(self):
         self.limit(ram=1024)
 
-        told = self.boot_group(default=OFFLINE)
+        told = self.boot_group(default=booting.OFFLINE)
 
         self.assertIn('Quota exceeded for ram', told['db']['fault'])
-        self.assertBuilt(told, *WORKERS)
+        self.assertBuilt(told, *booting.WORKERS)
         self.assertEqual(self.was_free, sum(self.free().values()))
 
     def test_networks_are_looked_up(self):
         nowhere = {'networks': [{'uuid': image.image_id('cirros')}]}
 
-        told = self.boot_group(default=OFFLINE, db=nowhere)
+        told = self.boot_group(default=booting.OFFLINE, db=nowhere)
 
         self.assertIn('could not be found', told['db']['fault'])
-        self.assertBuilt(told, *WORKERS)
+        self.assertBuilt(told, *booting.WORKERS)
 
     def test_what_is_there_is_not_created_again(self):
-        first = self.boot_group(default=OFFLINE, db=BAD_KEY)
+        first = self.boot_group(default=booting.OFFLINE, db=BAD_KEY)
         self.assertEqual('Invalid key_name provided.', first['db']['fault'])
 
-        second = self.boot_group(default=OFFLINE)
+        second = self.boot_group(default=booting.OFFLINE)
 
         self.assertEqual(['db'], [*second])
-        self.assertBuilt({**first, **second}, *ALL)
-        self.assertEqual({}, self.boot_group(default=OFFLINE))
+        self.assertBuilt({**first, **second}, *booting.ALL)
+        self.assertEqual({}, self.boot_group(default=booting.OFFLINE))
 
     def test_of_two_boots_at_once_one_is_told_of_the_other(self):
         before = self.servers()
-        body = {'servers': {'default': OFFLINE}}
+        body = {'servers': {'default': booting.OFFLINE}}
         with futures.ThreadPoolExecutor(2) as pool:
             codes = pool.map(
                 lambda _number: self.act(self.uuid, 'boot', body).status_code,
@@ -214,7 +188,9 @@ class TestBoot(base.GroupTestCase):
             )
 
             self.assertEqual([202, 409], sorted(codes))
-        self.assertBuilt(self.members(self.ended(), before), *ALL)
+        self.assertBuilt(
+            self.members(self.ended(self.uuid), before), *booting.ALL
+        )
 
     def test_a_server_that_found_no_place_is_created_again(self):
         services = self.cloud.nova('admin').services
@@ -223,25 +199,29 @@ class TestBoot(base.GroupTestCase):
             services.disable(each.id)
             self.addCleanup(services.enable, each.id)
         nova = self.cloud.nova('demo')
-        first = self.boot_group(db=OFFLINE, **{'workers/worker': BAD_KEY})
+        first = self.boot_group(
+            db=booting.OFFLINE, **{'workers/worker': BAD_KEY}
+        )
         server = self.built(nova.servers.get(first['db']['server_id']))
         self.assertIn('does not pass', server.fault['message'])
         for each in computes:
             services.enable(each.id)
 
-        self.assertBuilt(self.boot_group(default=OFFLINE), *ALL)
+        self.assertBuilt(
+            self.boot_group(default=booting.OFFLINE), *booting.ALL
+        )
 
     def test_every_microversion_and_endpoint_takes_the_same_templates(self):
-        for version, paths in (('v2', ['db']), ('v2.1', WORKERS)):
-            templates = dict.fromkeys(paths, OFFLINE)
+        for version, paths in (('v2', ['db']), ('v2.1', booting.WORKERS)):
+            templates = dict.fromkeys(paths, booting.OFFLINE)
             root = f'{self.cloud.url}/compute/{version}'
             told = self.boot_group(root=root, default=BAD_KEY, **templates)
             self.assertBuilt(told, *paths)
 
     def test_a_template_does_not_contradict_the_description(self):
-        other = {**OFFLINE, 'image': image.image_id('cirros-vmx')}
+        other = {**booting.OFFLINE, 'image': image.image_id('cirros-vmx')}
         volume = {
-            **OFFLINE,
+            **booting.OFFLINE,
             'block_device_mapping_v2': [
                 {
                     'boot_index': 0,
@@ -253,7 +233,7 @@ class TestBoot(base.GroupTestCase):
             ],
         }
         told = self.boot_group(
-            default={**OFFLINE, 'image': image.image_id('cirros')},
+            default={**booting.OFFLINE, 'image': image.image_id('cirros')},
             db=other,
             **{'workers/worker-1': volume},
         )
@@ -273,7 +253,7 @@ class TestBoot(base.GroupTestCase):
                 '$.boot.servers.default.flavorRef: is not known here',
             ),
             (
-                {'workers/waiter': OFFLINE},
+                {'workers/waiter': booting.OFFLINE},
                 '$.boot.servers["workers/waiter"]: is no member of the group',
             ),
             (
@@ -294,7 +274,7 @@ class TestBoot(base.GroupTestCase):
     def test_what_has_expired_is_told_of_each_member(self):
         self.change_row(self.uuid, expires_at=timeutils.utcnow())
 
-        for told in self.boot_group(default=OFFLINE).values():
+        for told in self.boot_group(default=booting.OFFLINE).values():
             self.assertIn('its group expired at', told['fault'])
 
     def test_what_holds_nothing_is_not_booted(self):
@@ -318,14 +298,16 @@ class TestBoot(base.GroupTestCase):
         self.assertEqual('another', left['request_id'])
 
         before = self.servers()
-        self.act(self.uuid, 'boot', {'servers': {'default': OFFLINE}})
+        self.act(self.uuid, 'boot', {'servers': {'default': booting.OFFLINE}})
         self.patch(boots, 'LONGEST', 120)
 
-        self.assertBuilt(self.members(self.ended(), before), *ALL)
+        self.assertBuilt(
+            self.members(self.ended(self.uuid), before), *booting.ALL
+        )
         self.assertRaises(exception.BootTakenOver, other.go_on, self.context)
 
     def stop_after(self, number, with_what):
-        """Let something happen once, when so many servers were created."""
+        """Run ``with_what`` once, when so many servers were created."""
         create = boot.Boot._create
         calls = itertools.count()
 
@@ -339,17 +321,19 @@ class TestBoot(base.GroupTestCase):
     def test_what_a_process_leaves_another_boot_creates(self):
         before = self.servers()
         self.stop_after(1, background.of_process().break_off)
-        self.act(self.uuid, 'boot', {'servers': {'default': OFFLINE}})
-        left = self.ended(boots.STOPPED)
+        self.act(self.uuid, 'boot', {'servers': {'default': booting.OFFLINE}})
+        left = self.ended(self.uuid, boots.STOPPED)
         self.assertIn('nova-api was stopped', left['fault'])
 
         # The step that was under way goes on to its end.
-        self.eventually(self.servers, lambda now: now[WORKERS[0]] is not None)
+        self.eventually(
+            self.servers, lambda now: now[booting.WORKERS[0]] is not None
+        )
         first = self.made(before)
-        second = self.boot_group(default=OFFLINE)
+        second = self.boot_group(default=booting.OFFLINE)
 
-        self.assertEqual([WORKERS[1]], [*second])
-        self.assertBuilt({**first, **second}, *ALL)
+        self.assertEqual([booting.WORKERS[1]], [*second])
+        self.assertBuilt({**first, **second}, *booting.ALL)
 
     def test_token_that_ends_leaves_the_rest_to_another_boot(self):
         def refuse():
@@ -357,22 +341,22 @@ class TestBoot(base.GroupTestCase):
 
         before = self.servers()
         self.stop_after(1, refuse)
-        self.act(self.uuid, 'boot', {'servers': {'default': OFFLINE}})
+        self.act(self.uuid, 'boot', {'servers': {'default': booting.OFFLINE}})
 
-        left = self.ended(boots.STOPPED)
+        left = self.ended(self.uuid, boots.STOPPED)
         self.assertIn('token of the request is not accepted', left['fault'])
         self.assertEqual((3, 1), (left['missing'], left['created']))
         self.assertEqual([], left['faults'])
         [db] = self.made(before)
         self.assertEqual('db', db)
-        second = self.boot_group(default=OFFLINE)
-        self.assertEqual(WORKERS, [*second])
+        second = self.boot_group(default=booting.OFFLINE)
+        self.assertEqual(booting.WORKERS, [*second])
 
     def test_token_past_its_end_explains_what_fails(self):
         self.patch(boot, '_token_ends_at', lambda _environ: timeutils.utcnow())
         self.act(self.uuid, 'boot', {'servers': {'default': BAD_KEY}})
 
-        left = self.ended(boots.STOPPED)
+        left = self.ended(self.uuid, boots.STOPPED)
         self.assertIn('token of the request is not accepted', left['fault'])
 
     def test_tables_that_do_not_answer_cost_a_pause(self):
@@ -388,96 +372,20 @@ class TestBoot(base.GroupTestCase):
         self.patch(boot, 'PAUSE', 0.1)
         self.patch(boot.VRTGroup, 'get_brief', fail_once)
 
-        self.assertBuilt(self.boot_group(default=OFFLINE), *ALL)
+        self.assertBuilt(
+            self.boot_group(default=booting.OFFLINE), *booting.ALL
+        )
         self.assertEqual([True], failed)
 
     def test_password_is_the_one_that_was_given(self):
-        known = {**OFFLINE, 'adminPass': 'correct horse'}
+        known = {**booting.OFFLINE, 'adminPass': 'correct horse'}
         with mock.patch.object(
             compute_api.API, 'create', side_effect=ValueError
         ) as create:
             self.act(self.uuid, 'boot', {'servers': {'default': known}})
-            self.ended()
+            self.ended(self.uuid)
 
-        for call in create.call_args_list:
-            self.assertEqual('correct horse', call.kwargs['admin_password'])
-
-
-class TestBootWithGroup(base.GroupTestCase):
-    """``POST`` of a group that carries its boot."""
-
-    HOSTS = TestBoot.HOSTS
-
-    def post_booted(self, code=202, **group):
-        servers = {'servers': {'default': OFFLINE}}
-        response = self.post(
-            **{'topology': TOPOLOGY, 'boot': servers, **group}
-        )
-        self.assertEqual(code, response.status_code, response.text)
-        return response.json()
-
-    def active(self, uuid):
-        """Wait until all members are servers; returns the group."""
-        group = self.eventually(
-            self.group, lambda now: now['status'] == 'ACTIVE', uuid
-        )
-        for member in group['members']:
-            nova = self.cloud.nova('demo')
-            self.addCleanup(self.remove, nova.servers.get(member['server_id']))
-        return group
-
-    def test_one_call_describes_holds_and_creates(self):
-        described = self.post_booted()['vrt_group']
-
-        self.assertEqual('PLANNING', described['status'])
-        self.assertEqual(boots.BOOTING, described['boot']['status'])
-        active = self.active(described['id'])
-        self.assertEqual(
-            (boots.DONE, 3, 3, []),
-            tuple(
-                active['boot'][name]
-                for name in ('status', 'missing', 'created', 'faults')
-            ),
-        )
-
-    def test_refused_group_has_no_servers(self):
-        much = {'members': {'db': base.member('m1.large', count=9)}}
-        uuid = self.post_booted(topology=much)['vrt_group']['id']
-
-        boot = self.eventually(
-            lambda: self.group(uuid)['boot'],
-            lambda boot: boot['status'] != boots.BOOTING,
-        )
-
-        self.assertEqual(boots.STOPPED, boot['status'])
-        self.assertEqual(
-            'The group is REFUSED: nothing of it is held.', boot['fault']
-        )
-
-    def test_same_request_again_is_the_same_boot(self):
-        first, second = (
-            self.post_booted(client_token='once')['vrt_group']
-            for _number in range(2)
-        )
-
-        self.assertEqual(first['id'], second['id'])
-        active = self.active(first['id'])
-        self.assertEqual(3, active['boot']['created'])
-        self.assertEqual(3, len(self.cloud.nova('demo').servers.list()))
-
-    def test_what_cannot_be_booted_is_not_described(self):
-        for group, told in (
-            ({'hold': False}, '$.vrt_group.boot: needs members that are held'),
-            (
-                {'boot': {'servers': {'web': OFFLINE}}},
-                '$.vrt_group.boot.servers.web: is no member of the group',
-            ),
-            (
-                {'boot': {'servers': {'db': {'networks': 'all'}}}},
-                '$.vrt_group.boot.servers.db: Invalid input',
-            ),
-        ):
-            [fault] = self.post_booted(400, **group).values()
-            self.assertIn(told, fault['message'])
-        groups = self.api().get(base.GROUPS).json()['vrt_groups']
-        self.assertEqual([], groups)
+        given = [
+            call.kwargs['admin_password'] for call in create.call_args_list
+        ]
+        self.assertEqual(['correct horse'] * 3, given)
