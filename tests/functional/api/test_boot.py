@@ -306,6 +306,29 @@ class TestBoot(booting.BootCase):
         )
         self.assertRaises(exception.BootTakenOver, other.go_on, self.context)
 
+    def test_boot_that_was_replaced_or_has_ended_does_not_go_on(self):
+        group = objects.VRTGroup.get(self.context, self.uuid)
+        first = objects.VRTBoot.begin(self.context, group, 'first')
+        with mock.patch.object(boots, 'LONGEST', -1):
+            second = objects.VRTBoot.begin(self.context, group, 'second')
+
+        self.assertRaises(exception.BootTakenOver, first.go_on, self.context)
+        second.go_on(self.context)
+        second.end(self.context, boots.STOPPED, 'why')
+        self.assertRaises(exception.BootTakenOver, second.go_on, self.context)
+
+    def test_member_released_meanwhile_is_neither_created_nor_a_fault(self):
+        last = {'members': [booting.WORKERS[1]]}
+        before = self.servers()
+        self.stop_after(0, lambda: self.act(self.uuid, 'release', last))
+        servers = {'default': booting.OFFLINE}
+        self.act(self.uuid, 'boot', {'servers': servers})
+
+        ended = self.ended(self.uuid)
+
+        self.assertEqual((2, []), (ended['created'], ended['faults']))
+        self.assertEqual(['db', booting.WORKERS[0]], [*self.made(before)])
+
     def stop_after(self, number, with_what):
         """Run ``with_what`` once, when so many servers were created."""
         create = boot.Boot._create

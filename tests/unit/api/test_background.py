@@ -85,6 +85,22 @@ class TestBackground(base.BaseTestCase):
         self.assertEqual(1, self.log.count('waits left'))
         self.assertNotIn('done left', self.log)
 
+    def test_work_that_is_left_takes_no_further_step(self):
+        left, last = Work('left', 3, self.log), Work('last', 3, self.log)
+        step = left.step
+
+        def break_off():
+            pause = step()
+            self.background.break_off()
+            self.background.add(last)
+            return pause
+
+        left.step = break_off
+        self.background.add(left)
+
+        self.assertTrue(last.ended.wait(PATIENCE))
+        self.assertEqual(['left', 'left left', *['last'] * 3], self.log)
+
     def test_threads_end_with_the_work(self):
         for _turn in range(2):
             self.run_all(Work('one', 1, self.log))
