@@ -26,6 +26,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import errors
 from nova_groupext.db import models
+from nova_groupext.objects import boot
 from nova_groupext.objects import relocation
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
@@ -484,10 +485,9 @@ class TestSyncWait(GaleraTestCase):
                 group.change(self.context, states.Group.PLANNING)
 
     def test_what_was_deleted_is_made_anew_on_the_other_node(self):
-        row = {'group_id': self.create().id, 'request': 'request'}
-        mine = models.Boot.group_id == row['group_id']
-        ends_at = timeutils.utcnow()
-        for _round in range(self.ROUNDS):
-            db.delete(self.context, models.Boot, mine)
+        group = self.create()
+        begun = boot.VRTBoot.begin(self.context, group, 'request')
+        for number in range(self.ROUNDS):
+            begun.end(self.context, boot.DONE)
             with self.nodes.at(1):
-                db.insert(self.context, models.Boot, **row, ends_at=ends_at)
+                begun = boot.VRTBoot.begin(self.context, group, str(number))

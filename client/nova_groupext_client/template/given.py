@@ -15,6 +15,7 @@ _KEYS = (
     'expires_in',
     'client_token',
     'topology',
+    'boot',
     'generation',
     'keep_server',
 )
