@@ -8,30 +8,30 @@
         +-- GroupNotFound            404
         +-- MemberNotFound           404
         +-- ServerNotFound           404
-        +-- GenerationConflict       409  somebody changed the group
-        +-- TokenUsed                409  a client_token of another request
-        +-- GroupStateConflict       409  the group is in another state
-        +-- MemberStateConflict      409  the member is in another state
-            +-- MembersStateConflict 409  several are
+        +-- GenerationConflict       409  the group has changed
+        +-- TokenUsed                409  client_token of another request
+        +-- GroupStateConflict       409  wrong state of the group
+        +-- MemberStateConflict      409  wrong state of the member
+            +-- MembersStateConflict 409  wrong state of several members
         +-- ServerConflict           409  the server cannot be adopted
-        +-- GroupBusy                409  another operation owns the group
+        +-- GroupBusy                409  another operation has the lease
         +-- GroupBooting             409  another request boots the group
-        +-- BootTakenOver                 ... and this one did before
-        +-- DescriptionMismatch      409  the server is not the one described
-        +-- TooFewFree               409  more servers than members are free
+        +-- BootTakenOver                 another boot has replaced this one
+        +-- DescriptionMismatch      409  the server differs from the member
+        +-- TooFewFree               409  fewer members free than requested
         +-- LimitExceeded            403
-        +-- Unsupported              400  a first-version limit
-        +-- ProposalNotFound         404  nobody has asked for one
-        +-- TooManyPlanned           409  others of the project are planned
+        +-- Unsupported              400  a limit of the first version
+        +-- ProposalNotFound         404  no proposal was requested
+        +-- TooManyPlanned           409  limit of concurrent planning
         +-- OutOfTime                     planning took too long
         +-- HoldFailed                    Placement refused a hold
         +-- PlacementUnavailable          Placement did not answer
-        +-- UnknownToPlacement            what is asked for does not exist
+        +-- UnknownToPlacement            Placement lacks a named object
         +-- RedeemFailed                  the hold could not be redeemed
-        +-- TablesDiffer                  they are of another release
+        +-- TablesDiffer                  tables of another release
 
-They derive from Nova's base so that Nova's own fault wrapper and RPC layer
-treat them as they treat Nova's: with a code and a safe message.
+Deriving from Nova's base class makes Nova's fault wrapper and RPC layer treat
+them like Nova's own errors: with a code and a safe message.
 """
 
 from nova import exception
@@ -58,7 +58,7 @@ class ServerNotFound(VRTException):
 
 
 class GenerationConflict(VRTException):
-    msg_fmt = _('VRT group %(group)s was changed by another request.')
+    msg_fmt = _('VRT group %(group)s has changed since: look at it again.')
     code = 409
 
 
@@ -113,8 +113,8 @@ class DescriptionMismatch(VRTException):
 
 class TooFewFree(VRTException):
     msg_fmt = _(
-        'The servers asked for are %(wanted)s; of the members that %(member)s '
-        'names %(free)s of %(total)s can become one now.'
+        '%(wanted)s servers requested, but only %(free)s of the %(total)s '
+        'members under %(member)s can be created now.'
     )
     code = 409
 

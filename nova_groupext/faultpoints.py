@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names for the instants at which a process may die.
+"""Fault injection points, named after the write that they surround.
 
-Before and after what is written at these instants there is a point. Nothing
-happens there, but for a test that has set a trap: it kills the process, or
-lets something else happen first.
+There is one point before and one after each named write. They do nothing
+unless a test has set `trap`, which kills the process or lets another event
+happen first.
 """
 
 import contextlib
 
-#: Called with 'before ...' or 'after ...' a write; set by tests only.
+#: Called with 'before WRITE' or 'after WRITE'; only tests set it.
 trap = None
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Versioned notifications: what becomes of groups and their members.
+"""Versioned notifications about groups and their members.
 
-They go the way of Nova's own, in the same form, and are turned on and off by
-the same options. Each tells of one change, after it was made; the payload is
-what is true then. It holds what the tenant can see anyway, and no hosts:
-operators find those in the log, under the same request id.
+They have the form and the transport of Nova's own, and the same options turn
+them on and off. Each reports one change after it was made, with the state at
+that time. The payload contains what the tenant can see, and no hosts:
+operators find these in the log under the same request id.
 """
 
 import enum
@@ -18,6 +18,7 @@ from oslo_log import log as logging
 
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.group import VRTGroup
 
 LOG = logging.getLogger(__name__)
@@ -26,27 +27,30 @@ SOURCE = 'nova-groupext'
 
 
 class Event(enum.StrEnum):
-    # A plan was found that is not held, as the tenant wished.
+    # A plan was found; the tenant asked not to hold it.
     PLAN = 'vrt_group.plan'
-    # There is no plan, and no proof that there is none; or an error.
+    # No plan was found and no proof that none exists; or an error.
     PLAN_ERROR = 'vrt_group.plan.error'
     HOLD = 'vrt_group.hold'
-    # It is proved that there is no plan.
+    # The planner has proved that no plan exists.
     REFUSE = 'vrt_group.refuse'
-    # Something that was held was given up by the tenant, or in its time.
+    # The tenant released holds; holds have expired.
     RELEASE = 'vrt_group.release'
     EXPIRE = 'vrt_group.expire'
-    # What is held stays so for longer.
+    # The tenant extended the lifetime of the holds.
     EXTEND = 'vrt_group.extend'
-    # A member has become a server, or has lost its place to somebody else.
+    # A member has become a server; a member has lost its hold.
     REDEEM = 'vrt_member.redeem'
     LOSE_HOLD = 'vrt_member.lose_hold'
 
 
+# Names of the VRTEvents that groups store for these notifications.
+_REMEMBERED = {Event.EXPIRE: 'expired', Event.LOSE_HOLD: 'hold_lost'}
+
 _DECISIONS = {
     states.Group.PLANNED: Event.PLAN,
     states.Group.HELD: Event.HOLD,
-    # A revision of which nothing had to be held, or nothing is left.
+    # A revision that left nothing to hold.
     states.Group.ACTIVE: Event.HOLD,
     states.Group.RELEASED: Event.RELEASE,
     states.Group.REFUSED: Event.REFUSE,
@@ -121,26 +125,51 @@ class VRTMemberPayload(VRTPayload):
         self.populate_schema(group=group, member=member)
 
 
-def decided(context, group):
-    """Tell that planning has come to an end, and to which.
+def decided(context, group, name=None):
+    """Record and notify the result of planning a group.
 
     :param group: VRTGroup with its new status
+    :param name: name of the VRTEvent, by default the status
     """
     event = _DECISIONS.get(group.status)
-    # Whoever releases a group that was deleted since then tells of that.
+    # A status without an entry is that of a group deleted meanwhile: whoever
+    # releases it notifies.
     if event is not None:
+        VRTEvent.happened(
+            context, group.id, name or group.status.lower(), group.fault
+        )
         of_group(context, event, group)
 
 
-def _safely(function):
-    """Do nothing where notifications are off, and let nothing else fail.
+def of_group(context, event, group):
+    """Notify of an event of a group, and store the VRTEvent it has."""
+    if event in _REMEMBERED:
+        VRTEvent.happened(context, group.id, _REMEMBERED[event])
+    _notify_of_group(context, event, group)
 
-    What is told has happened: it is not undone because nobody can be told.
+
+def of_member(context, event, member):
+    """Notify of an event of a member, and store the VRTEvent it has."""
+    if event in _REMEMBERED:
+        VRTEvent.happened(
+            context,
+            member.group_id,
+            _REMEMBERED[event],
+            f'{member.path}: {member.fault}',
+        )
+    _notify_of_member(context, event, member)
+
+
+def _safely(function):
+    """Skip a notification where they are off, and log its errors.
+
+    The change that it reports was made and stands, even if the notification
+    fails.
     """
 
     @functools.wraps(function)
     def wrapped(context, event, about):
-        # Without an RPC transport there is nobody to tell.
+        # No RPC transport is set up.
         if rpc.NOTIFIER is None:
             return
         try:
@@ -152,15 +181,13 @@ def _safely(function):
 
 
 @_safely
-def of_group(context, event, group):
-    """Tell what has become of a group."""
+def _notify_of_group(context, event, group):
     fresh = VRTGroup.get(context, group.uuid)
     _send(context, event, VRTGroupPayload(fresh))
 
 
 @_safely
-def of_member(context, event, member):
-    """Tell what has become of a member."""
+def _notify_of_member(context, event, member):
     group = VRTGroup.brief(context, member.group_id)
     _send(context, event, VRTMemberPayload(group, member))
 

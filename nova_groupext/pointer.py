@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pointer from a server to its member: two ordinary scheduler hints."""
+"""Reference from a server to its member: two ordinary scheduler hints."""
 
 import typing
 
@@ -10,7 +10,7 @@ MEMBER_HINT = hints.MEMBER
 
 
 class Pointer(typing.NamedTuple):
-    """What a server's hints say; a missing hint is None."""
+    """The group and member in a server's hints; a missing hint is None."""
 
     group: str | None
     member: str | None
@@ -21,9 +21,9 @@ class Pointer(typing.NamedTuple):
 
 
 def of(request_spec):
-    """Return the Pointer of a RequestSpec, None for everybody else's server.
+    """Return the Pointer of a RequestSpec; None without our hints.
 
-    Costs nothing but a look into a mapping: ordinary servers pass here.
+    Most servers have none, so the check is a cheap look-up.
     """
     given = hints_of(request_spec)
     if GROUP_HINT not in given and MEMBER_HINT not in given:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tenant's quota: what is held counts like what runs.
+"""The tenant's quota, which counts holds like servers.
 
-Holds are written under a project of their own, so Nova does not see them; it
-is asked for limits and for the servers there are, whichever quota driver the
-operator has chosen. Limits of single users are not looked at.
+Holds are written under a project of their own, so Nova does not count them.
+Nova supplies the limits and the usage of servers, with any quota driver that
+the operator has chosen. Per-user limits are ignored.
 """
 
 import collections
@@ -24,33 +24,35 @@ from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import usage
 from nova_groupext.objects.member import VRTMember
 
-# What Nova's unified limits call it: what everybody else does.
+# {name in Nova's unified limits: legacy quota name}
 RESOURCES = nova_limits.LEGACY_LIMITS
 
 
 def serialised(context, project_id, work):
-    """Do some work while nobody else counts or holds for a project.
+    """Run work while no other transaction counts or holds for a project.
 
-    What it checks and writes is one transaction: of two that want the last
-    slot the second finds it taken.
+    Its checks and writes are one transaction: a concurrent transaction sees
+    the capacity that this one has taken.
 
     :param work: called without arguments, perhaps more than once
-    :returns: what the work returns
+    :returns: the result of the work
     """
-    db.ensure(context, models.Project, project_id=project_id)
-    return db.locked(context, models.Project, work, project_id=project_id)
+    db.insert_if_missing(context, models.Project, project_id=project_id)
+    return db.with_row_lock(
+        context, models.Project, work, project_id=project_id
+    )
 
 
 def check(context, project_id, members, besides=(), growing=()):
-    """Refuse to hold more than the project may have.
+    """Raise LimitExceeded if a project may not hold some more members.
 
-    Only within serialised() it is certain that the answer stays true.
+    Only within serialised() the result stays valid.
 
     :param members: VRTMembers that are to be held
-    :param growing: VRTMembers that are servers, for the resizes of which
-        something is to be held; these count what is more
+    :param growing: VRTMembers with servers for whose resizes capacity is to be
+        held; only their increase counts
     :param besides: ids of members that these replace
-    :raises: LimitExceeded, naming each resource and how much it is over
+    :raises: LimitExceeded, naming each resource and the excess
     """
     known = [each.id for each in members if each.obj_attr_is_set('id')]
     tallies = VRTMember.tally_held(
@@ -75,7 +77,7 @@ def check(context, project_id, members, besides=(), growing=()):
 def shown(context, project_id):
     """Return {resource: {limit, used, held}} of a project; -1 is no limit.
 
-    What is held is besides what is used.
+    The held amount is not included in the used one.
     """
     tallies = VRTMember.tally_held(context, project_id)
     held, quotas = _count(context, project_id, tallies)
@@ -98,14 +100,13 @@ def shown(context, project_id):
 
 
 def _count(context, project_id, tallies, besides=()):
-    """Return ({resource: how much is held}, Nova's quotas).
+    """Return ({resource: held amount}, Nova's quotas).
 
-    :param tallies: [(VRTMember, how many like it are held)]
+    :param tallies: [(VRTMember, number of held members like it)]
     :param besides: ids of members that do not count
     """
-    # What is held is counted before what is being built, and that before what
-    # runs: what becomes the next meanwhile may count twice, but never not at
-    # all.
+    # The order is holds, builds, running servers: a member that changes from
+    # one to the next meanwhile may count twice, but always counts.
     held = _sum(tallies) + _more(
         VRTMember.list_growing(context, project_id, besides)
     )
@@ -126,12 +127,12 @@ def _check_number(held, wanted):
 def _counted_by_nova(context, project_id):
     """Return {resource: amount} of held members that Nova counts as well.
 
-    While a member's server is being created there are both for a moment: a
-    server that has a cell is counted there, and where Nova counts mappings,
-    one that has none is an instance already.
+    Both count a member while its server is being created: Nova counts a server
+    that has a cell, and, where it counts instance mappings, also a server
+    without a cell as an instance.
     """
     members = VRTMember.list_redeeming(context, project_id)
-    # What Nova could not place is in cell0 and has not become the member.
+    # A server in cell0 failed to schedule and is not the member's.
     cells = {
         uuid: cell
         for uuid, cell in _cells(context, members).items()
@@ -144,26 +145,26 @@ def _counted_by_nova(context, project_id):
 
 
 def _not_in_a_cell_yet(context, project_id):
-    """Return {resource: amount} of servers that nobody counts otherwise.
+    """Return {resource: amount} of servers that nothing else counts.
 
-    Their holds are redeemed, and they are written to their cells only when
-    all of their request are scheduled. Where Nova counts in the cells it does
-    not see them until then; where it counts mappings and what is in Placement
-    it does. A create of which nothing is heard for a lease is given up.
+    Their holds are redeemed, but Nova writes them to their cells only when all
+    servers of the request are scheduled. Until then Nova does not see them,
+    unless it counts mappings and Placement's usage. A create that takes longer
+    than a lease counts as abandoned.
     """
     if _nova_counts_mappings():
         return {}
     members = usage.redeemed_since(
-        context, project_id, clock.now(-CONF.vrt.lease)
+        context, project_id, clock.now(-CONF.vrt.operation_lease)
     )
-    # One without a mapping was deleted before it was written to a cell.
+    # A server without a mapping was deleted before it had a cell.
     cells = _cells(context, members)
     waiting = {uuid for uuid, cell in cells.items() if cell is None}
     return _sum((m, 1) for m in members if m.server_uuid in waiting)
 
 
 def _nova_counts_mappings():
-    """Tell whether Nova counts mappings, and amounts in Placement."""
+    """Check whether Nova counts mappings, and amounts in Placement."""
     return (
         CONF.quota.count_usage_from_placement
         or limit_utils.use_unified_limits()
@@ -171,7 +172,7 @@ def _nova_counts_mappings():
 
 
 def _cells(context, members):
-    """Return {server uuid: CellMapping or None} of those that are mapped."""
+    """Return {server uuid: CellMapping or None} of the mapped servers."""
     if not members:
         return {}
     mappings = objects.InstanceMappingList.get_by_instance_uuids(
@@ -181,7 +182,7 @@ def _cells(context, members):
 
 
 def _sum(tallies):
-    """Return {resource: amount} of members, each counted so many times."""
+    """Return {resource: amount} of members, multiplied by their numbers."""
     total = collections.Counter()
     for member, count in tallies:
         flavor = member.request['flavor']['nova_object.data']
@@ -194,7 +195,7 @@ def _sum(tallies):
 def _more(members):
     """Return {resource: amount} by which servers are to grow.
 
-    As Nova counts when they are resized: nothing for what becomes less.
+    Decreases count as nothing, as in Nova's resize.
     """
     total = collections.Counter()
     for member in members:
@@ -206,7 +207,10 @@ def _more(members):
 
 
 def _is_enforced(project_id, over):
-    """Unified limits say 0 as well where nobody has set a limit."""
+    """Check whether the exceeded limits apply.
+
+    Unified limits also report 0 where no limit is set.
+    """
     return not limit_utils.use_unified_limits() or limit_utils.should_enforce(
         limit_exc.ProjectOverLimit(project_id, over)
     )

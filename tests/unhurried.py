@@ -7,24 +7,24 @@ processor with others, these seconds may bring nothing.
 
 import functools
 
-from nova_groupext.planner import feasible
-from nova_groupext.planner import neighbours
-from nova_groupext.planner import proofs
-from nova_groupext.planner.repair import allot
-from nova_groupext.planner.repair import bundles
-from nova_groupext.planner.repair import crowds
-from nova_groupext.planner.repair import repairs
+from nova_groupext.solver.proofs import quick_proofs
+from nova_groupext.solver.repair import colocation_groups
+from nova_groupext.solver.repair import joint_reinsertion
+from nova_groupext.solver.repair import master_problem
+from nova_groupext.solver.repair import reinsertion
+from nova_groupext.solver.search import feasible
+from nova_groupext.solver.search import neighbourhood
 
 _SLICES = (
-    (allot, '_SECONDS'),
-    (bundles, '_SLICE'),
-    (crowds, '_SLICE'),
+    (master_problem, '_SECONDS'),
+    (colocation_groups, '_SLICE'),
+    (joint_reinsertion, '_SLICE'),
     (feasible, '_AT_ONCE'),
     (feasible, '_SLICE'),
-    (neighbours, '_SLICE'),
-    (proofs, '_SKETCH_SLICE'),
-    (proofs, '_SLICE'),
-    (repairs, '_SLICE'),
+    (neighbourhood, '_SLICE'),
+    (quick_proofs, '_SKETCH_SLICE'),
+    (quick_proofs, '_SLICE'),
+    (reinsertion, '_SLICE'),
 )
 _TIMES = 20
 

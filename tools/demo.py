@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole story of nova_groupext, on a cloud of its own.
+"""Demo of nova_groupext on a try-out cloud: Nova and Placement in one process.
 
-A real Nova and Placement in one process; every call is a real one, and every
-claim is checked. Ends with 0 if all is as told, else with 1.
+The demo sends real API requests and checks every claim that it prints. The
+exit status is 0 if all claims are true, else 1.
 """
 
 import argparse
@@ -17,11 +17,11 @@ from demo_story import stage
 from demo_story import together
 
 from nova_groupext.cloud import cloud
-from nova_groupext.cloud import holistic
+from nova_groupext.cloud import with_groups
 
 
 def main():
-    """Tell the story; returns the exit status."""
+    """Run the demo and return its exit status."""
     options = _parser().parse_args()
     show = screen.Screen()
     with contextlib.ExitStack() as stack:
@@ -66,7 +66,9 @@ def _tell(show, state, stack):
         'A real Nova and Placement start in this process: 12 computes of 16 '
         "VCPU with Nova's fake driver, in 4 racks and 2 zones."
     )
-    running = stack.enter_context(cloud.Cloud(state, parts=holistic.HOLISTIC))
+    running = stack.enter_context(
+        cloud.Cloud(state, parts=with_groups.HOLISTIC)
+    )
     the = stage.Stage(running, show)
     before.fill(the)
     show.step(2, 'Today: one server at a time')

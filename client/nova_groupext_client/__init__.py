@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people use VRT groups with: openstack commands, SDK, novaclient.
+"""Clients of VRT groups: openstack commands, SDK proxy, novaclient extension.
 
-Everything here runs on a laptop: nothing imports Nova or nova_groupext.
+The package imports neither Nova nor nova_groupext.
 """

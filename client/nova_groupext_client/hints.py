@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scheduler hints: ours, and those of Nova that ours exclude."""
+"""Scheduler hints of VRT groups, and hints of Nova that conflict with them."""
 
-# Which member of which group a server is.
+# Id of the group, and path of the member that the server becomes.
 GROUP = 'vrt_group'
 MEMBER = 'vrt_member'
 
-# Nova's own would have a say in where the server goes; a policy says it.
+# Nova's hints that restrict hosts: a member's host is planned by policies.
 PLACING = (
     'build_near_host_ip',
     'cidr',

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what a user has written a name or an id?"""
+"""Distinction of ids from names in user input."""
 
 import uuid
 
 
 def is_id(text):
-    """Tell whether a text has the form of an id."""
+    """Check whether a text has the form of a UUID."""
     try:
         uuid.UUID(text)
     except ValueError:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``client.vrt_groups`` for python-novaclient, as one of its extensions::
+"""Extension of python-novaclient that adds ``client.vrt_groups``.
 
-nova = client.Client('2.1', session=session,
-                     extensions=client.discover_extensions())
-group = nova.vrt_groups.find(name='shop')
+Usage::
+
+    nova = client.Client('2.1', session=session,
+                         extensions=client.discover_extensions())
+    group = nova.vrt_groups.find(name='shop')
 """
 
 from urllib import parse
@@ -14,28 +16,35 @@ _URL = '/os-vrt-groups'
 
 
 class VrtGroup(base.Resource):
-    """A group; its attributes are what the API shows."""
+    """A group with the attributes that the API shows."""
 
     def delete(self):
-        """Give back what is held and forget the group; its servers go on."""
+        """Delete the group and release its holds; its servers keep running."""
         return self.manager.delete(self)
 
 
 class VrtMember(base.Resource):
-    """A member of a group; its attributes are what the API shows."""
+    """A member of a group with the attributes that the API shows."""
 
     NAME_ATTR = 'path'
 
 
 class VrtGroupManager(base.ManagerWithFind):
-    """Wherever a group is asked for, its id or a VrtGroup will do."""
+    """Manager of VRT groups.
+
+    A parameter ``group`` takes the id of a group or a VrtGroup. A parameter
+    ``generation`` takes the generation that the caller last read: the API
+    rejects the change if the group has another one now.
+    """
 
     resource_class = VrtGroup
 
     def list(self, detailed=True, search_opts=None, limit=None, marker=None):
-        """Return a list of VrtGroup, one page of it.
+        """Return one page of groups, a list of VrtGroup.
 
-        :param search_opts: ``name``, ``status``, ``all_projects``
+        :param search_opts: ``name``, ``status``, ``member_status``,
+            ``server_id``, ``client_token``, ``changes-since``, ``sort_key``,
+            ``sort_dir``, and for admins ``all_projects`` and ``project_id``
         """
         filters = dict(search_opts or {})
         if limit is not None:
@@ -46,104 +55,119 @@ class VrtGroupManager(base.ManagerWithFind):
         return self._list(url, 'vrt_groups', filters=filters)
 
     def get(self, group):
-        """Return a VrtGroup as it is now."""
+        """Return the current VrtGroup."""
         return self._get(_url(group), 'vrt_group')
 
     def create(self, name, topology, **attrs):
-        """Describe a group, to have it planned and held.
+        """Create a group; the planner plans it and holds its capacity.
 
-        :param attrs: ``description``, ``hold``, ``expires_in`` and
-            ``client_token``
+        :param attrs: ``description``, ``hold``, ``expires_in``,
+            ``client_token`` and ``boot``
         """
         body = {'vrt_group': {'name': name, 'topology': topology, **attrs}}
         return self._create(_URL, body, 'vrt_group')
 
     def update(self, group, generation, topology=None, **attrs):
-        """Revise a group, to have it planned again around its servers.
+        """Revise a group; the planner plans it again around its servers.
 
-        Without a topology only what is said of it changes.
+        Without a topology only the other attributes change, without planning.
 
-        :param generation: the one that was seen last
+        :param generation: generation that the caller last read
         :param attrs: ``name``, ``description``, ``expires_in`` and
-            ``keep_server``: whether servers may be left out, and run on
+            ``keep_server``: True to keep servers of removed members running
         """
         revised = {'generation': generation, **attrs}
         if topology is not None:
             revised['topology'] = topology
         return self._update(_url(group), {'vrt_group': revised}, 'vrt_group')
 
-    def delete(self, group):
-        """Give back what is held and forget the group; its servers go on."""
-        return self._delete(_url(group))
+    def delete(self, group, generation=None):
+        """Delete a group and release its holds; its servers keep running."""
+        return self._delete(_url(group) + _query(generation=generation))
 
-    def hold(self, group):
-        """Keep what was only planned, or try once more."""
-        return self._act(group, 'hold')
+    def hold(self, group, generation=None):
+        """Hold a group that has no holds, after planning it again."""
+        return self._act(group, 'hold', generation=generation)
 
-    def release(self, group, members=None):
-        """Give up members that are no servers: these paths, or all."""
-        return self._act(group, 'release', members=members)
+    def release(self, group, members=None, generation=None):
+        """Release members without a server: these paths, or all."""
+        return self._act(
+            group, 'release', members=members, generation=generation
+        )
 
-    def replan(self, group, members=None):
-        """Decide again for all that are no servers; only these may move."""
-        return self._act(group, 'replan', members=members)
+    def replan(self, group, members=None, generation=None):
+        """Plan members without a server again; only ``members`` may move."""
+        return self._act(
+            group, 'replan', members=members, generation=generation
+        )
 
-    def extend(self, group, expires_in=None):
-        """Keep what is held for so many seconds from now."""
-        return self._act(group, 'extend', expires_in=expires_in)
+    def extend(self, group, expires_in=None, generation=None):
+        """Extend the holds until ``expires_in`` seconds from now."""
+        return self._act(
+            group, 'extend', expires_in=expires_in, generation=generation
+        )
 
-    def adopt(self, group, servers):
-        """Let servers that run already become members.
+    def adopt(self, group, servers, generation=None):
+        """Turn existing servers into members.
 
         :param servers: {path of a member: id of its server}
         """
-        return self._act(group, 'adopt', servers=servers)
+        return self._act(
+            group, 'adopt', servers=servers, generation=generation
+        )
 
-    def boot(self, group, servers=None):
-        """Have Nova create the servers of all members that are held.
+    def boot(self, group, servers=None, generation=None):
+        """Start the creation of the servers of all held members by Nova.
 
-        How far it has come tells ``boot`` of the group.
+        The group's ``boot`` shows the progress.
 
-        :param servers: {path, name of a counted member, or ``default``: what
-            ``POST /servers`` takes}
+        :param servers: {path, name of counted members, or ``default``:
+            properties of a server, as ``POST /servers`` takes them}
         """
-        return self._act(group, 'boot', servers=servers)
+        return self._act(group, 'boot', servers=servers, generation=generation)
 
-    def propose(self, group):
-        """Ask which servers to move for policies to hold."""
-        return self._act(group, 'propose')
+    def propose(self, group, generation=None):
+        """Request a proposal of server moves that restore broken policies."""
+        return self._act(group, 'propose', generation=generation)
 
     def proposal(self, group):
-        """Return, as a dict, what was proposed; see :meth:`propose`.
+        """Return the proposal requested by :meth:`propose`, as a dict.
 
-        Its ``status`` is ``planning`` until planners have an answer.
+        Its ``status`` is ``planning`` until a planner has answered.
         """
         return self._shown(f'{_url(group)}/proposal', 'proposal')
 
     def capabilities(self):
-        """Return, as a dict, what this cloud can do with groups."""
+        """Return the cloud's policies, scopes, limits and quota, as a dict."""
         return self._shown(f'{_URL}/capabilities', 'capabilities')
 
-    def members(self, group):
-        """Return a list of VrtMember."""
-        return self._list(f'{_url(group)}/members', 'members', VrtMember)
+    def members(self, group, status=None, limit=None, marker=None):
+        """Return one page of members, a list of VrtMember.
+
+        :param marker: path of the last member of the previous page
+        """
+        query = _query(status=status, limit=limit, marker=marker)
+        return self._list(
+            f'{_url(group)}/members{query}', 'members', VrtMember
+        )
 
     def add_member(self, group, path, **attrs):
-        """Add a member, or with only ``count`` some more of those counted.
+        """Add a member, or with only ``count`` more counted members.
 
-        :param attrs: what describes it: ``flavor``, ``image`` and so on
+        :param attrs: description of the member: ``flavor``, ``image``,
+            ``policies`` and so on
         """
         resp, body = self.api.client.post(
             f'{_url(group)}/members', body={'member': {'path': path, **attrs}}
         )
         return self.convert_into_with_meta(body, resp)
 
-    def remove_member(self, group, path, keep_server=False):
-        """Remove a member: of those that are counted the last one, or all.
+    def remove_member(self, group, path, keep_server=False, generation=None):
+        """Remove a member; of counted members, the last one or all.
 
-        :param keep_server: whether it may be a server, which runs on
+        :param keep_server: True to keep the member's server running
         """
-        query = '?keep_server=True' if keep_server else ''
+        query = _query(keep_server=keep_server or None, generation=generation)
         return self._delete(
             f'{_url(group)}/members/{parse.quote(path)}{query}'
         )
@@ -162,3 +186,9 @@ class VrtGroupManager(base.ManagerWithFind):
 
 def _url(group):
     return f'{_URL}/{base.getid(group)}'
+
+
+def _query(**given):
+    """Return the query of a URL, without parameters that are None."""
+    given = {name: it for name, it in given.items() if it is not None}
+    return f'?{parse.urlencode(given)}' if given else ''

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP face: describes, shows and releases groups."""
+"""REST API of VRT groups, loaded into nova-api."""
 
-# nova.api.wsgi uses this module and leaves its import to others.
+# nova.api.wsgi uses webob.dec without importing it.
 import webob.dec  # noqa: F401

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""adopt: servers that run already become members.
+"""Action adopt: existing servers become members of a group.
 
-What a server is has to be what its member describes, and it has to rest where
-it is. Whether it may stay there the planners decide, for all at once.
+A server must match its member's description, be on a host and have no task in
+progress. The planner then checks the hosts of all adopted servers together.
 """
 
 from nova import exception as nova_exc
@@ -17,11 +17,11 @@ from nova_groupext.api import revise
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.planner import invalid
+from nova_groupext.solver.language import validation
 
 SERVERS = '$.adopt.servers'
 
-# What has to be done before a server in such a state can be adopted.
+# VM state that prevents adoption -> action of the tenant that ends it.
 FIRST = {
     vm_states.BUILDING: 'wait until it is built',
     vm_states.RESIZED: 'confirm or revert its resize first',
@@ -31,7 +31,7 @@ FIRST = {
     vm_states.SOFT_DELETED: 'restore it first',
 }
 
-# What of a flavor a server has got; the rest is no concern of a host's.
+# Fields of a flavor that determine what a server needs from its host.
 _AMOUNTS = (
     'vcpus',
     'memory_mb',
@@ -43,17 +43,17 @@ _AMOUNTS = (
 
 
 def adopt(context, group, servers):
-    """Store the draft of a group in which some members are these servers.
+    """Store a draft of a group in which some members are existing servers.
 
     :param group: VRTGroup
     :param servers: {member path: server uuid}
-    :returns: the draft, a VRTGroup that is to be planned
+    :returns: the draft, a VRTGroup to be planned
     :raises: MemberNotFound, ServerNotFound, MemberStateConflict,
-        ServerConflict, DescriptionMismatch, InvalidInput, and as
-        revise.revise() does
+        ServerConflict, DescriptionMismatch, InvalidInput, and the errors of
+        revise.adopt()
     """
     if group.has_policy('exclusive'):
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             SERVERS, 'cannot be members of a group with a policy "exclusive"'
         )
     members = _members(group, servers)
@@ -63,7 +63,7 @@ def adopt(context, group, servers):
         server = _find(context, known, group, server_uuid)
         _check_once(uuids, path, server.uuid)
         _check(context, members[path], server)
-        # Some databases find it by another spelling of that, too.
+        # Some databases also match another spelling of the uuid.
         uuids[path] = server.uuid
     return revise.adopt(context, group, uuids)
 
@@ -74,7 +74,11 @@ def _members(group, servers):
     for path in servers:
         if path not in members:
             raise exception.MemberNotFound(group=group.uuid, member=path)
-    taken = [members[p] for p in servers if members[p].status in states.IN_USE]
+    taken = [
+        members[p]
+        for p in servers
+        if members[p].status in states.MEMBER_HAS_SERVER
+    ]
     if taken:
         raise revise.in_use(taken, 'a server is there already; delete that')
     return {path: members[path] for path in servers}
@@ -84,6 +88,7 @@ def _find(context, known, group, server_uuid):
     """Return Nova's Instance of a server of the group's project.
 
     :param known: Nova's compute API
+    :raises: ServerNotFound, ServerConflict if its cell does not answer
     """
     try:
         server = known.get(context, server_uuid, expected_attrs=['flavor'])
@@ -104,17 +109,17 @@ def _find(context, known, group, server_uuid):
 
 
 def _check_once(uuids, path, server_uuid):
-    """Refuse a server that another member gets."""
+    """Refuse a server that the request assigns to two members."""
     for other, uuid in uuids.items():
         if uuid == server_uuid:
-            raise invalid.InvalidInput(
-                invalid.child(SERVERS, path),
-                f'is the server of {invalid.quote(other)} too',
+            raise validation.InvalidInput(
+                validation.json_path(SERVERS, path),
+                f'is the server of {validation.quote(other)} too',
             )
 
 
 def _check(context, member, server):
-    """Refuse a server that cannot become the member as it is."""
+    """Refuse a server that cannot become the member in its present state."""
     _check_state(server)
     _check_owner(context, member, server.uuid)
     found = _differences(context, server, member.request)
@@ -125,9 +130,9 @@ def _check(context, member, server):
 
 
 def _check_state(server):
-    """Refuse a server that is not at rest on a host.
+    """Refuse a server that is not on a host or has a task in progress.
 
-    :raises: ServerConflict that says what to do
+    :raises: ServerConflict, which tells the tenant what to do
     """
     reason = None
     if server.vm_state in FIRST:
@@ -139,7 +144,7 @@ def _check_state(server):
 
 
 def _check_owner(context, member, server_uuid):
-    """Refuse a server that is another member already."""
+    """Refuse a server that belongs to another member."""
     for owner in VRTMember.list_by_servers(context, [server_uuid]):
         if owner.id != member.id:
             group = VRTGroup.get_owner(context, owner)
@@ -151,13 +156,13 @@ def _check_owner(context, member, server_uuid):
 
 
 def _differences(context, server, request):
-    """Return what of a server is not as described, as phrases.
+    """Return the differences of a server from its member, as phrases.
 
-    Where the description names no zone, the server may have asked for one;
-    where it does, only what the server has asked for keeps it there.
+    If the member names no zone, the server may have requested any. Otherwise
+    the server must have requested that zone: nothing else keeps it there.
 
-    :param server: Nova's Instance; the context is that of its cell
-    :param request: what Nova knows of the member, see resolve.requests()
+    :param server: Nova's Instance; the context targets its cell
+    :param request: resolved request of the member, see resolve.requests()
     """
     zone = request['availability_zone']
     if zone is not None:
@@ -173,7 +178,7 @@ def _differences(context, server, request):
 
 
 def _flavor(server, request):
-    """Return what to call a server's flavor, compared with a member's."""
+    """Return a server's flavor id, or a phrase if its amounts are outdated."""
     own, flavor_id = server.flavor, server.flavor.flavorid
     described = objects.Flavor.obj_from_primitive(request['flavor'])
     if flavor_id == request['flavor_id'] and any(
@@ -184,7 +189,7 @@ def _flavor(server, request):
 
 
 def _zone(context, server):
-    """Return the availability zone that a server has asked for, or None."""
+    """Return the availability zone that a server requested, or None."""
     try:
         spec = objects.RequestSpec.get_by_instance_uuid(context, server.uuid)
     except nova_exc.RequestSpecNotFound:

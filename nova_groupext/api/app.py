@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-api's application: Nova's own routes, then the extensions'.
+"""WSGI application of nova-api: Nova's routes, then those of extensions.
 
 An operator enables it in api-paste.ini::
 
     [app:osapi_compute_app_v21]
     paste.app_factory = nova_groupext.api.app:APIRouter.factory
 
-Other packages add routes with an entry point in NAMESPACE that names a tuple
-of Nova's form, ``(path, {HTTP method: [controller factory, method name]})``.
-Nova's router adds to each path the one with a project id before it.
+Packages add routes with an entry point in NAMESPACE. It names a tuple of
+routes in Nova's form, ``(path, {HTTP method: [controller factory, method
+name]})``. Nova's router also adds each path with a project id before it.
 """
 
 from nova.api.openstack.compute import routes
@@ -25,7 +25,7 @@ def _refuse_to_start(manager, entry_point, error):
 
 
 def extension_routes():
-    """Return the routes of all installed extensions, by name."""
+    """Return the routes of all installed extensions, sorted by name."""
     loaded = extension.ExtensionManager(
         NAMESPACE, on_load_failure_callback=_refuse_to_start
     )
@@ -34,7 +34,7 @@ def extension_routes():
 
 
 class APIRouter(routes.APIRouterV21):
-    """Nova's router with the routes of extensions."""
+    """Nova's API router with the routes of extensions."""
 
     def __init__(self):
         engine.configure()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work that goes on in nova-api behind the answer to a request.
+"""Thread pool for work that continues after nova-api answers a request.
 
-A few threads take the pieces of work in turn, one step at a time, so that a
-long piece does not keep the short ones waiting. They start when there is
-something to do and end when there is not: nothing is there before nova-api
-forks its workers.
+The threads execute the work items in turn, one step at a time, so that a long
+item does not delay short ones. Threads start on demand and end when no work
+waits, so none exists before nova-api forks its workers.
 """
 
 import atexit
@@ -22,22 +21,22 @@ THREADS = 4
 
 
 class Background:
-    """The work of one process."""
+    """Scheduler of the background work of one process."""
 
     def __init__(self):
-        # Guards the others; threads wait on it for work that is due.
+        # Protects the other attributes; threads wait on it for due work.
         self._changed = threading.Condition()
-        self._waiting = []  # of (when it is due, number, work)
+        self._waiting = []  # heap of (due time, number, work)
         self._numbers = itertools.count()
         self._under_way = set()
         self._threads = 0
 
     def add(self, work):
-        """Take up a piece of work.
+        """Schedule a work item, whose first step is due at once.
 
-        :param work: has ``step()``, which returns the seconds until the next
-            step, or None at the end, and ``break_off()``, for when the
-            process ends before
+        :param work: object with ``step()``, which returns the seconds until
+            the next step or None at the end, and ``break_off()``, called if
+            the process exits earlier
         """
         with self._changed:
             self._under_way.add(work)
@@ -50,7 +49,7 @@ class Background:
             ).start()
 
     def break_off(self):
-        """Give up what is not done, as the process ends."""
+        """Abort all unfinished work because the process exits."""
         with self._changed:
             left, self._under_way = self._under_way, set()
             self._waiting.clear()
@@ -68,7 +67,7 @@ class Background:
             self._go_on(work, self._guarded(work.step))
 
     def _next(self):
-        """Return the work whose step is due first; None when none waits."""
+        """Wait for the next due step; return its work, None if none waits."""
         with self._changed:
             while self._waiting:
                 early = self._waiting[0][0] - time.monotonic()
@@ -88,7 +87,7 @@ class Background:
                 self._put(work, pause)
 
     def _guarded(self, function):
-        """Call a function of some work; what it raises ends the work."""
+        """Call a function of a work item; on an exception return None."""
         try:
             return function()
         except Exception:

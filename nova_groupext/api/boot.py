@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""boot: the servers of a group's members, created by Nova itself.
+"""Action boot: creation of the servers of a group's held members.
 
-Each is created as if the tenant had sent ``POST /servers`` with our hints:
-by Nova's own controller, with its schema, policies, quota and errors. What
-goes wrong with one member is told of that member, and the others go on.
+Nova's controller creates each server as if the tenant had sent ``POST
+/servers`` with our hints: its schema, policies, quota and errors apply. The
+boot records a failure under its member's path and goes on with the others.
 
-That is done behind the answer, with the request's own context. Neither its
-token nor the templates are stored.
+The servers are created after the answer, with the context of the request.
+Neither its token nor the templates are stored.
 """
 
 import contextlib
@@ -27,28 +27,28 @@ from nova_groupext import pointer
 from nova_groupext.api import background
 from nova_groupext.api import describe
 from nova_groupext.api import hints
-from nova_groupext.db import errors as db_errors
-from nova_groupext.objects import boot as boots
+from nova_groupext.api.views import faults
+from nova_groupext.db import database_errors
+from nova_groupext.objects import boot
 from nova_groupext.objects import states
 from nova_groupext.objects.boot import VRTBoot
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.planner import invalid
-from nova_groupext.policies import vrt_groups as policies
+from nova_groupext.policies import rules
+from nova_groupext.solver.language import validation
 
 LOG = logging.getLogger(__name__)
 
-#: The template of those members that have none of their own.
+#: Name of the template for members without one of their own.
 DEFAULT = 'default'
-#: What a template's name says in place of each member's own.
+#: Part of a template's server name that the member's path replaces.
 PLACEHOLDER = '{member}'
 
-# Seconds between two looks at a group that is being planned, or at tables
-# that do not answer.
+# Seconds between two polls of a group in PLANNING or an unreachable database.
 PAUSE = 1
 
-# The microversion of POST /servers that templates are written in, whatever
-# that of the request is.
+# Microversion of POST /servers that applies to templates, regardless of the
+# microversion of the request.
 _VERSION = api_version_request.APIVersionRequest('2.94')
 
 _NO_PROCESS = (
@@ -62,20 +62,21 @@ _NO_ACCESS = (
 
 
 def of_new_group(req, wanted, group):
-    """Return the Boot of a group that is not stored yet, None for none.
+    """Return the Boot of a group that is not stored yet.
 
-    :param wanted: what the request says of the group
-    :raises: InvalidInput, Forbidden
+    :param wanted: the request's ``vrt_group``
+    :returns: None if the request has no ``boot``
+    :raises: InvalidInput, PolicyNotAuthorized
     """
     if 'boot' not in wanted:
         return None
     where = f'{describe.GROUP}.boot'
     if not group.hold:
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             where, 'needs members that are held: "hold" is false'
         )
     target = {'project_id': group.project_id}
-    req.environ['nova.context'].can(policies.BOOT, target)
+    req.environ['nova.context'].can(rules.BOOT, target)
     return read(req, wanted['boot'], group, where)
 
 
@@ -83,7 +84,7 @@ def read(req, given, group, where):
     """Return the Boot that a request describes.
 
     :param given: ``{"servers": {...}}``, or None
-    :param where: its JSON path
+    :param where: JSON path of ``given``
     :raises: InvalidInput
     """
     boot = Boot(req, (given or {}).get('servers', {}))
@@ -92,14 +93,14 @@ def read(req, given, group, where):
 
 
 class Boot:
-    """Creates the servers of members that are held, one with each step.
+    """Background work that creates servers of held members, one per step.
 
-    :param req: the request, whose context is the tenant's own
+    :param req: request with the tenant's context
     :param templates: {stem or path of a member, or DEFAULT: template}
     """
 
     def __init__(self, req, templates):
-        # The request's own is used until it is answered.
+        # Copied: nova-api still uses the request's own context.
         self._context = copy.copy(req.environ['nova.context'])
         self._request = wsgi.Request.blank(
             '/servers', base_url=req.application_url
@@ -111,11 +112,11 @@ class Boot:
         self._token_ends_at = _token_ends_at(req.environ)
         self._group = None
         self._row = None
-        # Paths of members to be created; None until the group is planned.
+        # Paths of members without a server; None until the group is planned.
         self._paths = None
 
     def check(self, group, where):
-        """Refuse templates that no server could be created from.
+        """Refuse templates that Nova cannot create a server from.
 
         :param where: JSON path of the templates
         :raises: InvalidInput
@@ -124,67 +125,71 @@ class Boot:
         schema = self._controller.create.request_body_schemas(self._request)
         validator = validators._SchemaValidator(schema)
         for name, template in self._templates.items():
-            at = invalid.child(where, name)
+            at = validation.json_path(where, name)
             if name not in names:
-                raise invalid.InvalidInput(at, 'is no member of the group')
+                raise validation.InvalidInput(at, 'is no member of the group')
             server = {'name': name, 'flavorRef': 'any', **_given(template)}
             try:
                 validator.validate({'server': server})
             except nova_exc.ValidationError as exc:
-                raise invalid.InvalidInput(at, exc.kwargs['detail']) from exc
+                raise validation.InvalidInput(
+                    at, exc.kwargs['detail']
+                ) from exc
 
-    def begin(self, group):
-        """Create the servers from now on, behind the answer.
+    def begin(self, group, seen=None):
+        """Start creating the servers in the background.
 
-        Those of a group that is being planned when it is held.
+        A group in PLANNING gets its servers as soon as it is held.
 
-        :raises: GroupBooting while another request does the same
+        :param seen: expected generation of the group, None for any
+        :raises: GroupBooting while another boot of the group runs,
+            GroupNotFound, GenerationConflict
         """
         self._group = group
         self._row = VRTBoot.begin(
-            self._context, group, self._context.request_id
+            self._context, group, self._context.request_id, seen
         )
         background.of_process().add(self)
 
     def step(self):
         """Create the next server.
 
-        :returns: seconds until the next step; None when all is done
+        :returns: seconds until the next step; None when the boot is over
         """
         self._context.update_store()
         try:
-            # This keeps others away, and nothing is done if it does not.
+            # Renew ownership first: a boot that lost it must stop.
             self._row.go_on(self._context)
             if self._paths is None:
                 return self._wait_for_plan()
             if not self._paths:
-                self._row.end(self._context, boots.DONE)
+                self._row.end(self._context, boot.DONE)
                 return None
             return self._create_next()
         except exception.BootTakenOver as exc:
             LOG.info('%s', exc.format_message())
             return None
-        except db_errors.ANY:
-            # For longer than it may, another one takes it over.
+        except database_errors.ANY:
+            # Another request takes over if the outage lasts too long.
             LOG.exception('The tables of VRT groups do not answer.')
             return PAUSE
 
     def break_off(self):
-        """Leave the rest to another boot, as the process ends."""
+        """Stop the boot because the process exits."""
         self._stop(_NO_PROCESS)
 
     def _stop(self, fault):
         with contextlib.suppress(exception.BootTakenOver):
-            self._row.end(self._context, boots.STOPPED, fault)
+            self._row.end(self._context, boot.STOPPED, fault)
 
     def _wait_for_plan(self):
         group = VRTGroup.get_brief(self._context, self._group.id)
         if group.status == states.Group.PLANNING:
             return PAUSE
-        if group.status not in states.HOLDS:
+        if group.status not in states.GROUP_WITH_HOLDS:
             self._stop(f'The group is {group.status}: nothing of it is held.')
             return None
-        # Another request may have created some of them meanwhile.
+        # Another request may have created some of the servers meanwhile.
         fresh = VRTGroup.get(self._context, group.uuid)
         self._paths = [
             member.path for member in fresh.members if self._is_missing(member)
@@ -205,7 +210,7 @@ class Boot:
         return 0
 
     def _is_missing(self, member):
-        """Tell whether a member is held, and no server is on its way."""
+        """Check whether a member is held and no server is being created."""
         if member.status != states.Member.HELD:
             return False
         if member.server_uuid is None:
@@ -219,10 +224,10 @@ class Boot:
         return False
 
     def _fault_of(self, path):
-        """Create the server of a member.
+        """Create the server of a member, unless it exists already.
 
-        :returns: why it could not be created, or None
-        :raises: nova.exception.Unauthorized when the token has ended
+        :returns: the fault, see faults.told(), or None
+        :raises: nova.exception.Unauthorized if the token has expired
         """
         try:
             member = VRTMember.get_by_path(
@@ -236,22 +241,22 @@ class Boot:
                 self._row.created += 1
         except nova_exc.Unauthorized:
             raise
-        except invalid.InvalidInput as exc:
-            fault = str(exc)
+        except validation.InvalidInput as exc:
+            code, message = 400, str(exc)
         except webob.exc.HTTPException as exc:
-            fault = exc.explanation
+            code, message = exc.code, exc.explanation
         except nova_exc.NovaException as exc:
-            fault = exc.format_message()
+            code, message = exc.code, exc.format_message()
         else:
             return None
         if self._token_ends_at and self._token_ends_at < timeutils.utcnow():
             raise nova_exc.Unauthorized
-        return fault
+        return faults.told(code, message, timeutils.utcnow())
 
     def _create(self, member):
         """Create the server of a member.
 
-        :raises: whatever Nova answers to POST /servers, or the hints filter
+        :raises: any error of Nova's POST /servers or of the hints filter
         """
         hints.check_redeemable(member)
         server = self._server(member)
@@ -271,12 +276,12 @@ class Boot:
             },
         )
         uuid = made.obj['server']['id']
-        # For the next one who boots; the scheduler may have been faster.
+        # For later boots. The scheduler may have changed the status first.
         with contextlib.suppress(exception.MemberStateConflict):
             member.change(self._context, member.status, server_uuid=uuid)
 
     def _server(self, member):
-        """Return the server of a member, as POST /servers takes it."""
+        """Return the ``server`` of a POST /servers body for a member."""
         template = self._template(member)
         request = member.request
         name = template.get('name', PLACEHOLDER)
@@ -298,14 +303,14 @@ class Boot:
 
 
 def _given(template):
-    """Return what a template says in the words of POST /servers."""
+    """Return the properties of POST /servers that a template sets."""
     given = {k: v for k, v in template.items() if k != 'image'}
-    # Nova changes what it is given.
+    # Copied: Nova modifies the body.
     return copy.deepcopy({'networks': 'auto', **given})
 
 
 def _token_ends_at(environ):
-    """Return when the token of a request ends, None if that is not known."""
+    """Return the expiry of the request's token; None if unknown."""
     info = environ.get('keystone.token_info') or {}
     ends_at = info.get('token', {}).get('expires_at')
     if ends_at is None:

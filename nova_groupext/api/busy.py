@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a project may wait for planners at a time."""
+"""Limit on the plans and proposals that a project waits for."""
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
@@ -8,9 +8,9 @@ from nova_groupext.objects.proposal import VRTProposal
 
 
 def check(context, project_id):
-    """Refuse what is to be planned while much of a project is.
+    """Refuse to plan more while a project waits for too many plans.
 
-    Two requests at once may both find room for one: it is about thousands.
+    Concurrent requests may exceed the limit slightly, which is acceptable.
 
     :raises: TooManyPlanned
     """

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step 1, describe: from a topology as it was sent to a VRTGroup."""
+"""Step 1, describe: validation of a topology into a VRTGroup."""
 
 import hashlib
 
 from oslo_serialization import jsonutils
 
-from nova_groupext.api.schemas import vrt_groups as schemas
+from nova_groupext.api.schemas import request_schemas
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import states
@@ -14,23 +14,23 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.policy import VRTPolicy
 from nova_groupext.objects.policy import VRTRelationship
-from nova_groupext.planner import invalid
-from nova_groupext.planner import topology
+from nova_groupext.solver.language import paths
+from nova_groupext.solver.language import topology
+from nova_groupext.solver.language import validation
 
 GROUP = '$.vrt_group'
 TOPOLOGY = f'{GROUP}.topology'
-# What a column of the tables takes.
+# Size of the path columns.
 PATH_LENGTH = 512
 
 
-def read(body, schema=schemas.CREATE):
+def read(body, schema=request_schemas.CREATE):
     """Check the body of a POST or, with its schema, of a PUT.
 
-    :returns: (what stands under ``vrt_group``, its Topology; None where a PUT
-        has none)
+    :returns: (the object ``vrt_group``, its Topology or None)
     :raises: InvalidInput
     """
-    invalid.check(body, schema, '$')
+    validation.check(body, schema, '$')
     wanted = body['vrt_group']
     if 'name' in wanted:
         _check_name(wanted['name'], f'{GROUP}.name')
@@ -44,14 +44,14 @@ def read(body, schema=schemas.CREATE):
 
 
 def read_topology(described):
-    """Check a topology, and return it as a Topology of the planner's.
+    """Check a topology and return it as the planner's Topology.
 
     :raises: InvalidInput
     """
     parsed = topology.parse(
         described,
         levels=vrt.levels(CONF),
-        member_schema=schemas.MEMBER,
+        member_schema=request_schemas.MEMBER,
         limits=limits(),
         path=TOPOLOGY,
     )
@@ -64,32 +64,33 @@ def read_topology(described):
 
 
 def check_expires_in(given, where):
-    """Refuse to hold something for longer than the operator wants.
+    """Refuse an ``expires_in`` above the operator's maximum.
 
-    :param given: the object that may say ``expires_in``
+    :param given: object that may have ``expires_in``, in seconds
+    :param where: JSON path of ``given``
     :raises: InvalidInput
     """
     most = CONF.vrt.max_expires_in
     if given.get('expires_in', 0) > most:
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             f'{where}.expires_in', f'must be at most {most}'
         )
 
 
 def limits():
-    """Return the Limits of a topology, as the operator wants them."""
+    """Return the operator's Limits of a topology."""
     return topology.Limits(
         depth=CONF.vrt.max_depth + 1,
-        width=CONF.vrt.max_width,
+        width=CONF.vrt.max_entries_per_list,
         members=CONF.vrt.max_members,
         path_length=PATH_LENGTH,
     )
 
 
 def group(context, wanted, parsed):
-    """Return the VRTGroup that was described, not stored yet.
+    """Return the described VRTGroup, which is not stored yet.
 
-    Its members have no ``request``: that is what resolving adds.
+    Its members have no ``request`` until resolve.requests() provides it.
     """
     nodes = [(path, node) for path, _where, node in _nodes(wanted['topology'])]
     return VRTGroup(
@@ -106,7 +107,9 @@ def group(context, wanted, parsed):
         expires_at=None,
         subgroups=[path for path, _node in nodes if path],
         members=_members(nodes, parsed),
-        policies=[each for path, node in nodes for each in _rules(path, node)],
+        policies=[
+            each for path, part in _parts(nodes) for each in _rules(path, part)
+        ],
         relationships=[
             _relationship(path, each)
             for path, node in nodes
@@ -116,32 +119,32 @@ def group(context, wanted, parsed):
 
 
 def is_repeated(made, group):
-    """Tell whether a group was described by the request that made another.
+    """Check whether two groups come from the same POST, sent again.
 
-    Whatever has become of that one since, by its owner or by itself.
+    Later changes to the stored group do not matter.
 
-    :param made: VRTGroup that was stored
+    :param made: VRTGroup that is stored
     :param group: VRTGroup with the same client_token
     """
     if made.request_digest is None:
-        # It was made before digests were: all there is is what it is now.
+        # A row from before digests existed: compare its present values.
         return _said(made) == _said(group)
     return made.request_digest == group.request_digest
 
 
 def as_given(group):
-    """Return the topology of a group as it was described."""
+    """Return the topology of a group as its owner described it."""
     return rows.compose(group, lambda member: member.description)
 
 
 def _digest(wanted):
-    """Return what tells a request from another with the same client_token.
+    """Return the SHA-256 of a request, to compare retries.
 
-    :returns: a str; None where there is no token
+    :returns: hexadecimal str; None without a client_token
     """
     if 'client_token' not in wanted:
         return None
-    # A boot may have secrets in it, and can be asked for once more.
+    # A boot may contain secrets, and may differ in a retry.
     stored = {name: wanted[name] for name in wanted if name != 'boot'}
     said = jsonutils.dumps(stored, sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()
@@ -155,19 +158,19 @@ def _said(group):
 def _nodes(node, path='', where=TOPOLOGY):
     """Yield (path, JSON path, description) of the group and its subgroups."""
     yield path, where, node
-    below = invalid.child(where, 'groups')
+    below = validation.json_path(where, 'groups')
     for name, each in node.get('groups', {}).items():
         yield from _nodes(
-            each, topology.join(path, name), invalid.child(below, name)
+            each, paths.join(path, name), validation.json_path(below, name)
         )
 
 
 def _check_classes(stems):
-    """Refuse more classes than planners have time to ask Placement about."""
+    """Refuse more classes than planners have time to query Placement for."""
     most = CONF.vrt.max_classes
     classes = {jsonutils.dumps(stem.spec, sort_keys=True) for stem in stems}
     if len(classes) > most:
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             TOPOLOGY,
             f'describes {len(classes)} kinds of members, which differ in '
             f'flavor, image or availability zone; {most} are allowed',
@@ -178,15 +181,15 @@ def _check_node(path, where):
     if path:
         _check_name(path.rpartition('/')[2], where)
     if len(path) > PATH_LENGTH:
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             where, f'has a path name of more than {PATH_LENGTH} characters'
         )
 
 
 def _check_name(name, where, what='name'):
-    """Refuse names that a person or a database may take for others."""
+    """Refuse names that people or databases may confuse with others."""
     if name != name.strip() or not name.isprintable():
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             where,
             f'needs a {what} of printable characters without blanks at its '
             'ends',
@@ -202,12 +205,20 @@ def _members(nodes, parsed):
             status=states.Member.TENTATIVE,
             fault=None,
             server_uuid=None,
-            description={**description, **rows.counts(description)},
+            description={**rows.spec(description), **rows.counts(description)},
         )
         for path, node in nodes
         for name, description in node.get('members', {}).items()
-        for member in stems[topology.join(path, name)].members
+        for member in stems[paths.join(path, name)].members
     ]
+
+
+def _parts(nodes):
+    """Yield (path, description) of all nodes and members with policies."""
+    for path, node in nodes:
+        yield path, node
+        for name, member in node.get('members', {}).items():
+            yield paths.join(path, name), member
 
 
 def _rules(path, described):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is held stays so for longer, as far as quota and operator allow."""
+"""Extension of a group's expiry, within quota and operator limits."""
 
 import datetime
 
@@ -12,14 +12,23 @@ from nova_groupext.objects.member import VRTMember
 SECOND = datetime.timedelta(seconds=1)
 
 
-def extend(context, group, seconds):
-    """Keep what is held of a group for so many seconds from now.
+def extend(context, group, seconds, seen=None):
+    """Set the expiry of a group's holds to a number of seconds from now.
 
-    At most until all of it was held for ``[vrt]max_hold_lifetime``.
+    :param seen: expected generation of the group, None for any
+    :raises: GroupStateConflict if nothing is held or the maximum is reached;
+        LimitExceeded if holds and servers exceed the project's present
+        quota; GenerationConflict
+    """
+    group.extend(context, allowed(context, group, seconds), seen)
 
-    :raises: GroupStateConflict when there is nothing to keep, or it may not
-        be kept for longer; LimitExceeded when the project holds and runs more
-        than its quota is by now
+
+def allowed(context, group, seconds):
+    """Return for how many seconds from now a group may be held.
+
+    The limit is when its newest hold reaches ``[vrt]max_hold_lifetime``.
+
+    :raises: GroupStateConflict, LimitExceeded
     """
     held = [m for m in group.members if m.status == states.Member.HELD]
     quota.check(context, group.project_id, held)
@@ -34,4 +43,4 @@ def extend(context, group, seconds):
                 f'this cloud holds for at most {lifetime} seconds'
             )
         seconds = (most - now) // SECOND
-    group.extend(context, seconds)
+    return seconds

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every handler does with the group that a request is about."""
+"""Common steps of handlers: authorise, check, cast to planners."""
 
 from oslo_log import log as logging
 import oslo_messaging as messaging
@@ -7,23 +7,23 @@ import oslo_messaging as messaging
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.planners import VRTPlanner
-from nova_groupext.policies import vrt_groups as policies
+from nova_groupext.policies import rules
 
 LOG = logging.getLogger(__name__)
 
 NO_PLANNER = 'No planner runs at the moment; it is planned when one does.'
 
 
-def find(context, rule, group_id, given=None):
-    """Return a group on which the rule allows something.
+def get_authorised(context, rule, group_id, given=None):
+    """Return a group if the policy rule allows the request.
 
-    :param given: what the request says; its ``generation``, if it has one, is
-        the one that its sender has seen
-    :raises: GroupNotFound for a deleted group, for other projects', and for
-        the draft of a group
-    :raises: GenerationConflict when the sender has seen another one
+    :param given: the request's parameters; ``generation``, if present, is the
+        expected generation
+    :raises: GroupNotFound for a deleted group, a draft, or a group of another
+        project; PolicyNotAuthorized; GenerationConflict
     """
     group = VRTGroup.get(context, group_id)
     target = {'project_id': group.project_id}
@@ -40,21 +40,23 @@ def find(context, rule, group_id, given=None):
 
 
 def is_there(group):
-    """Tell whether tenants know of a group: it is no draft nor deleted."""
+    """Check whether a group is visible: neither a draft nor deleted."""
     return group.status != states.Group.RELEASING and group.revises_id is None
 
 
-def sees_hosts(context, group):
-    """Tell whether to show what only admins see."""
+def may_see_hosts(context, group):
+    """Check whether the context may see hosts, costs and statistics."""
     return context.can(
-        policies.SHOW_PLACEMENT, {'project_id': group.project_id}, fatal=False
+        rules.SHOW_PLACEMENT,
+        {'project_id': group.project_id},
+        fatal=False,
     )
 
 
 def note_absence(context, found):
-    """Write into groups that wait that no planner runs, if that is so.
+    """Set the unsaved fault NO_PLANNER on groups if no planner runs.
 
-    :param found: VRTGroups, drafts among them
+    :param found: VRTGroups and drafts; only waiting ones get the fault
     """
     waiting = [
         group
@@ -65,21 +67,34 @@ def note_absence(context, found):
     if waiting and not VRTPlanner.is_any_heard(context, interval):
         for group in waiting:
             group.fault = NO_PLANNER
+            # Start of the wait: the same in every answer.
+            group.fault_at = group.updated_at or group.created_at
 
 
 def check_exclusive(context, group, parsed):
-    """Check the right to what a description wants to have for itself.
+    """Check the right to use the policy type ``exclusive``.
 
     :param parsed: Topology
     """
     if any(policy.type == 'exclusive' for policy in parsed.policies):
-        context.can(policies.EXCLUSIVE, {'project_id': group.project_id})
+        context.can(rules.EXCLUSIVE, {'project_id': group.project_id})
 
 
-def tell(cast, context, *args):
-    """Tell a planner; what none was told, they find by themselves.
+def accept(context, group, name, planner, to_serve):
+    """Store a request as an event of its group and notify a planner.
 
-    :param args: what it is told
+    :param name: name of the event
+    :param planner: rpcapi.PlannerAPI
+    :param to_serve: VRTGroup, or draft, for the planner to process
+    """
+    VRTEvent.asked(context, group.id, name)
+    cast_to_planner(planner.serve_group, context, to_serve.uuid)
+
+
+def cast_to_planner(cast, context, *args):
+    """Send a cast to a planner; log failures, as planners also poll.
+
+    :param args: arguments of the cast after the context
     """
     try:
         cast(context, *args)

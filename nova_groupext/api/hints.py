@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A look at the hints of a new server before Nova takes it in.
+"""Paste filter that validates the hints of a new server.
 
-What is wrong is said at once and with a reason; otherwise the client would
-have to find it in the fault of a server in state ERROR. The scheduler looks
-again, and its look decides.
+The client gets an error and its reason at once, instead of the fault of a
+server in state ERROR. The scheduler checks again, and its check decides.
 
-The paste filter stands after ``keystonecontext``::
+The filter goes after ``keystonecontext`` in the pipeline::
 
     [filter:vrt_hints]
     paste.filter_factory = nova_groupext.api.hints:HintsFilter.factory
@@ -30,23 +29,23 @@ from nova_groupext.api import resource
 from nova_groupext.db import engine
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.planner import invalid
+from nova_groupext.solver.language import validation
 from nova_groupext_client import hints as client_hints
 
 CREATES = ('servers', 'os-volumes_boot')
 HINTS = ('os:scheduler_hints', 'OS-SCH-HNT:scheduler_hints')
 OURS = (pointer.GROUP_HINT, pointer.MEMBER_HINT)
-# In JSON a name may be written like this. Nobody does that by chance, as only
-# what is not ASCII has to be.
+# JSON escapes of the letters in a hint's name. They are rare in bodies: only
+# non-ASCII characters need escapes.
 ESCAPED = tuple(f'\\u00{digit}' for digit in range(4, 8))
 FORCED = ('host', 'hypervisor_hostname')
 AN_IMAGE = 'an image'
 
 
 class HintsFilter(base_wsgi.Middleware):
-    """Refuses servers whose hints cannot be right.
+    """Middleware that rejects servers with invalid hints.
 
-    A server without our hints is let through unread.
+    A request that cannot contain our hints passes without being parsed.
     """
 
     def __init__(self, application):
@@ -69,10 +68,10 @@ class HintsFilter(base_wsgi.Middleware):
 
 
 def _mentions_us(req):
-    """Tell whether this is a create that may carry our hints."""
+    """Check whether a request creates a server and may have our hints."""
     if req.method != 'POST':
         return False
-    # As it came: it need not be UTF-8.
+    # The raw path: it need not be UTF-8.
     *project, last = req.environ['PATH_INFO'].strip('/').split('/')
     return (
         last in CREATES
@@ -85,12 +84,12 @@ def _mentions_us(req):
 def _check_request(req):
     body = _read(req.body)
     if not isinstance(body, dict) or not isinstance(body.get('server'), dict):
-        return  # Nova's schema has the better answer.
-    # Of two, Nova reads the first.
+        return  # Nova's schema has the better error.
+    # Nova reads the first if both keys are present.
     key = next((each for each in HINTS if each in body), None)
     hints = body.get(key)
     if isinstance(hints, dict) and any(name in hints for name in OURS):
-        _check_hints(hints, invalid.child('$', key))
+        _check_hints(hints, validation.json_path('$', key))
         _check_server(body['server'])
         _check_members(
             req.environ['nova.context'],
@@ -106,29 +105,29 @@ def _read(body):
     except ValueError:
         return None
     except RecursionError as exc:
-        raise invalid.InvalidInput('$', 'is nested too deeply') from exc
+        raise validation.InvalidInput('$', 'is nested too deeply') from exc
 
 
 def _check_hints(hints, where):
     for name in OURS:
         if name not in hints:
-            raise invalid.InvalidInput(
+            raise validation.InvalidInput(
                 where, f'needs {OURS[0]} and {OURS[1]} together'
             )
         value = hints[name]
         if not (isinstance(value, str) and value and value.isprintable()):
-            raise invalid.InvalidInput(
-                invalid.child(where, name), 'must be a text'
+            raise validation.InvalidInput(
+                validation.json_path(where, name), 'must be a text'
             )
     if not uuidutils.is_uuid_like(hints[pointer.GROUP_HINT]):
-        raise invalid.InvalidInput(
-            invalid.child(where, pointer.GROUP_HINT),
+        raise validation.InvalidInput(
+            validation.json_path(where, pointer.GROUP_HINT),
             'must be the id of a VRT group, a UUID; its name will not do',
         )
     for name in client_hints.PLACING:
         if name in hints:
-            raise invalid.InvalidInput(
-                invalid.child(where, name),
+            raise validation.InvalidInput(
+                validation.json_path(where, name),
                 'cannot be given for a member of a VRT group, whose host is '
                 'planned',
             )
@@ -138,7 +137,7 @@ def _check_server(server):
     zone = server.get('availability_zone')
     forced = ['availability_zone'] if ':' in str(zone) else []
     for name in forced or [each for each in FORCED if each in server]:
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             f'$.server.{name}',
             'cannot force a host for a member of a VRT group, whose host is '
             'planned',
@@ -146,7 +145,9 @@ def _check_server(server):
 
 
 def _check_members(context, group, path, server):
-    """Look up what is pointed at: one query for a member by its own path.
+    """Check that enough members under a path can become this server.
+
+    A member's own path takes one query.
 
     :raises: GroupNotFound, MemberNotFound, MemberStateConflict,
         DescriptionMismatch, TooFewFree, InvalidInput
@@ -187,28 +188,28 @@ def _named(context, group, path):
 def _check_counts(server):
     for name in ('min_count', 'max_count'):
         if str(server.get(name, 1)) != '1':
-            raise invalid.InvalidInput(
+            raise validation.InvalidInput(
                 f'$.server.{name}', 'must be 1: one member is one server'
             )
 
 
 def _wanted(server):
-    """Return how many servers are asked for.
+    """Return the number of servers requested.
 
-    Nova makes fewer only where the quota allows no more; its scheduler finds
-    a place for all of them or for none.
+    Nova creates fewer than ``max_count`` only if the quota requires it; its
+    scheduler finds hosts for all of them or for none.
     """
     most = server.get('max_count', server.get('min_count', 1))
     try:
         return int(most)
     except (TypeError, ValueError, OverflowError):
-        return 1  # Nova's schema has the better answer.
+        return 1  # Nova's schema has the better error.
 
 
 def _described(members, path, server):
-    """Return those members that the server was described for.
+    """Return the members whose description the server matches.
 
-    :raises: DescriptionMismatch when there are none
+    :raises: DescriptionMismatch if there are none
     """
     requests = {member.stem: member.request for member in members}
     found = {
@@ -224,7 +225,7 @@ def _described(members, path, server):
 
 
 def check_redeemable(member):
-    """Refuse to create the server of a member that cannot become one.
+    """Refuse to create the server of a member that is not redeemable.
 
     :raises: MemberStateConflict
     """
@@ -236,7 +237,7 @@ def check_redeemable(member):
 
 
 def differences(server, request):
-    """Return what of a server is not as described, as phrases."""
+    """Return the differences of a ``server`` from a member, as phrases."""
     asked = _asked(server)
     if asked['boot source'] == AN_IMAGE:
         asked['image'] = _id(server.get('imageRef'), '$.server.imageRef')
@@ -244,9 +245,9 @@ def differences(server, request):
 
 
 def compare(asked, request):
-    """Return where a server's properties are not as described, as phrases.
+    """Return the differences of properties from a member, as phrases.
 
-    :param asked: {property: value}; ``image`` counts if it boots from one
+    :param asked: {property: value}; image is ignored when booting from volume
     """
     described = {
         'flavor': request['flavor_id'],
@@ -272,20 +273,20 @@ def _asked(server):
 
 
 def boot_source(from_volume):
-    """Return what to call that which a server boots from."""
+    """Return the phrase for a server's boot source."""
     return 'a volume' if from_volume else AN_IMAGE
 
 
 def _id(reference, where):
-    """Return the id of what a server refers to, by id or by URL."""
+    """Return the id in a reference, which is an id or a URL."""
     try:
         return common.get_id_from_href(reference)
     except ValueError as exc:
-        raise invalid.InvalidInput(where, 'is no reference') from exc
+        raise validation.InvalidInput(where, 'is no reference') from exc
 
 
 def _boots_from_volume(server):
-    """Tell where the root disk will be, as Nova's API would."""
+    """Check whether the root disk is a volume, by the rules of Nova."""
     devices = server.get('block_device_mapping_v2')
     for device in devices if isinstance(devices, list) else []:
         if isinstance(device, dict) and str(device.get('boot_index')) == '0':

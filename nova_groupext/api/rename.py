@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of a group is changed; nothing of it is planned again."""
+"""Update of a group's name, description and expiry without planning."""
 
 from nova_groupext import exception
+from nova_groupext import notifications
 from nova_groupext.api import extend
+from nova_groupext.db import clock
 from nova_groupext.objects import states
+from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.group import VRTGroup
-from nova_groupext.planner import invalid
+from nova_groupext.policies import rules
+from nova_groupext.solver.language import validation
 
 GROUP = '$.vrt_group'
 
@@ -13,26 +17,37 @@ GROUP = '$.vrt_group'
 def rename(context, group, wanted):
     """Change name, description or ``expires_in`` of a group.
 
-    What is held is held for ``expires_in`` seconds from now then.
+    A new ``expires_in`` also restarts the expiry of a group in HELD.
 
-    :param group: VRTGroup, as the tenant has seen it
-    :param wanted: what a PUT without a topology says
-    :raises: GenerationConflict, InvalidInput; GroupStateConflict while it is
-        revised; what extend.extend() raises
+    :param wanted: the ``vrt_group`` of a PUT without a topology
+    :raises: GenerationConflict, InvalidInput, PolicyNotAuthorized;
+        GroupStateConflict while the group or its revision is planned, or
+        after it expired; the errors of extend.allowed()
     """
     if wanted['generation'] != group.generation:
         raise exception.GenerationConflict(group=group.uuid)
     values = {k: v for k, v in wanted.items() if k != 'generation'}
     if 'keep_server' in values:
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             f'{GROUP}.keep_server', 'goes with a topology'
         )
     if not values:
-        raise invalid.InvalidInput(GROUP, 'says nothing that would change')
+        raise validation.InvalidInput(GROUP, 'says nothing that would change')
+    if group.status == states.Group.PLANNING:
+        raise group.conflict('it is being planned')
     draft = VRTGroup.drafts_of(context, [group.id]).get(group.id)
     if draft is not None and draft.status == states.Group.PLANNING:
         raise group.conflict('a revision of it is being planned')
-    if 'expires_in' in values and group.status == states.Group.HELD:
-        extend.extend(context, group, values['expires_in'])
-        group = VRTGroup.get(context, group.uuid)
+    is_extended = 'expires_in' in values and group.status == states.Group.HELD
+    if is_extended:
+        context.can(rules.EXTEND, {'project_id': group.project_id})
+        if group.has_expired:
+            raise group.conflict('it has expired')
+        seconds = extend.allowed(context, group, values['expires_in'])
+        values['expires_at'] = clock.now(seconds)
     group.describe_anew(context, values)
+    if not is_extended or values.keys() - {'expires_in', 'expires_at'}:
+        VRTEvent.asked(context, group.id, 'update')
+    if is_extended:
+        VRTEvent.asked(context, group.id, 'extend')
+        notifications.of_group(context, notifications.Event.EXTEND, group)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the names in a member's description to what Nova knows under them."""
+"""Lookup of the flavors, images and zones that members name."""
 
 import functools
 import re
@@ -15,9 +15,9 @@ from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
-from nova_groupext.planner import invalid
+from nova_groupext.solver.language import validation
 
-# Extra specs of flavors whose servers cannot be members yet, and why.
+# Extra specs that members cannot have yet, and the reason to report.
 UNSUPPORTED = (
     (re.compile(r'pci_passthrough:alias$'), 'asks for PCI devices'),
     (re.compile(r'accel:device_profile$'), 'asks for a device profile'),
@@ -29,15 +29,15 @@ UNSUPPORTED = (
 
 
 def requests(context, stems):
-    """Look up what the stems of a Topology ask for, each name once.
+    """Resolve the members of a Topology, each distinct description once.
 
-    :returns: {stem: {"flavor": Flavor, "image": ImageMeta (both as
+    :param stems: entries of ``members``, each with or without a count
+    :returns: {stem path: {"flavor": Flavor, "image": ImageMeta (both as
         primitives), "flavor_id": flavorid, "image_id": uuid,
         "availability_zone": name or None, "is_bfv": boots from a volume}};
-        for a volume the image is an empty one, as it is in Nova, and has no
-        id
-    :raises: InvalidInput for what the tenant cannot see or Nova would refuse,
-        Unsupported for what cannot be a member in this version
+        for a volume the ImageMeta is empty, as in Nova, and the id is None
+    :raises: InvalidInput for a name that the tenant cannot see or a server
+        that Nova would refuse, Unsupported if members cannot have it yet
     """
     resolver = _Resolver(context)
     return {stem.path: resolver.request(stem) for stem in stems}
@@ -55,7 +55,9 @@ class _Resolver:
         return self._requests[description]
 
     def _resolve(self, spec, where):
-        flavor = self._flavor(spec['flavor'], invalid.child(where, 'flavor'))
+        flavor = self._flavor(
+            spec['flavor'], validation.json_path(where, 'flavor')
+        )
         image_id = _image_id(spec, where)
         image, image_meta = self._image(image_id, f'{where}.image')
         check(self._context, flavor, image, image_meta, where)
@@ -80,7 +82,7 @@ class _Resolver:
         raise _unknown('flavor', name, where)
 
     def _image(self, image_id, where):
-        """Return Nova's two forms of an image: a dict and an ImageMeta."""
+        """Return an image in Nova's two forms: a dict and an ImageMeta."""
         try:
             image = (
                 glance.API().get(self._context, image_id, show_deleted=False)
@@ -95,18 +97,18 @@ class _Resolver:
         ) as exc:
             raise _unknown('image', image_id, where) from exc
         except ValueError as exc:
-            raise invalid.InvalidInput(where, str(exc)) from exc
+            raise validation.InvalidInput(where, str(exc)) from exc
         if image and image['status'] != 'active':
-            raise invalid.InvalidInput(
-                where, f'image {invalid.quote(image_id)} is not active'
+            raise validation.InvalidInput(
+                where, f'image {validation.quote(image_id)} is not active'
             )
         return image, image_meta
 
     def _zone(self, spec, where):
-        where = invalid.child(where, 'availability_zone')
+        where = validation.json_path(where, 'availability_zone')
         name = asked_zone(spec)
         if name is not None and ':' in name:
-            raise invalid.InvalidInput(
+            raise validation.InvalidInput(
                 where, 'must name a zone; a host cannot be chosen'
             )
         if name is not None and name not in self._zones:
@@ -123,33 +125,33 @@ class _Resolver:
 
 
 def asked_zone(asked):
-    """Return the availability zone that is asked for, or None, as Nova would.
+    """Return the requested availability zone, or Nova's default, or None.
 
-    :param asked: body of a server, or description of a member
+    :param asked: ``server`` of a body, or description of a member
     """
     default = CONF.default_schedule_zone
     return asked.get('availability_zone') or default or None
 
 
 def _image_id(spec, where):
-    """Return the image that a member boots from, None for a volume."""
+    """Return the id of the image that a member boots from, or None."""
     from_volume = spec.get('boot_from_volume', False)
     if from_volume == ('image' in spec):
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             where, 'needs either an image or "boot_from_volume": true'
         )
-    # Nova takes URLs of images as well, and would call them.
+    # Nova also accepts URLs of images and would send requests to them.
     if not from_volume and not uuidutils.is_uuid_like(spec['image']):
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             f'{where}.image',
-            f'{invalid.quote(spec["image"])} is no uuid; an image is not '
+            f'{validation.quote(spec["image"])} is no uuid; an image is not '
             'known by its name',
         )
     return spec.get('image')
 
 
 def check(context, flavor, image, image_meta, where):
-    """Refuse what Nova would refuse, and what cannot be a member yet.
+    """Refuse a server that Nova would refuse or that cannot be a member yet.
 
     :param image: Nova's dict of the image, empty when there is none
     :param where: JSON path of the member
@@ -161,7 +163,7 @@ def check(context, flavor, image, image_meta, where):
         )
         numa = hardware.numa_get_constraints(flavor, image_meta)
     except (nova_exc.NovaException, ValueError) as exc:
-        raise invalid.InvalidInput(where, str(exc)) from exc
+        raise validation.InvalidInput(where, str(exc)) from exc
     if numa is not None:
         raise exception.Unsupported(
             path=where,
@@ -172,13 +174,13 @@ def check(context, flavor, image, image_meta, where):
         for pattern, reason in UNSUPPORTED:
             if pattern.match(key):
                 raise exception.Unsupported(
-                    path=invalid.child(where, 'flavor'),
+                    path=validation.json_path(where, 'flavor'),
                     reason=f'{reason} ({key}), which members of groups '
                     'cannot have yet',
                 )
 
 
 def _unknown(kind, name, where):
-    return invalid.InvalidInput(
-        where, f'{kind} {invalid.quote(name)} could not be found'
+    return validation.InvalidInput(
+        where, f'{kind} {validation.quote(name)} could not be found'
     )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's WSGI resource, for clients that send anything at all.
+"""Nova's WSGI resource, hardened against malformed requests.
 
-What Nova's own answers with a 500 (a body that is nested without end, that
-is not UTF-8, or that says what UTF-8 cannot) is a 400 here, and so is every
-error of ours that has a code.
+Bodies that make Nova's own resource answer 500 (nested too deeply, not UTF-8,
+or with an unpaired surrogate) get a 400. Exceptions of nova_groupext get their
+own HTTP code, and services that do not answer a 503.
 """
 
 import functools
@@ -22,44 +22,44 @@ import webob.exc
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
-from nova_groupext.db import errors as db_errors
-from nova_groupext.planner import files
-from nova_groupext.planner import invalid
+from nova_groupext.db import database_errors
+from nova_groupext.solver.language import files
+from nova_groupext.solver.language import validation
 
 LOG = logging.getLogger(__name__)
 
-# What a request needs and may not reach, and how to call it.
+# Error of a service that a request needs -> explanation of the 503.
 NEIGHBOURS = {
     **dict.fromkeys(
-        db_errors.ANY, _('The database of VRT groups is not available.')
+        database_errors.ANY, _('The database of VRT groups is not available.')
     ),
     nova_exc.UsagesRetrievalFailed: _('Placement is not available.'),
     nova_exc.GlanceConnectionFailed: _('The image service is not available.'),
     glance_exc.ClientException: _('The image service is not available.'),
     ks_exc.ClientException: _('A service that Nova asks is not available.'),
-    # Unified limits are Keystone's.
+    # Unified limits come from Keystone.
     limit_exc.SessionInitError: _('The identity service is not available.'),
     sdk_exc.SDKException: _('The identity service is not available.'),
 }
 
-# Not the text of a backslash and "u0000", which has one more backslash.
+# A literal backslash is doubled in JSON: match an odd number of them.
 NUL_IN_JSON = re.compile(r'(?<!\\)(\\\\)*\\u0000')
-HAS_NUL = 'has a NUL character in it'
+HAS_NUL = 'contains a NUL character'
 
 
 class Resource(wsgi.Resource):
-    """A resource that refuses what it cannot read."""
+    """WSGI resource that rejects unreadable URLs and bodies."""
 
     def get_action_args(self, request_environment):
-        """Return what the URL names, as the text that it stands for.
+        """Return the arguments in the URL, decoded as UTF-8.
 
-        WSGI hands on the bytes of a path as if they were Latin-1.
+        WSGI passes the bytes of a path as Latin-1.
         """
         args = super().get_action_args(request_environment)
         try:
             return {name: _utf_8(value) for name, value in args.items()}
         except UnicodeError:
-            # Every name is UTF-8: there is nothing at such a URL.
+            # All names are UTF-8, so no resource has such a URL.
             raise wsgi.Fault(
                 webob.exc.HTTPNotFound(explanation='The URL is not UTF-8.')
             ) from None
@@ -79,15 +79,15 @@ class Resource(wsgi.Resource):
     def deserialize(self, body):
         try:
             contents = files.load(body)
-            # What is fine for JSON, but not for every database.
+            # JSON allows NUL and unpaired surrogates, databases do not.
             text = json.dumps(contents, ensure_ascii=False)
             text.encode()
-        except invalid.InvalidInput as exc:
+        except validation.InvalidInput as exc:
             raise wsgi.Fault(_bad_request(exc)) from exc
         except RecursionError as exc:
             raise _unreadable('is nested too deeply') from exc
         except UnicodeEncodeError as exc:
-            raise _unreadable('has half a character in it') from exc
+            raise _unreadable('contains an unpaired surrogate') from exc
         if NUL_IN_JSON.search(text):
             raise _unreadable(HAS_NUL)
         return {'body': contents}
@@ -100,7 +100,7 @@ def _utf_8(value):
 
 
 def _unreadable(reason):
-    return wsgi.Fault(_bad_request(invalid.InvalidInput('$', reason)))
+    return wsgi.Fault(_bad_request(validation.InvalidInput('$', reason)))
 
 
 def _bad_request(error):
@@ -108,13 +108,13 @@ def _bad_request(error):
 
 
 def translated(handler):
-    """Turn what a handler raises into Nova's faults."""
+    """Decorate a handler: convert its exceptions into HTTP errors."""
 
     @functools.wraps(handler)
     def wrapper(*args, **kwargs):
         try:
             return handler(*args, **kwargs)
-        except invalid.InvalidInput as exc:
+        except validation.InvalidInput as exc:
             raise _bad_request(exc) from exc
         except exception.VRTException as exc:
             raise webob.exc.status_map[exc.code](
@@ -133,20 +133,20 @@ def _unavailable(error):
 
 
 def query(req, schema):
-    """Return the request's query as {name: value}.
+    """Return the request's query string as {name: value}.
 
-    :raises: InvalidInput, for unknown parameters too
+    :raises: InvalidInput, also for unknown or repeated parameters
     """
     try:
         given = req.GET.dict_of_lists()
     except UnicodeDecodeError as exc:
-        raise invalid.InvalidInput('query', 'is not UTF-8') from exc
+        raise validation.InvalidInput('query', 'is not UTF-8') from exc
     for name, values in given.items():
-        where = invalid.child('query', name)
+        where = validation.json_path('query', name)
         if len(values) > 1:
-            raise invalid.InvalidInput(where, 'is given more than once')
+            raise validation.InvalidInput(where, 'is given more than once')
         if '\0' in values[0]:
-            raise invalid.InvalidInput(where, HAS_NUL)
+            raise validation.InvalidInput(where, HAS_NUL)
     single = {name: values[0] for name, values in given.items()}
-    invalid.check(single, schema, 'query')
+    validation.check(single, schema, 'query')
     return single

@@ -1,45 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a group is to become, as a draft that the planners go on with.
+"""Revision of a group: a new definition, stored as a draft to be planned.
 
-What is described as before stays as it was understood then; the rest is
-looked up as for a new group.
+Members whose description is unchanged keep their resolved flavor and image.
+The others are resolved as for a new group.
 """
 
 from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.api import busy
 from nova_groupext.api import describe
+from nova_groupext.api import related
 from nova_groupext.api import resolve
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
 
 
-def replan(context, group, movable=None):
-    """Have everything of a group decided again that is no server.
+def replan(context, group, movable_paths=None):
+    """Store a revision that plans the members without servers again.
 
-    :param movable: paths of the held members that may move; None for all
-    :returns: as revise() does
-    :raises: as revise() does, and MemberNotFound
+    :param movable_paths: paths of the held members that may move; None for all
+    :returns: see revise()
+    :raises: MemberNotFound, and the errors of revise()
     """
     known = {member.path: member for member in group.members}
-    for path in movable or ():
+    for path in movable_paths or ():
         if path not in known:
             raise exception.MemberNotFound(group=group.uuid, member=path)
-        if known[path].status in states.IN_USE:
+        if known[path].status in states.MEMBER_HAS_SERVER:
             raise in_use([known[path]], 'servers stay where they are')
     if group.status == states.Group.PLANNING:
         raise _being_planned(group)
     draft = _same(context, group)
-    draft.movable = movable or sorted(known)
+    draft.movable_paths = movable_paths or sorted(known)
     return _store(context, group, draft)
 
 
 def revise(context, group, wanted, parsed):
     """Store the revised definition of a group.
 
-    :param group: VRTGroup, as the tenant has seen it
-    :param wanted: what a PUT says, with the topology
+    :param group: VRTGroup
+    :param wanted: the ``vrt_group`` of a PUT, with a topology
     :param parsed: the same topology, as a Topology
     :returns: the VRTGroup to be planned: the group itself if nothing of it is
         held, else its draft
@@ -49,19 +50,21 @@ def revise(context, group, wanted, parsed):
     if wanted['generation'] != group.generation:
         raise exception.GenerationConflict(group=group.uuid)
     _check_state(group)
+    related.check(context, group.project_id, parsed, group)
     draft = _draft(context, group, wanted, parsed)
     draft.keep_server = wanted.get('keep_server', False)
     return _store(context, group, draft)
 
 
 def adopt(context, group, servers):
-    """Have members of a group become servers that run already.
+    """Store a draft in which members become existing servers.
 
-    What is no server else is held around them, whatever was held before.
+    The draft also holds all members without servers, even if the group held
+    nothing before.
 
-    :param servers: {member path: server uuid}, which were looked at
-    :returns: the draft, as revise() does
-    :raises: as revise() does
+    :param servers: {member path: server uuid}, already validated
+    :returns: the draft
+    :raises: see revise()
     """
     _check_state(group)
     draft = _same(context, group)
@@ -72,7 +75,7 @@ def adopt(context, group, servers):
 
 
 def in_use(members, reason):
-    """Return the error of one who wants what is not to be had of servers."""
+    """Return the MemberStateConflict of members that have servers."""
     return exception.state_conflict(
         [each.path for each in members],
         status=' or '.join(sorted({each.status for each in members})),
@@ -94,11 +97,13 @@ def _being_planned(group):
 
 
 def _store(context, group, draft):
-    """Store a draft, or let the group take its definition at once."""
+    """Store a draft, or redefine the group itself if it holds nothing."""
     busy.check(context, group.project_id)
     _check_servers(group, draft)
     _check_quota(context, group, draft)
-    if group.status not in states.HOLDS and not revisions.adopted(draft):
+    if group.status not in states.GROUP_WITH_HOLDS and not revisions.adopted(
+        draft
+    ):
         revisions.redefine(context, group, draft)
         return group
     revisions.start(context, group, draft)
@@ -106,7 +111,7 @@ def _store(context, group, draft):
 
 
 def _same(context, group):
-    """Return a draft in which the group is described as it is."""
+    """Return a draft with the present definition of the group."""
     wanted = {'topology': describe.as_given(group)}
     parsed = describe.read_topology(wanted['topology'])
     return _draft(context, group, wanted, parsed)
@@ -120,7 +125,7 @@ def _draft(context, group, wanted, parsed):
     draft = describe.group(context, {**kept, **wanted}, parsed)
     draft.project_id = group.project_id
     draft.user_id = group.user_id
-    draft.movable = None
+    draft.movable_paths = None
     draft.keep_server = False
     requests = _requests(context, group, parsed)
     for member in draft.members:
@@ -129,7 +134,7 @@ def _draft(context, group, wanted, parsed):
 
 
 def _requests(context, group, parsed):
-    """Return {stem: what Nova knows of its members, see resolve.requests}."""
+    """Return {stem: resolved request}, see resolve.requests()."""
     before = {member.stem: member for member in group.members}
     same = {
         stem.path: before[stem.path].request
@@ -142,14 +147,18 @@ def _requests(context, group, parsed):
 
 
 def _check_servers(group, draft):
-    """Refuse to drop or change members that are servers, or are shelved.
+    """Refuse to drop or change members that have servers.
 
-    But a server may be resized.
+    Outside of exclusive groups an ACTIVE server's flavor may change.
 
-    :raises: MemberStateConflict, naming all of them
+    :raises: MemberStateConflict, which names all such members
     """
     drafted = {member.path: member for member in draft.members}
-    servers = [each for each in group.members if each.status in states.IN_USE]
+    servers = [
+        each
+        for each in group.members
+        if each.status in states.MEMBER_HAS_SERVER
+    ]
     dropped = [each for each in servers if each.path not in drafted]
     staying = [each for each in servers if each.path in drafted]
     _check_dropped(draft, dropped)
@@ -158,7 +167,7 @@ def _check_servers(group, draft):
     ]
     if changed:
         raise in_use(
-            changed, 'of what runs only the flavor can be described anew'
+            changed, 'only the flavor of a running server can be changed'
         )
     changed = _resized(group, draft)
     is_exclusive = any(g.has_policy('exclusive') for g in (group, draft))
@@ -167,7 +176,7 @@ def _check_servers(group, draft):
 
 
 def _is_possible(member, drafted):
-    """Tell whether a member's server can become what is drafted."""
+    """Check whether a member's server can take the drafted description."""
     return drafted.request == member.request or (
         member.status == states.Member.ACTIVE
         and all(
@@ -180,7 +189,7 @@ def _is_possible(member, drafted):
 def _resized(group, draft):
     """Return the drafted members whose servers are to be resized.
 
-    With what they have now.
+    Also set the present ``server_flavor`` of all with ACTIVE servers.
     """
     drafted = {member.path: member for member in draft.members}
     found = []
@@ -194,7 +203,7 @@ def _resized(group, draft):
 
 
 def _check_dropped(draft, dropped):
-    """Refuse to drop servers, unless they may go on by themselves."""
+    """Refuse to drop servers without keep_server, or while being created."""
     coming = [
         each for each in dropped if each.status == states.Member.REDEEMING
     ]
@@ -209,11 +218,11 @@ def _check_dropped(draft, dropped):
 
 
 def _check_quota(context, group, draft):
-    """Refuse early what the planner would refuse later."""
+    """Refuse a draft above the quota before the planner does."""
     servers = {
         member.path
         for member in group.members
-        if member.status in states.IN_USE
+        if member.status in states.MEMBER_HAS_SERVER
     }
     servers.update(revisions.adopted(draft))
     wanted = [member for member in draft.members if member.path not in servers]

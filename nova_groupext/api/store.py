@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new group is stored once, however often the request is repeated."""
+"""Idempotent creation of a group by its client_token."""
 
 import functools
 
@@ -20,8 +20,9 @@ def store(context, group, parsed):
 
     :param group: VRTGroup, not stored yet
     :param parsed: its topology.Topology
-    :returns: (the group that is stored, whether it is this one)
-    :raises: LimitExceeded, TokenUsed, and what resolve.requests() raises
+    :returns: (the stored group, whether this call stored it)
+    :raises: LimitExceeded, TokenUsed, TooManyPlanned, and the errors of
+        resolve.requests()
     """
     made = _made_before(context, group)
     if made is not None:
@@ -38,7 +39,7 @@ def store(context, group, parsed):
             functools.partial(_create, context, group),
         )
     except (db_exc.DBDuplicateEntry, exception.LimitExceeded):
-        # Perhaps the same request, sent twice at once, was faster.
+        # A concurrent retry of the same request may have stored the group.
         made = _made_before(context, group)
         if made is None:
             raise
@@ -47,9 +48,9 @@ def store(context, group, parsed):
 
 
 def _made_before(context, group):
-    """Return the group that an earlier try of the request made, or None.
+    """Return the group that an earlier try of the request stored, or None.
 
-    :raises: TokenUsed when it was another request, or the group was deleted
+    :raises: TokenUsed if it was another request, or the group was deleted
     """
     if group.client_token is None:
         return None
@@ -68,7 +69,7 @@ def _token_used(group, by):
 
 
 def _create(context, group):
-    """Store a new group, unless its project has too many."""
+    """Insert a new group, unless its project has too many."""
     limit = CONF.vrt.max_groups_per_project
     if VRTGroup.count(context, group.project_id) >= limit:
         raise exception.LimitExceeded(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``/os-vrt-groups/{id}/members``: members seen, added and removed singly.
+"""Controller of ``/os-vrt-groups/{id}/members``: single members.
 
-Adding and removing revises the whole group, as a PUT of all of it would.
+Adding or removing a member revises the whole group, like a PUT of it.
 """
 
 from nova.api.openstack import wsgi
@@ -12,19 +12,19 @@ from nova_groupext.api import describe
 from nova_groupext.api import groups
 from nova_groupext.api import resource
 from nova_groupext.api import revise
-from nova_groupext.api.schemas import vrt_groups as schemas
-from nova_groupext.api.views import vrt_groups as views
+from nova_groupext.api.schemas import request_schemas
+from nova_groupext.api.views import group_views
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.planner import invalid
-from nova_groupext.policies import vrt_groups as policies
+from nova_groupext.policies import rules
 from nova_groupext.scheduler import rpcapi
+from nova_groupext.solver.language import validation
 
 MEMBER = '$.member'
 
 
 class VRTMemberController(wsgi.Controller):
-    _view_builder_class = views.GroupView
+    _view_builder_class = group_views.GroupView
 
     def __init__(self):
         super().__init__()
@@ -32,7 +32,7 @@ class VRTMemberController(wsgi.Controller):
 
     @resource.translated
     def index(self, req, group_id):
-        given = resource.query(req, schemas.MEMBERS)
+        given = resource.query(req, request_schemas.MEMBERS)
         found = self._members(req, group_id)
         return self._view_builder.members_page(
             req, group_id, _asked_for(found, given)
@@ -40,7 +40,7 @@ class VRTMemberController(wsgi.Controller):
 
     @resource.translated
     def show(self, req, group_id, path):
-        resource.query(req, schemas.NOTHING)
+        resource.query(req, request_schemas.NOTHING)
         for member in self._members(req, group_id):
             if member['path'] == path:
                 return {'member': member}
@@ -49,10 +49,10 @@ class VRTMemberController(wsgi.Controller):
     @wsgi.response(202)
     @resource.translated
     def create(self, req, group_id, body):
-        """Add a member, or some more of those that are counted."""
+        """Add a member, or increase the count of an existing entry."""
         context = req.environ['nova.context']
-        group = groups.find(context, policies.UPDATE, group_id)
-        invalid.check(body, schemas.ADD, '$')
+        group = groups.get_authorised(context, rules.UPDATE, group_id)
+        validation.check(body, request_schemas.ADD, '$')
         given = dict(body['member'])
         path = given.pop('path')
         topology = describe.as_given(group)
@@ -67,10 +67,10 @@ class VRTMemberController(wsgi.Controller):
     @wsgi.response(202)
     @resource.translated
     def delete(self, req, group_id, path):
-        """Remove a member, or all that are counted under one name."""
+        """Remove a member, or an entry with all its counted members."""
         context = req.environ['nova.context']
-        given = resource.query(req, schemas.REMOVE)
-        group = groups.find(context, policies.UPDATE, group_id, given)
+        given = resource.query(req, request_schemas.REMOVE)
+        group = groups.get_authorised(context, rules.UPDATE, group_id, given)
         topology = describe.as_given(group)
         stem = _stem(group, path)
         node, name = _parent(topology, stem)
@@ -87,12 +87,12 @@ class VRTMemberController(wsgi.Controller):
     @staticmethod
     def _members(req, group_id):
         context = req.environ['nova.context']
-        group = groups.find(context, policies.SHOW, group_id)
-        return views.members(
+        group = groups.get_authorised(context, rules.SHOW, group_id)
+        return group_views.members(
             group,
             VRTPlan.newest(context, group.id),
-            VRTHold.growths_of(context, [group.id]),
-            groups.sees_hosts(context, group),
+            VRTHold.reservations_of(context, [group.id]),
+            groups.may_see_hosts(context, group),
         )
 
     def _revise(self, context, group, topology, keep_server=False):
@@ -104,19 +104,20 @@ class VRTMemberController(wsgi.Controller):
         parsed = describe.read_topology(topology)
         groups.check_exclusive(context, group, parsed)
         to_plan = revise.revise(context, group, wanted, parsed)
-        groups.tell(self._planner.serve_group, context, to_plan.uuid)
+        groups.accept(context, group, 'revise', self._planner, to_plan)
 
 
 def _asked_for(members, given):
-    """Return those members that come after a marker and have a status.
+    """Return the members after a marker that have a status.
 
-    :param members: as they are shown
+    :param members: member views
+    :param given: the query
     :raises: InvalidInput for a marker that is no member's path
     """
     if 'marker' in given:
         paths = [member['path'] for member in members]
         if given['marker'] not in paths:
-            raise invalid.InvalidInput(
+            raise validation.InvalidInput(
                 'query.marker', 'is no path of a member'
             )
         members = members[paths.index(given['marker']) + 1 :]
@@ -126,31 +127,31 @@ def _asked_for(members, given):
 
 
 def _parent(topology, path):
-    """Return the node that a member's stem stands in, and its name there.
+    """Return the node that contains a member's entry, and the entry's name.
 
-    :param topology: as the group was described; the node is a part of it
-    :raises: InvalidInput for a subgroup that there is not
+    :param topology: topology as described, not copied
+    :raises: InvalidInput for a subgroup that does not exist
     """
     *subgroups, name = path.split('/')
     node = topology
     for subgroup in subgroups:
         node = node.get('groups', {}).get(subgroup)
         if node is None:
-            raise invalid.InvalidInput(
+            raise validation.InvalidInput(
                 f'{MEMBER}.path',
-                f'names the subgroup {invalid.quote(subgroup)}, which could '
-                'not be found',
+                f'names the subgroup {validation.quote(subgroup)}, which '
+                'could not be found',
             )
     return node, name
 
 
 def _more(described, given):
-    """Return a description of more members of the same kind.
+    """Return an entry with a larger count.
 
-    All that are added have to be placed.
+    A min_count grows equally: every added member has to be placed.
     """
     if 'count' not in described or given.keys() - {'count'}:
-        raise invalid.InvalidInput(
+        raise validation.InvalidInput(
             f'{MEMBER}.path',
             'is the name of a member; of counted members some more are added '
             'by their name and a count',
@@ -163,7 +164,7 @@ def _more(described, given):
 
 
 def _stem(group, path):
-    """Return what a member is described under.
+    """Return the path of the entry that describes a member.
 
     :raises: MemberNotFound
     """
@@ -174,9 +175,9 @@ def _stem(group, path):
 
 
 def _fewer(described, path):
-    """Return a description of one less of counted members, None for none.
+    """Return an entry with one counted member less, or None if none is left.
 
-    :raises: MemberStateConflict for another than the last one
+    :raises: MemberStateConflict unless the path is the last member's
     """
     last = described['count'] - 1
     if not path.endswith(f'-{last}'):

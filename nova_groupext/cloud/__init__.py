@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The try-out cloud: a whole Nova in one process. Not for production.
+"""A complete Nova in one process, to try groups out. Not for production.
 
-Real: nova-api behind its own paste pipeline, conductor, scheduler, computes
-with Nova's fake driver, and Placement, over real HTTP on the loopback.
-Look-alikes, each named so in its module: identity, image and network. The
-product never imports this package; this package may import the product.
+Real services: nova-api with its paste pipeline, conductor, scheduler,
+computes with Nova's fake driver, and Placement, over HTTP on the loopback.
+Stubs: identity, image, network and the ``authtoken`` filter. Of the product
+only the command :mod:`nova_groupext.cmd.cloud` imports this package.
 
-Nova keeps its configuration, its message bus and its database sessions once
-per process, so one process runs at most one such cloud at a time.
+Nova's configuration, message bus and database sessions are global to the
+process, so one process runs at most one such cloud at a time.
 """
 
 from nova import monkey_patch
 
-# Nova settles its concurrency before any of its other modules is imported;
-# importing this package first is what makes the whole process threaded.
+# Nova selects its concurrency backend before its other modules are imported.
+# Import this package first, so that the whole process uses native threads.
 monkey_patch.patch(backend='threading')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may use the try-out cloud, and the tokens that say who is asking.
+"""Accounts of the try-out cloud, with their passwords and tokens.
 
-Passwords and tokens come from one secret, which is kept with the cloud's
-state: so a token stays good over a restart, and nobody else can guess it.
+Passwords and tokens are derived from one secret, which is stored in the
+cloud's state directory: tokens stay valid over a restart and are unguessable.
 """
 
 import dataclasses
@@ -11,15 +11,15 @@ import hmac
 import secrets
 import uuid
 
-# Of the one cloud of this process.
+# Secret of the only cloud of this process.
 _secret = secrets.token_hex()
 
 
 def keep_secret(file):
-    """Use the secret that a file keeps; make it if it is missing."""
+    """Use the secret in a file; write a new one if there is none."""
     global _secret
     file.touch(mode=0o600)
-    # Empty also if its writer died.
+    # The file is also empty if its writer was killed.
     if not file.read_text():
         file.write_text(_secret)
     _secret = file.read_text()
@@ -31,13 +31,13 @@ def _derived(kind, name):
 
 
 def id_of(kind, name):
-    """The id of a user, project or role: the same in every such cloud."""
+    """Return the id of a user, project or role, equal in every cloud."""
     return uuid.uuid5(uuid.NAMESPACE_DNS, f'{name}.{kind}.tryout').hex
 
 
 @dataclasses.dataclass(frozen=True)
 class Account:
-    """A user with its roles in its one project, or on the system."""
+    """A user with roles in one project or, if ``system``, on the system."""
 
     name: str
     project: str
@@ -64,7 +64,7 @@ class Account:
 MANAGER_ROLES = ('manager', 'member', 'reader')
 ADMIN = Account('admin', 'admin', ('admin', *MANAGER_ROLES))
 NOVA = Account('nova', 'service', ('admin', 'service'))
-#: The accounts that clouds.yaml names, each as ``vrt-<name>``.
+#: Accounts that clouds.yaml lists, each as ``vrt-<name>``.
 TENANTS = (
     ADMIN,
     Account('demo', 'demo'),
@@ -76,13 +76,13 @@ ACCOUNTS = (*TENANTS, NOVA)
 
 
 def by_name(name):
-    """The account called ``name``, or whose user id it is; None if none."""
+    """Return the account with this name or user id, or None."""
     found = (a for a in ACCOUNTS if name in (a.name, a.user_id))
     return next(found, None)
 
 
 def by_token(token):
-    """The account a token belongs to, or None."""
+    """Return the account that a token belongs to, or None."""
     given = (token or '').encode()
     found = (
         account

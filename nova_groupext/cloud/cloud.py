@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The try-out cloud itself: start it, use it, stop it."""
+"""The try-out cloud: its start, its clients and its stop."""
 
 import contextlib
 import pathlib
@@ -14,16 +14,16 @@ import openstack
 from openstack.config import loader
 
 from nova_groupext.cloud import accounts
+from nova_groupext.cloud import components
 from nova_groupext.cloud import config
 from nova_groupext.cloud import databases
 from nova_groupext.cloud import errors
-from nova_groupext.cloud import furnish
 from nova_groupext.cloud import hosts as machines
 from nova_groupext.cloud import identity
 from nova_groupext.cloud import image
 from nova_groupext.cloud import network
-from nova_groupext.cloud import parts as exchangeable
 from nova_groupext.cloud import process
+from nova_groupext.cloud import seed_data
 from nova_groupext.cloud import services
 from nova_groupext.cloud import state
 from nova_groupext.cloud import web
@@ -33,34 +33,34 @@ CONSUMER_TYPE = 'TRYOUT_FILLER'
 
 
 def _silent(message):
-    """Say nothing about the progress."""
+    """Ignore a progress message."""
 
 
 class Cloud:
-    """A whole Nova and Placement in this process.
+    """A complete Nova and Placement in this process.
 
-    Everything is kept in the directory ``state_dir``, which is made if it is
-    missing and never removed; a cloud started there again goes on where it
-    was. Users are ``admin``, ``demo`` and ``other``, each in the project of
-    its name, and ``demo-manager`` and ``demo-reader`` in that of ``demo``.
+    The directory ``state_dir`` contains all state. The cloud creates it if
+    necessary and never removes it; a restart continues with its contents.
+    Users are ``admin``, ``demo`` and ``other``, each in the project of the
+    same name, and ``demo-manager`` and ``demo-reader`` in project ``demo``.
 
-    The directory belongs to the one cloud that is running, as do Nova's
-    configuration, message bus and database sessions in its process; who comes
-    second is told so with an :class:`~nova_groupext.cloud.errors.CannotStart`.
+    A running cloud owns its directory, and Nova's configuration, message bus
+    and database sessions in its process. The start of a second cloud in
+    either raises :class:`~nova_groupext.cloud.errors.CannotStart`.
     """
 
     def __init__(
         self,
         state_dir,
         hosts=None,
-        parts=exchangeable.STOCK,
+        parts=components.STOCK,
         port=0,
         tell=_silent,
     ):
-        """Describe a cloud; nothing runs before :meth:`start`.
+        """Configure a cloud; :meth:`start` starts it.
 
-        ``hosts`` are :class:`~nova_groupext.cloud.hosts.Host`, by default
-        twelve; ``tell`` is called with a line at each step of the start.
+        :param hosts: :class:`~nova_groupext.cloud.hosts.Host`, default: twelve
+        :param tell: function called with a message at each step of the start
         """
         self.state = pathlib.Path(state_dir).resolve()
         self.hosts = machines.evenly() if hosts is None else list(hosts)
@@ -79,19 +79,19 @@ class Cloud:
 
     @property
     def clouds_yaml(self):
-        """The path of the file that OpenStack's clients read."""
+        """Path of the ``clouds.yaml`` that OpenStack's clients read."""
         return self.state / 'clouds.yaml'
 
     @property
     def log(self):
-        """The path of the one log of all services."""
+        """Path of the log that all services share."""
         return self.state / 'cloud.log'
 
     def start(self):
-        """Start everything; on return every compute takes servers.
+        """Start all services; on return every compute accepts servers.
 
-        :raises errors.CannotStart: if one cannot, or the directory or the
-            port is not to be had
+        :raises errors.CannotStart: if a compute has no inventory, or the
+            process, the directory or the port is unavailable
         """
         with contextlib.ExitStack() as stack:
             self._start_web(stack)
@@ -105,7 +105,7 @@ class Cloud:
             self._running = stack.pop_all()
 
     def stop(self):
-        """Stop what was started and leave the process as it was."""
+        """Stop all services and reset the global state of the process."""
         self._running.close()
 
     def _start_web(self, stack):
@@ -147,7 +147,7 @@ class Cloud:
         for host in self.hosts:
             running.start_compute(host)
         services.map_hosts()
-        # Nova itself only logs that a compute could not tell its size.
+        # Nova only logs that a compute could not report its inventory.
         for host in self.hosts:
             if not self.free(host.name):
                 raise errors.CannotStart(
@@ -158,11 +158,11 @@ class Cloud:
     def _furnish(self):
         self._tell('Starting nova-api, making flavors and aggregates')
         self._web.mount('compute', services.nova_api(self.state))
-        furnish.flavors(self.nova('admin'))
-        furnish.aggregates(self.nova('admin'), self.hosts)
+        seed_data.flavors(self.nova('admin'))
+        seed_data.aggregates(self.nova('admin'), self.hosts)
 
     def sdk(self, name):
-        """The SDK connection of the user ``name``, until the cloud stops."""
+        """Return the SDK connection of a user; :meth:`stop` closes it."""
         if name not in self._connections:
             clouds = loader.OpenStackConfig(
                 config_files=[str(self.clouds_yaml)], load_envvars=False
@@ -178,11 +178,11 @@ class Cloud:
         self._connections.clear()
 
     def session(self, name):
-        """A keystoneauth session of the user ``name``."""
+        """Return the keystoneauth session of a user."""
         return self.sdk(name).session
 
     def nova(self, name):
-        """A novaclient of the user ``name``, at its newest microversion."""
+        """Return a novaclient of a user, at its newest microversion."""
         return nova_client.Client(
             novaclient.API_MAX_VERSION.get_string(),
             session=self.session(name),
@@ -190,9 +190,9 @@ class Cloud:
 
     @property
     def placement(self):
-        """Placement as seen by the admin: get, put, post and delete.
+        """Keystoneauth adapter of the admin for the Placement API.
 
-        A keystoneauth adapter: what Placement refuses is raised as one of
+        For an error response its methods raise an exception of
         :mod:`keystoneauth1.exceptions.http`, unless ``raise_exc=False``.
         """
         return adapter.Adapter(
@@ -202,7 +202,7 @@ class Cloud:
         )
 
     def provider(self, host):
-        """The uuid of a host's resource provider; KeyError if none."""
+        """Return a host's resource provider uuid, or raise KeyError."""
         found = self._placed(f'/resource_providers?name={host}')
         return {
             provider['name']: provider['uuid']
@@ -210,7 +210,7 @@ class Cloud:
         }[host]
 
     def free(self, host):
-        """What is left on a host: resource class -> units."""
+        """Return the free capacity of a host, {resource class: units}."""
         path = f'/resource_providers/{self.provider(host)}'
         inventories = self._placed(f'{path}/inventories')['inventories']
         usages = self._placed(f'{path}/usages')['usages']
@@ -220,11 +220,11 @@ class Cloud:
         }
 
     def fill(self, host, **resources):
-        """Occupy resources of a host from outside of Nova.
+        """Allocate resources of a host to a new foreign consumer.
 
-        ``fill('cmp-1', VCPU=4)`` writes an allocation of a consumer that
-        Nova does not know, and returns that consumer's uuid. What does not
-        fit is a :class:`keystoneauth1.exceptions.http.Conflict`.
+        :param resources: units by resource class, such as ``VCPU=4``
+        :returns: uuid of the consumer, which is unknown to Nova
+        :raises keystoneauth1.exceptions.http.Conflict: if they do not fit
         """
         consumer = str(uuid.uuid4())
         self.placement.put(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments and output of nova-groupext-cloud."""
+"""Command line of nova-groupext-cloud: its arguments and output."""
 
 import argparse
 import contextlib
@@ -11,10 +11,10 @@ import threading
 import time
 
 from nova_groupext.cloud import cloud
+from nova_groupext.cloud import components
 from nova_groupext.cloud import errors
-from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
-from nova_groupext.cloud import parts
+from nova_groupext.cloud import with_groups
 
 BANNER = """\
 This is a try-out cloud: a real Nova with groups, and Placement, in one
@@ -42,7 +42,7 @@ POLL_SECONDS = 1
 
 
 def main(argv=None):
-    """Run the command; returns its exit status."""
+    """Run the command and return its exit status."""
     options = _parser().parse_args(argv)
     try:
         _run(options)
@@ -62,14 +62,14 @@ def _run(options):
             cloud.Cloud(
                 state,
                 hosts.evenly(options.hosts),
-                parts.STOCK if options.stock else holistic.HOLISTIC,
+                components.STOCK if options.stock else with_groups.HOLISTIC,
                 port=options.port,
                 tell=lambda step: _step(started, step),
             )
         )
         _step(started, 'Ready')
         _say(READY.format(cloud=running, fate=fate))
-        # Another thread may get the signal, which does not wake this one.
+        # Poll: a signal that another thread receives does not wake this one.
         while not stop.wait(POLL_SECONDS):
             pass
         _step(started, 'Stopping')
@@ -123,7 +123,7 @@ def _port(text):
 
 
 def _told_to_stop():
-    """An event that Ctrl-C and SIGTERM set, even while starting."""
+    """Return an event that SIGINT and SIGTERM set, even during the start."""
     told = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: told.set())

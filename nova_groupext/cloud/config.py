@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration files of a try-out cloud, written into its state."""
+"""Configuration files of a try-out cloud, in its state directory."""
 
 import configparser
 from importlib import metadata
@@ -96,9 +96,9 @@ sync_on_startup = true
 
 
 def write(state, url, databases, parts):
-    """Write every file that the services read, into the directory ``state``.
+    """Write the configuration files of services and clients into ``state``.
 
-    ``databases`` are the URLs of ``api``, ``cell1`` and ``placement``.
+    :param databases: URLs of ``api``, ``cell1`` and ``placement``
     """
     auth = AUTH.format(
         url=url,
@@ -119,7 +119,7 @@ def write(state, url, databases, parts):
 
 
 def _write_paste(path, parts):
-    """Nova's own paste file with our doorkeeper and the exchanged parts."""
+    """Write Nova's paste file with our token filter and the given parts."""
     paste = configparser.RawConfigParser()
     paste.optionxform = str
     paste.read(shipped_paste())

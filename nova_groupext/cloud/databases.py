@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The try-out cloud's SQLite files, safe for the threads of one process."""
+"""SQLite databases of the try-out cloud, safe for concurrent threads."""
 
 import collections
 import contextlib
@@ -23,12 +23,12 @@ NAMES = ('api', 'cell0', 'cell1', 'placement')
 
 
 def urls(state):
-    """The URL of each database, by its name."""
+    """Return {database name: URL}."""
     return {name: f'sqlite:///{state / name}.sqlite' for name in NAMES}
 
 
 def create(state):
-    """Make the files that are missing, ready for readers beside a writer."""
+    """Create missing files, in WAL mode: readers do not wait for a writer."""
     for name in NAMES:
         with contextlib.closing(
             sqlite3.connect(f'{state / name}.sqlite')
@@ -38,7 +38,7 @@ def create(state):
 
 @contextlib.contextmanager
 def fresh_facades():
-    """Let Nova and Placement be configured anew, as in a new process."""
+    """Make the databases of Nova and Placement configurable once more."""
     with contextlib.ExitStack() as stack:
         stack.callback(placement_db.configure.reset)
         for facade in (
@@ -52,7 +52,7 @@ def fresh_facades():
 
 @contextlib.contextmanager
 def fresh_facade(facade):
-    """Let one enginefacade be configured anew and close it at the end."""
+    """Make an enginefacade configurable once more; close it at the end."""
     undo = facade.patch_factory(enginefacade.transaction_context())
     try:
         yield
@@ -63,11 +63,11 @@ def fresh_facade(facade):
 
 @contextlib.contextmanager
 def one_writer_each():
-    """Make the writers of one SQLite file wait for each other.
+    """Serialise the write transactions of each SQLite file.
 
-    A transaction that has read may not write once another one has written:
-    SQLite then fails at once, whatever its time-out. So a writer gets the
-    file to itself from its start. oslo.db offers no public place for that.
+    A transaction that has read cannot write after another one has written:
+    SQLite fails at once, whatever its timeout. So a writer locks the file from
+    its start. This patches oslo.db, which has no public hook.
     """
     manager = enginefacade._TransactionContextManager
     stock = manager._transaction_scope
@@ -94,11 +94,11 @@ def one_writer_each():
 
 @contextlib.contextmanager
 def kept_connections():
-    """Leave SQLite's connections open for whoever comes next.
+    """Keep SQLite connections open in a pool.
 
-    Each new one reads the whole schema, which takes longer than most of what
-    it is asked, and oslo.db opens one for every transaction. It offers no
-    public place to have that changed.
+    oslo.db opens a connection for every transaction. Each new one reads the
+    whole schema, which takes longer than most queries. This patches oslo.db,
+    which has no public hook.
     """
     stock = engines.create_engine
     engines.create_engine = functools.partial(stock, _engine_target=_pooled)
@@ -109,7 +109,7 @@ def kept_connections():
 
 
 def _pooled(url, **kwargs):
-    """Make an engine, and say whose events to heed, as oslo.db wants it."""
+    """Return a pooled engine and, for oslo.db, the target of its events."""
     if kwargs.get('poolclass') is pool.NullPool:
         kwargs |= {'poolclass': pool.QueuePool, 'max_overflow': -1}
     engine = sa.create_engine(url, **kwargs)
@@ -117,9 +117,9 @@ def _pooled(url, **kwargs):
 
 
 def sync(state):
-    """Bring Nova's databases up to date and map the cells.
+    """Migrate the schemas of Nova's databases and map the cells.
 
-    Nova must be configured. Placement brings its own up to date.
+    Nova must be configured. Placement migrates its own schema.
     """
     requester = context.get_admin_context()
     migration.db_sync(database='api')

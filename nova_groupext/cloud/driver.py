@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The computes' driver: Nova's fake one with a size of its own."""
+"""Virt driver of the computes: Nova's fake driver with a given capacity."""
 
 from nova.virt import fake
 from nova.virt import node
 
-#: The machines by name; the driver learns its host's name only when it runs.
+#: Host by name; a driver learns the name of its host only in init_host().
 HOSTS = {}
 
 
 class TryOutDriver(fake.FakeDriver):
-    """Nova's fake driver, as large as its host is described to be."""
+    """Nova's fake driver with the capacity that ``HOSTS`` defines."""
 
     def init_host(self, host):
         super().init_host(host)
@@ -20,7 +20,7 @@ class TryOutDriver(fake.FakeDriver):
         self.resources = fake.Resources(
             self.vcpus, self.memory_mb, self.local_gb
         )
-        # Nova keeps this once per process, but here are many computes.
+        # Nova caches one node uuid per process, but here are many computes.
         self.node_uuid = node.get_local_node_uuid()
 
     def get_available_resource(self, nodename):
@@ -31,12 +31,12 @@ class TryOutDriver(fake.FakeDriver):
         return {self.node_uuid: self._host}
 
     def post_live_migration_at_source(self, context, instance, network_info):
-        """Forget a guest that has left; Nova's fake driver would keep it.
+        """Remove a migrated guest, which Nova's fake driver keeps.
 
-        A server that was still there could not be evacuated to this host.
+        Nova refuses to evacuate a server to a host that has its guest.
         """
         self.destroy(context, instance, network_info)
 
 
-# Nova looks for drivers below nova.virt only.
+# Nova loads drivers only from nova.virt.
 fake.TryOutDriver = TryOutDriver

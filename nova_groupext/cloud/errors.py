@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What keeps a try-out cloud from running."""
+"""Exceptions of the try-out cloud."""
 
 
 class CannotStart(RuntimeError):
-    """Why a cloud cannot start, in words for whoever starts it."""
+    """Failed start of a cloud; its message is meant for the user."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machines of the try-out cloud, as its user describes them."""
+"""Descriptions of the compute hosts of the try-out cloud."""
 
 import dataclasses
 
@@ -8,12 +8,13 @@ RACKS_PER_ZONE = 2
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """One machine: where it stands and how large it is.
+    """Location and capacity of one compute host.
 
-    ``name`` is the compute host's and the resource provider's name, ``rack``
-    the value of the host aggregate metadata key ``rack``, ``zone`` the
-    availability zone. Allocation ratios are 1.0 and nothing is reserved, so
-    the sizes are what can be used.
+    Allocation ratios are 1.0 and nothing is reserved: all capacity is usable.
+
+    :ivar name: name of the compute host and of its resource provider
+    :ivar rack: value of the host aggregate metadata key ``rack``
+    :ivar zone: availability zone
     """
 
     name: str
@@ -25,9 +26,9 @@ class Host:
 
 
 def evenly(count=12, racks=4):
-    """Describe ``count`` equal hosts, spread evenly over ``racks`` racks.
+    """Return ``count`` equal hosts, spread evenly over ``racks`` racks.
 
-    Neighbours share a rack; two racks make a zone: twelve hosts are
+    Consecutive hosts share a rack and each two racks a zone: twelve hosts are
     ``cmp-1`` to ``cmp-12`` in ``r1`` to ``r4``, ``az1`` and ``az2``.
     """
     return [_numbered(i, i * racks // count) for i in range(count)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A look-alike of the identity service: v3 password tokens, a catalogue.
+"""Stub of the identity service: v3 password tokens and a service catalogue.
 
-It knows the accounts of :mod:`nova_groupext.cloud.accounts` and one domain.
+The users are those of :mod:`nova_groupext.cloud.accounts`, in one domain.
 """
 
 import datetime
@@ -10,12 +10,12 @@ import hmac
 import webob.exc
 
 from nova_groupext.cloud import accounts
-from nova_groupext.cloud import lookalike
+from nova_groupext.cloud import stub_service
 
 REGION = 'RegionOne'
 DOMAIN = {'id': 'default', 'name': 'Default'}
 LIFETIME = datetime.timedelta(days=1)
-# Service type, and the path below the cloud's own URL.
+# Service type, and path below the URL of the cloud.
 CATALOGUE = (
     ('identity', '/identity'),
     ('compute', '/compute/v2.1'),
@@ -23,12 +23,12 @@ CATALOGUE = (
     ('image', '/image'),
     ('network', '/network'),
 )
-# What Keystone says of a wrong password, and of a user that there is not.
+# Keystone's message for a wrong password or an unknown user.
 MESSAGES = {401: 'The request you have made requires authentication.'}
 
 
-class Identity(lookalike.LookAlike):
-    """The identity look-alike, at ``<cloud>/identity``."""
+class Identity(stub_service.LookAlike):
+    """Stub of the identity API at ``<cloud>/identity``."""
 
     ROUTES = (
         ('GET', '', 'versions'),
@@ -42,34 +42,34 @@ class Identity(lookalike.LookAlike):
     )
 
     def __init__(self, url):
-        """Answer below ``url``, the cloud's own URL."""
+        """Answer requests below ``url``, the URL of the cloud."""
         super().__init__(f'{url}/identity')
         self.catalogue = [
             _service(kind, url + path) for kind, path in CATALOGUE
         ]
 
     def refusal(self, exc):
-        """An error as Keystone tells it; clients read nothing else."""
+        """Return an error in Keystone's format, the only one clients read."""
         error = {
             'code': exc.code,
             'title': exc.title,
             'message': MESSAGES.get(exc.code, exc.explanation),
         }
-        return lookalike.answer({'error': error}, exc.code)
+        return stub_service.answer({'error': error}, exc.code)
 
     def _version(self):
-        return lookalike.version('v3.14', f'{self.url}/v3/')
+        return stub_service.version('v3.14', f'{self.url}/v3/')
 
     def versions(self, request):
-        return lookalike.answer(
+        return stub_service.answer(
             {'versions': {'values': [self._version()]}}, 300
         )
 
     def version(self, request):
-        return lookalike.answer({'version': self._version()})
+        return stub_service.answer({'version': self._version()})
 
     def issue(self, request):
-        """A token for a name and a password, for the user's one project."""
+        """Issue a token of the user's only project for a password."""
         try:
             asked = request.json_body['auth']
             given = asked['identity']['password']['user']
@@ -87,7 +87,7 @@ class Identity(lookalike.LookAlike):
         return self._token(account, 201)
 
     def validate(self, request):
-        """The token named by X-Subject-Token, to anybody who has one."""
+        """Show the token of X-Subject-Token to any authenticated user."""
         _known(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
         return self._token(
             _known(request, 'X-Subject-Token', webob.exc.HTTPNotFound), 200
@@ -107,7 +107,7 @@ class Identity(lookalike.LookAlike):
             'issued_at': _instant(now),
             'expires_at': _instant(now + LIFETIME),
         }
-        return lookalike.answer(
+        return stub_service.answer(
             {'token': token}, status, X_Subject_Token=account.token
         )
 
@@ -181,18 +181,18 @@ def _project(account):
 
 def _listed(request, key, view):
     _known(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
-    # A project may have several users.
+    # Several accounts may share a project: keep one item for each id.
     found = {item['id']: item for item in map(view, accounts.ACCOUNTS)}
     found = list(found.values())
     name = request.params.get('name')
     if name is not None:
         found = [item for item in found if item['name'] == name]
-    return lookalike.answer({key: found, 'links': {'next': None}})
+    return stub_service.answer({key: found, 'links': {'next': None}})
 
 
 def _shown(request, key, view, wanted):
     _known(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
     for account in accounts.ACCOUNTS:
         if view(account)['id'] == wanted:
-            return lookalike.answer({key: view(account)})
+            return stub_service.answer({key: view(account)})
     raise webob.exc.HTTPNotFound()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A look-alike of the image service: a few images to boot from.
+"""Stub of the image service: a few images to boot from.
 
-There is nothing to download: the computes' fake driver never reads one. What
-Nova makes of a server that is shelved is kept as long as the cloud runs.
+Images have no data, because the computes' fake driver never reads any.
+Snapshots of shelved servers are kept in memory until the cloud stops.
 """
 
 import uuid
@@ -11,27 +11,27 @@ from glanceclient.v2 import image_schema
 import webob.exc
 
 from nova_groupext.cloud import accounts
-from nova_groupext.cloud import lookalike
+from nova_groupext.cloud import stub_service
 
 CREATED = '2026-01-01T00:00:00Z'
-#: Names, and the properties that Nova's scheduling looks at.
+#: Image properties that Nova's scheduler reads, by image name.
 IMAGES = {
     'cirros': {},
-    # No fake host has this trait: a server from it finds no valid host.
+    # No host has this trait: a server with this image finds no valid host.
     'cirros-vmx': {'trait:HW_CPU_X86_VMX': 'required'},
 }
 
 
 def image_id(name):
-    """The id of the image called ``name``, with its dashes."""
+    """Return the id of a seed image, a uuid with dashes."""
     plain = accounts.id_of('image', name)
     return '-'.join(
         (plain[:8], plain[8:12], plain[12:16], plain[16:20], plain[20:])
     )
 
 
-class Images(lookalike.LookAlike):
-    """The image look-alike, at ``<cloud>/image``."""
+class Images(stub_service.LookAlike):
+    """Stub of the image API at ``<cloud>/image``."""
 
     ROUTES = (
         ('GET', '(/versions)?', 'versions'),
@@ -44,20 +44,20 @@ class Images(lookalike.LookAlike):
     )
 
     def __init__(self, url):
-        """Answer below ``url``, the cloud's own URL."""
+        """Answer requests below ``url``, the URL of the cloud."""
         super().__init__(f'{url}/image')
-        # Image id -> image, of those that Nova has made.
+        # {image id: image} of the snapshots that Nova has created.
         self._made = {}
 
     def versions(self, request):
-        current = lookalike.version('v2.9', f'{self.url}/v2/')
-        return lookalike.answer({'versions': [current]}, 300)
+        current = stub_service.version('v2.9', f'{self.url}/v2/')
+        return stub_service.answer({'versions': [current]}, 300)
 
     def schema(self, request):
-        return lookalike.answer(image_schema._BASE_SCHEMA)
+        return stub_service.answer(image_schema._BASE_SCHEMA)
 
     def list(self, request):
-        """All images, or the one by ``name``; none after a ``marker``."""
+        """List seed images, all or by ``name``; after a ``marker`` none."""
         name = request.params.get('name')
         shown = [
             _image(each)
@@ -66,7 +66,7 @@ class Images(lookalike.LookAlike):
         ]
         if request.params.get('os_hidden') == 'True':
             shown = []
-        return lookalike.answer(
+        return stub_service.answer(
             {
                 'images': shown,
                 'first': '/v2/images',
@@ -77,15 +77,15 @@ class Images(lookalike.LookAlike):
     def show(self, request, wanted):
         for name in IMAGES:
             if image_id(name) == wanted:
-                return lookalike.answer(_image(name))
+                return stub_service.answer(_image(name))
         if wanted not in self._made:
             raise webob.exc.HTTPNotFound()
-        return lookalike.answer(self._made[wanted])
+        return stub_service.answer(self._made[wanted])
 
     def create(self, request):
         this = str(uuid.uuid4())
         self._made[this] = {**_described(this), **request.json_body}
-        return lookalike.answer(self._made[this], 201)
+        return stub_service.answer(self._made[this], 201)
 
     def delete(self, request, wanted):
         if self._made.pop(wanted, None) is None:

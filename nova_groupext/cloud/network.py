@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A look-alike of the network service: there are no networks.
+"""Stub of the network service: a cloud without networks.
 
-Nova asks for ports and security groups whenever it shows a server, so
-something has to say that there are none.
+Nova lists ports and security groups whenever it shows a server, so a service
+must return empty lists.
 """
 
-from nova_groupext.cloud import lookalike
+from nova_groupext.cloud import stub_service
 
 
-class Networks(lookalike.LookAlike):
-    """The network look-alike, at ``<cloud>/network``."""
+class Networks(stub_service.LookAlike):
+    """Stub of the network API at ``<cloud>/network``."""
 
     ROUTES = (
         ('GET', '', 'versions'),
@@ -20,18 +20,18 @@ class Networks(lookalike.LookAlike):
     )
 
     def __init__(self, url):
-        """Answer below ``url``, the cloud's own URL."""
+        """Answer requests below ``url``, the URL of the cloud."""
         super().__init__(f'{url}/network')
 
     def versions(self, request):
-        current = lookalike.version('v2.0', f'{self.url}/v2.0/')
-        return lookalike.answer({'versions': [current]})
+        current = stub_service.version('v2.0', f'{self.url}/v2.0/')
+        return stub_service.answer({'versions': [current]})
 
     def quota(self, request):
-        return lookalike.answer({'quota': {}})
+        return stub_service.answer({'quota': {}})
 
     def topology(self, request):
-        """No network can be made for a server that asks for any."""
+        """Refuse to create a network for a server that needs one."""
         return _refusal(
             409,
             'AutoAllocationFailure',
@@ -39,7 +39,7 @@ class Networks(lookalike.LookAlike):
         )
 
     def unknown(self, request, collection, wanted):
-        """None of a collection is there; Nova goes by the error's type."""
+        """Return 404; Nova evaluates the error type, such as PortNotFound."""
         words = collection.removesuffix('s').split('-')
         kind = ''.join(word.capitalize() for word in words)
         return _refusal(
@@ -48,10 +48,10 @@ class Networks(lookalike.LookAlike):
 
     def empty(self, request, collection):
         key = collection.replace('-', '_')
-        return lookalike.answer({key: [], f'{key}_links': []})
+        return stub_service.answer({key: [], f'{key}_links': []})
 
 
 def _refusal(status, kind, message):
-    """An error as Neutron tells it."""
+    """Return an error in Neutron's format."""
     error = {'type': kind, 'message': message, 'detail': ''}
-    return lookalike.answer({'NeutronError': error}, status)
+    return stub_service.answer({'NeutronError': error}, status)

@@ -8,7 +8,7 @@ from placement import deploy
 
 
 def application(config_file):
-    """Load Placement; the arguments of this process are not for it."""
+    """Load Placement; the arguments of this process are ignored."""
     config = cfg.ConfigOpts()
     placement_conf.register_opts(config)
     config([], default_config_files=[str(config_file)])

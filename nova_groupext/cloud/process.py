@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Nova keeps once per process, and how it is forgotten again."""
+"""Global state of Nova in this process: its setup and its reset."""
 
 import contextlib
 import gc
@@ -28,8 +28,8 @@ from nova_groupext.cloud import errors
 
 CONF = nova.conf.CONF
 
-# Nova's idle threads look up this often whether to end; by themselves they
-# take a second, and stopping a service waits for several in turn.
+# Interval at which an idle thread of Nova checks whether to end. The default
+# is one second, and the stop of a service waits for several threads in turn.
 IDLE_SECONDS = 0.1
 
 _ONLY_ONE = threading.Lock()
@@ -37,7 +37,7 @@ _ONLY_ONE = threading.Lock()
 
 @contextlib.contextmanager
 def only_one():
-    """Refuse a second cloud in this process: errors.CannotStart."""
+    """Raise errors.CannotStart if this process already runs a cloud."""
     if not _ONLY_ONE.acquire(blocking=False):
         raise errors.CannotStart('This process runs a try-out cloud already.')
     try:
@@ -48,9 +48,9 @@ def only_one():
 
 @contextlib.contextmanager
 def configured(state):
-    """Nova configured from ``state``, its log there and its bus made.
+    """Configure Nova from the directory ``state``, with its log and bus.
 
-    At the end the next cloud finds the process as a new one would be.
+    At the end Nova's global state is reset to that of a new process.
     """
     config.parse_args(['nova', '--config-file', str(state / 'nova.conf')])
     try:
@@ -104,6 +104,6 @@ def _forget():
     report.PLACEMENTCLIENT = None
     resource_class._RESOURCE_CLASSES_SYNCED = False
     trait._TRAITS_SYNCED = False
-    # A service that stops closes the factory for good.
+    # The stop of a service closes the factory, which cannot be reopened.
     thread_pool_factory.FACTORY = thread_pool_factory.ThreadPoolFactory()
     CONF.reset()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start and stop the services of the try-out cloud."""
+"""Nova and Placement services of the try-out cloud: start and stop."""
 
 from concurrent import futures
 import contextlib
@@ -21,18 +21,18 @@ CONF = nova.conf.CONF
 
 
 def placement(state):
-    """Placement as a WSGI application, behind the doorkeeper."""
+    """Return Placement as a WSGI application behind the token filter."""
     application = ledger.application(state / 'placement.conf')
     return tokens.PlacementToken(application)
 
 
 def nova_api(state):
-    """nova-api as a WSGI application, from the cloud's paste file."""
+    """Return nova-api as a WSGI application, from the cloud's paste file."""
     return deploy.loadapp(f'config:{state}/api-paste.ini', 'osapi_compute')
 
 
 class Services:
-    """The running Nova services of one cloud."""
+    """Running services of one cloud, except its WSGI applications."""
 
     def __init__(self, state):
         self._state = state
@@ -40,24 +40,24 @@ class Services:
         self._others = []
 
     def start(self, binary, topic, manager=None, **kwargs):
-        """Start one service; ``manager`` is a class path, or Nova's own."""
+        """Start a Nova service; ``manager`` is a class path or None."""
         started = service.Service.create(
             binary=binary, topic=topic, manager=manager, **kwargs
         )
         started.start()
         self._running.append(started)
-        # One that comes back counts as down until it first reports.
+        # Report now: Nova counts a restarted service as down until it reports.
         started.service_ref.report_count += 1
         started.service_ref.save()
 
     def start_other(self, class_path):
-        """Start a service that is none of Nova's own."""
+        """Start an oslo.service service that is not part of Nova."""
         started = importutils.import_class(class_path)(CONF.host)
         started.start()
         self._others.append(started)
 
     def start_compute(self, host):
-        """Start the compute of one host, known by its own name."""
+        """Start nova-compute for one host, under the name of the host."""
         driver.HOSTS[host.name] = host
         own = self._state / 'hosts' / host.name
         own.mkdir(parents=True, exist_ok=True)
@@ -70,16 +70,16 @@ class Services:
             )
 
     def stop(self):
-        """Stop all of them, those that are none of Nova's own first.
+        """Stop all services, Nova's last.
 
-        What they have begun may need Nova's.
+        Unfinished work of the other services may need those of Nova.
         """
         _stop(self._others)
         _stop(self._running)
 
 
 def _stop(services):
-    """Stop services: each waits for its threads, so side by side."""
+    """Stop services in parallel, because each waits for its threads."""
     with futures.ThreadPoolExecutor(len(services) or 1) as pool:
         list(pool.map(lambda running: running.stop(), services))
     services.clear()
@@ -99,5 +99,5 @@ def _as_host(name, state):
 
 
 def map_hosts():
-    """Tell the API database in which cell the new computes are."""
+    """Map new computes to their cell in the API database."""
     host_mapping.discover_hosts(context.get_admin_context())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directory in which a try-out cloud keeps everything."""
+"""State directory of a try-out cloud."""
 
 import contextlib
 import fcntl
@@ -11,11 +11,12 @@ PRIVATE = 0o700
 
 @contextlib.contextmanager
 def own(directory):
-    """Have a directory, made if it is missing, for one cloud alone.
+    """Create a directory if it is missing, and lock it for one cloud.
 
-    The lock goes with the process that holds it, whatever that dies of.
-    :raises errors.CannotStart: if another cloud uses the directory, it is
-        somebody else's, or it cannot be made or written
+    The kernel releases the lock when the process ends, however it ends.
+
+    :raises errors.CannotStart: if another cloud uses the directory, it
+        contains other files, or it cannot be created or written
     """
     lock = directory / 'lock'
     try:
@@ -25,7 +26,7 @@ def own(directory):
                 f'{directory} is no state of a try-out cloud, and not empty; '
                 'name a new directory.'
             )
-        # Passwords, databases and logs are in it.
+        # The directory contains passwords, databases and logs.
         directory.chmod(PRIVATE)
         file = lock.open('w')
     except OSError as exc:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The try-out cloud's doorkeepers: from a token to who is asking.
+"""Token filters of the try-out cloud: WSGI filters that identify the user.
 
-They stand where keystonemiddleware's ``authtoken`` stands in production.
+They replace keystonemiddleware's ``authtoken``.
 """
 
 import webob.dec
@@ -18,7 +18,7 @@ def _account(request):
 
 
 def _scope(account):
-    """A token is good for a project or for the system, never for both."""
+    """Return the headers of a token's scope: the project or the system."""
     if account.system:
         return {'OpenStack-System-Scope': 'all'}
     return {
@@ -29,7 +29,7 @@ def _scope(account):
 
 
 class IdentityHeaders:
-    """Tell nova-api who is asking, in the headers Nova reads."""
+    """Filter of nova-api that turns a token into the headers Nova reads."""
 
     def __init__(self, application):
         self.application = application
@@ -51,19 +51,19 @@ class IdentityHeaders:
 
     @classmethod
     def factory(cls, global_conf, **local_conf):
-        """Paste filter factory."""
+        """Return the class; this is a paste filter factory."""
         return cls
 
 
 class PlacementToken:
-    """Turn a token into the ``user:project`` that noauth2 believes."""
+    """Filter of Placement that sets the ``user:project`` of noauth2."""
 
     def __init__(self, application):
         self.application = application
 
     @webob.dec.wsgify
     def __call__(self, request):
-        # Placement's version document is for everybody.
+        # Placement's version document needs no token.
         if request.path_info not in ('', '/'):
             account = _account(request)
             request.headers['X-Auth-Token'] = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTTP server on the loopback for every API of the try-out cloud."""
+"""HTTP server on the loopback that serves all APIs of the try-out cloud."""
 
 import logging
 import threading
@@ -11,30 +11,30 @@ from nova_groupext.cloud import errors
 
 LOG = logging.getLogger(__name__)
 
-# nova-api asks its neighbours on this very server while its own client is
-# waiting: there must be more threads than clients, or all wait for ever.
+# nova-api calls other APIs of this server while its own client waits: with
+# fewer threads than clients all of them would deadlock.
 THREADS = 64
-# Those who come while every thread is busy: cheroot lets 5 of them wait, the
-# kernel resets the connections of the others.
+# Connections queued while every thread is busy; the kernel resets further
+# ones. cheroot's default is 5.
 WAITING = 512
 SHUTDOWN_SECONDS = 5
-# A request, once it has begun, comes as fast as this machine is.
+# Short, because clients run on this machine.
 READ_SECONDS = 10
-# Longer than clients leave a connection idle: one that is closed while it is
-# used again costs them a request.
+# Longer than clients keep a connection idle: a request fails if the server
+# closes its connection at the same time.
 IDLE_SECONDS = 120
 
 
 class _Listener(wsgi.Server):
-    """Lets nobody keep a thread who says nothing.
+    """A cheroot server whose idle connections occupy no thread.
 
-    It tells why it could not be bound; cheroot has only a long text for it.
+    Its error for a failed bind is shorter than cheroot's.
     """
 
     def process_conn(self, conn):
-        """Have a thread serve a connection, as soon as it says something."""
+        """Serve a connection in this thread, once it has sent data."""
         if conn.last_used is None:
-            # To be watched like one that is kept alive.
+            # Wait for data without a thread, as for a kept-alive connection.
             self._connections.put(conn)
             return
         conn.socket.settimeout(READ_SECONDS)
@@ -51,10 +51,10 @@ class _Listener(wsgi.Server):
 
 
 class Server:
-    """Bound when made, so that its URL is known; serves after start().
+    """An HTTP server, bound when created and serving after start().
 
-    ``port`` 0 takes any free port. One that is not to be had is an
-    :class:`~nova_groupext.cloud.errors.CannotStart`.
+    Its URL is therefore known before the start. ``port`` 0 takes any free
+    port; an unavailable one raises ``errors.CannotStart``.
     """
 
     def __init__(self, port=0):
@@ -75,12 +75,12 @@ class Server:
 
     @property
     def url(self):
-        """The server's own URL, without a slash at its end."""
+        """URL of the server, without a trailing slash."""
         host, port = self._server.bind_addr
         return f'http://{host}:{port}'
 
     def mount(self, name, application):
-        """Serve a WSGI application at ``<url>/<name>``, now or later."""
+        """Serve an application at ``<url>/<name>``, also after the start."""
         self._mounted[name] = application
 
     def start(self):

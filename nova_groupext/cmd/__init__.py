@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One module for each command."""
+"""Command line programs, one module each."""

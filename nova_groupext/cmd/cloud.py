@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-cloud: run the try-out cloud until it is told to stop.
+"""nova-groupext-cloud: try-out cloud that runs until it is interrupted.
 
-Its dependencies are an extra of the distribution: a control plane has none.
+Its dependencies are the extra ``cloud``, which no control plane needs.
 """
 
 import importlib
@@ -15,7 +15,7 @@ ADVICE = (
 
 
 def main(argv=None):
-    """Run the command; returns its exit status.
+    """Run the command and return its exit status.
 
     :raises ModuleNotFoundError: if a module of this distribution is missing
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-manage holds: our tables against Placement's numbers.
+"""nova-groupext-manage holds: audit of our tables against Placement.
 
-Exit status: 0 nothing was found (or left), 1 an error, or not everything
-could be asked about, 3 something was found (or left).
+Exit status: 0 no findings (or none left), 1 an error or an incomplete audit,
+3 findings (or some left).
 """
 
 import dataclasses
@@ -14,10 +14,10 @@ from nova.scheduler.client import report
 from oslo_serialization import jsonutils
 import prettytable
 
-from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler.follow import audit
-from nova_groupext.scheduler.follow import heal
-from nova_groupext.scheduler.follow import statistics
+from nova_groupext.scheduler.audit import audit
+from nova_groupext.scheduler.audit import heal
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.reap import statistics
 
 CLEAN, INCOMPLETE, FOUND = 0, 1, 3
 
@@ -25,7 +25,7 @@ COLUMNS = ('kind', 'group', 'member', 'consumer', 'provider', 'text')
 
 
 def add_verbs(nouns):
-    """Add ``holds`` and its verbs to the command's parser."""
+    """Add ``holds`` and its subcommands to the parser."""
     holds = nouns.add_parser(
         'holds', help='what is held, here and in Placement'
     )
@@ -86,7 +86,9 @@ def _stats(args):
 def _tools():
     objects.register_all()
     context = nova_context.get_admin_context()
-    return context, ledger.Ledger(report.SchedulerReportClient())
+    return context, placement_client.PlacementClient(
+        report.SchedulerReportClient()
+    )
 
 
 def _status(findings):
@@ -97,7 +99,7 @@ def _status(findings):
 
 
 def _print(args, with_remedy=False, **lists):
-    """Print lists of findings by their names."""
+    """Print named lists of findings, as tables or JSON."""
     rows = {
         name: [_row(finding, with_remedy) for finding in findings]
         for name, findings in lists.items()

@@ -15,26 +15,28 @@ from oslo_db import exception as db_exc
 from nova_groupext import exception
 from nova_groupext.cmd import holds
 from nova_groupext.cmd import planners
+from nova_groupext.conf import CONF
+from nova_groupext.db import database_errors
 from nova_groupext.db import engine
-from nova_groupext.db import errors as db_errors
 from nova_groupext.db import migration
+from nova_groupext.objects import keys
 
-# What an operator can put right: files, options, revisions, the database,
-# and services that do not answer.
+# Errors that an operator can correct, reported without a traceback: files,
+# options, revisions, the database, and services that do not answer.
 MISTAKES = (
     cfg.Error,
     util.CommandError,
     db_exc.CantStartEngineError,
-    # Also a URL that is none, or names a kind of database that there is not.
-    *db_errors.ANY,
-    # The database's driver, which the operator chooses, is not installed.
+    # Includes invalid URLs and unknown kinds of databases.
+    *database_errors.ANY,
+    # The driver of the operator's database is not installed.
     ModuleNotFoundError,
     exception.PlacementUnavailable,
     exception.TablesDiffer,
     ks_exc.ClientException,
 )
 
-# Where an error tells what is missing, but not where that is said.
+# Error whose text does not name the option to set -> advice.
 ADVICE = {
     db_exc.CantStartEngineError: (
         'No database is configured. Set [vrt_database]connection, or '
@@ -59,6 +61,9 @@ OTHER_TABLES = (
 
 def _sync(args):
     migration.sync(args.revision)
+    if args.revision == 'head' and not CONF.vrt.domain_key:
+        # Created here so that no API request has to create it.
+        keys.find_or_make(keys.DOMAINS)
     return 0
 
 
@@ -84,10 +89,10 @@ def _parser():
         default=[],
         help='directory of configuration snippets; may be repeated',
     )
-    # Without a name of its own, what has to follow is named by its choices.
+    # Without dest, errors list the choices as the missing argument.
     nouns = parser.add_subparsers(required=True)
     db = nouns.add_parser('db', help='the tables of VRT groups')
-    # The tables of groups can be made before there is a Nova.
+    # The tables can be created before Nova is configured.
     db.set_defaults(needs_nova=False)
     verbs = db.add_subparsers(required=True)
     sync = verbs.add_parser('sync', help='bring the tables to a revision')
@@ -103,7 +108,7 @@ def _parser():
 
 
 def _config_args(args):
-    """Return the arguments that Nova's own configuration parser is given."""
+    """Return the arguments for Nova's configuration parser."""
     return [
         f'--{name}={value}'
         for name, values in (
@@ -115,9 +120,9 @@ def _config_args(args):
 
 
 def main(argv=None):
-    """Run the command; returns its exit status."""
+    """Run the command and return its exit status."""
     args = _parser().parse_args(argv)
-    # oslo.db logs a traceback of every error; the operator gets one line.
+    # oslo.db logs a traceback of every error; operators need one line.
     for name in ('oslo_db.api', 'oslo_db.sqlalchemy.exc_filters'):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
@@ -134,9 +139,9 @@ def main(argv=None):
 
 
 def check_tables():
-    """Refuse to work with tables of another release.
+    """Refuse missing tables and tables of another release.
 
-    :raises: one of MISTAKES
+    :raises: TablesDiffer, or a database error in MISTAKES
     """
     found, wanted = migration.version(), migration.head()
     if found is None:
@@ -148,11 +153,11 @@ def check_tables():
 
 
 def told(error):
-    """Return what an operator is told of a mistake, or of trouble."""
-    if db_errors.is_missing_table(error):
+    """Return the text of an error for operators."""
+    if database_errors.is_missing_table(error):
         return NO_TABLES
     text = str(error)
-    if isinstance(error, db_errors.ANY):
+    if isinstance(error, database_errors.ANY):
         # SQLAlchemy adds the statement and a link to its documentation.
         text = text.partition('\n')[0]
     return ADVICE.get(type(error), text)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-plan: decide a problem file, without any cloud.
+"""nova-groupext-plan: planner for a problem file, without a cloud.
 
 Exit status: 0 placed, 1 refused, 2 bad input, 3 undecided, 4 internal error.
-With --check: 0 the answer holds, 1 it does not, 3 there was too little time.
+With --check: 0 the answer holds, 1 it does not, 3 not fully verified.
 """
 
 import argparse
@@ -15,38 +15,38 @@ import sys
 import traceback
 
 from nova_groupext.cmd import progress
-from nova_groupext.planner import child
-from nova_groupext.planner import decide
-from nova_groupext.planner import files
-from nova_groupext.planner import invalid
-from nova_groupext.planner import problem as problems
-from nova_groupext.planner import summary
-from nova_groupext.planner.check import shape
+from nova_groupext.solver.language import files
+from nova_groupext.solver.language import validation
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.solve import child
+from nova_groupext.solver.solve import decide
+from nova_groupext.solver.solve import summary
+from nova_groupext.solver.verify import shape
 
 _STATUSES = {'placed': 0, 'refused': 1, 'undecided': 3}
 _BAD_INPUT = 2
 _INTERNAL_ERROR = 4
-# What a shell makes of SIGINT and SIGPIPE.
+# Exit statuses of shells for SIGINT and SIGPIPE.
 _INTERRUPTED = 130
 _NOBODY_READS = 141
 
-# Characters of a message.
+# Maximum number of characters of an error message.
 _LONGEST = 2_000
 
 
 def main(argv=None):
-    """Print one answer in JSON; give the exit status."""
+    """Print one answer as JSON, or verify one; return the exit status."""
     options = _parse_arguments(argv)
     try:
         return _decide(options) if options.check is None else _check(options)
-    except invalid.InvalidInput as error:
-        # A name can be as long as the file.
+    except validation.InvalidInput as error:
+        # A name in the text can be as long as the file.
         sys.stderr.write(f'{str(error)[:_LONGEST]}\n')
         return _BAD_INPUT
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Python would try once more at its end, and complain.
+        # Python flushes stdout at exit, which would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _NOBODY_READS
     except Exception:
@@ -108,12 +108,12 @@ def _parse_arguments(argv):
 
 
 def _decide(options):
-    # It gets ready while the problem is read.
+    # The child process starts while the problem is read.
     with child.Solver('search', options.memory_limit * 1024**2) as solver:
         problem = _read_problem(options)
         if options.draw is not None:
             files.check_writable(options.draw, '--draw')
-        members = len(problem.topology.members)
+        members = len(problem.own)
         with progress.Line(sys.stderr, members) as line:
             engine = functools.partial(solver.search, on_answer=line.show)
             answer = decide.decide(problem, engine)
@@ -121,11 +121,11 @@ def _decide(options):
     sys.stdout.write('\n')
     sys.stdout.flush()
     if options.draw is not None:
-        # Few want it, and nobody else has to wait for it.
-        from nova_groupext.planner import draw
+        # Imported on demand: most runs do not draw.
+        from nova_groupext.solver.solve import picture
 
         with open(options.draw, 'w', encoding='utf-8') as file:
-            file.write(draw.write(problem, answer))
+            file.write(picture.write(problem, answer))
     if options.explain:
         sys.stderr.write(summary.write(problem, answer))
     return _STATUSES[answer.status]
@@ -152,9 +152,9 @@ def _check(options):
 def _read_answer(name):
     try:
         return shape.parse(files.load(files.read(name, sys.stdin)))
-    except invalid.InvalidInput as error:
+    except validation.InvalidInput as error:
         path = f'--check {error.path}'
-        raise invalid.InvalidInput(path, error.reason) from None
+        raise validation.InvalidInput(path, error.reason) from None
 
 
 def _read_problem(options):

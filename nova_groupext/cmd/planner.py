@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-planner: plans, holds and releases VRT groups."""
+"""nova-groupext-planner: service that plans, holds and releases groups."""
 
-# As Nova's own services do: before anything else is imported.
+# Before any other import, as in Nova's services.
 from nova import monkey_patch
 
 monkey_patch.patch(backend='threading')
@@ -21,10 +21,10 @@ from nova_groupext.scheduler import service as planner_service  # noqa: E402
 
 
 def main():
-    """Serve until it is told to end; returns the exit status."""
+    """Run the service until it is stopped; return the exit status."""
     config.parse_args(sys.argv)
     if not engine.is_configured():
-        # Every round of it would say so, and do nothing.
+        # Otherwise every periodic task would fail with this error.
         advice = manage.ADVICE[db_exc.CantStartEngineError]
         sys.stderr.write(f'nova-groupext-planner: {advice}\n')
         return 1
@@ -34,7 +34,7 @@ def main():
     except manage.MISTAKES as exc:
         sys.stderr.write(f'nova-groupext-planner: {manage.told(exc)}\n')
         return 1
-    # Workers make connections of their own.
+    # Workers must not share connections across the fork.
     engine.reset()
     logging.setup(nova.conf.CONF, 'nova')
     objects.register_all()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-manage planners: which there are, and if all is well.
+"""nova-groupext-manage planners: list of planners and their health.
 
-Exit status: 0 all is well, 1 an error, 3 something is wrong.
+Exit status: 0 all are healthy, 1 an error, 3 none runs or one is unhealthy.
 """
 
 import sys
@@ -11,7 +11,7 @@ from oslo_serialization import jsonutils
 import prettytable
 
 from nova_groupext.conf import CONF
-from nova_groupext.scheduler.follow import planners
+from nova_groupext.scheduler import planner_health
 
 FINE, WRONG = 0, 3
 
@@ -21,7 +21,7 @@ NONE = 'No planner runs; groups that are described wait.'
 
 
 def add_verbs(nouns):
-    """Add ``planners`` to the command's parser."""
+    """Add ``planners`` to the parser."""
     parser = nouns.add_parser('planners', help='list the planners that run')
     parser.set_defaults(needs_nova=True, run=_list)
     parser.add_argument(
@@ -30,7 +30,7 @@ def add_verbs(nouns):
 
 
 def _list(args):
-    found = planners.read(nova_context.get_admin_context(), CONF.vrt)
+    found = planner_health.read(nova_context.get_admin_context(), CONF.vrt)
     if args.json:
         sys.stdout.write(f'{jsonutils.dumps(found)}\n')
     else:

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line on the terminal that tells how far a long decision is."""
+"""Progress line on the terminal during a long search."""
 
 import contextlib
 import os
 import threading
 import time
 
-# Seconds: what is decided sooner needs no line, and no eye is faster.
+# Seconds before the first output, and between two updates.
 _DELAY = 0.5
 _EVERY = 0.2
 
 
 class Line:
-    """Rewritten in place while a block runs, and gone at its end.
+    """Context manager that shows a progress line and erases it at exit.
 
-    Nothing is written to what is no terminal.
+    It writes nothing if the stream is no terminal.
     """
 
     def __init__(self, stream, members):
-        """Prepare it.
+        """Initialise the line without writing it.
 
         :param stream: text stream, standard error
-        :param members: how many members there are to be placed
+        :param members: number of members to be placed
         """
         self._stream = stream
         self._members = members
@@ -41,7 +41,7 @@ class Line:
             self._writer.join()
 
     def show(self, answer):
-        """Tell the best answer so far.
+        """Set the best answer so far, which the next update shows.
 
         :param answer: answer.Answer
         """
@@ -50,7 +50,7 @@ class Line:
     def _write(self):
         longest = 0
         wait = _DELAY
-        # A terminal that has gone away is no reason to stop deciding.
+        # The search goes on if the terminal is closed.
         with contextlib.suppress(OSError):
             while not self._is_over.wait(wait):
                 wait = _EVERY

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-scheduler: nova-scheduler with the redeem door.
+"""nova-groupext-scheduler: nova-scheduler that redeems holds of members.
 
-The same configuration, the same service record, the same topic; run it in
-the place of every nova-scheduler.
+It has the configuration, service record and topic of nova-scheduler, and must
+replace every nova-scheduler of the cloud.
 """
 
-# Before anything else is imported, as nova.cmd.scheduler does.
+# Before any other import, as in nova.cmd.scheduler.
 from nova import monkey_patch
 
 monkey_patch.patch(backend='threading')

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-status: is all as it should be? Works as nova-status does."""
+"""nova-groupext-status: upgrade checks, with the usage of nova-status."""
 
+import operator
 import sys
 
 from nova import context as nova_context
@@ -15,15 +16,15 @@ from nova_groupext.conf import database
 from nova_groupext.conf import vrt
 from nova_groupext.db import engine
 from nova_groupext.db import migration
-from nova_groupext.scheduler.follow import planners
+from nova_groupext.scheduler import planner_health
 
-# As nova-status answers when it does not get as far as checking.
+# Exit status of nova-status if it cannot run its checks.
 ERROR = 255
 
 SNAPSHOTS = 'innodb_snapshot_isolation'
-# MariaDB 11.1 has a new name for the level; 'REPEATABLE-READ' is the default.
+# MariaDB 11.1 renamed the variable; 'REPEATABLE-READ' is the default.
 LEVELS = ('transaction_isolation', 'tx_isolation')
-# Where every statement reads anew, there is no snapshot to be isolated.
+# Levels at which each statement has its own snapshot.
 WITHOUT_SNAPSHOT = ('READ-COMMITTED', 'READ-UNCOMMITTED')
 
 ADVICE = (
@@ -34,36 +35,41 @@ ADVICE = (
 )
 
 
-# Pairs of options, as (section, option): the first one has to be longer, both
-# in seconds. And what happens otherwise.
+# Contradicting values of two options, each (section, name): the first option,
+# the comparison that is wrong, the second option, and the consequence.
 LONGER = (
     (
-        ('vrt', 'lease'),
+        ('vrt', 'operation_lease'),
+        'not longer',
         ('vrt', 'planning_time_limit'),
         'another planner takes a group over while it is being decided',
     ),
     (
         ('vrt', 'max_hold_lifetime'),
+        'shorter',
         ('vrt', 'max_expires_in'),
         'members are released before their group expires',
     ),
     (
         ('DEFAULT', 'rpc_response_timeout'),
-        ('vrt', 'redeem_replan_time_limit'),
+        'not longer',
+        ('vrt', 'redeem_replacement_time_limit'),
         'Nova gives up servers that another place is being found for',
     ),
 )
 
+_IS = {'not longer': operator.le, 'shorter': operator.lt}
+
 
 class Checks(upgradecheck.UpgradeCommands):
-    """The checks, on options that may come from Placement's files too."""
+    """Upgrade checks, on options that may include those of Placement."""
 
     def __init__(self, conf):
         self._conf = conf
 
     def _check_tables(self):
-        """The tables are there and as this release wants them."""
-        # What does not answer now is the answer; nobody is waited for.
+        """Check that the tables are at the revision of this release."""
+        # Report an unreachable database at once instead of retrying.
         self._conf.set_override('max_retries', 0, 'vrt_database')
         try:
             engine.configure(self._conf)
@@ -82,9 +88,9 @@ class Checks(upgradecheck.UpgradeCommands):
         return _success(f'The tables are at revision {found}.')
 
     def _check_planners(self):
-        """Planners run, of this release, and agree on the time."""
+        """Check that planners run, and that each is healthy."""
         try:
-            found = planners.read(
+            found = planner_health.read(
                 nova_context.get_admin_context(), self._conf.vrt
             )
         except (db_exc.CantStartEngineError, *manage.MISTAKES):
@@ -101,11 +107,11 @@ class Checks(upgradecheck.UpgradeCommands):
         return _success(f'{len(found)} planners run.')
 
     def _check_options(self):
-        """No option contradicts another one."""
+        """Check that no option contradicts another one."""
         wrong = [
-            f'{_told(longer)} is not longer than {_told(shorter)}: {what}.'
-            for longer, shorter, what in LONGER
-            if self._value(longer) <= self._value(shorter)
+            f'{_told(longer)} is {word} than {_told(shorter)}: {what}.'
+            for longer, word, shorter, what in LONGER
+            if _IS[word](self._value(longer), self._value(shorter))
         ]
         if wrong:
             return _failure(' '.join(wrong))
@@ -120,7 +126,7 @@ class Checks(upgradecheck.UpgradeCommands):
         )
 
     def _check_placement(self):
-        """Placement never gives away more than there is."""
+        """Check that concurrent writers cannot overcommit Placement."""
         if self._conf.placement.allocation_conflict_retry_count == 1:
             return _success('[placement]allocation_conflict_retry_count is 1.')
         looked_at, section = self._ledger()
@@ -135,7 +141,7 @@ class Checks(upgradecheck.UpgradeCommands):
         return _warning(f'{looked_at}: {risk}. {ADVICE}')
 
     def _ledger(self):
-        """Return what stands for Placement's database, and its options."""
+        """Return (text, options) of Placement's database, or else of ours."""
         conf = self._conf
         if conf.placement_database.connection:
             return (
@@ -159,16 +165,16 @@ class Checks(upgradecheck.UpgradeCommands):
 
 
 def _url(section):
-    """Return the URL that a section of options leads to, as oslo.db does."""
+    """Return the database URL of a section, built as oslo.db does."""
     url = sa.make_url(section.connection)
     return url.update_query_string(section.connection_parameters or '')
 
 
 def _risk(url):
-    """Tell why Placement overcommits on this server; None if it does not."""
+    """Return why Placement can overcommit on this server, or None."""
     kind = url.get_backend_name()
     if kind == 'sqlite':
-        # It has one writer at a time.
+        # SQLite has one writer at a time.
         return None
     if kind not in ('mysql', 'mariadb'):
         return f'parallel writers are not kept apart by {kind}'
@@ -204,14 +210,14 @@ def _failure(details):
 
 
 def _options():
-    """Return a configuration with the few options that are looked at.
+    """Return a configuration with only the options that are checked.
 
-    It is none of Nova's: the files may be Placement's as well, whose options
-    in [placement] are others than Nova's.
+    Nova's configuration is not usable: the files may include Placement's,
+    whose options in [placement] differ from Nova's.
     """
     conf = cfg.ConfigOpts()
     vrt.register_opts(conf)
-    # By name: a group that is registered twice shares its values.
+    # By name: one OptGroup in two configurations would share its values.
     for group, options in database.list_opts().items():
         conf.register_opts(options, group.name)
     for group in ('api_database', 'placement_database'):
@@ -220,13 +226,13 @@ def _options():
     conf.register_opt(
         cfg.IntOpt('allocation_conflict_retry_count'), 'placement'
     )
-    # Of oslo.messaging, with its default.
+    # An option of oslo.messaging, with its default.
     conf.register_opt(cfg.IntOpt('rpc_response_timeout', default=60))
     return conf
 
 
 def main(argv=None):
-    """Run the command; returns its exit status, the worst result."""
+    """Run the command and return the worst result as exit status."""
     conf = _options()
     try:
         return upgradecheck.main(

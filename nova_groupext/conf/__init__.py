@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our options, registered beside Nova's in Nova's own configuration.
+"""Options of nova_groupext, registered in Nova's configuration on import.
 
-Importing this package registers them: ``CONF`` here is ``nova.conf.CONF``,
-so an operator writes one nova.conf for Nova's services and ours.
+``CONF`` is ``nova.conf.CONF``: one nova.conf configures Nova's services and
+those of nova_groupext.
 """
 
 import nova.conf
@@ -16,7 +16,7 @@ CONF = nova.conf.CONF
 database.register_opts(CONF)
 vrt.register_opts(CONF)
 
-# oslo.messaging does that no sooner than a process makes its first client.
+# oslo.messaging registers it only when a process creates its first client.
 for _group, _options in messaging_opts.list_opts():
     if _group is None:
         CONF.register_opts(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``[vrt_database]``: where groups, plans and holds are stored."""
+"""Options of ``[vrt_database]``, the database of groups and holds."""
 
 from oslo_config import cfg
 from oslo_db import options as oslo_db_options

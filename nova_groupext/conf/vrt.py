@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``[vrt]``: topology, limits, planning and holding."""
+"""Options of ``[vrt]``: topology, limits, planning and holding."""
 
 from oslo_config import cfg
 from oslo_config import types
@@ -75,7 +75,7 @@ Deepest nesting of subgroups below a group.
 """,
     ),
     cfg.IntOpt(
-        'max_width',
+        'max_entries_per_list',
         default=200,
         min=1,
         help="""
@@ -176,7 +176,7 @@ kept for members for which a server waits to get another place.
 
 Related options:
 
-* ``planning_memory_limit``
+* ``solver_memory_limit``
 """,
     ),
     cfg.FloatOpt(
@@ -192,7 +192,7 @@ or no time to hold it, the group is UNDECIDED and nothing of it is held.
 Related options:
 
 * ``max_classes``
-* ``lease``
+* ``operation_lease``
 """,
     ),
     cfg.FloatOpt(
@@ -204,7 +204,7 @@ Seconds that the search for the fewest moves which would mend a group may take.
 """,
     ),
     cfg.FloatOpt(
-        'redeem_replan_time_limit',
+        'redeem_replacement_time_limit',
         default=20.0,
         min=0,
         max=50,
@@ -223,12 +223,12 @@ Possible values:
 
 Related options:
 
-* ``redeem_replan_attempts``
+* ``redeem_replacement_attempts``
 * ``planning_time_limit``
 """,
     ),
     cfg.IntOpt(
-        'redeem_replan_attempts',
+        'redeem_replacement_attempts',
         default=2,
         min=1,
         help="""
@@ -237,11 +237,11 @@ waits, if Nova refuses the new place as well.
 
 Related options:
 
-* ``redeem_replan_time_limit``
+* ``redeem_replacement_time_limit``
 """,
     ),
     cfg.IntOpt(
-        'planning_memory_limit',
+        'solver_memory_limit',
         default=2048,
         min=256,
         help="""
@@ -249,7 +249,7 @@ Most memory of the solver's process, in MiB of address space.
 """,
     ),
     cfg.IntOpt(
-        'planning_seed',
+        'solver_seed',
         default=0,
         min=0,
         help="""
@@ -267,9 +267,9 @@ planned host or somebody else takes its capacity before it is held.
 """,
     ),
     cfg.IntOpt(
-        'lease',
+        'operation_lease',
         default=300,
-        min=10,
+        min=30,
         help="""
 Seconds for which a planner owns a group while it works on it. It is renewed
 while that goes on. It should be longer than ``planning_time_limit``: no
@@ -297,11 +297,11 @@ is taken for dead.
 
 Related options:
 
-* ``lease``
+* ``operation_lease``
 """,
     ),
     cfg.FloatOpt(
-        'move_weight_multiplier',
+        'holistic_weight_multiplier',
         default=1000.0,
         min=0,
         help="""
@@ -337,7 +337,7 @@ User under which holds are written into Placement.
 """,
     ),
     cfg.IntOpt(
-        'hold_chunk_size',
+        'holds_per_request',
         default=5,
         min=1,
         max=50,
@@ -421,7 +421,7 @@ nova-groupext-manage).
 """,
     ),
     cfg.IntOpt(
-        'exclusive_interval',
+        'exclusive_reap_interval',
         default=5,
         min=1,
         help="""
@@ -434,7 +434,7 @@ the group can be scheduled there. A round without such groups is one query.
 """,
     ),
     cfg.BoolOpt(
-        'hold_again',
+        'rehold_after_server_end',
         default=False,
         help="""
 Hold a member's place again when its server could not be built or was deleted,
@@ -445,11 +445,11 @@ RELEASED.
 
 Related options:
 
-* ``replan_failed``
+* ``max_automatic_replacements``
 """,
     ),
     cfg.IntOpt(
-        'replan_failed',
+        'max_automatic_replacements',
         default=0,
         min=0,
         help="""
@@ -462,12 +462,12 @@ same hints. Tries in vain count too.
 With ``0`` it stays FAILED until its owner replans the group, but for a member
 whose hold Placement has lost while holds were exchanged: that one is placed
 anew once in any case. A member whose server could not be built is not held
-where it was then, even with ``hold_again``, which goes on to be about servers
-that were deleted.
+where it was then, even with ``rehold_after_server_end``, which goes on to be
+about servers that were deleted.
 
 Related options:
 
-* ``hold_again``
+* ``rehold_after_server_end``
 """,
     ),
 ]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables, migrations and the few operations on them."""
+"""Tables, migrations and database operations of nova_groupext."""

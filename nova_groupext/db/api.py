@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few database operations that all objects are made of.
+"""Database operations that all objects are built from.
 
-Every function is one transaction, or a part of the one that locked() makes.
-Rows are returned detached, with what the caller asked to be loaded. What the
-database breaks off, for the sake of another transaction or because the
-connection is lost, has done nothing, and is run again. Only if the connection
-is lost at the commit nobody knows: then errors.OutcomeUnknown is raised.
+Every function is one transaction, or a part of the one that with_row_lock()
+opens. Rows are returned detached, with the relationships that the caller asked
+for. A transaction that the database aborts, because of another transaction or
+a lost connection, has no effect and is retried. If the connection is lost
+during the commit, the outcome is unknown: database_errors.OutcomeUnknown is
+raised.
 """
 
 import contextlib
@@ -18,26 +19,26 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.db import clock
+from nova_groupext.db import database_errors
 from nova_groupext.db import engine
-from nova_groupext.db import errors
 
-# Deadlocks, what MariaDB calls a record that has changed since it was read,
-# and lost connections. The pauses are seconds at most, and random from the
-# second one on.
+# Retries deadlocks, MariaDB's "record has changed since last read", and lost
+# connections. A pause lasts one second at most; after deadlocks, pauses are
+# random from the second one on.
 _retry = oslo_db_api.wrap_db_retry(
     max_retries=10,
     retry_interval=0.05,
     max_retry_interval=1,
     retry_on_deadlock=True,
-    exception_checker=errors.is_passing,
+    exception_checker=database_errors.is_passing,
 )
 _is_inside = contextvars.ContextVar('_is_inside', default=False)
 
 
 def _retried(function):
-    """Run a function again when the database has broken it off.
+    """Retry a function when the database aborts its transaction.
 
-    Not inside locked(): all of that is broken off, and is run again.
+    Inside with_row_lock() only the whole transaction is retried.
     """
     again = _retry(function)
 
@@ -50,9 +51,9 @@ def _retried(function):
 
 @contextlib.contextmanager
 def _writing(context):
-    """A write transaction's session.
+    """Open a write transaction and yield its session.
 
-    :raises: errors.OutcomeUnknown
+    :raises: database_errors.OutcomeUnknown
     """
     is_written = False
     try:
@@ -60,14 +61,14 @@ def _writing(context):
             yield session
             session.flush()
             is_written = True
-    except errors.ANY as exc:
-        if is_written and errors.is_passing(exc):
-            raise errors.OutcomeUnknown(exc) from exc
+    except database_errors.ANY as exc:
+        if is_written and database_errors.is_passing(exc):
+            raise database_errors.OutcomeUnknown(exc) from exc
         raise
 
 
 def create(context, row):
-    """Store a new row with all that hangs on it, and return it.
+    """Insert a row with its related rows, and return it.
 
     :raises: oslo_db.exception.DBDuplicateEntry
     """
@@ -77,10 +78,10 @@ def create(context, row):
 
 @_retried
 def create_all(context, rows):
-    """Store new rows in one transaction, and return them.
+    """Insert rows with their related rows in one transaction; return them.
 
-    They are not read again: that would forget what hangs on them, which is
-    needed if the transaction has to be run again.
+    The rows are not refreshed: a refresh would drop the related rows, which a
+    retry of the transaction needs.
     """
     with _writing(context) as session:
         session.add_all(rows)
@@ -92,11 +93,11 @@ def create_all(context, rows):
 def find(
     context, model, *conditions, load=(), without=(), order=None, limit=None
 ):
-    """Return the rows that meet the conditions, oldest first.
+    """Return the rows that meet the conditions, by default oldest first.
 
-    :param load: relationships to load along, as model attributes; what there
-        is only one of costs no further query
-    :param without: columns of what is loaded along that are not read
+    :param load: relationships to load, as model attributes; a scalar
+        relationship costs no further query
+    :param without: columns of the related rows that are not read
     """
     query = (
         sa.select(model)
@@ -126,10 +127,10 @@ def find_one(context, model, *conditions, load=(), order=None):
 
 
 @_retried
-def find_pairs(context, model, other, joined_by, *conditions):
-    """Return [(row, row of another table or None)], in one statement.
+def left_join(context, model, other, joined_by, *conditions):
+    """Return [(row, row of the other table or None)] of one statement.
 
-    :param joined_by: the condition by which two rows belong together
+    :param joined_by: the join condition
     """
     query = (
         sa.select(model, other)
@@ -143,7 +144,7 @@ def find_pairs(context, model, other, joined_by, *conditions):
 
 @_retried
 def find_columns(context, columns, model, *conditions):
-    """Return the values of columns, or expressions, of the rows."""
+    """Return the values of columns, or expressions, of the matching rows."""
     query = sa.select(*columns).select_from(model).where(*conditions)
     with engine.reader(context) as session:
         return [list(row) for row in session.execute(query)]
@@ -158,14 +159,14 @@ def count(context, model, *conditions):
 
 @_retried
 def time(context):
-    """Return the time of the database's clock; see db/clock.py."""
+    """Return the current time of the database's clock; see db/clock.py."""
     with engine.reader(context) as session:
         return session.scalar(sa.select(clock.now()))
 
 
 @_retried
 def count_each(context, model, column, *conditions):
-    """Return {value of a column: how many rows have it}."""
+    """Return {value of a column: number of rows with that value}."""
     counted = sa.select(column, sa.func.count(model.id))
     query = counted.where(*conditions).group_by(column)
     with engine.reader(context) as session:
@@ -173,10 +174,10 @@ def count_each(context, model, column, *conditions):
 
 
 @_retried
-def tally(context, model, alike, *conditions):
+def count_by(context, model, alike, *conditions):
     """Count the rows that meet the conditions, by the columns ``alike``.
 
-    :returns: [(one of the rows that are alike, how many there are)]
+    :returns: [(row with the lowest id of its kind, number of that kind)]
     """
     kinds = (
         sa.select(sa.func.min(model.id).label('id'), sa.func.count())
@@ -193,31 +194,37 @@ def tally(context, model, alike, *conditions):
 def compare_and_set(context, model, *conditions, **values):
     """Update the rows that still meet the conditions.
 
-    :returns: how many there were: 0 tells that somebody else was faster
+    :returns: number of updated rows; 0 means that they no longer match
     """
-    statement = sa.update(model).where(*conditions).values(**values)
     with _writing(context) as session:
-        return session.execute(statement).rowcount
+        return session.execute(_update(model, conditions, values)).rowcount
+
+
+def _update(model, conditions, values):
+    """Return an UPDATE, which also sets ``fault_at`` if it sets a fault."""
+    if 'fault' in values and hasattr(model, 'fault_at'):
+        at = None if values['fault'] is None else clock.now()
+        values = {**values, 'fault_at': at}
+    return sa.update(model).where(*conditions).values(**values)
 
 
 @_retried
 def compare_and_set_all(context, *changes):
-    """Make several updates in one transaction, or none of them.
+    """Execute several updates in one transaction, or none of them.
 
-    Inside locked() that is the caller's to see to: what was made before the
-    mismatch is undone when the work raises.
+    Inside with_row_lock() the caller has to raise on a mismatch: only that
+    rolls back the updates made before it.
 
-    :param changes: (model, conditions, values, how many rows are expected or
-        None where any number will do)
-    :returns: how many rows each update met, or None when one met others than
-        expected
+    :param changes: (model, conditions, values, expected number of rows, or
+        None for any number)
+    :returns: number of rows that each update matched, or None when a number
+        differs from the expected one
     """
     counts = []
     try:
         with _writing(context) as session:
             for model, conditions, values, expected in changes:
-                statement = sa.update(model).where(*conditions)
-                done = session.execute(statement.values(**values))
+                done = session.execute(_update(model, conditions, values))
                 if expected not in (None, done.rowcount):
                     raise _Mismatch
                 counts.append(done.rowcount)
@@ -227,14 +234,15 @@ def compare_and_set_all(context, *changes):
 
 
 class _Mismatch(Exception):
-    """Rolls a transaction back."""
+    """Internal signal that rolls a transaction back."""
 
 
 @_retried
 def insert(context, model, **values):
-    """Store a row of which the database works out some values.
+    """Insert a row with values that the database computes.
 
-    A row of create() forgets how when its transaction is broken off.
+    create() cannot retry such a row: the aborted transaction drops the
+    expressions.
 
     :raises: oslo_db.exception.DBDuplicateEntry, DBReferenceError
     """
@@ -242,10 +250,10 @@ def insert(context, model, **values):
         session.execute(sa.insert(model).values(**values))
 
 
-def ensure(context, model, **key):
-    """Make a row if it is missing.
+def insert_if_missing(context, model, **key):
+    """Insert a row unless it exists.
 
-    :param key: columns of the row that are unique together, with their values
+    :param key: columns that are unique together, with their values
     """
     conditions = [getattr(model, name) == key[name] for name in key]
     if find_one(context, model, *conditions) is None:
@@ -254,25 +262,23 @@ def ensure(context, model, **key):
 
 
 @_retried
-def locked(context, model, work, **key):
-    """Do some work in one transaction that has a row to itself.
+def with_row_lock(context, model, work, **key):
+    """Run work in one transaction that locks a row.
 
-    What the work reads and writes, with the same context, belongs to the
-    transaction. That counts up the row's counter before it reads anything:
-    so the row is locked in every database, and nothing is read from before
-    that. Other nodes of a Galera cluster know nothing of the lock; that the
-    counter has changed meanwhile they find out at the commit, which breaks
-    off all but one.
+    All reads and writes of the work with the same context belong to the
+    transaction. The transaction increments the row's counter before it reads
+    anything: this locks the row in every database and makes later reads
+    current. Other nodes of a Galera cluster do not see the lock, but detect
+    the changed counter at commit, where all transactions but one are aborted.
 
-    The database may break the work off at any statement of it, and at the
-    very end; then it is done again. So it has to be one that can be: what it
-    changes besides the database, above all objects of the caller, it finds
-    changed the second time. Change these when locked() has returned.
+    The database may abort the work at any statement or at the commit; the work
+    then runs again. Objects that it has changed in memory keep these changes,
+    so change them only after with_row_lock() has returned.
 
-    :param work: called without arguments; again if it was broken off
-    :param key: columns of the row that are unique together, with their values
-    :returns: what the work returns; None, without any work, when there is no
-        such row
+    :param work: called without arguments; again after each abort
+    :param key: columns that are unique together, with their values
+    :returns: the result of the work; None, without running it, when there is
+        no such row
     """
     conditions = [getattr(model, name) == key[name] for name in key]
     with _writing(context) as session:
@@ -281,7 +287,7 @@ def locked(context, model, work, **key):
             .where(*conditions)
             .values(
                 counter=model.counter + 1,
-                # Else the row would be told to be changed: see onupdate.
+                # Prevents onupdate from setting the current time.
                 updated_at=model.updated_at,
             )
         )
@@ -296,9 +302,9 @@ def locked(context, model, work, **key):
 
 @_retried
 def delete(context, model, *conditions):
-    """Delete rows together with what hangs on them; return how many.
+    """Delete the matching rows with their related rows; return the number.
 
-    They are locked first, so that they still meet the conditions at the end.
+    The rows are locked first, so that they still match when deleted.
     """
     query = sa.select(model).where(*conditions).with_for_update()
     with _writing(context) as session:

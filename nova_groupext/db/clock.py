@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The database's clock: the one that all planners and schedulers share.
+"""The database's clock, which all planners and schedulers share.
 
-A machine's own clock may be minutes off. What expires, who is late and how old
-something is, only the database says. Times are in UTC and naive, as the
-columns are. db.api.time() reads it.
+Clocks of machines may differ by minutes, so only the database's clock decides
+what has expired, is late or is old. Times are naive UTC, like the columns.
+db.api.time() reads the clock.
 """
 
 import sqlalchemy as sa
@@ -12,9 +12,9 @@ from sqlalchemy.ext import compiler
 
 
 class now(sql.expression.FunctionElement):
-    """The time of a statement, as an expression.
+    """SQL expression for the time of the statement.
 
-    :param seconds: whole seconds that are added
+    :param seconds: whole seconds to add
     """
 
     type = sa.DateTime()
@@ -41,6 +41,6 @@ def _postgresql(element, compile_, **kwargs):
 
 @compiler.compiles(now, 'sqlite')
 def _sqlite(element, compile_, **kwargs):
-    # In the form in which SQLAlchemy stores times there: as text.
+    # SQLite holds times as text; this is SQLAlchemy's format.
     seconds = compile_.process(element.clauses, **kwargs)
     return f"strftime('%Y-%m-%d %H:%M:%f000', 'now', {seconds} || ' seconds')"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our own enginefacade, beside Nova's.
+"""SQLAlchemy enginefacade of nova_groupext, separate from Nova's.
 
-Nothing is connected before the first query, so a service may import and
-configure this and fork its workers afterwards.
+It connects at the first query, so a service may import and configure this
+module before it forks its workers.
 """
 
 from oslo_db.sqlalchemy import enginefacade
@@ -14,7 +14,7 @@ _configured_for = None
 
 
 def is_configured(conf=CONF):
-    """Tell whether there is a database that configure() can point at."""
+    """Check whether configure() has a database connection to use."""
     return bool(_connection(conf))
 
 
@@ -23,10 +23,10 @@ def _connection(conf):
 
 
 def configure(conf=CONF):
-    """Point the facade at ``[vrt_database]``, or at Nova's API database.
+    """Configure the facade for ``[vrt_database]``, or Nova's API database.
 
-    Every service of ours calls this when it starts; where several run in one
-    process, the first call decides.
+    Every service of ours calls this when it starts. A later call with another
+    connection replaces the facade; one with the same is ignored.
     """
     global _configured_for
     settings = dict(conf.vrt_database.items())
@@ -39,10 +39,10 @@ def configure(conf=CONF):
 
 
 def _parameters(connection, connection_parameters, **_others):
-    """Complete what is appended to the URL.
+    """Return the parameters to append to the connection URL.
 
-    Unless told otherwise, oslo.db talks to MySQL and MariaDB in characters of
-    at most three bytes. Our tables have room for all of them.
+    By default oslo.db uses MySQL's and MariaDB's character set of at most
+    three bytes per character. Our tables use utf8mb4.
     """
     if (
         connection is None
@@ -54,7 +54,7 @@ def _parameters(connection, connection_parameters, **_others):
 
 
 def reset():
-    """Forget the database and close what is open."""
+    """Discard the configuration and close open connections."""
     global context_manager, _configured_for
     if _configured_for is not None:
         context_manager.dispose_pool()
@@ -63,12 +63,12 @@ def reset():
 
 
 def reader(context):
-    """A read transaction's session, as a context manager."""
+    """Return a context manager with a read transaction's session."""
     return context_manager.reader.using(context)
 
 
 def writer(context):
-    """A write transaction's session, as a context manager."""
+    """Return a context manager with a write transaction's session."""
     return context_manager.writer.using(context)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bring the database to a revision, with alembic."""
+"""Database migrations with alembic."""
 
 import pathlib
 
@@ -10,12 +10,12 @@ from alembic.runtime import migration
 
 from nova_groupext.db import engine
 
-# Beside Nova's own ``alembic_version``, never instead of it.
+# Distinct from Nova's ``alembic_version`` in the same database.
 VERSION_TABLE = 'vrt_alembic_version'
 
 
 def alembic_config():
-    """Return alembic's configuration; no file of the operator's is read."""
+    """Return alembic's configuration, independent of operators' files."""
     settings = config.Config()
     settings.set_main_option(
         'script_location', str(pathlib.Path(__file__).parent / 'migrations')
@@ -24,12 +24,12 @@ def alembic_config():
 
 
 def sync(revision='head'):
-    """Upgrade to the revision; a database that is there already is left."""
+    """Upgrade the database to the revision; do nothing if it has it."""
     command.upgrade(alembic_config(), revision)
 
 
 def version():
-    """Return the database's revision, None before the first sync."""
+    """Return the database's revision; None before the first sync."""
     with engine.get_engine().connect() as connection:
         return migration.MigrationContext.configure(
             connection, opts={'version_table': VERSION_TABLE}
@@ -37,6 +37,6 @@ def version():
 
 
 def head():
-    """Return the newest revision that this code knows."""
+    """Return the newest revision that this code contains."""
     scripts = script.ScriptDirectory.from_config(alembic_config())
     return scripts.get_current_head()

@@ -2,14 +2,14 @@
 """The tables, all named ``vrt_*``.
 
 A group's definition is stored once, in rows: subgroups, members, policies and
-relationships. What a tenant sees and what the planner solves are composed
-from these rows (see objects/topology.py).
+relationships. The topologies that tenants see and that the planner solves are
+composed from these rows (see objects/topology.py).
 
-Concurrent writers are guarded three ways: ``vrt_groups.generation`` counts up
-with every change; ``vrt_leases.group_id`` is unique, so that one planner at a
-time works on a group; the ``counter`` of a row of ``vrt_projects`` is counted
-up by whoever counts and holds for the project, and that of ``vrt_groups`` by
-whoever judges a group as a whole.
+Three mechanisms protect against concurrent writers: ``vrt_groups.generation``
+increases with every change; ``vrt_leases.group_id`` is unique, so that one
+planner at a time works on a group; the ``counter`` columns serialise the
+transactions that count and hold for a project (``vrt_projects``) or that
+evaluate a group as a whole (``vrt_groups``).
 """
 
 from oslo_db.sqlalchemy import models
@@ -25,8 +25,8 @@ NAMING = {
     'fk': 'fk_%(table_name)s_%(column_0_name)s',
     'pk': 'pk_%(table_name)s',
 }
-# An id is never used again: what is remembered of a row that is gone must not
-# be taken for another one.
+# SQLite must not reuse ids either: data that names a deleted row must not
+# refer to a new one.
 OPTIONS = {
     'mysql_engine': 'InnoDB',
     'mysql_charset': 'utf8mb4',
@@ -35,7 +35,7 @@ OPTIONS = {
 
 
 def _exact(length):
-    """A text that tells upper and lower case apart, on MySQL as well."""
+    """Return a case-sensitive string type, on MySQL as well."""
     return sa.String(length).with_variant(
         mysql.VARCHAR(length, charset='utf8mb4', collation='utf8mb4_bin'),
         'mysql',
@@ -48,7 +48,7 @@ PATH = _exact(512)
 
 class Base(models.ModelBase, orm.DeclarativeBase):
     metadata = sa.MetaData(naming_convention=NAMING)
-    # SQLAlchemy reads back what the database gives a new row.
+    # Makes SQLAlchemy read back the defaults of a new row.
     __mapper_args__ = {'eager_defaults': True}
 
     created_at = sa.Column(sa.DateTime, default=clock.now())
@@ -65,12 +65,12 @@ def _group_key():
 
 
 def _counter():
-    """Counts the transactions that had the row to themselves; see locked()."""
+    """Return a column that counts transactions of db.api.with_row_lock()."""
     return sa.Column(sa.Integer, nullable=False, default=0, server_default='0')
 
 
 class Project(Base):
-    """Nothing but a lock: see quota.serialised()."""
+    """Row that only serves as a lock: see quota.serialised()."""
 
     __tablename__ = 'vrt_projects'
     __table_args__ = (sa.UniqueConstraint('project_id'), OPTIONS)
@@ -97,35 +97,37 @@ class Group(Base):
     description = sa.Column(sa.Text)
     status = sa.Column(sa.String(16), nullable=False)
     fault = sa.Column(sa.Text)
+    fault_at = sa.Column(sa.DateTime)
     generation = sa.Column(sa.Integer, nullable=False, default=1)
     counter = _counter()
-    # Whether the plan is to be held as soon as it is made.
+    # True if the planner holds the plan as soon as there is one.
     hold = sa.Column(sa.Boolean, nullable=False)
     client_token = sa.Column(_exact(255))
-    # Of the request that came with the token; what the group is like may
-    # change. Null without a token, and in groups from before there was this.
+    # Digest of the request that came with the token, because the group itself
+    # may change. Null without a token, and in groups older than this column.
     request_digest = sa.Column(sa.String(64))
-    # Seconds that a hold lives, and when it ends once there is one.
+    # Lifetime of the holds in seconds, and its end once there are any.
     expires_in = sa.Column(sa.Integer, nullable=False)
     expires_at = sa.Column(sa.DateTime)
-    # True when no server can redeem anything of the group any more.
+    # True when no server can redeem holds of the group any more.
     has_expired = orm.column_property(
         sa.func.coalesce(expires_at <= clock.now(), sa.false())
     )
-    # The group whose next definition this one is. Tenants do not see it.
+    # Set for a draft: the group whose next definition it is. Tenants do not
+    # see drafts.
     revises_id = sa.Column(
         sa.Integer, sa.ForeignKey('vrt_groups.id'), index=True
     )
-    # Paths of the held members that the revision may move; null for all.
-    movable = sa.Column(sa.JSON(none_as_null=True))
-    # Whether servers that the revision has no member for go on without it.
+    # Paths of held members that the revision may move; null for all.
+    movable_paths = sa.Column(sa.JSON(none_as_null=True))
+    # True if servers whose members the revision drops are kept.
     keep_server = sa.Column(sa.Boolean, nullable=False, default=False)
-    # Whether the revision counts as soon as its swap is made.
+    # True if the revision takes effect as soon as its swap is made.
     is_prepared = sa.Column(sa.Boolean, nullable=False, default=False)
-    # {path: nodes}: the revision does nothing but to place these members
-    # anew, not on these compute nodes; null for all others.
-    elsewhere = sa.Column(sa.JSON(none_as_null=True))
-    # [{at, policy}]: what of the description the servers' hosts break now
+    # {path: [node, ...]}: the revision only places these members again, on
+    # other compute nodes than these; null for other revisions.
+    excluded_hosts = sa.Column(sa.JSON(none_as_null=True))
+    # [{at, policy}]: strict policies that the servers' hosts violate
     drift = sa.Column(sa.JSON)
 
     subgroups = orm.relationship(
@@ -151,6 +153,7 @@ class Group(Base):
     leases = orm.relationship('Lease', cascade='all, delete-orphan')
     boots = orm.relationship('Boot', cascade='all, delete-orphan')
     proposals = orm.relationship('Proposal', cascade='all, delete-orphan')
+    events = orm.relationship('Event', cascade='all, delete-orphan')
 
 
 class Subgroup(Base):
@@ -176,23 +179,24 @@ class Member(Base):
     group_id = _group_key()
     group = orm.relationship('Group', back_populates='members')
     path = sa.Column(PATH, nullable=False)
-    # The path without the index of a counted member.
+    # The path without the index: the path of the member set.
     stem = sa.Column(PATH, nullable=False)
     status = sa.Column(sa.String(16), nullable=False)
     fault = sa.Column(sa.Text)
+    fault_at = sa.Column(sa.DateTime)
     server_uuid = sa.Column(sa.String(36))
-    # How often planners have tried to place it anew since it has failed once.
-    replans = sa.Column(sa.Integer, nullable=False, default=0)
-    # Since when it is held without having become a server, and since when
-    # something is held for the resize of its server.
+    # Number of automatic replacements that planners have tried.
+    replacement_attempts = sa.Column(sa.Integer, nullable=False, default=0)
+    # Start of the time that it is held without a server, and that capacity is
+    # held for the resize of its server.
     held_since = sa.Column(sa.DateTime)
     growth_since = sa.Column(sa.DateTime)
-    # As the tenant gave it: flavor, image, availability_zone, count...
+    # The tenant's input: flavor, image, availability_zone, count...
     description = sa.Column(sa.JSON, nullable=False)
-    # As Nova understood it on the day: flavor and image, resolved.
+    # The flavor and image that Nova resolved for that input.
     request = sa.Column(sa.JSON, nullable=False)
-    # {id, name, vcpus, memory_mb} of the flavor that its server has until it
-    # is resized to the one described; null where there is no difference.
+    # {id, name, vcpus, memory_mb} of the server's present flavor, until it is
+    # resized to the described one; null if they are the same.
     server_flavor = sa.Column(sa.JSON(none_as_null=True))
 
 
@@ -202,7 +206,7 @@ class Policy(Base):
 
     id = sa.Column(sa.Integer, primary_key=True)
     group_id = _group_key()
-    # The node that the policy sits on ('' is the group itself).
+    # Path of the topology node with the policy; '' is the group.
     at = sa.Column(PATH, nullable=False)
     relationship_id = sa.Column(
         sa.Integer,
@@ -210,7 +214,7 @@ class Policy(Base):
         index=True,
     )
     type = sa.Column(sa.String(32), nullable=False)
-    # As the tenant gave it: type, scope, strict, weight...
+    # The tenant's input: type, scope, strict, weight...
     definition = sa.Column(sa.JSON, nullable=False)
 
 
@@ -221,7 +225,7 @@ class Relationship(Base):
     id = sa.Column(sa.Integer, primary_key=True)
     group_id = _group_key()
     at = sa.Column(PATH, nullable=False)
-    # As the tenant gave it, without its policies: name, between, bandwidth.
+    # The tenant's input without policies: name, between, bandwidth.
     definition = sa.Column(sa.JSON, nullable=False)
 
     policies = orm.relationship('Policy', order_by='Policy.id')
@@ -240,12 +244,12 @@ class Plan(Base):
     status = sa.Column(sa.String(16), nullable=False)
     # {path: {host, node, provider, allocations, mappings, domains}}
     placement = sa.Column(sa.JSON, nullable=False)
-    # Everything else of the planner's answer, as the planner gave it.
+    # The rest of the planner's answer, unchanged
     answer = sa.Column(sa.JSON, nullable=False)
 
 
 class Proposal(Base):
-    """Which servers to move for a group's policies to hold again."""
+    """Server moves that would satisfy a group's violated policies again."""
 
     __tablename__ = 'vrt_proposals'
     __table_args__ = (sa.UniqueConstraint('group_id'), OPTIONS)
@@ -261,21 +265,21 @@ class Proposal(Base):
     fewest = sa.Column(sa.Boolean, nullable=False, default=False)
     # {path: {host, domains}}
     moves = sa.Column(sa.JSON, nullable=False)
-    # Until when a planner may be at work on it.
+    # End of the time during which a planner may be working on it.
     claimed_until = sa.Column(sa.DateTime)
 
 
 class Hold(Base):
-    """The Placement allocation of a member without a server, or a filler.
+    """A Placement allocation of a member without a server, or a placeholder.
 
-    A filler has no member: it keeps others off a host that its group has to
-    itself. Nor has a growth, which is held beside what a member's server has
-    until that is resized.
+    A placeholder has no member: it keeps other consumers off a host that is
+    exclusive to its group. A resize reservation has no member either: it is
+    held in addition to the server's allocation until the resize.
 
-    The row is written before Placement is asked; ``uuid`` is the consumer and
-    never used again. When Placement has given the capacity back the row stays
-    for a while, also without its group. No cascade reaches it: a hold that
-    nobody remembers could never be undone.
+    The row is written before the request to Placement; ``uuid`` is the
+    consumer and is never reused. A released row stays for a while, even after
+    its group is deleted. No cascade deletes it: an allocation without a row
+    could never be released.
     """
 
     __tablename__ = 'vrt_holds'
@@ -287,46 +291,47 @@ class Hold(Base):
 
     id = sa.Column(sa.Integer, primary_key=True)
     uuid = sa.Column(sa.String(36), nullable=False)
-    # Null of one that has ended, as soon as the group is forgotten.
+    # Null for an ended hold whose group has been deleted.
     group_id = sa.Column(
         sa.Integer, sa.ForeignKey('vrt_groups.id'), index=True
     )
     member_id = sa.Column(
         sa.Integer, sa.ForeignKey('vrt_members.id'), index=True
     )
-    # The member for whose server's resize it is held.
-    grows_id = sa.Column(
+    # Set for a resize reservation: the member of the server.
+    resize_member_id = sa.Column(
         sa.Integer, sa.ForeignKey('vrt_members.id'), index=True
     )
     status = sa.Column(sa.String(16), nullable=False)
-    # That redeems it, or has.
+    # The server that redeems it or has redeemed it.
     server_uuid = sa.Column(sa.String(36))
     host = sa.Column(sa.String(255), nullable=False)
     node = sa.Column(sa.String(255), nullable=False)
     provider_uuid = sa.Column(sa.String(36), nullable=False)
-    # {provider: {"resources": {class: amount}}}, as Placement takes it
+    # {provider: {"resources": {class: amount}}}, Placement's format
     allocations = sa.Column(sa.JSON, nullable=False)
     mappings = sa.Column(sa.JSON, nullable=False)
-    # Of a successor: the columns that it has if its swap comes to nothing, and
-    # the uuid of the hold that had these; {} if it is nothing then. Null of
-    # what no swap fills.
+    # Set for a successor: the columns that it has if its swap is compensated,
+    # with the uuid of the hold that had these values; {} if it then owns
+    # nothing. Null for holds that no swap fills.
     otherwise = sa.Column(sa.JSON(none_as_null=True))
-    # Whether it ends with the swap under way, which does not need its room.
+    # True if it ends with the swap in progress, which does not need its
+    # capacity.
     leaves = sa.Column(sa.Boolean, nullable=False, default=False)
-    # Since when a request that fills it may be on its way to Placement, and
-    # how often one has looked since.
+    # Start of the time in which a late request may still fill it in Placement,
+    # and the number of checks since.
     watched_at = sa.Column(sa.DateTime, index=True)
     looks = sa.Column(sa.Integer, nullable=False, default=0)
-    # Placement may keep the amounts without a record of whose they are: the
+    # True if Placement may keep the amounts without a consumer record: the
     # consumer is missing, or two requests may have filled it.
     lost = sa.Column(sa.Boolean, nullable=False, default=False)
 
 
 class Move(Base):
-    """A server that is moving, written before its new host is claimed.
+    """A move of a server, written before its new host is claimed.
 
-    The row of the hold that it has redeemed says where it comes from. Until
-    the move is confirmed, reverted or given up it counts at both hosts.
+    The row of the redeemed hold names the source host. Until Nova confirms,
+    reverts or abandons the move, the server counts at both hosts.
     """
 
     __tablename__ = 'vrt_moves'
@@ -341,13 +346,13 @@ class Move(Base):
         index=True,
     )
     server_uuid = sa.Column(sa.String(36), nullable=False)
-    # Where it goes.
+    # Destination
     host = sa.Column(sa.String(255), nullable=False)
     node = sa.Column(sa.String(255), nullable=False)
 
 
 class Lease(Base):
-    """Which planner works on a group; written before it acts."""
+    """Exclusive right of a planner to work on a group; see VRTLease."""
 
     __tablename__ = 'vrt_leases'
     __table_args__ = (
@@ -366,12 +371,12 @@ class Lease(Base):
     # uuid of the planner
     owner = sa.Column(sa.String(255), nullable=False, index=True)
     ends_at = sa.Column(sa.DateTime, nullable=False)
-    # Counts the others that found the group leased: VRTLease.acquire().
+    # Number of planners that found the group leased: VRTLease.acquire().
     asked = sa.Column(sa.Integer, nullable=False, default=0)
 
 
 class Boot(Base):
-    """Which request creates the servers of a group, and how far it is."""
+    """Progress of the request that creates a group's servers; see VRTBoot."""
 
     __tablename__ = 'vrt_boots'
     __table_args__ = (sa.UniqueConstraint('group_id'), OPTIONS)
@@ -387,11 +392,26 @@ class Boot(Base):
     status = sa.Column(sa.String(16), nullable=False)
     missing = sa.Column(sa.Integer, nullable=False)
     created = sa.Column(sa.Integer, nullable=False)
-    # {path: why its server could not be created}
+    # {path: reason why its server could not be created}
     faults = sa.Column(sa.JSON, nullable=False)
     fault = sa.Column(sa.Text)
-    # When its process said last that it goes on.
+    # Time of the last heartbeat of its process.
     heard_at = sa.Column(sa.DateTime, nullable=False)
+
+
+class Event(Base):
+    """A recent event of a group; see VRTEvent."""
+
+    __tablename__ = 'vrt_events'
+    __table_args__ = (OPTIONS,)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = _group_key()
+    name = sa.Column(sa.String(32), nullable=False)
+    request_id = sa.Column(sa.String(255))
+    user_id = sa.Column(sa.String(255))
+    project_id = sa.Column(sa.String(255))
+    message = sa.Column(sa.Text)
 
 
 class Planner(Base):

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed, versioned objects: what the API, the planner and the scheduler share.
+"""Versioned objects shared by the API, the planner and the scheduler.
 
 ::
 
-    VRTGroup --< VRTMember, VRTPolicy, VRTRelationship    the definition
-             --< VRTPlan                                  member -> host
-             --< VRTHold                                  in Placement's ledger
-             --< VRTMove                                  between two hosts
-             --- VRTLease >-- VRTPlanner                  who works on it now
-             --- VRTProposal                              what mends it
-             --- VRTBoot                                  its servers, created
+    VRTGroup --< VRTMember, VRTPolicy, VRTRelationship  the definition
+             --< VRTPlan                                member -> host
+             --< VRTHold                                Placement allocations
+             --< VRTMove                                servers that move
+             --- VRTLease >-- VRTPlanner                who works on it now
+             --- VRTProposal                            moves that repair it
+             --- VRTBoot                                creation of servers
+             --< VRTEvent                               history
 """
 
 from nova_groupext.objects.boot import VRTBoot
+from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
@@ -26,6 +28,7 @@ from nova_groupext.objects.proposal import VRTProposal
 
 __all__ = [
     'VRTBoot',
+    'VRTEvent',
     'VRTGroup',
     'VRTHold',
     'VRTLease',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What our versioned objects have in common."""
+"""Base classes of the versioned objects."""
 
 import copy
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 
 class Json(fields.FieldType):
-    """Anything that JSON can say; kept as a copy of its own."""
+    """Any JSON value, stored as a deep copy."""
 
     @staticmethod
     def coerce(obj, attr, value):
@@ -38,7 +38,7 @@ class VRTObject(base.VersionedObject):
 
     @classmethod
     def from_row(cls, context, row, without=(), **others):
-        """Make the object from a row of its table.
+        """Create the object from a row of its table.
 
         :param without: names of columns that were not read; these fields stay
             unset
@@ -55,10 +55,10 @@ class VRTObject(base.VersionedObject):
         return obj
 
     def columns(self, model):
-        """Return the fields that were set, for a new row of a table.
+        """Return the fields that are set, for a new row of a table.
 
-        Without the id, which the database gives: an object whose row was
-        stored in a transaction that was broken off is stored again.
+        The id is left out, because the database assigns it: an object whose
+        transaction was aborted is stored again.
         """
         names = {*model.__table__.columns.keys()} - {'id'}
         return {

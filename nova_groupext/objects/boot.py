@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A boot: the creation of the servers of a group, one after another.
+"""A boot: the creation of a group's servers, one after another.
 
-The row tells how far it has come, and keeps a second one away. What only the
-request has, its token and its templates, is not stored: a boot goes on for as
-long as the nova-api that took it, and another one does what it has left.
+The row stores the progress and prevents a concurrent boot. The token and the
+templates of the request are not stored: a boot ends with its nova-api process,
+and a later request creates the remaining servers.
 """
 
 from oslo_db import exception as db_exc
@@ -15,11 +15,12 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
+from nova_groupext.objects import conditions
 
 BOOTING, DONE, STOPPED = 'booting', 'done', 'stopped'
 
-# Seconds that the creation of one server takes at most: a boot that was not
-# heard of for so long is taken for left.
+# Maximum seconds for the creation of one server: a boot without a heartbeat
+# for longer counts as abandoned.
 LONGEST = 120
 
 
@@ -29,33 +30,32 @@ class VRTBoot(base.VRTObject):
 
     fields = {
         'group_id': fields.IntegerField(),
-        # Id of the request that wants the servers.
+        # Id of the request to create the servers
         'request': fields.StringField(),
         'status': fields.EnumField((BOOTING, DONE, STOPPED)),
-        # The boot found so many servers missing, and created so many of them.
+        # Number of servers that were missing at the start, and number created
+        # since
         'missing': fields.IntegerField(),
         'created': fields.IntegerField(),
-        # {path of a member: why its server could not be created}
+        # {path of a member: reason why its server could not be created}
         'faults': base.JsonField(),
-        # Why it was stopped.
+        # Reason why the boot was stopped
         'fault': fields.StringField(nullable=True),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        # Its process has been silent for longer than LONGEST.
+        # True without a heartbeat for longer than LONGEST seconds
         'is_left': fields.BooleanField(),
     }
 
     @classmethod
-    def begin(cls, context, group, request):
-        """Begin to boot a group, unless another request does.
+    def begin(cls, context, group, request, seen=None):
+        """Start to boot a group, unless another request is doing so.
 
         :param group: VRTGroup
+        :param seen: expected generation of the group, None for any
         :returns: VRTBoot
-        :raises: GroupBooting, GroupNotFound
+        :raises: GroupBooting, GroupNotFound, GenerationConflict
         """
-        own = models.Boot.group_id == group.id
-        is_over = (models.Boot.status != BOOTING) | _is_left()
-        db.delete(context, models.Boot, own, is_over)
         begun = {
             'group_id': group.id,
             'request': request,
@@ -64,19 +64,36 @@ class VRTBoot(base.VRTObject):
             'created': 0,
             'faults': {},
         }
-        try:
+
+        def work():
+            own = models.Group.id == group.id
+            is_seen = conditions.is_as(seen)
+            if not db.count(context, models.Group, own, *is_seen):
+                raise exception.GenerationConflict(group=group.uuid)
+            db.delete(
+                context,
+                models.Boot,
+                models.Boot.group_id == group.id,
+                (models.Boot.status != BOOTING) | _is_left(),
+            )
             db.insert(context, models.Boot, heard_at=clock.now(), **begun)
+            return True
+
+        try:
+            is_begun = db.with_row_lock(
+                context, models.Group, work, id=group.id
+            )
         except db_exc.DBDuplicateEntry as exc:
             raise exception.GroupBooting(group=group.uuid) from exc
-        except db_exc.DBReferenceError as exc:
-            raise exception.GroupNotFound(group=group.uuid) from exc
+        if not is_begun:
+            raise exception.GroupNotFound(group=group.uuid)
         boot = cls(context, **begun)
         boot.obj_reset_changes()
         return boot
 
     @classmethod
     def of_groups(cls, context, group_ids):
-        """Return {group id: VRTBoot} of those groups that have one."""
+        """Return {group id: VRTBoot} for the groups that have one."""
         found = db.find_columns(
             context,
             [models.Boot, _is_left()],
@@ -89,15 +106,18 @@ class VRTBoot(base.VRTObject):
         }
 
     def go_on(self, context):
-        """Write down how far it has come, and take as long again.
+        """Store the progress and a heartbeat.
 
-        :raises: BootTakenOver when another has begun, as this took too long,
-            or when the group was forgotten
+        :raises: BootTakenOver when another boot has replaced this one after
+            too long a silence, or when the group was deleted
         """
         self._write(context)
 
     def end(self, context, status, fault=None):
-        """Write down how it ended; not if it was taken over."""
+        """Store the result of the boot.
+
+        :raises: BootTakenOver as go_on() does
+        """
         self.status, self.fault = status, fault
         self._write(context)
 
@@ -116,5 +136,5 @@ class VRTBoot(base.VRTObject):
 
 
 def _is_left():
-    """The condition on a boot that its process may have ended."""
+    """Return the condition that the process of a boot may have ended."""
     return models.Boot.heard_at < clock.now(-LONGEST)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions on groups and holds that several statements have."""
+"""SQL conditions on groups, members and holds that queries share."""
 
 import sqlalchemy as sa
 
@@ -8,7 +8,7 @@ from nova_groupext.objects import states
 
 
 def has_member(*statuses):
-    """The condition on a group that some member of it has such a status."""
+    """Return the condition that a group has a member in such a status."""
     return sa.exists().where(
         models.Member.group_id == models.Group.id,
         models.Member.status.in_(statuses),
@@ -16,64 +16,79 @@ def has_member(*statuses):
 
 
 def has_hold(*statuses):
-    """The condition on a group that some hold of it has such a status."""
+    """Return the condition that a group has a hold in such a status."""
     return sa.exists().where(
         models.Hold.group_id == models.Group.id,
         models.Hold.status.in_(statuses),
     )
 
 
-def has_growth():
-    """The condition on a group that something is held for a resize."""
+def has_resize_reservation():
+    """Return the condition that a group has an ACTIVE member's reservation."""
     return sa.exists().where(
-        models.Hold.group_id == models.Group.id, is_growth()
+        models.Hold.group_id == models.Group.id,
+        is_resize_reservation(),
+        models.Hold.resize_member_id == models.Member.id,
+        models.Member.status == states.Member.ACTIVE,
     )
 
 
-def is_growing():
-    """The condition on a member that something is held for a resize."""
-    return sa.exists().where(
-        models.Hold.grows_id == models.Member.id, is_growth()
+def is_resizing():
+    """Return the condition that an ACTIVE member has a reservation."""
+    is_active = models.Member.status == states.Member.ACTIVE
+    return is_active & sa.exists().where(
+        models.Hold.resize_member_id == models.Member.id,
+        is_resize_reservation(),
     )
 
 
 def is_held_since(time):
-    """The condition on a member that it is held for long.
+    """Return the condition that a member is held since before a time.
 
-    :param time: before which that has begun
+    :param time: latest start of the hold
     """
     is_held = models.Member.status == states.Member.HELD
     return is_held & (models.Member.held_since <= time)
 
 
-def still(group_id, statuses=states.HOLDS):
-    """The conditions on a group of which something may be held."""
+def still(group_id):
+    """Return the conditions that a group exists and may have holds."""
     return (
         models.Group.id == group_id,
-        models.Group.status.in_(statuses),
+        models.Group.status.in_(states.GROUP_WITH_HOLDS),
     )
 
 
+def is_as(seen):
+    """Return the conditions that a group has a generation.
+
+    :param seen: expected generation; None for any
+    """
+    return () if seen is None else (models.Group.generation == seen,)
+
+
 def has_policy(*kinds):
-    """The condition on a group to have a policy, of any or of some kinds."""
+    """Return the condition that a group has a policy of some kinds, or any."""
     found = sa.exists().where(models.Policy.group_id == models.Group.id)
     return found.where(models.Policy.type.in_(kinds)) if kinds else found
 
 
-def is_filler():
-    """The condition on a hold that it is nobody's."""
-    return models.Hold.member_id.is_(None) & models.Hold.grows_id.is_(None)
+def is_placeholder():
+    """Return the condition that a hold is a placeholder."""
+    return models.Hold.member_id.is_(None) & models.Hold.resize_member_id.is_(
+        None
+    )
 
 
-def is_growth():
-    """The condition on a hold that it is promised to a server's resize."""
-    return models.Hold.grows_id.is_not(None) & (
+def is_resize_reservation():
+    """Return the condition that a hold is kept for a resize or unshelve."""
+    return models.Hold.resize_member_id.is_not(None) & (
         models.Hold.status == states.Hold.HELD
     )
 
 
 def is_lost():
-    """The condition on a hold that a swap has lost it, with its capacity."""
+    """Return the condition that a swap has lost the hold and its capacity."""
     return (
         models.Hold.lost
         & models.Hold.server_uuid.is_(None)
@@ -82,18 +97,18 @@ def is_lost():
 
 
 def is_adopted():
-    """The condition on a hold that its server is being adopted.
+    """Return the condition that the server of a hold is being adopted.
 
-    Whether it is that for good is decided with the swap under way.
+    The swap in progress decides whether the adoption takes effect.
     """
     is_open = models.Hold.otherwise.is_not(sa.null())
     return is_open & (models.Hold.status == states.Hold.REDEEMED)
 
 
 def in_its_state_since(time):
-    """The condition on a hold that it is what it is for long.
+    """Return the condition that a hold has not changed since a time.
 
-    :param time: before which it has become that
+    :param time: latest time of the change to its state
     """
     hold = models.Hold
     return sa.func.coalesce(hold.updated_at, hold.created_at) < time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A VRT group: the top of a topology and the owner of all its parts."""
+"""A VRT group: the root of a topology and the owner of its parts."""
 
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
@@ -10,6 +10,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
+from nova_groupext.objects import conditions
 from nova_groupext.objects import group_search
 from nova_groupext.objects import listing
 from nova_groupext.objects import member as member_obj
@@ -37,31 +38,32 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         'description': fields.StringField(nullable=True),
         'status': fields.EnumField(list(states.Group)),
         'fault': fields.StringField(nullable=True),
+        'fault_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'generation': fields.IntegerField(),
         'hold': fields.BooleanField(),
         'client_token': fields.StringField(nullable=True),
-        # Of the request that came with the token.
+        # Digest of the request that came with the token
         'request_digest': fields.StringField(nullable=True),
         'expires_in': fields.IntegerField(),
         'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        # By the database's clock, when it was read.
+        # By the database's clock, at the time of reading
         'has_expired': fields.BooleanField(),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        # The id of the group whose next definition this one is.
+        # Id of the group whose next definition this draft is
         'revises_id': fields.IntegerField(nullable=True),
-        # Paths of the held members that it may move; None for all.
-        'movable': base.JsonField(nullable=True),
-        # Whether it may drop members that are servers.
+        # Paths of held members that the draft may move; None for all
+        'movable_paths': base.JsonField(nullable=True),
+        # True if the draft may drop members with servers
         'keep_server': fields.BooleanField(default=False),
-        # Whether it counts as soon as its swap is made.
+        # True if the draft takes effect as soon as its swap is made
         'is_prepared': fields.BooleanField(default=False),
-        # {path: [node, ...]}: these members are placed anew, elsewhere than
-        # there, and nothing else changes; None for any other revision.
-        'elsewhere': base.JsonField(nullable=True),
-        # [{at, policy}] of strict policies that the hosts break at present
+        # {path: [node, ...]}: the draft only places these members again, on
+        # other nodes than these; None for any other revision
+        'excluded_hosts': base.JsonField(nullable=True),
+        # [{at, policy}] of strict policies that the servers' hosts violate
         'drift': base.JsonField(nullable=True),
-        # The parts, in the order in which they were described.
+        # The parts, in the order of the description
         'subgroups': fields.ListOfStringsField(),
         'members': fields.ListOfObjectsField('VRTMember'),
         'policies': fields.ListOfObjectsField('VRTPolicy'),
@@ -69,9 +71,9 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
     }
 
     def create(self, context):
-        """Store the group with all its parts, in state PLANNING.
+        """Insert the group with all its parts, in state PLANNING.
 
-        :raises: DBDuplicateEntry when the project used its client_token
+        :raises: DBDuplicateEntry when the project has used its client_token
         """
         self.uuid = listing.new_id()
         self.status = states.Group.PLANNING
@@ -135,7 +137,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
     @classmethod
     def get(cls, context, uuid):
-        """Return a group in any state, deleted ones that still release too.
+        """Return a group in any state, including RELEASING.
 
         :raises: GroupNotFound
         """
@@ -148,7 +150,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
     def find(cls, context, uuid):
         """Return a group as get() does, or None.
 
-        What is no uuid is not looked up: not every database can.
+        Some databases reject a query for a string that is no uuid.
         """
         if not uuidutils.is_uuid_like(uuid):
             return None
@@ -159,7 +161,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
     @classmethod
     def find_revised(cls, context, uuid):
-        """Return a group, or the one that it revises; None without either.
+        """Return a group, or for a draft the group that it revises, or None.
 
         :returns: VRTGroup without its parts
         """
@@ -170,7 +172,10 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
     @classmethod
     def renewed(cls, context, groups):
-        """Return groups as they are now, reading what has changed again."""
+        """Return the present groups, reading only changed ones again.
+
+        A group that was deleted is returned unchanged.
+        """
         ids = [group.id for group in groups]
         rows = db.find(context, models.Group, models.Group.id.in_(ids))
         now = {row.id: row.generation for row in rows}
@@ -200,7 +205,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
     @classmethod
     def get_owner(cls, context, member):
-        """Return the group that a member is of, or is to be of.
+        """Return the group of a member; for a draft the group that it revises.
 
         :param member: VRTMember, perhaps of a draft
         :returns: VRTGroup without its parts, and no draft
@@ -211,7 +216,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
     @classmethod
     def get_by_token(cls, context, project_id, client_token):
-        """Return the group that a retried POST has made, or None."""
+        """Return the group created with a client token, or None."""
         row = db.find_one(
             context,
             models.Group,
@@ -232,12 +237,12 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         is_descending=False,
         **filters,
     ):
-        """Return groups that were not deleted, without their parts.
+        """Return groups without their parts; no deleted ones, no drafts.
 
-        :param marker: id of the last group of the page before
-        :param sort_key: of listing.SORT_KEYS
+        :param marker: id of the last group of the previous page
+        :param sort_key: one of listing.SORT_KEYS
         :param filters: values by names of listing.FILTERS
-        :raises: GroupNotFound for a marker that is none
+        :raises: GroupNotFound for an unknown marker; see listing.rows()
         """
         rows = listing.rows(
             *(context, filters, sort_key, marker, limit),
@@ -247,9 +252,9 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
     @classmethod
     def list_shown(cls, context, groups):
-        """Return groups with all that a view of them needs.
+        """Return groups with all parts that a view of them needs.
 
-        That is not what Nova knows of their members, which is the most.
+        The members' requests, the largest column, are not read.
 
         :param groups: VRTGroups, with or without their parts
         """
@@ -262,10 +267,11 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
     @classmethod
     def first(cls, context, groups, members):
-        """Return as many of some groups as have so many members together.
+        """Return the first groups that have at most so many members together.
 
         :param groups: VRTGroups, perhaps without their parts
-        :returns: the first of them, at least one if there is any
+        :param members: maximum number of members
+        :returns: list of VRTGroups; at least one unless there are none
         """
         counts = db.count_each(
             context,
@@ -290,7 +296,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
     @staticmethod
     def count(context, project_id):
-        """Return how many groups a project keeps."""
+        """Return the number of a project's groups, without drafts."""
         return db.count(
             context,
             models.Group,
@@ -300,13 +306,13 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         )
 
     def has_draft(self, context):
-        """Tell whether there is a draft of it, be it a deleted one."""
+        """Check whether the group has a draft, including a deleted one."""
         return bool(
             db.count(context, models.Group, models.Group.revises_id == self.id)
         )
 
     def has_policy(self, kind):
-        """Tell whether any part of the group, or relationship, has one."""
+        """Check whether a node or relationship has a policy of a kind."""
         return any(
             policy.type == kind
             for part in (self, *self.relationships)
@@ -314,11 +320,13 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         )
 
     def change(self, context, status, **values):
-        """Move to a status, if nobody changed the group since it was read.
+        """Change the status, unless the group has changed since it was read.
 
         :raises: GenerationConflict
         """
-        may_move = self.status in states.sources(states.GROUP_CHANGES, status)
+        may_move = self.status in states.states_leading_to(
+            states.GROUP_CHANGES, status
+        )
         if not may_move or not self._compare_and_set(
             context, status=status, **values
         ):
@@ -339,16 +347,16 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         )
 
     def describe_anew(self, context, values):
-        """Change what is said of it, if nobody changed it since it was read.
+        """Update descriptive columns, unless the group has changed since.
 
-        :param values: of columns that no plan depends on
+        :param values: values of columns that no plan depends on
         :raises: GenerationConflict
         """
         if not self._compare_and_set(context, **values):
             raise exception.GenerationConflict(group=self.uuid)
 
     def is_unchanged_for(self, context, seconds):
-        """Check whether nobody has changed the group for so long."""
+        """Check whether the group has not changed for some seconds."""
         return bool(
             db.count(
                 context,
@@ -358,12 +366,14 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             )
         )
 
-    def mark_deleted(self, context):
-        """Become RELEASING, whatever else happens to the group meanwhile.
+    def mark_deleted(self, context, seen=None):
+        """Set the group and its draft, if any, to RELEASING.
 
-        Its draft, if it has one, goes with it.
+        Other changes of the group do not prevent it, unless ``seen`` is given.
 
-        :raises: GroupNotFound when somebody else has deleted it
+        :param seen: expected generation of the group, None for any
+        :raises: GroupNotFound when the group was deleted before,
+            GenerationConflict
         """
         is_not_deleted = models.Group.status != states.Group.RELEASING
         deleted = {
@@ -374,7 +384,11 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             context,
             (
                 models.Group,
-                (models.Group.id == self.id, is_not_deleted),
+                (
+                    models.Group.id == self.id,
+                    is_not_deleted,
+                    *conditions.is_as(seen),
+                ),
                 deleted,
                 1,
             ),
@@ -385,11 +399,14 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
                 None,
             ),
         ):
-            raise exception.GroupNotFound(group=self.uuid)
+            now = self.brief(context, self.id)
+            if now is None or now.status == states.Group.RELEASING:
+                raise exception.GroupNotFound(group=self.uuid)
+            raise exception.GenerationConflict(group=self.uuid)
         self.status = states.Group.RELEASING
 
     def note(self, context, fault):
-        """Say why a group is still PLANNING; it is no change of it."""
+        """Store why a group is still PLANNING; its generation stays."""
         db.compare_and_set(
             context,
             models.Group,
@@ -398,10 +415,11 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             fault=fault,
         )
 
-    def extend(self, context, seconds):
-        """Keep what is held for so many seconds from now.
+    def extend(self, context, seconds, seen=None):
+        """Keep the holds for some seconds from now.
 
-        :raises: GroupStateConflict when there is nothing to keep
+        :param seen: expected generation of the group, None for any
+        :raises: GroupStateConflict when nothing is held, GenerationConflict
         """
         if not db.compare_and_set(
             context,
@@ -409,13 +427,16 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             models.Group.id == self.id,
             models.Group.status == states.Group.HELD,
             models.Group.expires_at > clock.now(),
+            *conditions.is_as(seen),
             expires_at=clock.now(seconds),
             generation=models.Group.generation + 1,
         ):
-            raise self._not_extended(context)
+            raise self._not_extended(context, seen)
 
-    def _not_extended(self, context):
+    def _not_extended(self, context, seen):
         fresh = self.get(context, self.uuid)
+        if seen not in (None, fresh.generation):
+            return exception.GenerationConflict(group=self.uuid)
         if fresh.status == states.Group.HELD:
             return fresh.conflict(f'it {member_obj.expired(fresh.expires_at)}')
         reason = 'nothing of it is held'
@@ -424,15 +445,15 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         return fresh.conflict(reason)
 
     def conflict(self, reason):
-        """Return the error of one who wants what its state does not allow.
+        """Return the error for a request that the group's state forbids.
 
-        :param reason: a phrase that goes on after the state
+        :param reason: phrase that continues the sentence after the state
         """
         return exception.GroupStateConflict(
             group=self.uuid, status=self.status, reason=reason
         )
 
     def destroy(self, context):
-        """Forget the group; its holds must be gone from the ledger."""
+        """Delete the group's rows; Placement must have none of its holds."""
         db.delete(context, models.Move, models.Move.group_id == self.id)
         db.delete(context, models.Group, models.Group.id == self.id)

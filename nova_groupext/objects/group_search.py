@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What planners look for among all groups."""
+"""Queries for groups that planners have to work on."""
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -11,16 +11,16 @@ from nova_groupext.objects import conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.lease import VRTLease
 
-# Seconds after which nobody can be at work who has no lease.
+# Seconds after which no process without a lease can still be working
 LONG_AGO = 120
 
 
 class GroupSearch:
-    """The part of VRTGroup that finds groups by the work there is to do."""
+    """The part of VRTGroup that finds groups by pending work."""
 
     @classmethod
     def drafts_of(cls, context, group_ids):
-        """Return {group id: its draft} of those whose revision is not done."""
+        """Return {group id: its draft} of the groups that have one."""
         drafts = cls._find(
             context,
             models.Group.revises_id.in_(group_ids),
@@ -30,28 +30,28 @@ class GroupSearch:
 
     @classmethod
     def list_expired(cls, context):
-        """Return the groups that still hold something and should not."""
+        """Return the groups that have expired and still hold capacity."""
         return cls._find(
             context,
-            models.Group.status.in_(states.HOLDS),
+            models.Group.status.in_(states.GROUP_WITH_HOLDS),
             models.Group.expires_at <= clock.now(),
             conditions.has_member(states.Member.HELD)
-            | conditions.has_growth(),
+            | conditions.has_resize_reservation(),
         )
 
     @classmethod
     def list_held_long(cls, context, lifetime):
-        """Return the groups of which something is held for so long.
+        """Return the groups with a hold older than the maximum lifetime.
 
         :param lifetime: seconds
         """
         before = clock.now(-lifetime)
         is_over = conditions.is_held_since(before) | (
-            conditions.is_growing() & (models.Member.growth_since <= before)
+            conditions.is_resizing() & (models.Member.growth_since <= before)
         )
         return cls._find(
             context,
-            models.Group.status.in_(states.HOLDS),
+            models.Group.status.in_(states.GROUP_WITH_HOLDS),
             sa.exists().where(
                 models.Member.group_id == models.Group.id, is_over
             ),
@@ -59,10 +59,10 @@ class GroupSearch:
 
     @classmethod
     def list_with_failed(cls, context, most):
-        """Return the groups of which members that have failed may be held.
+        """Return the groups with failed members that may be placed again.
 
-        :param most: how often planners may place a member anew; once in any
-            case if a swap has lost its hold
+        :param most: maximum number of automatic replacements of a member; one
+            is always allowed if a swap has lost its hold
         """
         is_lost = sa.exists().where(
             models.Hold.member_id == models.Member.id, conditions.is_lost()
@@ -70,20 +70,20 @@ class GroupSearch:
         return cls._find(
             context,
             models.Group.revises_id.is_(None),
-            models.Group.status.in_(states.CAN_REPLAN),
+            models.Group.status.in_(states.GROUP_REPLACEABLE),
             models.Group.expires_at > clock.now(),
             sa.exists().where(
                 models.Member.group_id == models.Group.id,
                 models.Member.status == states.Member.FAILED,
-                (models.Member.replans < most)
-                | (is_lost & (models.Member.replans == 0)),
+                (models.Member.replacement_attempts < most)
+                | (is_lost & (models.Member.replacement_attempts == 0)),
             ),
         )
 
     @classmethod
     def list_with_policies(cls, context):
-        """Return the groups whose members' places policies are about."""
-        holds = models.Group.status.in_(states.HOLDS)
+        """Return the groups that may have holds and that have policies."""
+        holds = models.Group.status.in_(states.GROUP_WITH_HOLDS)
         return cls._find(context, holds, conditions.has_policy())
 
     @classmethod
@@ -96,23 +96,23 @@ class GroupSearch:
 
     @classmethod
     def list_exclusive(cls, context):
-        """Return the groups that have, or should have, hosts to themselves.
+        """Return the groups that have, or should have, exclusive hosts.
 
-        Some of them have a soft policy only, or nothing but fillers to lose.
+        Some of them have only a soft policy, or only placeholders to release.
         """
         has_fillers = sa.exists().where(
             models.Hold.group_id == models.Group.id,
-            conditions.is_filler(),
+            conditions.is_placeholder(),
             models.Hold.status == states.Hold.HELD,
         )
-        holds = models.Group.status.in_(states.HOLDS)
+        holds = models.Group.status.in_(states.GROUP_WITH_HOLDS)
         return cls._find(
             context, has_fillers | (holds & conditions.has_policy('exclusive'))
         )
 
     @classmethod
     def list_releasing(cls, context, of=None):
-        """Return groups that were deleted and are not forgotten yet.
+        """Return groups in state RELEASING, whose rows still exist.
 
         :param of: VRTGroup whose drafts are wanted; all groups by default
         """
@@ -123,24 +123,24 @@ class GroupSearch:
 
     @classmethod
     def list_left(cls, context):
-        """Return the groups over which a planner has died, without parts.
+        """Return the groups abandoned by a planner, without their parts.
 
-        Or something was begun long ago; and none works on them. Drafts are
-        not among them.
+        These groups have a lease that has ended, or unfinished holds that are
+        old and no lease. Drafts are not included.
         """
         is_begun = sa.exists().where(
             models.Hold.group_id == models.Group.id,
-            models.Hold.status.in_(states.OPEN),
+            models.Hold.status.in_(states.HOLD_OPEN),
             conditions.in_its_state_since(clock.now(-LONG_AGO)),
         )
         return cls._idle(context, is_begun | VRTLease.is_left(models.Group))
 
     @classmethod
     def list_to_plan(cls, context):
-        """Return the groups that are to be planned, without their parts.
+        """Return the groups that wait for planning, without their parts.
 
-        They, or their drafts, are PLANNING, and no planner works on them.
-        Drafts are not among them.
+        A group waits when it, or its draft, is PLANNING and no planner has its
+        lease. Drafts are not included.
         """
         draft = orm.aliased(models.Group)
         has_planning_draft = sa.exists().where(
@@ -152,7 +152,7 @@ class GroupSearch:
 
     @classmethod
     def _idle(cls, context, condition):
-        """Return groups that meet a condition, and that nobody works on."""
+        """Return groups that meet a condition and have no running lease."""
         return cls.list_brief(
             context,
             models.Group.revises_id.is_(None),
@@ -168,10 +168,7 @@ class GroupSearch:
 
     @staticmethod
     def count_planning(context, project_id):
-        """Return how many groups of a project are, or are to be, planned.
-
-        Revisions are among them.
-        """
+        """Return the number of a project's groups and drafts in PLANNING."""
         return db.count(
             context,
             models.Group,
@@ -181,7 +178,7 @@ class GroupSearch:
 
     @staticmethod
     def is_current(context, group_id):
-        """Tell whether a group holds something and may go on doing so."""
+        """Check whether a group may have holds and has not expired."""
         return bool(
             db.count(
                 context,
@@ -193,15 +190,14 @@ class GroupSearch:
 
     @staticmethod
     def uuids(context):
-        """Return {id: uuid} of all groups, in whatever state."""
+        """Return {id: uuid} of all groups in any state."""
         return {row.id: row.uuid for row in db.find(context, models.Group)}
 
     @staticmethod
     def prepared_draft(context, group_id):
         """Return the uuid of the draft of a group whose swap is prepared.
 
-        None where there is none: also if what is exchanged changes nothing of
-        what the group is.
+        None without one: a swap that changes no definition has no draft.
         """
         row = db.find_one(
             context,

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A hold: the Placement allocation of a member without a server.
 
-A *filler* is a hold without a member. It takes what is left of a host that
-its group has to itself, so that nobody else gets it.
+A *placeholder* is a hold without a member. It takes the free capacity of an
+exclusive host of its group, so that no other consumer gets it.
 
-A *growth* is held for a member that is a server, beside what that has: all of
-what it will have once it is resized to the flavor that is described by now.
+A *resize reservation* is held for a member with a server, in addition to that
+server's allocation. It contains the full allocation after the resize to the
+described flavor, or after an unshelve onto an exclusive host.
 """
 
 from oslo_db import exception as db_exc
@@ -22,11 +23,11 @@ from nova_groupext.objects import conditions
 from nova_groupext.objects import hold_search
 from nova_groupext.objects import states
 
-# What of a hold stays when its seat is held under another uuid.
+# Columns that a successor for the same capacity copies
 SEAT = (
     'group_id',
     'member_id',
-    'grows_id',
+    'resize_member_id',
     'host',
     'node',
     'provider_uuid',
@@ -41,16 +42,16 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     fields = {
         'id': fields.IntegerField(),
-        # The consumer in Placement; filled from nothing once.
+        # The consumer in Placement; it is filled from nothing only once.
         'uuid': fields.UUIDField(),
-        # None when the group was forgotten.
+        # None after the group was deleted
         'group_id': fields.IntegerField(nullable=True),
-        # None for a filler, and for a growth.
+        # None for a placeholder and for a resize reservation
         'member_id': fields.IntegerField(nullable=True),
-        # The member that a growth is for.
-        'grows_id': fields.IntegerField(nullable=True),
+        # The member that a resize reservation is for
+        'resize_member_id': fields.IntegerField(nullable=True),
         'status': fields.EnumField(list(states.Hold)),
-        # Of the server that redeems it, or has.
+        # The server that redeems it or has redeemed it
         'server_uuid': fields.UUIDField(nullable=True, default=None),
         'host': fields.StringField(),
         'node': fields.StringField(),
@@ -59,17 +60,18 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         'allocations': base.JsonField(),
         # {request group: [provider, ...]}
         'mappings': base.JsonField(),
-        # Of a successor: what it is if its swap comes to nothing. That is its
-        # seat then and the uuid of the hold that had it, or {}; None of what
-        # no swap fills. Of a REDEEMED one: {} while its server is adopted.
+        # For a successor: its columns after a compensated swap, with the uuid
+        # of the hold that had these values, or {}; None for a hold that no
+        # swap fills. For a REDEEMED hold: {} while its server is being
+        # adopted.
         'otherwise': base.JsonField(nullable=True, default=None),
-        # Whether it ends with the swap under way.
+        # True if it ends with the swap in progress
         'leaves': fields.BooleanField(default=False),
-        # Since when a request that fills it may be on its way, and how often
-        # the reaper has looked since.
+        # Start of the time in which a late request may still fill it, and the
+        # number of the reaper's checks since
         'watched_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'looks': fields.IntegerField(default=0),
-        # True if Placement may keep its amounts without its consumer.
+        # True if Placement may keep its amounts without a consumer record
         'lost': fields.BooleanField(default=False),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
@@ -77,33 +79,33 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     @classmethod
     def of(cls, member, seat):
-        """Return a hold of a member's seat in a plan, not created yet.
+        """Return a hold for a planned member, not stored yet.
 
         :param member: VRTMember
-        :param seat: what VRTPlan.placement says of it
+        :param seat: the member's entry of VRTPlan.placement
         """
         return cls(
             uuid=uuidutils.generate_uuid(),
             group_id=member.group_id,
             member_id=member.id,
-            grows_id=None,
+            resize_member_id=None,
             status=states.Hold.WRITING,
             **cls.of_seat(seat),
         )
 
     @classmethod
-    def growth(cls, member, seat):
-        """Return a hold for the resize of a member's server, not created yet.
+    def reservation(cls, member, seat):
+        """Return a resize reservation for a server, not stored yet.
 
-        :param seat: of the server after that, as of() takes it
+        :param seat: placement entry after the resize or unshelve; see of()
         """
         hold = cls.of(member, seat)
-        hold.member_id, hold.grows_id = None, member.id
+        hold.member_id, hold.resize_member_id = None, member.id
         return hold
 
     @classmethod
     def redeemed(cls, member, seat):
-        """Return what says where a member's server is, not created yet."""
+        """Return a REDEEMED hold for a member's server, not stored yet."""
         hold = cls.of(member, seat)
         hold.status = states.Hold.REDEEMED
         hold.server_uuid = member.server_uuid
@@ -111,9 +113,9 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     @classmethod
     def adopted(cls, member, seat):
-        """Return what says where a server is that a draft is to adopt.
+        """Return a REDEEMED hold for a server that a draft is to adopt.
 
-        Not created yet. It ends if the draft comes to nothing.
+        The hold is not stored yet. It ends if the draft is not committed.
 
         :param member: the draft's VRTMember
         """
@@ -122,8 +124,8 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         return hold
 
     @classmethod
-    def filler(cls, group_id, node, amounts):
-        """Return a hold of a part of a host for nobody, not created yet.
+    def placeholder(cls, group_id, node, amounts):
+        """Return a placeholder for a part of a host, not stored yet.
 
         :param node: Nova's ComputeNode
         :param amounts: {resource class: amount}
@@ -132,7 +134,7 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             uuid=uuidutils.generate_uuid(),
             group_id=group_id,
             member_id=None,
-            grows_id=None,
+            resize_member_id=None,
             status=states.Hold.WRITING,
             host=node.host,
             node=node.hypervisor_hostname,
@@ -142,23 +144,32 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         )
 
     @property
-    def is_filler(self):
-        return self.member_id is None and not self.is_growth
+    def is_placeholder(self):
+        return self.member_id is None and not self.is_resize_reservation
 
     @property
-    def is_held_filler(self):
-        return self.is_filler and self.status == states.Hold.HELD
+    def is_held_placeholder(self):
+        return self.is_placeholder and self.status == states.Hold.HELD
 
     @property
-    def is_growth(self):
-        return self.grows_id is not None
+    def is_resize_reservation(self):
+        return self.resize_member_id is not None
+
+    @property
+    def owner_id(self):
+        """Id of the member that it is for; None for a placeholder."""
+        return (
+            self.resize_member_id
+            if self.is_resize_reservation
+            else self.member_id
+        )
 
     def amounts(self):
-        """Return {resource class: amount} of its host's own provider."""
+        """Return {resource class: amount} on the host's root provider."""
         return self.allocations[self.provider_uuid]['resources']
 
     def again(self):
-        """Return a hold of the same seat under a new uuid, not created yet."""
+        """Return a copy of the hold with a new uuid, not stored yet."""
         seat = {name: getattr(self, name) for name in SEAT}
         return VRTHold(
             uuid=uuidutils.generate_uuid(),
@@ -167,25 +178,25 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         )
 
     def succeed(self, old):
-        """Become the successor of a hold: it has its seat if all is in vain.
+        """Record the state that the hold has if its swap is compensated.
 
-        :param old: VRTHold, or None for one that is nothing then
+        :param old: VRTHold whose capacity it then has, or None for nothing
         """
         self.otherwise = old.place() if old else {}
 
-    def heir(self):
-        """Return a successor that has this seat, or else nothing at all."""
-        heir = self.again()
-        heir.succeed(self)
-        heir.allocations, heir.mappings = {}, {}
-        return heir
+    def successor(self):
+        """Return a successor that only a compensation of the swap fills."""
+        successor = self.again()
+        successor.succeed(self)
+        successor.allocations, successor.mappings = {}, {}
+        return successor
 
     def place(self):
-        """Return whose seat it is, and which, and its uuid."""
+        """Return the values of `SEAT` and the uuid, as a mapping."""
         return {name: getattr(self, name) for name in ('uuid', *SEAT)}
 
     def turned_back(self):
-        """Return what a successor is if its swap comes to nothing, or None."""
+        """Return the hold as it is after a compensated swap, or None."""
         if not self.otherwise:
             return None
         return VRTHold(**{**self.otherwise, 'uuid': self.uuid})
@@ -197,9 +208,9 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     @classmethod
     def create_all(cls, context, holds):
-        """Store holds in one transaction and return them as they are.
+        """Insert holds in one transaction and return them.
 
-        :raises: GroupNotFound when their group was forgotten meanwhile
+        :raises: GroupNotFound when their group was deleted meanwhile
         """
         rows = [models.Hold(**hold.columns(models.Hold)) for hold in holds]
         try:
@@ -210,11 +221,13 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     @classmethod
     def cut_anew(cls, context, group_id, going, wanted):
-        """End fillers and store others, while their group has hosts.
+        """Replace placeholders while their group may have holds.
 
-        A part of a transaction of the group's.
+        The caller's transaction has the group's row lock.
 
-        :returns: the new ones; None when it was deleted, or holds nothing
+        :param going: VRTHolds to release
+        :param wanted: VRTHolds to insert
+        :returns: inserted holds; None when the group may have no holds
         """
         if not db.count(context, models.Group, *conditions.still(group_id)):
             return None
@@ -222,12 +235,12 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         return cls.create_all(context, wanted)
 
     def follow(self, context, seat):
-        """Write that the server of the hold is somewhere else now.
+        """Store the new location of the hold's server.
 
-        For relocation.follow(), which knows when that is done.
+        relocation.follow() calls this once the move is complete.
 
-        :param seat: what VRTPlan.placement says of it
-        :returns: False when the hold is not that server's any more
+        :param seat: the member's entry of VRTPlan.placement
+        :returns: False when the hold is no longer REDEEMED on the same node
         """
         done = db.compare_and_set(
             context,
@@ -241,9 +254,9 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     @staticmethod
     def of_seat(seat):
-        """Return the values of a row that a seat in a plan tells.
+        """Return column values for a placement entry of a plan.
 
-        :param seat: what VRTPlan.placement says of a member
+        :param seat: a member's entry of VRTPlan.placement
         """
         return {
             'host': seat['host'],
@@ -254,7 +267,7 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         }
 
     def seat(self, domains):
-        """Return what a plan says of who is held here; see of_seat().
+        """Return the placement entry that a plan has for the hold's member.
 
         :param domains: {level: domain of its host}
         """
@@ -269,9 +282,9 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     @staticmethod
     def promised(holds):
-        """Return the change with which written holds become their owners'.
+        """Return the change from WRITING to HELD for some holds.
 
-        All of them, or the transaction that it is a part of fails.
+        The transaction fails unless all of them are WRITING.
         """
         written = (
             models.Hold.id.in_([hold.id for hold in holds]),
@@ -282,10 +295,9 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     @classmethod
     def retire(cls, context, holds, *, is_watched=False):
-        """Let those end that never became their members'.
+        """Release holds that are still in state WRITING.
 
-        :param holds: VRTHolds about which Placement has answered
-        :param is_watched: whether it has not, of these
+        :param is_watched: True if Placement may still fill them
         """
         if not holds:
             return
@@ -299,19 +311,21 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         )
 
     @classmethod
-    def dismiss(cls, context, fillers):
-        """Let fillers end that are not needed, or not there, any more."""
+    def dismiss(cls, context, placeholder_holds):
+        """Release placeholders that are obsolete or missing in Placement."""
         db.compare_and_set(
             context,
             models.Hold,
-            models.Hold.id.in_([filler.id for filler in fillers]),
-            conditions.is_filler(),
+            models.Hold.id.in_(
+                [placeholder.id for placeholder in placeholder_holds]
+            ),
+            conditions.is_placeholder(),
             models.Hold.status == states.Hold.HELD,
             status=states.Hold.RELEASING,
         )
 
     def release(self, context):
-        """Note that a hold in state RELEASING owns nothing any more."""
+        """Set a RELEASING hold to RELEASED: Placement has nothing of it."""
         db.compare_and_set(
             context,
             models.Hold,
@@ -323,9 +337,9 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
     @staticmethod
     def orphan(context, group_id):
-        """Let tombstones be nobody's, so that their group can be forgotten.
+        """Detach the holds that have ended from a group, so it can be deleted.
 
-        A server that has redeemed one a moment ago may come to nothing yet.
+        REDEEMED holds end here, watched: their servers may still fail.
         """
         own = models.Hold.group_id == group_id
         db.compare_and_set(
@@ -343,11 +357,11 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             models.Hold.status == states.Hold.RELEASED,
             group_id=None,
             member_id=None,
-            grows_id=None,
+            resize_member_id=None,
         )
 
     def note_lost(self, context):
-        """Remember that Placement does not show its consumer any more."""
+        """Mark the hold as lost: Placement does not show its consumer."""
         db.compare_and_set(
             context,
             models.Hold,
@@ -357,7 +371,7 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         )
 
     def note_look(self, context):
-        """Remember that one has looked at a hold that is watched."""
+        """Count a check of a watched hold."""
         is_over = self.looks + 1 == len(hold_search.WATCHES)
         db.compare_and_set(
             context,
@@ -366,13 +380,13 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             models.Hold.looks == self.looks,
             looks=self.looks + 1,
             watched_at=None if is_over else models.Hold.watched_at,
-            # It tells since when a hold is in its state.
+            # The start of the hold's state must not change.
             updated_at=models.Hold.updated_at,
         )
 
     @staticmethod
     def forget_ended(context, seconds):
-        """Forget what has ended so long ago, and is not watched any more."""
+        """Delete tombstones older than some seconds and no longer watched."""
         db.delete(
             context,
             models.Hold,
@@ -383,5 +397,5 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
 
 def watching():
-    """Return the values of a row that is to be watched from now on."""
+    """Return the column values of a hold that is watched from now on."""
     return {'watched_at': clock.now(), 'looks': 0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is looked for among all holds."""
+"""Queries for holds."""
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -11,12 +11,12 @@ from nova_groupext.objects import conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.lease import VRTLease
 
-# Seconds after which one looks whether a request has come late.
+# Seconds after which the reaper checks whether a late request has arrived
 WATCHES = (120, 600, 3600, 86400)
 
 
 class HoldSearch:
-    """The part of VRTHold that finds them by owner and state."""
+    """The part of VRTHold that finds holds by owner and state."""
 
     @classmethod
     def _list(cls, context, *conditions):
@@ -25,60 +25,62 @@ class HoldSearch:
 
     @classmethod
     def list_by_group(cls, context, group_id, *statuses):
-        """Return the holds of a group, or those in some states."""
+        """Return a group's holds in some states, by default not RELEASED."""
         return cls._list(
             context,
             models.Hold.group_id == group_id,
-            models.Hold.status.in_(statuses or states.LIVING),
+            models.Hold.status.in_(statuses or states.HOLD_HAS_NOT_ENDED),
         )
 
     @classmethod
     def list_open(cls, context, group_id):
-        """Return what a swap, or a plan, of a group or its draft has begun.
+        """Return the holds of an unfinished swap or plan of a group.
 
-        :returns: VRTHolds in WRITING or EXCHANGING, those that leave, and
-            those of servers that are adopted
+        :returns: VRTHolds of the group and its drafts: WRITING or EXCHANGING,
+            those that leave, and those of servers being adopted
         """
         return cls._list(
             context,
             _is_of(group_id),
-            models.Hold.status.in_(states.OPEN)
+            models.Hold.status.in_(states.HOLD_OPEN)
             | models.Hold.leaves
             | conditions.is_adopted(),
         )
 
     @classmethod
     def list_kept(cls, context, group_id):
-        """Return what is promised of a group, and what ends of it.
+        """Return the committed holds of a group, and the RELEASING ones.
 
         :returns: VRTHolds, also of its drafts
         """
         return cls._list(
             context,
             _is_of(group_id),
-            models.Hold.status.in_((*states.PROMISED, states.Hold.RELEASING)),
+            models.Hold.status.in_(
+                (*states.HOLD_COMMITTED, states.Hold.RELEASING)
+            ),
         )
 
     @classmethod
     def list_on(cls, context, group_id, provider_uuid):
-        """Return the holds that a group and its drafts have on a provider."""
+        """Return the holds of a group and its drafts on a provider."""
         return cls._list(
             context,
             _is_of(group_id),
             models.Hold.provider_uuid == provider_uuid,
-            models.Hold.status.in_(states.LIVING),
+            models.Hold.status.in_(states.HOLD_HAS_NOT_ENDED),
         )
 
     @classmethod
     def list_to_empty(cls, context):
-        """Return what ends, but for what is exchanged for fillers.
+        """Return the RELEASING holds that no placeholder may replace.
 
-        Of a group that may have hosts to itself only who has its lease gives
-        something back.
+        In a group with an exclusive policy only the owner of its lease
+        releases capacity, because placeholders may take it over.
         """
         keeps = sa.exists().where(
             models.Group.id == models.Hold.group_id,
-            models.Group.status.in_(states.HOLDS),
+            models.Group.status.in_(states.GROUP_WITH_HOLDS),
             conditions.has_policy('exclusive'),
         )
         is_releasing = models.Hold.status == states.Hold.RELEASING
@@ -97,7 +99,7 @@ class HoldSearch:
 
     @classmethod
     def list_to_watch(cls, context):
-        """Return the holds at which it is time to look."""
+        """Return the watched holds whose next check is due."""
         due = [
             (models.Hold.looks == number)
             & (models.Hold.watched_at < clock.now(-seconds))
@@ -115,7 +117,7 @@ class HoldSearch:
 
     @classmethod
     def has_ended(cls, context, uuid):
-        """Check whether a uuid was that of a hold which has ended."""
+        """Check whether a uuid belongs to a RELEASED hold."""
         ended = models.Hold.status == states.Hold.RELEASED
         return bool(cls._list(context, models.Hold.uuid == uuid, ended))
 
@@ -133,14 +135,14 @@ class HoldSearch:
 
     @classmethod
     def renewed(cls, context, holds):
-        """Return holds as they are now; those that are forgotten as given."""
+        """Return holds as they are now; deleted ones are left unchanged."""
         uuids = [hold.uuid for hold in holds]
         now = {hold.uuid: hold for hold in cls.list_by_uuids(context, uuids)}
         return [now.get(hold.uuid, hold) for hold in holds]
 
     @classmethod
     def still(cls, context, holds, status):
-        """Return those of some holds that are in a state now."""
+        """Return those of some holds that have a status now."""
         return cls._list(
             context,
             models.Hold.id.in_([hold.id for hold in holds]),
@@ -148,69 +150,85 @@ class HoldSearch:
         )
 
     @classmethod
-    def list_fillers(cls, context, group_id, provider_uuid):
-        """Return the fillers that a group has on a provider."""
+    def list_placeholders(cls, context, group_id, provider_uuid):
+        """Return the placeholders that a group has on a provider."""
         return cls._list(
             context,
             models.Hold.group_id == group_id,
             models.Hold.provider_uuid == provider_uuid,
-            conditions.is_filler(),
+            conditions.is_placeholder(),
             models.Hold.status == states.Hold.HELD,
         )
 
     @classmethod
-    def list_growths(cls, context):
-        """Return all that is held for resizes."""
-        return cls._list(context, conditions.is_growth())
+    def list_reservations(cls, context):
+        """Return all holds that are kept for resizes or unshelves."""
+        return cls._list(context, conditions.is_resize_reservation())
 
     @classmethod
-    def list_growths_redeeming(cls, context, seconds):
-        """Return the growths that have been redeeming for so long."""
+    def list_reservations_redeeming(cls, context, seconds):
+        """Return the reservations in REDEEMING for more than some seconds."""
         return cls._list(
             context,
-            models.Hold.grows_id.is_not(None),
+            models.Hold.resize_member_id.is_not(None),
             models.Hold.status == states.Hold.REDEEMING,
             models.Hold.updated_at < clock.now(-seconds),
         )
 
     @classmethod
-    def growths_of(cls, context, group_ids):
-        """Return {member id: what is held for the resize of its server}."""
-        found = cls._list(
+    def list_not_unshelved(cls, context, seconds):
+        """Return old reservations of servers that are still shelved.
+
+        :param seconds: minimum age
+        """
+        return cls._list(
             context,
-            conditions.is_growth(),
-            models.Hold.group_id.in_(group_ids),
+            conditions.is_resize_reservation(),
+            conditions.in_its_state_since(clock.now(-seconds)),
+            models.Hold.resize_member_id == models.Member.id,
+            models.Member.status == states.Member.SHELVED,
         )
-        return {growth.grows_id: growth for growth in found}
 
     @classmethod
-    def get_growth(cls, context, server_uuid):
-        """Return what is held for the resize of a server, or None."""
+    def reservations_of(cls, context, group_ids):
+        """Return {member id: reservation for a resize of its server}."""
+        found = cls._list(
+            context,
+            conditions.is_resize_reservation(),
+            models.Hold.group_id.in_(group_ids),
+        )
+        return {
+            reservation.resize_member_id: reservation for reservation in found
+        }
+
+    @classmethod
+    def get_reservation(cls, context, server_uuid):
+        """Return the reservation to resize or unshelve a server, or None."""
         row = db.find_one(
             context,
             models.Hold,
-            conditions.is_growth()
+            conditions.is_resize_reservation()
             | (
-                models.Hold.grows_id.is_not(None)
+                models.Hold.resize_member_id.is_not(None)
                 & (models.Hold.status == states.Hold.REDEEMING)
                 & (models.Hold.server_uuid == server_uuid)
             ),
-            models.Hold.grows_id == models.Member.id,
+            models.Hold.resize_member_id == models.Member.id,
             models.Member.server_uuid == server_uuid,
-            models.Member.status == states.Member.ACTIVE,
+            models.Member.status.in_(states.MEMBER_SERVER_RUNS),
         )
         return cls.from_row(context, row) if row else None
 
     @classmethod
     def list_unfinished(cls, context, before):
-        """Return what was begun before a time, and nobody works on."""
+        """Return open holds older than a time whose group has no lease."""
         group = orm.aliased(models.Group)
         is_worked_on = sa.exists().where(
             group.id == models.Hold.group_id, VRTLease.is_leased(group)
         )
         return cls._list(
             context,
-            models.Hold.status.in_(states.OPEN),
+            models.Hold.status.in_(states.HOLD_OPEN),
             conditions.in_its_state_since(before),
             ~is_worked_on,
         )
@@ -227,18 +245,18 @@ class HoldSearch:
 
     @classmethod
     def get_by_member(cls, context, member_id):
-        """Return the one hold that a member was promised, or None."""
+        """Return the committed hold of a member, or None."""
         row = db.find_one(
             context,
             models.Hold,
             models.Hold.member_id == member_id,
-            models.Hold.status.in_(states.PROMISED),
+            models.Hold.status.in_(states.HOLD_COMMITTED),
         )
         return cls.from_row(context, row) if row else None
 
 
 def _is_of(group_id):
-    """The condition on a hold that a group has it, or a draft of that."""
+    """Return the condition that a hold belongs to a group or its drafts."""
     drafts = sa.select(models.Group.id).where(
         models.Group.revises_id == group_id
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Secrets of this cloud that no operator has set."""
+"""Secrets of this cloud that the program generates."""
 
 import functools
 import secrets
@@ -10,16 +10,18 @@ from oslo_db import exception as db_exc
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 
-# By it the names of domains become ids.
+# Key that turns the names of domains into ids
 DOMAINS = 'domains'
 
 
 @functools.cache
 def stored(name):
-    """Return a secret, which the first process that needs it makes.
+    """Return a secret, the same in all processes of a cloud."""
+    return find_or_make(name)
 
-    It is the same in all processes of a cloud.
-    """
+
+def find_or_make(name):
+    """Return a secret; generate it if no process has done so before."""
     context = nova_context.get_admin_context()
     own = models.Key.name == name
     row = db.find_one(context, models.Key, own)

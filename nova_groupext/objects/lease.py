@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lease: which planner works on a group, and on its drafts.
+"""A lease: the exclusive right of a planner to work on a group.
 
-It is written before the planner acts, and ends by the database's clock. One
-that has ended without being given back is of a planner that died: any other
-takes it over, and finishes what there is to do.
+It includes the group's drafts. A planner writes its lease before it acts; the
+lease ends by the database's clock. If a lease has ended without release, its
+planner has died: any other planner may take it over and finish the work.
 
-Nobody waits for a lease. Who finds a group leased leaves word: the planner
-that has the lease sees that before it gives it back, and looks at the group
-once more.
+No planner waits for a lease. A planner that finds a group leased increments
+the lease's ``asked`` counter: the owner sees that before it releases the
+lease, and checks the group once more.
 """
 
 from oslo_db import exception as db_exc
@@ -21,8 +21,8 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
 
-# A planner tries so often when the lease was given back, or has ended, just as
-# it was about to leave word.
+# Maximum number of attempts to acquire a lease that each time ends just before
+# ``asked`` is incremented.
 ATTEMPTS = 10
 
 
@@ -32,27 +32,28 @@ class VRTLease(base.VRTObject):
 
     fields = {
         'group_id': fields.IntegerField(),
-        # Another one each time that somebody acquires it.
+        # A new uuid for each acquisition
         'operation': fields.UUIDField(),
-        # The uuid of a VRTPlanner.
+        # Uuid of a VRTPlanner
         'owner': fields.StringField(),
-        # How long it is, from when it was renewed.
+        # Duration, counted from the last renewal
         'seconds': fields.IntegerField(),
-        # Counts the words that others had left when this was read.
+        # Number of other planners' requests when last read
         'asked': fields.IntegerField(default=0),
     }
 
     @classmethod
     def acquire(cls, context, group_id, owner, operation, seconds):
-        """Become the one who works on a group, or leave word to who does.
+        """Acquire the lease of a group, or ask its owner to check again.
 
-        :param group_id: of a group that is no draft
+        :param group_id: id of a group that is no draft
         :param owner: uuid of the planner
         :param operation: a new uuid
-        :param seconds: how long the lease is, until it is renewed
-        :returns: None when another works on it, and will look at it again
-        :raises: GroupNotFound when the group was forgotten meanwhile,
-            GroupBusy in the unlikely case that it is always another's
+        :param seconds: duration of the lease until it is renewed
+        :returns: VRTLease; None when another planner has the lease and will
+            check the group again
+        :raises: GroupNotFound when the group was deleted meanwhile, GroupBusy
+            in the unlikely case that all attempts fail
         """
         for _attempt in range(ATTEMPTS):
             lease = cls.try_to_acquire(
@@ -64,7 +65,7 @@ class VRTLease(base.VRTObject):
 
     @classmethod
     def try_to_acquire(cls, context, group_id, owner, operation, seconds):
-        """Do as acquire() does, but leave no word."""
+        """Acquire the lease as acquire() does, without asking its owner."""
         named = {'operation': operation, 'owner': owner, 'asked': 0}
         values = {**named, 'ends_at': clock.now(seconds)}
         lease = cls(group_id=group_id, seconds=seconds, **named)
@@ -95,8 +96,8 @@ class VRTLease(base.VRTObject):
         )
 
     @staticmethod
-    def busy_groups(context):
-        """Return the ids of groups that are worked on, and of their drafts."""
+    def leased_groups(context):
+        """Return the ids of groups with a running lease, and their drafts."""
         leased = sa.select(models.Lease.group_id).where(_is_running())
         rows = db.find(
             context,
@@ -107,15 +108,15 @@ class VRTLease(base.VRTObject):
 
     @staticmethod
     def count_by_owner(context):
-        """Return {uuid of a planner: how many groups it works on}."""
+        """Return {uuid of a planner: number of its leases}."""
         return db.count_each(context, models.Lease, models.Lease.owner)
 
     @staticmethod
     def of_group(group):
-        """Return the condition on a lease that it is of a group row.
+        """Return the condition that a lease belongs to a group row.
 
-        :param group: models.Group, or an alias of it; a draft has that of the
-            group that it revises
+        :param group: models.Group, or an alias of it; a draft shares the lease
+            of the group that it revises
         """
         return models.Lease.group_id == sa.func.coalesce(
             group.revises_id, group.id
@@ -123,35 +124,35 @@ class VRTLease(base.VRTObject):
 
     @classmethod
     def is_leased(cls, group):
-        """Return the condition on a group row that it is worked on."""
+        """Return the condition that a group row has a running lease."""
         return sa.exists().where(cls.of_group(group), _is_running())
 
     @classmethod
     def is_left(cls, group):
-        """Return the condition on a group row that somebody died over it."""
+        """Return the condition that a group row has a lease that has ended."""
         return sa.exists().where(cls.of_group(group), ~_is_running())
 
     def renew(self, context):
-        """Own the group from now on for as long as at the beginning.
+        """Extend the lease by its full duration from now.
 
-        What a planner writes by a lease, it writes in one transaction with
-        this: nothing is written by one who has lost it.
+        A planner renews its lease in the transaction that writes rows under
+        it: a planner that has lost the lease cannot write.
 
-        :raises: GroupBusy when it was taken over, as the lease had ended
+        :raises: GroupBusy when another planner has taken the lease over
         """
         if not db.compare_and_set_all(context, self.renewed()):
             raise exception.GroupBusy(group=self.group_id)
 
     def renewed(self):
-        """Return the change that renews it, to be made with others."""
+        """Return the change that renews the lease, to combine with others."""
         own = (models.Lease.operation == self.operation,)
         return models.Lease, own, {'ends_at': clock.now(self.seconds)}, 1
 
     def release(self, context):
-        """Give the lease back, unless there is more to do.
+        """Delete the lease, unless other planners have asked meanwhile.
 
-        :returns: False when others have left word since that was last asked:
-            the lease is kept then
+        :returns: False when ``asked`` has changed since it was last read: the
+            lease is kept then
         """
         own = models.Lease.operation == self.operation
         if db.delete(
@@ -160,23 +161,24 @@ class VRTLease(base.VRTObject):
             return True
         row = db.find_one(context, models.Lease, own)
         if row is None:
-            # Taken over: the other looks at the group as it is now.
+            # The planner that took it over checks the group itself.
             return True
         self.asked = row.asked
         return False
 
     @staticmethod
     def operations(context, owner):
-        """Return what a planner has leases for."""
+        """Return the operations of a planner's running leases."""
         own = models.Lease.owner == owner
         rows = db.find(context, models.Lease, own, _is_running())
         return [row.operation for row in rows]
 
     @staticmethod
     def end(context, operations):
-        """End leases by which nobody works.
+        """End the leases of processes that are gone.
 
-        They are left for others to take over: there is something to finish.
+        The rows stay, so that another planner takes them over and finishes the
+        work.
         """
         if operations:
             db.compare_and_set(

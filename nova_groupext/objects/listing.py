@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups as clients list them: filtered, sorted, page by page.
+"""Group listings for clients: filtered, sorted and paginated.
 
-A group's id is a UUID of version 7 (RFC 9562): its first bits are the time at
-which it was made. So ids sort as groups came, and whoever names the last group
-of a page gets the next page also when that one was deleted meanwhile.
+A group's id is a UUID of version 7 (RFC 9562): its first bits are the time of
+creation. So ids sort by creation, and a marker still works after its group was
+deleted.
 """
 
 import secrets
@@ -11,6 +11,7 @@ import time
 import uuid
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
@@ -28,7 +29,19 @@ def _with_server(server_uuid):
     )
 
 
-#: Name of a filter -> condition on a group by the filter's value.
+def _changed_at(group=models.Group):
+    return sa.func.coalesce(group.updated_at, group.created_at)
+
+
+def _changed_since(time):
+    """Return the condition that a group or its draft changed since a time."""
+    draft = orm.aliased(models.Group)
+    return (_changed_at() >= time) | sa.exists().where(
+        draft.revises_id == models.Group.id, _changed_at(draft) >= time
+    )
+
+
+#: {name of a filter: function of its value that returns a condition}
 FILTERS = {
     'project_id': lambda value: models.Group.project_id == value,
     'name': lambda value: models.Group.name == value,
@@ -36,15 +49,11 @@ FILTERS = {
     'client_token': lambda value: models.Group.client_token == value,
     'member_status': conditions.has_member,
     'server_id': _with_server,
-    'changes-since': lambda value: _changed_at() >= value,
+    'changes-since': _changed_since,
 }
 
 
-def _changed_at():
-    return sa.func.coalesce(models.Group.updated_at, models.Group.created_at)
-
-
-#: What groups can be sorted by; those that are equal come as they were made.
+#: Sort keys of groups; groups with equal values are sorted by creation.
 SORT_KEYS = {
     CREATED_AT: None,
     'updated_at': _changed_at,
@@ -54,9 +63,10 @@ SORT_KEYS = {
 
 
 def new_id():
-    """Return an id for a group that sorts after all that were made before.
+    """Return a group id that sorts after all earlier ones.
 
-    But for those of the same millisecond, or by a clock that is ahead.
+    Exceptions are ids of the same millisecond, or made by a clock that is
+    ahead.
     """
     milliseconds = time.time_ns() // 10**6
     number = milliseconds << 80 | secrets.randbits(80)
@@ -66,14 +76,13 @@ def new_id():
 
 
 def rows(context, filters, sort_key, marker, limit, *, is_descending):
-    """Return the rows of groups that were not deleted, without drafts.
+    """Return the rows of groups; no deleted ones, no drafts.
 
     :param filters: {name of FILTERS: value}
-    :param sort_key: of SORT_KEYS
-    :param marker: id of the last group of the page before, or None
-    :raises: GroupNotFound for a marker that is none; one that was deleted, or
-        is another project's, is none either, but where groups are sorted by
-        when they were made
+    :param sort_key: one of SORT_KEYS
+    :param marker: id of the last group of the previous page, or None
+    :raises: GroupNotFound for a marker without a row, or of a project that the
+        filters exclude; not when groups are sorted by creation
     """
     order = [models.Group.uuid]
     if SORT_KEYS[sort_key] is not None:
@@ -91,10 +100,11 @@ def rows(context, filters, sort_key, marker, limit, *, is_descending):
 
 
 def _last(context, marker, filters, order):
-    """Return the values by which a page's last group was sorted."""
+    """Return the sort values of a page's last group."""
     if len(order) == 1:
         return [marker]
-    # Not of another project: names of its groups would be found by trying.
+    # Excludes other projects: clients could find out names of their groups by
+    # trial.
     project = {'project_id'} & filters.keys()
     found = db.find_columns(
         context,
@@ -109,7 +119,7 @@ def _last(context, marker, filters, order):
 
 
 def _is_after(order, last, is_descending):
-    """The condition on a group that it comes after another."""
+    """Return the condition that a group comes after some sort values."""
 
     def is_beyond(column, value):
         return column < value if is_descending else column > value

@@ -30,15 +30,16 @@ class VRTMember(base.VRTObject):
         'stem': fields.StringField(),
         'status': fields.EnumField(list(states.Member)),
         'fault': fields.StringField(nullable=True),
+        'fault_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'server_uuid': fields.UUIDField(nullable=True),
-        # How often planners have placed it anew by themselves, or tried to.
-        'replans': fields.IntegerField(),
+        # Number of automatic replacements that planners have tried
+        'replacement_attempts': fields.IntegerField(),
         'description': base.JsonField(),
         'request': base.JsonField(),
-        # {id, name, vcpus, memory_mb} of the flavor that its server has, as
-        # long as that is not the one described.
+        # {id, name, vcpus, memory_mb} of the server's present flavor; None if
+        # that is the described one
         'server_flavor': base.JsonField(nullable=True),
-        # Of its group; looked up when they are asked for.
+        # The group's; loaded at first use
         'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'has_expired': fields.BooleanField(),
     }
@@ -47,9 +48,9 @@ class VRTMember(base.VRTObject):
     def get_by_path(cls, context, group_uuid, path, *, project_id):
         """Return a member of a project's group that was not deleted.
 
-        One small query: groups may have a thousand members.
+        The query reads one member, because a group may have a thousand.
 
-        :raises: MemberNotFound, whether it is the group or the member
+        :raises: MemberNotFound when the group or the member is missing
         """
         row = db.find_one(
             context,
@@ -64,11 +65,11 @@ class VRTMember(base.VRTObject):
 
     @classmethod
     def list_by_path(cls, context, group_uuid, path, *, project_id):
-        """Return the members that a path names, in the order described.
+        """Return the members under a path, in the order of the description.
 
-        It is the path of one, the stem of a counted member, or a subgroup.
-
-        :raises: MemberNotFound, as get_by_path() does
+        :param path: of one member, a member set (members with a count), or a
+            subgroup
+        :raises: MemberNotFound as get_by_path() does
         """
         with contextlib.suppress(exception.MemberNotFound):
             return [
@@ -76,7 +77,7 @@ class VRTMember(base.VRTObject):
                     context, group_uuid, path, project_id=project_id
                 )
             ]
-        # LIKE takes upper case for lower case on SQLite.
+        # LIKE ignores case on SQLite.
         below = f'{path}/'
         start = sa.func.substr(models.Member.path, 1, len(below))
         rows = db.find(
@@ -94,7 +95,7 @@ class VRTMember(base.VRTObject):
 
     @classmethod
     def find_by_id(cls, context, member_id):
-        """Return a member, or None when its group was deleted."""
+        """Return a member, or None when its row was deleted."""
         row = db.find_one(
             context, models.Member, models.Member.id == member_id
         )
@@ -107,9 +108,9 @@ class VRTMember(base.VRTObject):
 
     @staticmethod
     def held_until(context, group_id, lifetime):
-        """Return until when anything of a group may be held at most.
+        """Return the time when the last hold of a group ends at the latest.
 
-        :param lifetime: seconds for which something may be held
+        :param lifetime: maximum seconds of a hold
         :returns: naive UTC datetime; None where nothing is held
         """
         rows = db.find(
@@ -117,7 +118,7 @@ class VRTMember(base.VRTObject):
             models.Member,
             models.Member.group_id == group_id,
             (models.Member.status == states.Member.HELD)
-            | conditions.is_growing(),
+            | conditions.is_resizing(),
         )
         since = [
             row.held_since
@@ -131,13 +132,13 @@ class VRTMember(base.VRTObject):
 
     @classmethod
     def list_servers(cls, context, group_id=None):
-        """Return the members whose servers are followed.
+        """Return the members whose servers the follow step tracks.
 
-        Those too that have failed while their servers own the capacity.
+        Failed members are included while their servers own capacity.
 
-        :param group_id: of one group; of all by default
+        :param group_id: id of one group; all groups by default
         """
-        wanted = [_is_in(states.SERVERS, ~conditions.is_adopted())]
+        wanted = [_is_in(states.MEMBER_SERVER_RUNS, ~conditions.is_adopted())]
         if group_id is not None:
             wanted.append(models.Member.group_id == group_id)
         rows = db.find(context, models.Member, *wanted)
@@ -145,16 +146,16 @@ class VRTMember(base.VRTObject):
 
     @classmethod
     def list_by_servers(cls, context, uuids):
-        """Return the members of groups that are there which some servers are.
+        """Return the members, of groups not deleted, that have some servers.
 
-        Those too that are becoming one, also by being adopted, or have failed
-        as list_servers() says.
+        Members that are being redeemed or adopted are included, as are the
+        failed ones of list_servers().
         """
         rows = db.find(
             context,
             models.Member,
             models.Member.server_uuid.in_(list(uuids)),
-            _is_in(states.IN_USE),
+            _is_in(states.MEMBER_HAS_SERVER),
             models.Member.group_id == models.Group.id,
             models.Group.status != states.Group.RELEASING,
         )
@@ -162,7 +163,7 @@ class VRTMember(base.VRTObject):
 
     @classmethod
     def server_uuids(cls, context, group_id):
-        """Return the uuids of all servers that a group has, or had."""
+        """Return the uuids of servers that a group's members have or had."""
         rows = db.find(
             context,
             models.Member,
@@ -173,17 +174,17 @@ class VRTMember(base.VRTObject):
 
     @staticmethod
     def count_replan(context, group_id, paths):
-        """Remember that planners have tried to place members anew."""
+        """Count an automatic replacement of members."""
         db.compare_and_set(
             context,
             models.Member,
             models.Member.group_id == group_id,
             models.Member.path.in_(paths),
-            replans=models.Member.replans + 1,
+            replacement_attempts=models.Member.replacement_attempts + 1,
         )
 
     def is_unchanged_for(self, context, seconds):
-        """Check whether nobody has changed the member for so long."""
+        """Check whether the member has not changed for some seconds."""
         return bool(
             db.count(
                 context,
@@ -195,7 +196,7 @@ class VRTMember(base.VRTObject):
 
     @classmethod
     def list_stuck(cls, context, seconds):
-        """Return the members that have been redeeming for so long."""
+        """Return the members in REDEEMING for longer than some seconds."""
         rows = db.find(
             context,
             models.Member,
@@ -206,20 +207,20 @@ class VRTMember(base.VRTObject):
 
     @classmethod
     def list_promises(cls, context):
-        """Return [(member, the holds that it was promised)], at one instant.
+        """Return [(member, its committed holds)] of one instant.
 
-        Of all members that should have one, or have one.
+        Members that should have a hold are included even without one.
         """
-        pairs = db.find_pairs(
+        pairs = db.left_join(
             context,
             models.Member,
             models.Hold,
             sa.and_(
                 models.Hold.member_id == models.Member.id,
-                models.Hold.status.in_(states.PROMISED),
+                models.Hold.status.in_(states.HOLD_COMMITTED),
                 ~conditions.is_adopted(),
             ),
-            models.Member.status.in_(states.HAVE_HOLD)
+            models.Member.status.in_(states.MEMBER_REQUIRES_HOLD)
             | models.Hold.id.is_not(None),
         )
         return [
@@ -236,14 +237,14 @@ class VRTMember(base.VRTObject):
 
     @classmethod
     def tally_held(cls, context, project_id, besides=()):
-        """Return [(member, how many like it)] of what a project holds.
+        """Return [(member, number like it)] of a project's held capacity.
 
-        Members of one stem are alike. A member counts once while any hold of
-        it is being written, stands or moves, whatever its own state is.
+        Members of one member set are alike. A member counts once if any of its
+        holds is in states.HOLD_COUNTS_FOR_QUOTA, whatever its own state.
 
         :param besides: ids of members that do not count
         """
-        tallies = db.tally(
+        tallies = db.count_by(
             context,
             models.Member,
             (models.Member.group_id, models.Member.stem),
@@ -254,9 +255,9 @@ class VRTMember(base.VRTObject):
 
     @classmethod
     def list_growing(cls, context, project_id, besides=()):
-        """Return the members of a project that hold room for a resize.
+        """Return the members of a project that hold capacity for a resize.
 
-        :param besides: ids of members that are not wanted
+        :param besides: ids of members to leave out
         """
         rows = db.find(
             context,
@@ -266,15 +267,15 @@ class VRTMember(base.VRTObject):
             models.Member.group_id == models.Group.id,
             models.Group.project_id == project_id,
             sa.exists().where(
-                models.Hold.grows_id == models.Member.id,
-                models.Hold.status.in_(states.TAKES),
+                models.Hold.resize_member_id == models.Member.id,
+                models.Hold.status.in_(states.HOLD_COUNTS_FOR_QUOTA),
             ),
         )
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
     def list_redeeming(cls, context, project_id):
-        """Return the held members of a project whose servers are created."""
+        """Return the held members of a project in REDEEMING."""
         rows = db.find(
             context,
             models.Member,
@@ -302,16 +303,16 @@ class VRTMember(base.VRTObject):
 
     @property
     def current_flavor(self):
-        """{id, name, vcpus, memory_mb} of the flavor that its server has."""
+        """Mapping of the server's flavor: id, name, vcpus and memory_mb."""
         return self.server_flavor or flavor_of(self.request)
 
     def why_not_redeemable(self):
-        """Return why no server can become this member, None if one can.
+        """Return why no server can redeem this member, or None.
 
-        A hold that has expired is not redeemed, whether or not the reaper
-        has come by: the answer does not depend on when it does.
+        An expired hold is never redeemable, whether or not the reaper has
+        released it.
         """
-        if self.status in states.IN_USE:
+        if self.status in states.MEMBER_HAS_SERVER:
             return 'it is a server already'
         if self.status != states.Member.HELD:
             return self.fault or 'it is not held'
@@ -320,7 +321,7 @@ class VRTMember(base.VRTObject):
         return None
 
     def change(self, context, status, **values):
-        """Move to a status, if nobody else has moved the member meanwhile.
+        """Change the status, unless the member has changed meanwhile.
 
         :raises: MemberStateConflict
         """
@@ -331,26 +332,28 @@ class VRTMember(base.VRTObject):
             setattr(self, name, value)
 
     def changed(self, status, **values):
-        """Return the change to a status, to be made together with others.
+        """Return the change to a status, for a larger transaction.
 
-        It meets the member only as it was read, with the same server: what
-        one has found out about a server is nothing to the next one.
+        It requires the status and the server that the member had when it was
+        read: findings about one server do not apply to the next one.
 
-        :raises: MemberStateConflict when there is no such change
+        :raises: MemberStateConflict when the state table forbids the change
         """
-        if self.status not in states.sources(states.MEMBER_CHANGES, status):
+        if self.status not in states.states_leading_to(
+            states.MEMBER_CHANGES, status
+        ):
             raise self.conflict(status)
         own = (
             models.Member.id == self.id,
             models.Member.status == self.status,
             models.Member.server_uuid == self.server_uuid,
         )
-        if status not in states.WAIT:
+        if status not in states.MEMBER_HELD_WITHOUT_SERVER:
             values['held_since'] = None
         return models.Member, own, {'status': status, **values}, 1
 
     def conflict(self, status):
-        """Return the error of one who could not change the member."""
+        """Return the error for a member that could not change its status."""
         return exception.MemberStateConflict(
             member=self.path,
             status=self.status,
@@ -359,9 +362,9 @@ class VRTMember(base.VRTObject):
 
 
 def flavor_of(request):
-    """Return {id, name, vcpus, memory_mb} of the flavor that is described.
+    """Return {id, name, vcpus, memory_mb} of the described flavor.
 
-    :param request: of a member
+    :param request: field of a VRTMember
     """
     flavor = request['flavor']['nova_object.data']
     return {
@@ -371,14 +374,14 @@ def flavor_of(request):
 
 
 def expired(at):
-    """Return what is said of a group that was held until then."""
+    """Return the phrase for a group that has expired at a time."""
     return f'expired at {at:%Y-%m-%dT%H:%M:%SZ}'
 
 
 def _is_in(statuses, *besides):
-    """The condition on members in some statuses, or whose servers own.
+    """Return the condition that a member has a status or a redeemed hold.
 
-    :param besides: conditions on what the servers have redeemed
+    :param besides: conditions on the redeemed hold
     """
     has_redeemed = sa.exists().where(
         models.Hold.member_id == models.Member.id,
@@ -389,15 +392,15 @@ def _is_in(statuses, *besides):
 
 
 def _times(group):
-    """Return what members say of how long their group is held.
+    """Return the fields of a member that its group determines.
 
-    :param group: row of it
+    :param group: row of the group
     """
     return {'expires_at': group.expires_at, 'has_expired': group.has_expired}
 
 
 def _of_project(group_uuid, project_id):
-    """The conditions on members of a project's group that is there."""
+    """Return the conditions on members of a project's group, not deleted."""
     return (
         models.Member.group_id == models.Group.id,
         models.Group.uuid == group_uuid,
@@ -407,12 +410,12 @@ def _of_project(group_uuid, project_id):
 
 
 def _held_by(project_id):
-    """The conditions on members that take capacity without a server."""
+    """Return the conditions on a project's members with holds in its quota."""
     return (
         models.Member.group_id == models.Group.id,
         models.Group.project_id == project_id,
         sa.exists().where(
             models.Hold.member_id == models.Member.id,
-            models.Hold.status.in_(states.TAKES),
+            models.Hold.status.in_(states.HOLD_COUNTS_FOR_QUOTA),
         ),
     )

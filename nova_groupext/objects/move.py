@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A move: where a member's server is going, from before that is claimed.
+"""A move of a member's server, stored before Nova claims the new host.
 
-Where it comes from says the hold that it has redeemed; a shelved one comes
-from nowhere. A server has more than one if a host was tried in vain.
+The redeemed hold names the source host; a shelved server has none. A server
+has several moves if Nova tried a host without success.
 """
 
 from oslo_versionedobjects import base as ovo
@@ -36,7 +36,7 @@ class VRTMove(base.VRTObject):
 
     @classmethod
     def list_by_group(cls, context, group_id):
-        """Return the moves of servers that a group has."""
+        """Return the moves of a group's servers."""
         rows = db.find(
             context,
             models.Move,
@@ -47,7 +47,7 @@ class VRTMove(base.VRTObject):
 
     @classmethod
     def by_member(cls, context, member_ids):
-        """Return {member id: its moves} of those that have any."""
+        """Return {member id: [VRTMove, ...]} of the members with moves."""
         found = {}
         for row in db.find(
             context, models.Move, models.Move.member_id.in_(member_ids)
@@ -64,14 +64,14 @@ class VRTMove(base.VRTObject):
 
     @staticmethod
     def forget(context, moves):
-        """Forget moves that are over, or never came about."""
+        """Delete moves that are complete or were never made."""
         if moves:
             ids = [move.id for move in moves]
             db.delete(context, models.Move, models.Move.id.in_(ids))
 
     @staticmethod
-    def forget_strays(context):
-        """Forget the moves of servers that no member has any more."""
+    def forget_orphans(context):
+        """Delete the moves of servers that no member has any more."""
         db.delete(context, models.Move, ~_is_of_a_member())
 
 
@@ -82,5 +82,5 @@ def _is_of_a_member():
     return sa.exists().where(
         models.Member.id == models.Move.member_id,
         models.Member.server_uuid == models.Move.server_uuid,
-        models.Member.status.in_(states.IN_USE) | is_adopted,
+        models.Member.status.in_(states.MEMBER_HAS_SERVER) | is_adopted,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan: what the planner answered about a group."""
+"""A plan: the planner's answer for a group."""
 
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
@@ -31,16 +31,16 @@ class VRTPlan(base.VRTObject):
     }
 
     def create(self, context):
-        """Store the plan, while its group is there.
+        """Insert the plan of a group that exists.
 
-        :raises: GroupNotFound when it was forgotten meanwhile
+        :raises: GroupNotFound when the group was deleted meanwhile
         """
         self.uuid = uuidutils.generate_uuid()
 
         def work():
             return db.create(context, models.Plan(**self.columns(models.Plan)))
 
-        row = db.locked(context, models.Group, work, id=self.group_id)
+        row = db.with_row_lock(context, models.Group, work, id=self.group_id)
         if row is None:
             raise exception.GroupNotFound(group=self.group_id)
         self.id = row.id
@@ -48,7 +48,7 @@ class VRTPlan(base.VRTObject):
 
     @classmethod
     def newest(cls, context, group_id):
-        """Return the group's valid plan, None before the first."""
+        """Return the group's valid plan; None before the first one."""
         row = db.find_one(
             context,
             models.Plan,
@@ -59,7 +59,7 @@ class VRTPlan(base.VRTObject):
 
     @classmethod
     def newest_of(cls, context, group_ids):
-        """Return {group id: its valid plan} of those that have one."""
+        """Return {group id: its valid plan} of the groups that have one."""
         newest = (
             sa.select(sa.func.max(models.Plan.id))
             .where(models.Plan.group_id.in_(group_ids))
@@ -69,11 +69,12 @@ class VRTPlan(base.VRTObject):
         return {row.group_id: cls.from_row(context, row) for row in rows}
 
     def follow(self, context, path, seat):
-        """Let a member's place in the plan be where its server is.
+        """Update a member's placement to the location of its server.
 
-        For transactions that have the group's row to themselves.
+        The caller's transaction has the group's row lock.
 
-        :param seat: as ``placement`` has it
+        :param path: of the member
+        :param seat: an entry of ``placement``
         """
         self.placement = {**self.placement, path: seat}
         db.compare_and_set(
@@ -84,5 +85,5 @@ class VRTPlan(base.VRTObject):
         )
 
     def hosts(self):
-        """Return {member path: host id}, as the planner speaks of hosts."""
+        """Return {member path: host id}; the planner's host ids are nodes."""
         return {path: seat['node'] for path, seat in self.placement.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A planner: a process that says every few seconds that it is there."""
+"""A planner: a process that stores a heartbeat every few seconds."""
 
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
@@ -10,7 +10,7 @@ from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects.lease import VRTLease
 
-# Beats that a planner misses before it is taken for dead.
+# Heartbeats that a planner misses before it counts as dead.
 MISSED = 6
 
 
@@ -21,21 +21,21 @@ class VRTPlanner(base.VRTObject):
     fields = {
         'uuid': fields.UUIDField(),
         'host': fields.StringField(),
-        # Names the process as no other of the host; see scheduler/process.py.
+        # Unique on the host; see scheduler/process_names.py
         'process': fields.StringField(),
-        # Of the tables that its release works with.
+        # Database revision that its release needs
         'revision': fields.StringField(),
-        # Seconds by which the database's clock is ahead of its own.
+        # Seconds by which the database's clock is ahead of its own
         'clock_offset': fields.FloatField(),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        # When it was heard of last.
+        # Time of the last heartbeat
         'heard_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
 
     def beat(self, context):
-        """Say that the planner is there.
+        """Store a heartbeat of the planner.
 
-        Also one that was taken for dead, and was only slow.
+        Its row is inserted again if another process has deleted it.
         """
         values = {
             'clock_offset': self.clock_offset,
@@ -47,7 +47,7 @@ class VRTPlanner(base.VRTObject):
             db.insert(context, models.Planner, **row)
 
     def forget(self, context):
-        """Forget a planner that is gone, and let others take its work."""
+        """Delete a dead planner and end its leases; others take them over."""
         VRTLease.end(context, VRTLease.operations(context, self.uuid))
         own = models.Planner.uuid == self.uuid
         db.delete(context, models.Planner, own)
@@ -63,14 +63,14 @@ class VRTPlanner(base.VRTObject):
 
     @classmethod
     def list_silent(cls, context, interval):
-        """Return the planners that were not heard of for too long.
+        """Return the planners without a recent heartbeat.
 
-        :param interval: seconds between two beats
+        :param interval: seconds between two heartbeats
         """
         return cls.list(context, ~_is_heard(interval))
 
     def is_silent(self, context, interval):
-        """Check whether others may take it for dead."""
+        """Check whether the planner counts as dead."""
         own = models.Planner.uuid == self.uuid
         return bool(
             db.count(context, models.Planner, own, ~_is_heard(interval))
@@ -78,7 +78,7 @@ class VRTPlanner(base.VRTObject):
 
     @staticmethod
     def is_any_heard(context, interval):
-        """Check whether a planner runs, as far as that is known."""
+        """Check whether any planner has a recent heartbeat."""
         return bool(db.count(context, models.Planner, _is_heard(interval)))
 
 

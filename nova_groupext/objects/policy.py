@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policies and relationships, as the tenant gave them."""
+"""Policies and relationships, with the tenant's definitions."""
 
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
@@ -23,13 +23,13 @@ class VRTPolicy(base.VRTObject):
 
 @ovo.VersionedObjectRegistry.register
 class VRTRelationship(base.VRTObject):
-    """Two parts of the topology that have to do with each other."""
+    """A relationship between two parts of the topology."""
 
     VERSION = '1.0'
 
     fields = {
         'at': fields.StringField(),
-        # name, between, bandwidth: everything but the policies
+        # name, between, bandwidth: all but the policies
         'definition': base.JsonField(),
         'policies': fields.ListOfObjectsField('VRTPolicy'),
     }

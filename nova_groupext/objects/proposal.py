@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proposal: which servers to move for a group's policies to hold again.
+"""A proposal: server moves that would satisfy a group's policies again.
 
-The row is what waits: whoever asks stores it, and a planner that has time
-works it out. A group has one at most; who asks again gets another one.
+The row is the queue: a request inserts it, and an idle planner answers it. A
+group has at most one; a new request replaces it.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
-from nova_groupext.objects import group as group_obj
+from nova_groupext.objects import group
 
 PLANNING = 'planning'
 PLACED, REFUSED, UNDECIDED = 'placed', 'refused', 'undecided'
@@ -31,7 +31,7 @@ class VRTProposal(base.VRTObject):
         'group_id': fields.IntegerField(),
         # PLANNING until a planner has an answer.
         'status': fields.EnumField((PLANNING, PLACED, REFUSED, UNDECIDED)),
-        # Whether it is proved that no fewer moves would do.
+        # True if fewer moves are proved to be impossible
         'fewest': fields.BooleanField(default=False),
         # {member path: {host, domains}}
         'moves': base.JsonField(),
@@ -40,15 +40,15 @@ class VRTProposal(base.VRTObject):
 
     @classmethod
     def ask(cls, context, group, status=PLANNING, fewest=False):
-        """Store a proposal instead of an earlier one.
+        """Insert a proposal, replacing an earlier one.
 
         :param status: PLACED where there is nothing to move
-        :raises: GroupNotFound when the group was forgotten meanwhile
+        :raises: GroupNotFound when the group was deleted meanwhile
         """
         own = models.Proposal.group_id == group.id
         db.delete(context, models.Proposal, own)
         asked = {'group_id': group.id, 'status': status, 'fewest': fewest}
-        # Somebody else has asked at the same time.
+        # A concurrent request has inserted one.
         with contextlib.suppress(db_exc.DBDuplicateEntry):
             try:
                 db.insert(context, models.Proposal, moves={}, **asked)
@@ -57,7 +57,7 @@ class VRTProposal(base.VRTObject):
 
     @classmethod
     def of_group(cls, context, group):
-        """Return the proposal for a group, None if nobody has asked."""
+        """Return the proposal for a group; None without a request."""
         row = db.find_one(
             context, models.Proposal, models.Proposal.group_id == group.id
         )
@@ -65,8 +65,8 @@ class VRTProposal(base.VRTObject):
 
     @classmethod
     def list_waiting(cls, context):
-        """Return the groups that wait for one, without their parts."""
-        return group_obj.VRTGroup.list_brief(
+        """Return the groups with a waiting proposal, without their parts."""
+        return group.VRTGroup.list_brief(
             context,
             models.Group.id == models.Proposal.group_id,
             *_is_waiting(),
@@ -74,7 +74,7 @@ class VRTProposal(base.VRTObject):
 
     @staticmethod
     def count_waiting(context, project_id):
-        """Return how many proposals a project waits for."""
+        """Return the number of a project's proposals without an answer."""
         return db.count(
             context,
             models.Proposal,
@@ -85,11 +85,12 @@ class VRTProposal(base.VRTObject):
 
     @classmethod
     def claim(cls, context, group, seconds):
-        """Begin to work on the proposal for a group.
+        """Claim the proposal for a group.
 
-        :param seconds: after which others take it for left
-        :returns: VRTProposal; None when somebody else has begun, or it is not
-            wanted any more
+        :param seconds: duration of the claim; then another planner may claim
+            it
+        :returns: VRTProposal; None when another planner has claimed it, or it
+            was answered or deleted
         """
         own = models.Proposal.group_id == group.id
         if not db.compare_and_set(
@@ -100,7 +101,7 @@ class VRTProposal(base.VRTObject):
         return cls.of_group(context, group)
 
     def answer(self, context, status, fewest, moves):
-        """Store what a planner has found."""
+        """Store a planner's answer."""
         db.compare_and_set(
             context,
             models.Proposal,
@@ -112,7 +113,7 @@ class VRTProposal(base.VRTObject):
 
 
 def _is_waiting():
-    """The conditions on a proposal that a planner is to work it out."""
+    """Return the conditions that a proposal waits for a planner."""
     until = models.Proposal.claimed_until
     return (
         models.Proposal.status == PLANNING,

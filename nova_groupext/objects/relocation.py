@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a group because a server goes, or is, somewhere else.
+"""Changes of a group because a server moves or has moved.
 
-They are as in transitions: one transaction each, alone with the group's row.
+Like those of objects/transitions.py, each is one transaction that locks the
+group's row, except for end_growth() and note_drift().
 """
+
+import sqlalchemy as sa
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
@@ -16,14 +19,14 @@ from nova_groupext.objects.plan import VRTPlan
 
 
 def begin_move(context, move, is_allowed=lambda: True):
-    """Write down where a server goes, if its group allows that now.
+    """Store a server's move, if its group's policies allow it now.
 
-    Nobody else changes the group meanwhile. The generation counts up, so that
-    nothing is held that was planned with the server where it was.
+    No other transaction changes the group meanwhile. The generation increases,
+    so that a plan made with the server at its old host cannot be held.
 
-    :param move: VRTMove, not created yet
+    :param move: VRTMove, not stored yet
     :param is_allowed: called without arguments
-    :returns: whether it was written down
+    :returns: True if the move was stored
     """
 
     def work():
@@ -38,25 +41,27 @@ def begin_move(context, move, is_allowed=lambda: True):
         )
         return True
 
-    return bool(db.locked(context, models.Group, work, id=move.group_id))
+    return bool(
+        db.with_row_lock(context, models.Group, work, id=move.group_id)
+    )
 
 
 def follow(context, member, hold, seat, moves=(), *, has_grown=False):
-    """Let everything say that a member's server is in a seat now.
+    """Store that a member's server is at a new location.
 
     :param hold: VRTHold in state REDEEMED; None for a member that was SHELVED
-    :param seat: what VRTPlan.placement is to say of it
-    :param moves: VRTMoves of the member that were there before Nova was asked:
-        what Nova has said before a move began, or of one that another has
-        followed meanwhile, is not written
-    :param has_grown: whether it has the flavor that is described, by now
-    :returns: False when the member or its hold was changed meanwhile: then
-        nothing is changed
+    :param seat: the member's new entry of VRTPlan.placement
+    :param moves: VRTMoves that the member had before Nova was asked. If it has
+        others now, Nova's answer is outdated: another move has begun, or
+        another process has followed one.
+    :param has_grown: True if the server has the described flavor now
+    :returns: False when the member or its hold has changed meanwhile, or a
+        draft's swap is prepared: then nothing is changed
     """
 
     def work():
         if VRTGroup.prepared_draft(context, member.group_id):
-            # The draft brings a plan of where everybody was.
+            # The draft's plan contains the old locations.
             return False
         if not VRTMove.are_of(context, member.id, moves) or not _is_there(
             context, member, hold, seat
@@ -75,7 +80,7 @@ def follow(context, member, hold, seat, moves=(), *, has_grown=False):
         )
         return True
 
-    done = db.locked(context, models.Group, work, id=member.group_id)
+    done = db.with_row_lock(context, models.Group, work, id=member.group_id)
     if done:
         member.status = states.Member.ACTIVE
         if hold is not None:
@@ -85,7 +90,10 @@ def follow(context, member, hold, seat, moves=(), *, has_grown=False):
 
 
 def _is_there(context, member, hold, seat):
-    """Let a hold say where its server is; one that was SHELVED has none."""
+    """Update the location of the hold, or insert one for a SHELVED member.
+
+    :returns: False when the hold or the member has changed
+    """
     if hold is not None:
         return hold.follow(context, seat)
     model, own, values, _expected = member.changed(states.Member.ACTIVE)
@@ -96,7 +104,7 @@ def _is_there(context, member, hold, seat):
 
 
 def _note_growth(context, member):
-    """A server is what is described: nothing more is held for it."""
+    """Release a reservation whose server has the described flavor."""
     db.compare_and_set(
         context,
         models.Member,
@@ -106,21 +114,26 @@ def _note_growth(context, member):
     db.compare_and_set(
         context,
         models.Hold,
-        models.Hold.grows_id == member.id,
-        conditions.is_growth(),
+        models.Hold.resize_member_id == member.id,
+        conditions.is_resize_reservation(),
         status=states.Hold.RELEASING,
     )
 
 
-def end_growth(context, member):
-    """Forget what a server was resized to that rests now.
+def end_growth(context, member, moves):
+    """Release a redeemed reservation whose server has settled.
 
-    Where it is says the hold that it has redeemed.
+    The member's own redeemed hold contains the location.
+
+    :param moves: see follow(); a move that has begun since then may need this
+        reservation
     """
+    is_new = models.Move.id.not_in([move.id for move in moves])
     db.compare_and_set(
         context,
         models.Hold,
-        models.Hold.grows_id == member.id,
+        models.Hold.resize_member_id == member.id,
+        ~sa.exists().where(models.Move.member_id == member.id, is_new),
         models.Hold.server_uuid == member.server_uuid,
         models.Hold.status == states.Hold.REDEEMED,
         status=states.Hold.RELEASED,
@@ -128,12 +141,12 @@ def end_growth(context, member):
 
 
 def note_drift(context, group, drift):
-    """Store what is broken, unless the group was changed since it was read.
+    """Store policy violations, unless the group has changed since.
 
-    It is no change of the group: its generation stays.
+    The group's generation stays.
 
     :param drift: [{at, policy}]
-    :returns: whether it was stored
+    :returns: True if it was stored
     """
     done = db.compare_and_set(
         context,

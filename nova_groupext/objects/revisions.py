@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The next definition of a group, from its draft until it counts.
+"""Revisions: the next definition of a group, from draft to commit.
 
-A revision is described as a group of its own, the *draft*, which nobody sees
-as such. It is planned and held beside the group, which stays as it is all the
-time. Then the two exchange their definitions in one transaction, and the
-draft is deleted together with what the revision has dropped. A draft that was
-refused is kept to say why, until the next one comes.
+A revision is stored as a group of its own, the *draft*, which tenants do not
+see. The planner plans and holds it while the group stays unchanged. Then one
+transaction exchanges the two definitions, and the draft is deleted together
+with the parts that the revision drops. A refused draft stays, to show the
+reason, until the next one is stored.
 
-Servers come and go with a draft. Those that it adopts its members name; those
-that it drops, and keeps, are servers of its members when it is deleted.
+A draft's members name the servers that they adopt. Servers that a revision
+drops but keeps running are the draft's when it is deleted.
 """
 
+import collections
 import contextlib
 import dataclasses
 
@@ -31,7 +32,7 @@ from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
 
-# What belongs to a definition, besides members and the group's own columns.
+# Parts of a definition besides members and the group's columns
 _PARTS = (models.Subgroup, models.Policy, models.Relationship)
 _COLUMNS = ('name', 'description', 'expires_in')
 _REPEATED = (
@@ -45,10 +46,10 @@ _REPEATED = (
 _MEMBER_COLUMNS = ('stem', 'description', 'request')
 
 
-def again(group, elsewhere):
-    """Return a draft that describes a group as it is, not stored yet.
+def again(group, excluded_hosts):
+    """Return a draft with the group's present definition, not stored yet.
 
-    :param elsewhere: {path: [node, ...]}, see VRTGroup.elsewhere
+    :param excluded_hosts: {path: [node, ...]}, see VRTGroup.excluded_hosts
     """
     same = {name: getattr(group, name) for name in (*_COLUMNS, *_REPEATED)}
     return group_obj.VRTGroup(
@@ -56,7 +57,7 @@ def again(group, elsewhere):
         fault=None,
         client_token=None,
         expires_at=None,
-        elsewhere=elsewhere,
+        excluded_hosts=excluded_hosts,
         members=[_tentative(member) for member in group.members],
     )
 
@@ -73,7 +74,7 @@ def _tentative(member):
 
 
 def start(context, group, draft):
-    """Store the draft of a group, instead of one that came to nothing.
+    """Insert the draft of a group; an earlier, decided one is deleted.
 
     :param group: VRTGroup
     :param draft: VRTGroup, not stored yet
@@ -90,7 +91,7 @@ def start(context, group, draft):
 
 
 def _create(context, group, draft):
-    """Store a draft; an earlier one that came to nothing is deleted."""
+    """Insert a draft, and delete an earlier one that is not PLANNING."""
     for old in group_obj.VRTGroup.drafts_of(context, [group.id]).values():
         if old.status == states.Group.PLANNING:
             raise group.conflict('an earlier revision is still being planned')
@@ -100,13 +101,13 @@ def _create(context, group, draft):
 
 
 def redefine(context, group, draft):
-    """Let a group of which nothing is held take a new definition at once.
+    """Replace the definition of a group without holds at once.
 
-    It is planned again, as if it had been described like that.
+    The planner then plans the group like a new one.
 
-    :param group: VRTGroup in one of states.HOLDS_NOTHING, or RELEASED
+    :param group: VRTGroup in one of states.GROUP_WITHOUT_HOLDS, or RELEASED
     :param draft: VRTGroup, not stored yet
-    :raises: as start() does
+    :raises: see start()
     """
 
     def work():
@@ -121,7 +122,7 @@ def redefine(context, group, draft):
             server_uuid=None,
             fault=None,
         )
-        # The group itself stays as it is: perhaps all of this is done again.
+        # The group itself stays unchanged, because this may be retried.
         group.obj_clone().change(context, states.Group.PLANNING, fault=None)
         draft.mark_deleted(context)
 
@@ -131,7 +132,7 @@ def redefine(context, group, draft):
 
 
 def adopted(draft):
-    """Return {path: server uuid} of the members that are to be servers."""
+    """Return {path: uuid of the server to adopt} of a draft's members."""
     return {
         member.path: member.server_uuid
         for member in draft.members
@@ -142,16 +143,16 @@ def adopted(draft):
 def begin_to_adopt(context, lease, group, draft, seats):
     """Insert the holds of servers that a draft is to adopt.
 
-    From then on their moves are judged, by the draft's definition as well.
+    From then on the draft's definition, too, restricts their moves.
 
-    It has to be alone with its project's row, by quota.serialised(): of two
-    that adopt the same server the second finds that.
+    The caller needs the project's lock, quota.serialised(): of two concurrent
+    adoptions of one server the second is refused.
 
     :param lease: VRTLease of the group
-    :param seats: {path: seat} of where the servers are to be
-    :returns: VRTHolds that say so
-    :raises: GenerationConflict when one of them is another's, or the group
-        cannot be revised any more, GroupBusy
+    :param seats: {path: placement entry} with the locations of the servers
+    :returns: the inserted VRTHolds
+    :raises: GenerationConflict when another member has one of the servers, or
+        the group cannot be revised any more, GroupBusy
     """
     members = [member for member in draft.members if member.path in seats]
     rows = [VRTHold.adopted(each, seats[each.path]) for each in members]
@@ -160,7 +161,7 @@ def begin_to_adopt(context, lease, group, draft, seats):
         if not _may_adopt(context, group, draft):
             raise exception.GenerationConflict(group=group.uuid)
         _note_prepared(context, draft)
-        # Of an earlier try: whether one is under way still, Nova says.
+        # These are from an earlier try; Nova knows the moves in progress.
         ids = [member.id for member in members]
         db.delete(context, models.Move, models.Move.member_id.in_(ids))
         return VRTHold.create_all(context, rows)
@@ -169,17 +170,17 @@ def begin_to_adopt(context, lease, group, draft, seats):
 
 
 def prepare(context, lease, group, draft, swap, check):
-    """Let the draft count as soon as its swap is made.
+    """Prepare a draft, so that it takes effect as soon as its swap is made.
 
-    Whatever may speak against that is found here: after that nothing does.
+    Every check is made here, because the commit cannot fail.
 
     :param lease: VRTLease of the group
-    :param swap: swaps.Swap, with all but its successors written down
-    :param check: raises what speaks against it; called without arguments,
-        while nobody else changes the group
-    :returns: the swap as it was prepared
-    :raises: GenerationConflict when anything of it has changed meanwhile,
-        GroupBusy when another has taken the group over
+    :param swap: swaps.Swap, whose successors are not stored yet
+    :param check: raises an error to prevent the commit; called without
+        arguments, while no other transaction changes the group
+    :returns: the prepared swap
+    :raises: GenerationConflict when anything has changed meanwhile, GroupBusy
+        when another planner has taken the group over
     """
 
     def work():
@@ -205,12 +206,12 @@ def commit(
     *,
     is_watched=False,
 ):
-    """Let the draft's definition, plan and holds become the group's.
+    """Make the draft's definition, plan and holds the group's.
 
     :param swap: swaps.Swap that was made
-    :param check: see prepare(); None where that was called: then a commit
-        does not fail, but for the lease
-    :param lost: see swaps.settle(), and is_watched
+    :param check: see prepare(); None after prepare(): then only the loss of
+        the lease makes a commit fail
+    :param lost: see swaps.settle(), also for is_watched
     :raises: GenerationConflict, GroupBusy
     """
 
@@ -220,6 +221,7 @@ def commit(
             _check(context, group, draft, swap)
             swaps.prepare(context, lease, (), swap.leaving)
         plan = VRTPlan.newest(context, draft.id)
+        _inherit_times(context, group, draft, swap)
         _exchange_definitions(context, group, draft)
         _begin_to_hold(context, group)
         _adopt(context, group, draft, swap.adopted)
@@ -230,11 +232,11 @@ def commit(
         )
         _leave_out(context, group)
         _note_growths(context, swap)
-        if draft.elsewhere is None:
+        if draft.excluded_hosts is None:
             _extend(context, group)
         _move(context, models.Plan, [plan.id], group)
         _unprepare(context, draft)
-        # Else it was deleted with its group.
+        # A draft that is gone was deleted with its group.
         with contextlib.suppress(exception.GroupNotFound):
             draft.obj_clone().mark_deleted(context)
 
@@ -242,14 +244,14 @@ def commit(
 
 
 def turn_back(context, lease, draft, swap, lost):
-    """Let everything be as it was before the swap was prepared.
+    """Restore the state before a swap was prepared.
 
     :param lost: see swaps.settle()
     """
 
     def work():
         swaps.settle(
-            *(context, lease.group_id, swap, swaps.Side.IN_VAIN, lost),
+            *(context, lease.group_id, swap, swaps.Side.COMPENSATED, lost),
             may_be=may_be(draft),
             is_watched=True,
         )
@@ -260,9 +262,9 @@ def turn_back(context, lease, draft, swap, lost):
 
 
 def _note_prepared(context, draft):
-    """Mark a draft: policies are judged by its definition, too.
+    """Mark a draft as prepared: policy checks include its definition.
 
-    :raises: GenerationConflict when it was deleted, or decided, meanwhile
+    :raises: GenerationConflict when it was deleted or decided meanwhile
     """
     own = models.Group.id == draft.id
     is_planning = models.Group.status == states.Group.PLANNING
@@ -278,14 +280,14 @@ def _unprepare(context, draft):
 
 
 def may_be(draft):
-    """Return what members may be that are held by a draft then."""
-    if draft.elsewhere is not None:
-        return states.REPLANNED
-    return tuple(s for s in states.Member if s not in states.IN_USE)
+    """Return the states from which a draft's members may become HELD."""
+    if draft.excluded_hosts is not None:
+        return states.MEMBER_REPLACEABLE
+    return tuple(s for s in states.Member if s not in states.MEMBER_HAS_SERVER)
 
 
 def _check(context, group, draft, swap):
-    """Check that everybody can become what the draft wants.
+    """Check that the draft can still be committed.
 
     :raises: GenerationConflict
     """
@@ -303,28 +305,35 @@ def _check(context, group, draft, swap):
 
 
 def _may_revise(context, group, draft):
-    """Tell whether a group still holds something, or begins to just now."""
+    """Check whether a group has holds, or is unchanged and gets its first.
+
+    A replacement (excluded_hosts) needs a replaceable group instead.
+    """
     now = group_obj.VRTGroup.brief(context, group.id)
-    if draft.elsewhere is not None:
-        return now.status in states.CAN_REPLAN
+    if draft.excluded_hosts is not None:
+        return now.status in states.GROUP_REPLACEABLE
     is_same = (now.status, now.generation) == (group.status, group.generation)
-    return now.status in states.HOLDS or (
-        is_same and now.status in states.HOLDS_NOTHING
+    return now.status in states.GROUP_WITH_HOLDS or (
+        is_same and now.status in states.GROUP_WITHOUT_HOLDS
     )
 
 
 def _may_drop(context, group, draft):
-    """Tell whether nobody is dropped that is, or becomes, a server."""
+    """Check that no dropped member has, or is getting, a server.
+
+    A draft with keep_server may drop members whose servers exist.
+    """
     mine, drafted = _members(context, group), _members(context, draft)
-    leaving = states.SERVERS if draft.keep_server else ()
+    leaving = states.MEMBER_SERVER_RUNS if draft.keep_server else ()
     return not any(
-        mine[path].status in states.IN_USE and mine[path].status not in leaving
+        mine[path].status in states.MEMBER_HAS_SERVER
+        and mine[path].status not in leaving
         for path in mine.keys() - drafted.keys()
     )
 
 
 def _may_adopt(context, group, draft):
-    """Tell whether members have no other server, and servers no other."""
+    """Check that adopted servers are not another member's, and vice versa."""
     servers = adopted(draft)
     mine = _members(context, group)
     own = {mine[path].id: servers[path] for path in servers.keys() & mine}
@@ -333,21 +342,22 @@ def _may_adopt(context, group, draft):
         draft.id == owner.group_id or own.get(owner.id) == owner.server_uuid
         for owner in owners
     ) and not any(
-        mine[path].status in states.IN_USE for path in servers.keys() & mine
+        mine[path].status in states.MEMBER_HAS_SERVER
+        for path in servers.keys() & mine
     )
 
 
 def _adopted_move(context, swap):
-    """Check whether servers that are adopted have begun to move since."""
+    """Check whether any adopted server has a stored move."""
     ids = [hold.member_id for hold in swap.adopted]
     return bool(ids and VRTMove.by_member(context, ids))
 
 
 def _leave_out(context, group):
-    """Let those be TENTATIVE of whom the draft holds nothing any more."""
+    """Set HELD members for which the draft holds nothing to TENTATIVE."""
     is_held = sa.exists().where(
         models.Hold.member_id == models.Member.id,
-        models.Hold.status.in_(states.PROMISED),
+        models.Hold.status.in_(states.HOLD_COMMITTED),
     )
     db.compare_and_set(
         context,
@@ -360,15 +370,44 @@ def _leave_out(context, group):
     )
 
 
-def _note_growths(context, swap):
-    """Note since when something is held for resizes.
+def _inherit_times(context, group, draft, swap):
+    """Copy the start of dropped members' holds to members that replace them.
 
-    It goes on to be so where it is only held elsewhere, or is another flavor.
-
-    :param swap: swaps.Swap, as it was when it was made
+    Otherwise a tenant could hold capacity for ever by changing names.
     """
-    before = {hold.grows_id for hold in (*swap.olds, *swap.leaving)}
-    new = {hold.grows_id for hold in swap.arriving()} - before
+    mine, drafted = _members(context, group), _members(context, draft)
+    times = sorted(
+        mine[path].held_since
+        for path in mine.keys() - drafted.keys()
+        if mine[path].held_since is not None
+    )
+    held = {each.member_id for each in swap.arriving()}
+    coming = sorted(
+        row.id
+        for path, row in drafted.items()
+        if path not in mine and row.id in held
+    )
+    ids = collections.defaultdict(list)
+    for row_id, since in zip(coming, times, strict=False):
+        ids[since].append(row_id)
+    for since, some in ids.items():
+        db.compare_and_set(
+            context,
+            models.Member,
+            models.Member.id.in_(some),
+            held_since=since,
+        )
+
+
+def _note_growths(context, swap):
+    """Set the start of new resize reservations.
+
+    A reservation that moves to another host or flavor keeps its start.
+
+    :param swap: swaps.Swap as it was made
+    """
+    before = {hold.resize_member_id for hold in (*swap.olds, *swap.leaving)}
+    new = {hold.resize_member_id for hold in swap.arriving()} - before
     db.compare_and_set(
         context,
         models.Member,
@@ -378,7 +417,7 @@ def _note_growths(context, swap):
 
 
 def _extend(context, group):
-    """Hold everything for as long as a new group; nothing is shortened."""
+    """Extend the group's lifetime to that of a new one; never shorten it."""
     brief = group_obj.VRTGroup.brief(context, group.id)
     ends_at = clock.now(brief.expires_in)
     current = models.Group.expires_at
@@ -391,13 +430,13 @@ def _extend(context, group):
 
 
 def _begin_to_hold(context, group):
-    """Let a group be one that holds something, if it is none yet."""
+    """Set a group without holds, or a released one, to HELD."""
     db.compare_and_set(
         context,
         models.Group,
         models.Group.id == group.id,
         models.Group.status.in_(
-            (*states.HOLDS_NOTHING, states.Group.RELEASED)
+            (*states.GROUP_WITHOUT_HOLDS, states.Group.RELEASED)
         ),
         status=states.Group.HELD,
         hold=True,
@@ -406,10 +445,9 @@ def _begin_to_hold(context, group):
 
 
 def _adopt(context, group, draft, holds):
-    """Assign the servers of a draft to the group's members.
+    """Assign a draft's servers, their holds and moves to the group's members.
 
-    What was held for them leaves with what the revision exchanges. Moves that
-    have begun since it was prepared are theirs, too.
+    The revision's swap releases the capacity held for these members before.
 
     :param holds: VRTHolds of begin_to_adopt()
     """
@@ -437,7 +475,7 @@ def _locking(context, group, work):
         work()
         return True
 
-    if not db.locked(context, models.Group, work_and_tell, id=group.id):
+    if not db.with_row_lock(context, models.Group, work_and_tell, id=group.id):
         raise exception.GenerationConflict(group=group.uuid)
 
 
@@ -454,7 +492,10 @@ def _count_up(context, group):
 
 
 def _exchange_definitions(context, group, draft):
-    """Give each of the two what the other was described with."""
+    """Exchange the parts of group and draft.
+
+    The group also takes the draft's columns; the draft keeps its own.
+    """
     for model in _PARTS:
         old = _ids(context, model, group)
         _move(context, model, _ids(context, model, draft), group)
@@ -467,7 +508,10 @@ def _exchange_definitions(context, group, draft):
 
 
 def _exchange_members(context, group, draft):
-    """Members stay who they are, whatever is new about them."""
+    """Exchange members that only one of the two has; update the others.
+
+    A member with the same path keeps its row.
+    """
     mine = _members(context, group)
     drafted = _members(context, draft)
     dropped = [mine[path] for path in mine.keys() - drafted.keys()]
@@ -476,7 +520,7 @@ def _exchange_members(context, group, draft):
         ids = [member.id for member in some]
         _move(context, models.Member, ids, owner)
         _move(context, models.Hold, ids, owner, models.Hold.member_id)
-        _move(context, models.Hold, ids, owner, models.Hold.grows_id)
+        _move(context, models.Hold, ids, owner, models.Hold.resize_member_id)
         _move(context, models.Move, ids, owner, models.Move.member_id)
     for path in mine.keys() & drafted.keys():
         _redescribe(context, mine[path], drafted[path])
@@ -496,7 +540,7 @@ def _redescribe(context, member, drafted):
 
 
 def _server_flavor(member, drafted):
-    """Return the flavor of a server that is described with another now."""
+    """Return the server's flavor if its new description differs, or None."""
     flavor = member.server_flavor
     if flavor is None and member.request != drafted.request:
         flavor = member_obj.flavor_of(member.request)
@@ -518,9 +562,9 @@ def _ids(context, model, group):
 
 
 def _move(context, model, ids, group, column=None):
-    """Let rows belong to another group.
+    """Assign rows to another group.
 
-    :param column: what the ids are of; by default the rows' own
+    :param column: column that the ids refer to; the rows' own by default
     """
     column = model.id if column is None else column
     db.compare_and_set(context, model, column.in_(ids), group_id=group.id)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The states of groups, members and holds, and the ways between them.
+"""States of groups, members and holds, and the permitted changes.
 
-A change that is not in these tables is a mistake in the program and is
-refused before it reaches the database.
+VRTGroup.change() and VRTMember.changed() refuse a change that is missing here:
+it is a programming error. No code checks HOLD_CHANGES at run time.
 """
 
 import enum
@@ -17,96 +17,101 @@ class Group(enum.StrEnum):
     UNDECIDED = 'UNDECIDED'
     ERROR = 'ERROR'
     RELEASED = 'RELEASED'
-    # Deleted by its owner; the row stays until the ledger is clean.
+    # Deleted by its owner; the row stays until its holds are released.
     RELEASING = 'RELEASING'
 
 
 class Member(enum.StrEnum):
     TENTATIVE = 'TENTATIVE'
     HELD = 'HELD'
-    # The server's uuid is written; the swap of the allocations is under way.
+    # The server's uuid is written; its hold's capacity is being transferred.
     REDEEMING = 'REDEEMING'
     ACTIVE = 'ACTIVE'
-    # Its server is on no host, but keeps the member's name.
+    # Its server is shelved: on no host, but still the member's.
     SHELVED = 'SHELVED'
     FAILED = 'FAILED'
     RELEASED = 'RELEASED'
 
 
 class Hold(enum.StrEnum):
-    # The row is written, Placement was perhaps asked; promised to nobody.
+    # The row is written, Placement may have been asked; not committed.
     WRITING = 'WRITING'
     HELD = 'HELD'
-    # A server's: it has the allocation, or is just getting it.
+    # A server has the allocation, or is just getting it.
     REDEEMING = 'REDEEMING'
-    # The allocation belongs to the server now.
+    # The server owns the allocation.
     REDEEMED = 'REDEEMED'
-    # A swap gives what it has to its successors, or has given it.
+    # A swap in progress gives its capacity to its successors.
     EXCHANGING = 'EXCHANGING'
-    # Nobody's any more; what there is of it in Placement is to be emptied.
+    # Ended; its consumer in Placement has to be emptied.
     RELEASING = 'RELEASING'
-    # It owns nothing, and never will; the row is kept as a tombstone.
+    # Owns nothing, and never will; the row stays as a tombstone.
     RELEASED = 'RELEASED'
 
 
-# What is held of a group, as far as its status tells.
-HOLDS = (Group.HELD, Group.ACTIVE)
-HOLDS_NOTHING = (
+# States of groups that may, or cannot, have committed holds
+GROUP_WITH_HOLDS = (Group.HELD, Group.ACTIVE)
+GROUP_WITHOUT_HOLDS = (
     Group.PLANNED,
     Group.REFUSED,
     Group.UNDECIDED,
     Group.ERROR,
 )
 
-# Groups of which members may be placed anew; in a released one all that were
-# left have failed.
-CAN_REPLAN = (*HOLDS, Group.RELEASED)
+# Groups whose members may be placed again. In a RELEASED one, failed members
+# are left.
+GROUP_REPLACEABLE = (*GROUP_WITH_HOLDS, Group.RELEASED)
 
-# Members that may be placed anew without their owner's asking for it.
-REPLANNED = (Member.HELD, Member.FAILED)
+# Members that planners may place again without a request
+MEMBER_REPLACEABLE = (Member.HELD, Member.FAILED)
 
-# Members for which a planner looks for a place.
-WITHOUT_PLACE = (Member.TENTATIVE, Member.FAILED)
+# Members that need a host
+MEMBER_NEEDS_HOST = (Member.TENTATIVE, Member.FAILED)
 
-# Members that are a server, or are becoming one.
-IN_USE = (Member.REDEEMING, Member.ACTIVE, Member.SHELVED)
+# Members that have a server, or are getting one
+MEMBER_HAS_SERVER = (Member.REDEEMING, Member.ACTIVE, Member.SHELVED)
 
-# Members that may have been held without a server all the time.
-WAIT = (Member.HELD, Member.REDEEMING, Member.FAILED)
+# Members that keep the start of their time without a server
+MEMBER_HELD_WITHOUT_SERVER = (Member.HELD, Member.REDEEMING, Member.FAILED)
 
-# Members whose servers are followed.
-SERVERS = (Member.ACTIVE, Member.SHELVED)
+# Members whose servers the follow step tracks
+MEMBER_SERVER_RUNS = (Member.ACTIVE, Member.SHELVED)
 
-# Holds that are a member's; it has one of them at most.
-PROMISED = (Hold.HELD, Hold.REDEEMING, Hold.REDEEMED, Hold.EXCHANGING)
+# Holds that are committed to a member; each has one at most.
+HOLD_COMMITTED = (Hold.HELD, Hold.REDEEMING, Hold.REDEEMED, Hold.EXCHANGING)
 
-# Holds that are over, or have never begun.
-ENDED = (Hold.RELEASING, Hold.RELEASED)
+# Holds that have ended, or were never committed
+HOLD_ENDED = (Hold.RELEASING, Hold.RELEASED)
 
-# Holds that take quota; what ends is given up, and a server's is Nova's.
-TAKES = (Hold.WRITING, Hold.HELD, Hold.REDEEMING, Hold.EXCHANGING)
+# Holds that count for quota. Ended ones do not, and Nova counts servers.
+HOLD_COUNTS_FOR_QUOTA = (
+    Hold.WRITING,
+    Hold.HELD,
+    Hold.REDEEMING,
+    Hold.EXCHANGING,
+)
 
-# Holds of which it is not decided yet what becomes of them.
-OPEN = (Hold.WRITING, Hold.EXCHANGING)
+# Holds of an unfinished plan or swap
+HOLD_OPEN = (Hold.WRITING, Hold.EXCHANGING)
 
-# Every hold but for tombstones.
-LIVING = tuple(state for state in Hold if state != Hold.RELEASED)
+# Every state except that of tombstones; RELEASING is one of them
+HOLD_HAS_NOT_ENDED = tuple(state for state in Hold if state != Hold.RELEASED)
 
-# What a member and the hold that it was promised are at the same time.
-PROMISES = {
+# Valid pairs of a member's and its committed hold's state
+VALID_STATE_PAIRS = {
     (Member.HELD, Hold.HELD),
     (Member.HELD, Hold.EXCHANGING),
     (Member.REDEEMING, Hold.REDEEMING),
     (Member.ACTIVE, Hold.REDEEMED),
-    # What its server has is being taken back.
+    # Its server's capacity is being taken back.
     (Member.ACTIVE, Hold.EXCHANGING),
     # Its server has failed and still owns the capacity.
     (Member.FAILED, Hold.REDEEMED),
     (Member.FAILED, Hold.EXCHANGING),
 }
 
-# Members that always have one; a SHELVED one is on no host.
-HAVE_HOLD = (Member.HELD, Member.REDEEMING, Member.ACTIVE)
+# Members that always have a committed hold; a SHELVED one has no host.
+MEMBER_REQUIRES_HOLD = (Member.HELD, Member.REDEEMING, Member.ACTIVE)
 
 _AFTER_PLANNING = {
     Group.PLANNED,
@@ -116,7 +121,7 @@ _AFTER_PLANNING = {
     Group.ERROR,
     Group.RELEASING,
 }
-# HELD at once: around servers that were adopted.
+# HELD directly: a revision that adopts servers.
 _CAN_BE_HELD = {
     Group.PLANNING,
     Group.HELD,
@@ -132,16 +137,16 @@ GROUP_CHANGES = {
     Group.ERROR: _CAN_BE_HELD,
     Group.HELD: {Group.ACTIVE, Group.RELEASED, Group.RELEASING},
     Group.ACTIVE: {Group.HELD, Group.RELEASED, Group.RELEASING},
-    # PLANNING once more: its owner wants it again. HELD: one of those that
-    # have failed is.
+    # PLANNING: its owner asks for it again. HELD: a failed member is held
+    # again.
     Group.RELEASED: {Group.PLANNING, Group.HELD, Group.RELEASING},
     Group.RELEASING: set(),
 }
 
-# ACTIVE from whatever is no server: one that runs already was adopted.
+# ACTIVE from a state without a server: the member adopts a running server.
 MEMBER_CHANGES = {
     Member.TENTATIVE: {Member.HELD, Member.ACTIVE, Member.RELEASED},
-    # HELD again: under another uuid. TENTATIVE: left out by a revision.
+    # HELD: under another uuid. TENTATIVE: left out by a revision.
     Member.HELD: {
         Member.TENTATIVE,
         Member.HELD,
@@ -158,7 +163,7 @@ MEMBER_CHANGES = {
         Member.RELEASED,
     },
     Member.SHELVED: {Member.ACTIVE, Member.FAILED, Member.RELEASED},
-    # HELD or FAILED once more: when its server owns nothing any more.
+    # HELD or FAILED again: when its server owns nothing any more.
     Member.FAILED: {
         Member.TENTATIVE,
         Member.HELD,
@@ -170,24 +175,24 @@ MEMBER_CHANGES = {
 }
 
 
-# No state is entered twice. What is held instead, or again, is another row.
+# No state is entered twice: a successor is another row.
 HOLD_CHANGES = {
     Hold.WRITING: {Hold.HELD, Hold.RELEASING},
     Hold.HELD: {Hold.REDEEMING, Hold.EXCHANGING, Hold.RELEASING},
-    # RELEASED: lost. RELEASING: a resize that came to nothing.
+    # RELEASED: lost. RELEASING: a resize that failed.
     Hold.REDEEMING: {Hold.REDEEMED, Hold.RELEASED, Hold.RELEASING},
     Hold.REDEEMED: {Hold.EXCHANGING, Hold.RELEASED},
-    # RELEASING: somebody else has changed what it owns.
+    # RELEASING: its consumer may still own something.
     Hold.EXCHANGING: {Hold.RELEASED, Hold.RELEASING},
     Hold.RELEASING: {Hold.RELEASED},
     Hold.RELEASED: set(),
 }
 
-# Members that may be given up: no server stands behind them. One whose create
-# is under way is never released.
-GIVES_UP = (Member.TENTATIVE, Member.HELD, Member.FAILED)
+# Members that may be released, as no server owns them. A member in REDEEMING
+# is never released.
+MEMBER_RELEASABLE = (Member.TENTATIVE, Member.HELD, Member.FAILED)
 
 
-def sources(changes, target):
+def states_leading_to(changes, target):
     """Return the states from which one change leads to the target."""
     return [state for state, targets in changes.items() if target in targets]

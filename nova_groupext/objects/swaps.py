@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of a swap: holds that end, and their successors.
 
-A swap is prepared and committed in one transaction each, by who has the lease
-of the group. What Placement is asked in between is told in
-scheduler/protocol/swap.py.
+The owner of the group's lease prepares and commits a swap in one transaction
+each. The Placement request in between is in scheduler/protocol/swap.py.
 """
 
 import dataclasses
@@ -28,24 +27,24 @@ IS_LOST = 'its hold was removed, and there is no room for it any more'
 
 
 class Side(enum.Enum):
-    """What became of a swap."""
+    """The side on which a swap has ended."""
 
-    # The successors own the new places.
+    # The successors own the new capacity.
     MADE = enum.auto()
-    # They own the old places.
-    IN_VAIN = enum.auto()
+    # The successors own the old capacity.
+    COMPENSATED = enum.auto()
 
 
 @dataclasses.dataclass(frozen=True)
 class Swap:
-    """What a group and its draft have begun and not ended.
+    """Unfinished holds of a group and its draft.
 
     :ivar olds: VRTHolds that one request empties
-    :ivar successors: VRTHolds that it fills, or its compensation
-    :ivar beside: VRTHolds that were written on their own
+    :ivar successors: VRTHolds that it or its compensation fills
+    :ivar beside: VRTHolds that were filled by requests of their own
     :ivar leaving: VRTHolds that end as soon as the swap is made
-    :ivar adopted: VRTHolds that end if it comes to nothing: of servers that
-        become members with it
+    :ivar adopted: VRTHolds of servers to adopt; they end if the swap is
+        compensated
     """
 
     olds: list[VRTHold]
@@ -56,7 +55,7 @@ class Swap:
 
     @classmethod
     def of(cls, context, group_id):
-        """Read the swap of a group; None if nothing is begun."""
+        """Return the stored swap of a group; None without open holds."""
         rows = VRTHold.list_open(context, group_id)
         if not rows:
             return None
@@ -74,11 +73,11 @@ class Swap:
         return bool(self.olds)
 
     def arriving(self):
-        """Return the VRTHolds that count when it is made."""
+        """Return the VRTHolds that become HELD when the swap is made."""
         return [r for r in (*self.successors, *self.beside) if r.allocations]
 
     def turned_back(self):
-        """Return what its successors are if it comes to nothing."""
+        """Return the VRTHolds that its successors are after a compensation."""
         found = (each.turned_back() for each in self.successors)
         return [each for each in found if each is not None]
 
@@ -87,18 +86,20 @@ NOTHING = Swap(olds=[], successors=[])
 
 
 def pair(olds, rows):
-    """Make rows the successors of holds; return them, and those they need.
+    """Make holds the successors of others; add successors where needed.
 
-    Every hold has one successor, of whatever member. So whichever of the two
-    requests lands, it fills something: the other one never can.
+    Each old hold has one successor, of any member. So the swap or its
+    compensation, whichever arrives first, fills a consumer, and the other one
+    is refused.
 
     :param olds: VRTHolds that are to be exchanged
-    :param rows: VRTHolds, not created yet
+    :param rows: VRTHolds, not stored yet
+    :returns: list of successors, at least as many as ``olds``
     """
     successors = []
     for old, row in itertools.zip_longest(olds, rows):
         if row is None:
-            successors.append(old.heir())
+            successors.append(old.successor())
         else:
             row.succeed(old)
             successors.append(row)
@@ -106,12 +107,14 @@ def pair(olds, rows):
 
 
 def prepare(context, lease, olds, leaving=()):
-    """Let holds be exchanged; a part of a transaction of the group's.
+    """Set holds to EXCHANGING and mark those that leave.
+
+    The caller's transaction has the group's row lock.
 
     :param lease: VRTLease of the group
     :param olds: VRTHolds that a swap is to empty
     :param leaving: VRTHolds that end when it is made
-    :raises: GenerationConflict when one of them is not held any more
+    :raises: GenerationConflict when one of them has changed state
     """
     for holds, values in (
         (olds, {'status': states.Hold.EXCHANGING}),
@@ -129,19 +132,21 @@ def prepare(context, lease, olds, leaving=()):
 
 
 def write_down(context, lease, work):
-    """Write rows while nobody else has the lease.
+    """Run work in a transaction that renews the lease.
 
     :param work: called without arguments, perhaps more than once
-    :returns: what it returns
-    :raises: GroupBusy when another has taken the group over, GroupNotFound
-        when that one has forgotten it
+    :returns: the result of the work
+    :raises: GroupBusy when another planner has taken the group over,
+        GroupNotFound when the group was deleted
     """
 
     def renew_and_work():
         lease.renew(context)
         return True, work()
 
-    done = db.locked(context, models.Group, renew_and_work, id=lease.group_id)
+    done = db.with_row_lock(
+        context, models.Group, renew_and_work, id=lease.group_id
+    )
     if done is None:
         raise exception.GroupNotFound(group=lease.group_id)
     _is_done, written = done
@@ -149,10 +154,11 @@ def write_down(context, lease, work):
 
 
 def commit(context, lease, swap, side, lost=(), *, may_be, is_watched=False):
-    """Say what became of a swap that changes no definition.
+    """Store the result of a swap that changes no definition.
 
-    :raises: GroupBusy when another has taken the group over
-    :param others: see settle()
+    The parameters are those of settle().
+
+    :raises: GroupBusy when another planner has taken the group over
     """
 
     def work():
@@ -169,32 +175,31 @@ def commit(context, lease, swap, side, lost=(), *, may_be, is_watched=False):
 def settle(
     context, group_id, swap, side, lost=(), *, may_be, is_watched=False
 ):
-    """Let rows and members say what became of a swap.
+    """Update rows and members to the result of a swap.
 
-    A part of a transaction that is alone with the group. It never fails: what
-    cannot be held any more, as its member or the group has ended meanwhile,
-    is given back.
+    The caller's transaction has the group's row lock. It never fails: a hold
+    whose member or group has ended meanwhile is set to RELEASING.
 
     :param swap: Swap, as it was prepared
     :param side: Side
     :param lost: uuids of the successors that own nothing, though they should
-    :param may_be: statuses of members that become HELD
-    :param is_watched: whether a request of the swap may still come
+    :param may_be: statuses of members that may become HELD
+    :param is_watched: True if a request of the swap may still arrive
     """
     arriving = swap.arriving() if side == Side.MADE else swap.turned_back()
     there = [each for each in arriving if each.uuid not in lost]
     written = [*swap.successors, *swap.beside]
-    # Who does not know what has landed looks whether there is something left.
+    # If a request may still arrive, the reaper has to empty the consumers.
     ended = states.Hold.RELEASING if is_watched else states.Hold.RELEASED
     _change(context, swap.olds, states.Hold.EXCHANGING, status=ended)
-    # A server is filled by requests of its own.
+    # Requests outside the swap may still fill a server's consumer.
     servers = [old for old in swap.olds if old.server_uuid]
     _change(context, servers, ended, **watching())
     if side == Side.MADE:
         releasing = {'status': states.Hold.RELEASING}
         _change(context, swap.leaving, states.Hold.HELD, **releasing)
     _change(context, swap.leaving, *states.Hold, leaves=False)
-    if side == Side.IN_VAIN:
+    if side == Side.COMPENSATED:
         released = {'status': states.Hold.RELEASED, 'otherwise': None}
         _change(context, swap.adopted, states.Hold.REDEEMED, **released)
         for each in arriving:
@@ -202,8 +207,7 @@ def settle(
             _change(context, [each], states.Hold.WRITING, **seat)
     if is_watched:
         _change(context, written, states.Hold.WRITING, **watching())
-        # Two requests may have filled them: Placement may have lost a record,
-        # or lose one yet.
+        # Two requests may fill these, so Placement may lose a consumer record.
         rows = swap.successors if side == Side.MADE else arriving
         filled = [each for each in rows if each.allocations]
         _change(context, filled, states.Hold.WRITING, lost=True)
@@ -223,7 +227,7 @@ def settle(
 
 
 def _hold(context, rows, may_be):
-    """Let rows that own what they say be held, and their members with them."""
+    """Set holds, and their members in permitted states, to HELD."""
     ids = [row.member_id for row in rows if row.member_id is not None]
     is_member = sa.exists().where(
         models.Member.id == models.Hold.member_id,
@@ -239,7 +243,8 @@ def _hold(context, rows, may_be):
         otherwise=None,
     )
     own = (models.Member.id.in_(ids), models.Member.status.in_(may_be))
-    # To one that is held already its server may be on the way.
+    # A HELD member keeps its server uuid: a boot stores it as soon as Nova has
+    # accepted the server.
     is_new = models.Member.status != states.Member.HELD
     db.compare_and_set(
         *(context, models.Member, *own, is_new),
@@ -253,7 +258,7 @@ def _hold(context, rows, may_be):
 
 
 def _lose(context, rows):
-    """Let members fail whose holds are gone from Placement."""
+    """Set members to FAILED whose holds Placement has lost."""
     ids = [row.member_id for row in rows if row.member_id is not None]
     if ids:
         db.compare_and_set(
@@ -267,7 +272,7 @@ def _lose(context, rows):
 
 
 def _change(context, rows, *statuses, **values):
-    """Change those rows that are in some states."""
+    """Update those holds that are in some states."""
     if rows:
         db.compare_and_set(
             context,

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between a topology as people write it and the rows that it is stored in."""
+"""Conversion between the topology of the API and its stored rows."""
 
 COUNTS = ('count', 'min_count')
+# Keys of a member's description that are not part of its spec
+BESIDES = (*COUNTS, 'policies')
 
 
 def compose(group, describe):
-    """Return the group's topology as the nested mapping that was described.
+    """Return the group's topology as the nested mapping of the API.
 
-    :param describe: what to say of a member, given the VRTMember; once for
-        all members of a stem
+    :param describe: called with one VRTMember per member set; returns its
+        description
     """
     nodes = {'': {}}
     for path in group.subgroups:
         _put(nodes, 'groups', path, nodes.setdefault(path, {}))
     for member in group.members:
         if member.stem not in nodes:
-            nodes[member.stem] = describe(member)
+            nodes[member.stem] = dict(describe(member))
             _put(nodes, 'members', member.stem, nodes[member.stem])
     for policy in group.policies:
         nodes[policy.at].setdefault('policies', []).append(policy.definition)
@@ -31,16 +33,16 @@ def compose(group, describe):
 
 
 def counts(description):
-    """Return what a member's description says of how many there are.
+    """Return the counts in a member's description, as integers.
 
-    In JSON 4.0 is a whole number too.
+    JSON input may contain 4.0, which is a whole number too.
     """
     return {key: int(description[key]) for key in COUNTS if key in description}
 
 
 def spec(description):
-    """Return what a member's description says of each of them."""
-    return {k: v for k, v in description.items() if k not in COUNTS}
+    """Return a member's description without counts and policies."""
+    return {k: v for k, v in description.items() if k not in BESIDES}
 
 
 def _put(nodes, kind, path, described):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of a group together with its members and their holds.
 
-Each is one transaction, and it changes the group's row before it reads or
-changes anything else. That locks the row in every database: what happens to
-one group happens one after the other, nobody ever finds a member without what
-it was promised, and a group that holds something always has the status that
-its members give it.
+Each is one transaction, which updates the group's row before it reads or
+changes anything else. This locks the row in every database, with three
+results: changes of one group are serialised, other transactions never see a
+member without its committed hold, and the status of a group with holds always
+follows from its members.
 """
 
 import sqlalchemy as sa
@@ -23,7 +23,7 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 
-# A member is held, whatever it was before.
+# Values of a member that becomes HELD, from any state
 _HELD = {
     'status': states.Member.HELD,
     'server_uuid': None,
@@ -37,11 +37,12 @@ HELD_TOO_LONG = (
     'the group to ask for it again'
 )
 
-# Locks the row and leaves it as it is. Other nodes of a Galera cluster do not
-# learn of that, and need not: what these changes judge they change.
+# Locks the row and leaves it unchanged. Other nodes of a Galera cluster do not
+# see the lock, and need not: every change updates the rows that its conditions
+# are about.
 _UNCHANGED = {'updated_at': models.Group.updated_at}
 
-# What a promised hold becomes that ends, but for one that changes hands.
+# Next state of a committed hold that ends; EXCHANGING ones do not end here.
 _END_OF = {
     states.Hold.HELD: states.Hold.RELEASING,
     states.Hold.REDEEMING: states.Hold.RELEASED,
@@ -50,15 +51,16 @@ _END_OF = {
 
 
 def hold(context, lease, group, holds, expires_at):
-    """Let a group become HELD with members and the holds written for them.
+    """Set a group to HELD with its members and their written holds.
 
     :param lease: VRTLease of the group
     :param group: VRTGroup in state PLANNING
-    :param holds: VRTHold rows in state WRITING; fillers are among them
+    :param holds: VRTHold rows in state WRITING, including placeholders
     :param expires_at: naive UTC datetime until which it is held
-    :raises: GenerationConflict, also when another has taken the group over
+    :raises: GenerationConflict, also when another planner has taken the group
+        over
     """
-    ids = [each.member_id for each in holds if not each.is_filler]
+    ids = [each.member_id for each in holds if not each.is_placeholder]
     done = db.compare_and_set_all(
         context,
         (
@@ -80,7 +82,7 @@ def hold(context, lease, group, holds, expires_at):
             models.Member,
             (
                 models.Member.id.in_(ids),
-                models.Member.status.in_(states.WITHOUT_PLACE),
+                models.Member.status.in_(states.MEMBER_NEEDS_HOST),
             ),
             _HELD,
             len(ids),
@@ -97,9 +99,9 @@ def hold(context, lease, group, holds, expires_at):
 
 
 def without_server(ids):
-    """Return the change that forgets what failed servers had redeemed.
+    """Return the change that releases the redeemed holds of failed servers.
 
-    :param ids: of their members
+    :param ids: ids of their members
     """
     redeemed = (
         models.Hold.member_id.in_(ids),
@@ -109,29 +111,30 @@ def without_server(ids):
     return models.Hold, redeemed, {'status': states.Hold.RELEASED}, None
 
 
-def promise(context, group, fillers):
-    """Promise fillers to a group, while anything of it is held.
+def commit_placeholders(context, group, placeholder_holds):
+    """Commit placeholders of a group that may have holds.
 
-    :param fillers: VRTHold rows in state WRITING: who has taken the group over
-        has ended them
-    :returns: whether that was done
+    :param placeholder_holds: VRTHold rows in state WRITING; a planner that
+        took the group over has ended them
+    :returns: None when they were not committed, else a list
     """
     return db.compare_and_set_all(
         context,
         (models.Group, conditions.still(group.id), _UNCHANGED, 1),
-        VRTHold.promised(fillers),
+        VRTHold.promised(placeholder_holds),
     )
 
 
 def reserve(context, servers, check=lambda: None):
-    """Write the uuids of servers to members and their holds, all or none.
+    """Assign servers to members and their holds, all or none.
 
     :param servers: {server uuid: (VRTMember, its VRTHold)}, of one group; all
         are HELD
-    :param check: raises what speaks against it; called without arguments,
-        while nobody else changes the group
-    :returns: False when somebody else changes, or has changed, one of them;
-        or another delivery of the same request was faster
+    :param check: raises an error to prevent it; called without arguments,
+        while no other transaction changes the group
+    :returns: False when a member or hold has changed or leaves, the group has
+        expired, or a member has one of the servers already, e.g. by another
+        delivery of the request
     """
     [group_id] = {member.group_id for member, _hold in servers.values()}
 
@@ -146,7 +149,7 @@ def reserve(context, servers, check=lambda: None):
         return True
 
     try:
-        done = db.locked(context, models.Group, work, id=group_id)
+        done = db.with_row_lock(context, models.Group, work, id=group_id)
     except _Undone:
         return False
     if done:
@@ -158,7 +161,7 @@ def reserve(context, servers, check=lambda: None):
 
 
 class _Undone(Exception):
-    """Rolls back what was written before one was found changed."""
+    """Internal signal that rolls a transaction back."""
 
 
 def _reserved(servers):
@@ -178,11 +181,11 @@ def _reserved(servers):
 
 
 def redeem(context, hold, change_of_member):
-    """Let a hold be its server's, and its member a server.
+    """Set a hold to REDEEMED and change its member.
 
     :param hold: VRTHold in state REDEEMING
     :param change_of_member: see VRTMember.changed()
-    :returns: False when somebody else has changed one of them
+    :returns: False when one of them has changed meanwhile
     """
     with faultpoints.around('redeem.close'):
         redeemed = {'status': states.Hold.REDEEMED}
@@ -190,14 +193,14 @@ def redeem(context, hold, change_of_member):
 
 
 def end_hold(context, hold, *changes):
-    """Let a hold that was promised end together with what that entails.
+    """End a committed hold together with other changes.
 
-    What a server has redeemed owns nothing itself; of what was held it is to
-    be seen to that it does not.
+    A REDEEMING or REDEEMED hold owns nothing itself and becomes RELEASED; the
+    reaper has to empty a HELD one, which becomes RELEASING.
 
     :param changes: see db.api.compare_and_set_all
-    :returns: False when it was not promised, or somebody else has changed any
-        of it: then nothing is changed
+    :returns: False when the hold is not committed or is being exchanged, or
+        any of the rows has changed: then nothing is changed
     """
     if hold.status not in _END_OF:
         return False
@@ -208,8 +211,8 @@ def end_hold(context, hold, *changes):
 def _end_of(status):
     """Return the values of a hold that ends.
 
-    A request that fills the server which has, or should have, redeemed it may
-    land when Nova has given that up.
+    A redeemed hold is watched: a late request may fill its server after Nova
+    has given the server up.
     """
     end = {'status': _END_OF[status]}
     if status == states.Hold.HELD:
@@ -231,42 +234,47 @@ def _become(context, hold, values, *changes):
     return bool(done)
 
 
-def reserve_growth(context, growth, server_uuid):
-    """Let a growth be its server's, which is being resized to it.
+def redeem_reservation(context, reservation, server_uuid):
+    """Assign a resize reservation to its server, which is being resized.
 
-    :param growth: VRTHold in state HELD, or REDEEMING of that server
-    :returns: False when somebody else has changed it
+    :param reservation: VRTHold in state HELD, or REDEEMING by that server
+    :returns: False when it has changed meanwhile
     """
-    if growth.status == states.Hold.REDEEMING:
-        return growth.server_uuid == server_uuid
+    if reservation.status == states.Hold.REDEEMING:
+        return reservation.server_uuid == server_uuid
     own = (
-        models.Hold.id == growth.id,
+        models.Hold.id == reservation.id,
         models.Hold.status == states.Hold.HELD,
         ~models.Hold.leaves,
     )
     reserved = {'status': states.Hold.REDEEMING, 'server_uuid': server_uuid}
-    done = change(context, growth.group_id, (models.Hold, own, reserved, 1))
+    done = change(
+        context, reservation.group_id, (models.Hold, own, reserved, 1)
+    )
     if done:
-        growth.status, growth.server_uuid = states.Hold.REDEEMING, server_uuid
+        reservation.status, reservation.server_uuid = (
+            states.Hold.REDEEMING,
+            server_uuid,
+        )
     return bool(done)
 
 
-def conclude_growth(context, growth, is_redeemed):
-    """Let a growth be its server's for good, or be given back.
+def end_reservation(context, reservation, is_redeemed):
+    """Set a resize reservation to REDEEMED, or release it.
 
-    :param growth: VRTHold in state REDEEMING
+    :param reservation: VRTHold in state REDEEMING
     """
     status = states.Hold.REDEEMED if is_redeemed else states.Hold.RELEASING
     own = (
-        models.Hold.id == growth.id,
+        models.Hold.id == reservation.id,
         models.Hold.status == states.Hold.REDEEMING,
     )
     values = {'status': status, **hold_obj.watching()}
-    change(context, growth.group_id, (models.Hold, own, values, None))
+    change(context, reservation.group_id, (models.Hold, own, values, None))
 
 
 def end(context, member, status, fault):
-    """Let a member end that has no hold, or whose hold is its server's.
+    """End a member without a hold, or whose hold its server owns.
 
     :param status: FAILED or RELEASED
     :raises: MemberStateConflict
@@ -278,24 +286,29 @@ def end(context, member, status, fault):
     member.fault = fault
 
 
-def give_up(context, group, members=None):
-    """Mark members as released: from now on a late create is refused.
+def give_up(context, group, members=None, seen=None):
+    """Release members: from now on a late create is refused.
 
-    :param members: VRTMembers of the group that are no servers, all of them
-        or none; by default all that are none and do not become one at this
-        moment
-    :returns: whether anything was held of them
-    :raises: MemberStateConflict when a named member becomes a server at this
-        moment
+    :param members: VRTMembers of the group without servers, all of them or
+        none; by default all those without a server that are not being redeemed
+    :param seen: expected generation of the group, None for any
+    :returns: True if any hold was released
+    :raises: MemberStateConflict when a named member is being redeemed or
+        exchanged, GenerationConflict
     """
     wanted = group.members if members is None else members
-    ids = [each.id for each in wanted if each.status in states.GIVES_UP]
+    ids = [
+        each.id for each in wanted if each.status in states.MEMBER_RELEASABLE
+    ]
     expected = None if members is None else len(ids)
-    changes = _given_up(ids, states.GIVES_UP, expected=expected)
+    changes = _given_up(ids, states.MEMBER_RELEASABLE, expected=expected)
     if members is None:
         changes += (_growths_leave(group),)
-    counts = change(context, group.id, *changes)
+    counts = change(context, group.id, *changes, when=conditions.is_as(seen))
     if counts is None:
+        now = VRTGroup.brief(context, group.id)
+        if seen is not None and (now is None or now.generation != seen):
+            raise exception.GenerationConflict(group=group.uuid)
         raise exception.state_conflict(
             [each.path for each in members],
             status='changing',
@@ -309,13 +322,13 @@ def give_up(context, group, members=None):
 
 
 def expire(context, group):
-    """Release what is held when a group's time is over.
+    """Release the holds of a group that has expired.
 
-    VRTGroup.extend() changes the group's row too: the group is extended as a
+    VRTGroup.extend() updates the group's row too: the group is extended as a
     whole or expires as a whole.
 
-    :returns: whether anything was released; nothing is when the group was
-        extended in time, or another has done it
+    :returns: True if anything was released; False when the group was extended
+        in time, or another process has released it
     """
     with faultpoints.around('release.expire'):
         counts = change(
@@ -336,10 +349,10 @@ def expire(context, group):
 
 
 def end_lifetime(context, group, lifetime):
-    """Release what of a group was held for as long as anything may be.
+    """Release the holds of a group that are older than the maximum.
 
-    :param lifetime: seconds for which something may be held
-    :returns: whether anything was released
+    :param lifetime: maximum seconds of a hold
+    :returns: True if anything was released
     """
     before = clock.now(-lifetime)
     grown = sa.select(models.Member.id).where(
@@ -355,30 +368,28 @@ def end_lifetime(context, group, lifetime):
             conditions.is_held_since(before),
             fault=HELD_TOO_LONG,
         ),
-        _growths_leave(group, models.Hold.grows_id.in_(grown)),
+        _growths_leave(group, models.Hold.resize_member_id.in_(grown)),
         when=conditions.still(group.id),
     )
     return counts is not None and any(counts)
 
 
-def change(context, group_id, *changes, when=None):
-    """Change members and holds of a group, and let its status follow.
+def change(context, group_id, *changes, when=()):
+    """Change members and holds of a group, and update its status.
 
-    It is ACTIVE when nothing of it is held or being redeemed any more, for
-    members or for resizes of their servers, and at least one server has a
-    member's capacity, and RELEASED when none has. A group of which nothing
-    can be held keeps its status.
+    A group with holds or redeems, of members or for resizes of ACTIVE members,
+    is HELD. Otherwise it is ACTIVE with at least one server that has a
+    member's capacity, and RELEASED without one. The status changes only from
+    HELD or ACTIVE.
 
     :param changes: see db.api.compare_and_set_all
     :param when: conditions on the group without which nothing is changed
-    :returns: how many rows each change met; None when nothing was changed
+    :returns: number of rows that each change matched; None when nothing was
+        changed
     """
-    if when is None:
-        lock = (models.Group, (models.Group.id == group_id,), _UNCHANGED, None)
-    else:
-        lock = (models.Group, when, _UNCHANGED, 1)
-    still = when or conditions.still(group_id)
-    follow = (models.Group, still, followed(), None)
+    own = models.Group.id == group_id
+    lock = (models.Group, (own, *when), _UNCHANGED, 1 if when else None)
+    follow = (models.Group, conditions.still(group_id), followed(), None)
     counts = db.compare_and_set_all(context, lock, *changes, follow)
     return counts and counts[1:-1]
 
@@ -387,11 +398,11 @@ def followed():
     """Return the values of a group whose members have changed."""
     pending = (
         conditions.has_member(states.Member.HELD, states.Member.REDEEMING)
-        | conditions.has_growth()
+        | conditions.has_resize_reservation()
     )
     servers = conditions.has_hold(
         states.Hold.REDEEMED
-    ) | conditions.has_member(*states.SERVERS)
+    ) | conditions.has_member(*states.MEMBER_SERVER_RUNS)
     return {
         'status': sa.case(
             (pending, states.Group.HELD.value),
@@ -403,13 +414,18 @@ def followed():
 
 
 def _growths_leave(group, *which):
-    """Return the change that gives up what is held for resizes.
+    """Return the change that releases resize reservations.
 
-    :param which: conditions on those that are given up; all by default
+    :param which: conditions on the reservations; all by default
     """
+    resized = sa.select(models.Member.id).where(
+        models.Member.group_id == group.id,
+        models.Member.status == states.Member.ACTIVE,
+    )
     own = (
         models.Hold.group_id == group.id,
-        conditions.is_growth(),
+        models.Hold.resize_member_id.in_(resized),
+        conditions.is_resize_reservation(),
         ~models.Hold.leaves,
         *which,
     )
@@ -417,14 +433,15 @@ def _growths_leave(group, *which):
 
 
 def _given_up(ids, statuses, *which, expected=None, **values):
-    """Return the changes that release members and let their holds end.
+    """Return the changes that release members and their holds.
 
-    Those whose holds change hands at this moment stay as they are.
+    Members whose holds are being exchanged stay unchanged.
 
-    :param ids: of members, of which those change that are in these statuses
-    :param which: conditions on those
-    :param expected: how many these have to be; None for any number
-    :param values: what else of the members changes
+    :param ids: ids of the members
+    :param statuses: statuses of the members that change
+    :param which: further conditions on the members
+    :param expected: number of members that have to match; None for any
+    :param values: other values of the members
     """
     changes_hands = sa.exists().where(
         models.Hold.member_id == models.Member.id,
@@ -453,7 +470,8 @@ def _given_up(ids, statuses, *which, expected=None, **values):
             expected,
         ),
         *(
-            # What was redeemed stays with the server, that has failed.
+            # Ending a redeemed hold leaves the allocation with the failed
+            # server.
             (
                 *(models.Hold, (models.Hold.status == was, released)),
                 *(_end_of(was), None),

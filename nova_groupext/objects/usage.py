@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a project uses that nobody else counts."""
+"""Usage of a project that Nova does not count yet."""
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
@@ -8,9 +8,9 @@ from nova_groupext.objects.member import VRTMember
 
 
 def redeemed_since(context, project_id, since):
-    """Return the members of a project whose holds were redeemed lately.
+    """Return the members of a project with recently redeemed holds.
 
-    :param since: clock.now
+    :param since: clock.now expression
     :returns: [VRTMember], each with the uuid of its server
     """
     rows = db.find(

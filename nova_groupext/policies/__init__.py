@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oslo.policy rules of the API."""
+"""Registration of the API's policy rules with oslo.policy."""
 
 from nova import policy
 
-from nova_groupext.policies import vrt_groups
+from nova_groupext.policies import rules
 
 
 def list_rules():
-    """Return every rule; the entry point of oslo.policy's generators."""
-    return vrt_groups.list_rules()
+    """Return all rules: the entry point of oslo.policy's generators."""
+    return rules.list_rules()
 
 
 def register():
-    """Put our rules beside Nova's, on the enforcer that Nova's API asks.
+    """Register our rules with the policy enforcer of Nova's API.
 
-    Nova-api loads its application once for each version of the API.
+    It may run repeatedly: nova-api loads one application per API version.
     """
     policy.init()
     enforcer = policy._ENFORCER

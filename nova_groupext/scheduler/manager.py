@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's scheduler with one more door: servers that redeem a hold.
+"""Nova's scheduler manager with a redeem path for members of VRT groups.
 
-A server without our hints takes Nova's path and costs nothing more than a
-look at its hints. So do moves with our hints, but for the claim.
+A server without VRT hints takes Nova's path; the only overhead is a look at
+its hints. A move of a member takes Nova's path too, except for the claim.
 """
 
 import copy
@@ -19,22 +19,22 @@ import oslo_messaging as messaging
 from nova_groupext import pointer
 from nova_groupext.db import engine
 from nova_groupext.objects import states
-from nova_groupext.scheduler import candidate
-from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler.move import moving
-from nova_groupext.scheduler.redeem import elsewhere
-from nova_groupext.scheduler.redeem import first_boot
-from nova_groupext.scheduler.redeem import redeem
-from nova_groupext.scheduler.redeem import reserving
-from nova_groupext.scheduler.redeem import resizing
+from nova_groupext.scheduler.move import destinations
+from nova_groupext.scheduler.move import resize
+from nova_groupext.scheduler.nova import first_boot
+from nova_groupext.scheduler.placement import marked_requests
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.redeem import redeem_path
+from nova_groupext.scheduler.redeem import replacement_request
+from nova_groupext.scheduler.redeem import reserve
 
 LOG = logging.getLogger(__name__)
 
 
 class RedeemingReportClient(report.SchedulerReportClient):
-    """Nova's Placement client, for which a hold is claimed already.
+    """Nova's Placement client that does not claim a hold again.
 
-    A host for a member that moves is claimed after that is written down.
+    For a member that moves, the move is recorded before its host is claimed.
     """
 
     def claim_resources(
@@ -47,11 +47,11 @@ class RedeemingReportClient(report.SchedulerReportClient):
         allocation_request_version,
         consumer_generation=None,
     ):
-        growth = candidate.growth_of(alloc_request)
-        if growth is None and isinstance(
-            alloc_request, candidate.HeldAllocation
+        reservation = marked_requests.growth_of(alloc_request)
+        if reservation is None and isinstance(
+            alloc_request, marked_requests.HoldRequest
         ):
-            # The swap comes once all servers of the request have a place.
+            # The swap follows once all servers of the request have a host.
             return True
         claim = functools.partial(
             super().claim_resources,
@@ -63,23 +63,23 @@ class RedeemingReportClient(report.SchedulerReportClient):
             allocation_request_version,
             consumer_generation,
         )
-        if growth is not None:
+        if reservation is not None:
             claim = functools.partial(
-                resizing.claim,
+                resize.claim,
                 context,
-                ledger.Ledger(self),
-                growth,
+                placement_client.PlacementClient(self),
+                reservation,
                 consumer_uuid,
                 project_id,
                 user_id,
             )
-        if isinstance(alloc_request, candidate.MovingAllocation):
-            return moving.claim(context, alloc_request, claim)
+        if isinstance(alloc_request, marked_requests.MoveRequest):
+            return destinations.claim(context, alloc_request, claim)
         return claim()
 
 
 class HolisticSchedulerManager(manager.SchedulerManager):
-    """nova-scheduler's manager; see nova_groupext.cmd.scheduler."""
+    """Manager of nova-scheduler; see nova_groupext.cmd.scheduler."""
 
     _placement_client = None
 
@@ -104,14 +104,16 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         return_objects=False,
         return_alternates=False,
     ):
-        """Redeem a hold for a first boot with our hints; else Nova's path."""
+        """Redeem holds for a first boot with VRT hints; else call Nova."""
         pointed = None if spec_obj is self._sentinel else pointer.of(spec_obj)
         is_move = pointed is not None and self._is_move(
             context, pointed, spec_obj, instance_uuids
         )
-        resized = is_move and self._resize(context, spec_obj, instance_uuids)
-        if resized:
-            return [[resized]]
+        moved = is_move and self._move(
+            context, pointed, spec_obj, instance_uuids
+        )
+        if moved:
+            return [[moved]]
         if pointed is None or is_move:
             return super().select_destinations(
                 context,
@@ -122,64 +124,65 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 return_objects=return_objects,
                 return_alternates=return_alternates,
             )
-        with redeem.explained(pointed.member):
+        with redeem_path.as_no_valid_host(pointed.member):
             selections = self._redeem(
                 context, pointed, spec_obj, _uuids(spec_obj, instance_uuids)
             )
-        # One each: cell conductors claim alternates past every policy.
+        # No alternates: cell conductors claim them past every policy.
         return [[selection] for selection in selections]
 
     def _is_move(self, context, pointed, spec_obj, instance_uuids):
-        """Tell whether a server of ours has been there; if so, see where."""
+        """Check whether the server has a cell; if so, refresh its group."""
         [server_uuid, *_] = _uuids(spec_obj, instance_uuids)
         if first_boot.is_first_boot(context, server_uuid):
             return False
-        moving.catch_up(
+        destinations.catch_up(
             context.elevated(),
-            ledger.Ledger(self.placement_client),
+            placement_client.PlacementClient(self.placement_client),
             pointed,
             server_uuid,
         )
         return True
 
-    def _resize(self, context, spec_obj, instance_uuids):
-        """Resize a server to where room is held for that.
+    def _move(self, context, pointed, spec_obj, instance_uuids):
+        """Move a server to a host where a resize reservation is held for it.
 
-        :returns: Selection; None if nothing is held, or Nova's filters refuse
-            the host: then it goes where there is room
+        :returns: Selection; None if nothing is reserved, or Nova's filters
+            refuse the host: Nova then selects a host as usual
         """
-        growth = resizing.find(context, spec_obj, self.host_manager)
-        if growth is None:
-            return None
-        # Nova's request filters have not seen it yet, and may have to.
-        spec = copy.deepcopy(spec_obj)
-        try:
-            return self._select_held(
-                context,
-                spec,
-                *_uuids(spec, instance_uuids),
-                candidate.GrowthAllocation(growth),
-            )
-        except resizing.Refused:
-            raise
-        except nova_exc.NoValidHost:
-            LOG.info(
-                'Server %s cannot be resized to where room is held for that.',
-                spec.instance_uuid,
-            )
-            return None
+        for reservation in resize.rooms(
+            context, pointed, spec_obj, self.host_manager
+        ):
+            # Nova's request filters change a spec; Nova's path needs it.
+            spec = copy.deepcopy(spec_obj)
+            try:
+                return self._select_held(
+                    context,
+                    spec,
+                    *_uuids(spec, instance_uuids),
+                    marked_requests.ResizeRequest(reservation),
+                )
+            except resize.Refused:
+                raise
+            except nova_exc.NoValidHost:
+                LOG.info(
+                    'Server %s cannot go to where room is held for that.',
+                    spec.instance_uuid,
+                )
+        return None
 
     def _redeem(self, context, pointed, spec_obj, server_uuids):
         """Redeem a member for each server and return their Selections.
 
-        All or none, as Nova does. A member whose host is refused is of no
-        use; where others will do as well, one of them is taken, else a
-        planner is asked for other places.
+        All or none, as Nova does. When Nova's filters refuse a member's host,
+        another member of the hints is chosen; if too few are left, a planner
+        is asked for other hosts.
         """
-        door = redeem.RedeemDoor(
-            ledger.Ledger(self.placement_client), self.host_manager
+        door = redeem_path.RedeemPath(
+            placement_client.PlacementClient(self.placement_client),
+            self.host_manager,
         )
-        search = elsewhere.Search(context, pointed.group)
+        search = replacement_request.ReplacementRequest(context, pointed.group)
         refused, why = {}, None
         while True:
             try:
@@ -189,24 +192,25 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 selections = self._select_all(context, spec_obj, places)
                 door.redeem(context, spec_obj, places)
                 return selections
-            except reserving.Taken:
+            except reserve.Taken:
                 door.wait(pointed.member)
-            except reserving.HostsRefused as exc:
+            except reserve.HostsFiltered as exc:
                 refused |= {place.member.id: place for place in exc.places}
                 why = exc.why
-            except reserving.TooFewPass as exc:
-                search.find([*refused.values()][: exc.missing], why)
+            except reserve.NotEnoughMembers as exc:
+                places = [*refused.values()][: exc.missing]
+                search.find({p.member.path: p.hold.node for p in places}, why)
                 refused = {}
 
     def _select_all(self, context, spec_obj, places):
-        """Return a Selection for each place; who is refused is told at once.
+        """Return a Selection for each Reservation.
 
-        :raises: reserving.HostsRefused
+        :raises: reserve.HostsFiltered with all that Nova's filters refuse
         """
         selections, refused = [], []
         for place in places:
             if place.hold.status != states.Hold.HELD:
-                # Another delivery of the request has asked the filters.
+                # An earlier delivery of it has asked the filters.
                 selections.append(
                     self._selection(context, spec_obj, place.hold)
                 )
@@ -217,13 +221,13 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                         context,
                         spec_obj,
                         place.server_uuid,
-                        candidate.HeldAllocation(place.hold),
+                        marked_requests.HoldRequest(place.hold),
                     )
                 )
             except nova_exc.NoValidHost:
                 refused.append(place)
         if refused:
-            raise reserving.HostsRefused(refused, reserving.HOST_REFUSED)
+            raise reserve.HostsFiltered(refused, reserve.HOST_REFUSED)
         return selections
 
     def _select_held(self, context, spec_obj, server_uuid, allocation):
@@ -233,22 +237,22 @@ class HolisticSchedulerManager(manager.SchedulerManager):
             spec_obj,
             [server_uuid],
             {hold.provider_uuid: [allocation]},
-            candidate.HeldProvider(hold),
-            candidate.PLACEMENT_VERSION,
+            marked_requests.HoldSummaries(hold),
+            marked_requests.PLACEMENT_VERSION,
             return_alternates=False,
         )
         return selected
 
     def _selection(self, context, spec_obj, hold):
-        """Say again what was said when the hold was swapped."""
+        """Return the Selection of a hold that was redeemed before."""
         states_of_host = self._get_all_host_states(
-            context.elevated(), spec_obj, candidate.HeldProvider(hold)
+            context.elevated(), spec_obj, marked_requests.HoldSummaries(hold)
         )
         for host_state in states_of_host:
             return objects.Selection.from_host_state(
                 host_state,
-                candidate.HeldAllocation(hold),
-                candidate.PLACEMENT_VERSION,
+                marked_requests.HoldRequest(hold),
+                marked_requests.PLACEMENT_VERSION,
             )
         raise nova_exc.NoValidHost(reason='the planned host is gone')
 
@@ -263,9 +267,10 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         allocation_request_version=None,
         selected_alloc_reqs=None,
     ):
-        """Return no alternates to a move that strict policies are about."""
+        """Return no alternates for a move that strict policies restrict."""
         if any(
-            isinstance(each, candidate.MovingAllocation) and each.move.is_bound
+            isinstance(each, marked_requests.MoveRequest)
+            and each.move.is_bound
             for each in selected_alloc_reqs or ()
         ):
             num_alts = 0
@@ -281,8 +286,8 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         )
 
     def _get_all_host_states(self, context, spec_obj, provider_summaries):
-        """Load the hold's host alone; everything, for everybody else."""
-        if not isinstance(provider_summaries, candidate.HeldProvider):
+        """Load only the hold's host for a hold, and all hosts otherwise."""
+        if not isinstance(provider_summaries, marked_requests.HoldSummaries):
             return super()._get_all_host_states(
                 context, spec_obj, provider_summaries
             )

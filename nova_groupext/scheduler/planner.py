@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a planner does when it is asked, and what it does by itself."""
+"""RPC methods and periodic tasks of a planner process."""
 
 import contextlib
 
@@ -11,44 +11,44 @@ import oslo_messaging as messaging
 from nova_groupext import exception
 from nova_groupext import notifications
 from nova_groupext.conf import CONF
-from nova_groupext.db import errors as db_errors
+from nova_groupext.db import database_errors
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.proposal import VRTProposal
-from nova_groupext.planner import clock as clocks
-from nova_groupext.scheduler import leases
-from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import releasing
+from nova_groupext.scheduler import availability
 from nova_groupext.scheduler import rpcapi
-from nova_groupext.scheduler import slots
-from nova_groupext.scheduler import trouble
-from nova_groupext.scheduler.decide import adopting
+from nova_groupext.scheduler.adopt import adoption
 from nova_groupext.scheduler.decide import deadlines
 from nova_groupext.scheduler.decide import planning
+from nova_groupext.scheduler.decide import propose
 from nova_groupext.scheduler.decide import replanning
 from nova_groupext.scheduler.decide import revising
-from nova_groupext.scheduler.follow import changes
+from nova_groupext.scheduler.decide import slots
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.follow import statistics
 from nova_groupext.scheduler.move import drift
-from nova_groupext.scheduler.move import proposal
-from nova_groupext.scheduler.protocol import keep
+from nova_groupext.scheduler.placement import changed_providers
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.protocol import leases
+from nova_groupext.scheduler.protocol import maintain
 from nova_groupext.scheduler.protocol import swap
+from nova_groupext.scheduler.reap import reaper
+from nova_groupext.scheduler.reap import statistics
+from nova_groupext.scheduler.release import release_group
+from nova_groupext.solver.model import time_budget
 
 LOG = logging.getLogger(__name__)
 
 Outcome = rpcapi.Outcome
 
-# What tenants are told of a group that waits, and for what.
+# Fault text of a group that stays PLANNING while Placement is unavailable.
 PLACEMENT_SILENT = (
     'Placement does not answer; the group is planned when it does.'
 )
 
 
-def guarded(work, *args, about='all groups'):
-    """Do a part of the reaper's work."""
+def run_step(work, *args, about='all groups'):
+    """Run a step of periodic work; log an exception instead of raising it."""
     try:
         work(*args)
     except Exception:
@@ -59,9 +59,9 @@ def guarded(work, *args, about='all groups'):
 
 
 class Planner:
-    """What a planner does when it is asked; see rpcapi.PlannerAPI.
+    """RPC endpoint and periodic tasks of one planner; see rpcapi.PlannerAPI.
 
-    :param host: name of its host
+    :param host: name of the planner's host
     """
 
     target = messaging.Target(version='1.0')
@@ -70,15 +70,16 @@ class Planner:
         self._leases = leases.Leases(host)
         self._client = None
         self._slots = slots.Slots(CONF.vrt.max_concurrent_plans)
-        # What the reaper need not read again.
-        self._changes = changes.Changes()
-        # Who is known to be where a group should be alone.
+        # Providers that the reaper need not read again.
+        self._changes = changed_providers.ChangedProviders()
+        # (group uuid, host, consumer) of the foreign consumers on exclusive
+        # hosts that the log already names.
         self._strangers = set()
 
-    # -- coming and going --------------------------------------------------
+    # -- start and stop ----------------------------------------------------
 
     def begin(self, context):
-        """Say that it is there, and take over what it finds left."""
+        """Register this planner and take over work of ended processes."""
         self._leases.beat(context)
         self._leases.take_over(context)
         try:
@@ -98,21 +99,33 @@ class Planner:
     # -- one group ---------------------------------------------------------
 
     def serve_group(self, context, group_uuid):
-        """Do what there is to do for a group: release, plan, hold."""
+        """Release, plan and hold whatever a group needs now."""
         context = context.elevated()
         group = VRTGroup.find_revised(context, group_uuid)
         if group is not None:
             self._serve(context, group)
-        # Their planners may have been too busy to take them.
+        # Other groups may have found all slots of their planners taken.
         self.serve_waiting(context)
 
     def serve_waiting(self, context):
-        """Do what waits for a planner, and what others have left.
+        """Serve groups that wait for a planner, or that another planner left.
 
-        Projects take turns; what there is no slot for goes on waiting.
+        Projects take turns. A group without a free slot keeps waiting.
         """
         for group in VRTGroup.list_left(context):
             self._guarded(self._serve, context, group)
+        tried = set()
+        # More groups may start to wait while one is planned.
+        while (found := self._next_in_turn(context, tried)) is not None:
+            work, group = found
+            tried.add((work, group.id))
+            self._guarded(work, context, group)
+
+    def _next_in_turn(self, context, tried):
+        """Return the next (function, VRTGroup) that gets a slot, or None.
+
+        :param tried: {(function, group id)} served in this round
+        """
         to_plan = [
             (self._serve, group) for group in VRTGroup.list_to_plan(context)
         ]
@@ -123,46 +136,46 @@ class Planner:
         waiting = [
             (group.project_id, (work, group))
             for work, group in (*to_plan, *to_propose)
+            if (work, group.id) not in tried
+            and self._slots.admits(group.project_id)
         ]
-        for work, group in self._slots.in_turn(waiting):
-            if self._slots.admits(group.project_id):
-                self._guarded(work, context, group)
+        return next(iter(self._slots.in_turn(waiting)), None)
 
     @staticmethod
     def _guarded(work, context, group):
-        guarded(work, context, group, about=f'VRT group {group.uuid}')
+        run_step(work, context, group, about=f'VRT group {group.uuid}')
 
     def _serve(self, context, group):
-        """Serve a group, or leave word to the planner that works on it.
+        """Serve a group, or ask the planner that has its lease to do so.
 
-        :param group: VRTGroup that is no draft
+        :param group: VRTGroup that is not a draft
         """
         with (
-            trouble.passed_over(f'VRT group {group.uuid}'),
+            availability.skip_unavailable(f'VRT group {group.uuid}'),
             self._owning(context, group) as lease,
         ):
             if lease is not None:
                 self._work(context, group.uuid, lease)
 
     def _work(self, context, group_uuid, lease):
-        """Do all that a group, as it is now, and its draft ask for."""
+        """Release and plan whatever a group and its draft need now."""
         self._give_back(context, group_uuid, lease)
         if self._plan(context, group_uuid, lease):
             self._give_back(context, group_uuid, lease)
 
     def _give_back(self, context, group_uuid, lease):
-        """Give back what leaves a group, or all of a deleted one."""
+        """Release holds that a group no longer needs; all if it is deleted."""
         group = VRTGroup.find(context, group_uuid)
         if group is not None:
-            releasing.release(
+            release_group.release(
                 *(context, self._ledger(), lease, group), self._strangers
             )
 
     def _plan(self, context, group_uuid, lease):
-        """Plan a group, or the draft of it, if that waits for it.
+        """Plan a group or its draft, if one of them is PLANNING.
 
-        :returns: False when there is nothing to plan, or this planner has
-            enough to do: then it goes on waiting
+        :returns: False when nothing is PLANNING, or no slot is free: the group
+            then keeps waiting
         """
         group = VRTGroup.find(context, group_uuid)
         draft = group and VRTGroup.drafts_of(context, [group.id]).get(group.id)
@@ -179,7 +192,7 @@ class Planner:
             return is_taken
 
     def _plan_one(self, context, wanted, group, lease):
-        """Plan a group, or the draft of it.
+        """Plan a group or its draft.
 
         :param wanted: the VRTGroup that is PLANNING
         """
@@ -195,21 +208,22 @@ class Planner:
             planner = self._revising(context, wanted, group, lease, deadline)
         self._run(context, wanted, planner, lease)
 
-    def replan(self, context, group_uuid, elsewhere, seconds):
-        """Find other places for members, for whom a server waits.
+    def replan(self, context, group_uuid, excluded_hosts, seconds):
+        """Find other hosts for members whose servers wait in a scheduler.
 
-        Who is busy says so at once: the server's scheduler asks again, and
-        perhaps another planner.
+        BUSY is returned at once, so that the scheduler may try other planners.
         """
         return self._replan(
-            *(context.elevated(), group_uuid, elsewhere),
-            *(clocks.Clock(seconds), True),
+            *(context.elevated(), group_uuid, excluded_hosts),
+            *(time_budget.TimeBudget(seconds), True),
         )
 
-    def _replan(self, context, group_uuid, elsewhere, clock, is_urgent=False):
-        """Return what comes of it; BUSY if anything is in the way.
+    def _replan(
+        self, context, group_uuid, excluded_hosts, clock, is_urgent=False
+    ):
+        """Return the Outcome; BUSY if no slot or no lease is available.
 
-        :param is_urgent: whether a server waits for it
+        :param is_urgent: whether a server waits for the result
         """
         group = VRTGroup.find(context, group_uuid)
         if group is None:
@@ -223,7 +237,7 @@ class Planner:
             if lease is None:
                 return Outcome.BUSY
             return self._replan_alone(
-                context, group_uuid, elsewhere, lease, clock
+                context, group_uuid, excluded_hosts, lease, clock
             )
 
     def _owning_if(self, is_taken, context, group):
@@ -231,18 +245,18 @@ class Planner:
             return self._owning(context, group, leaves_word=False)
         return contextlib.nullcontext()
 
-    def _replan_alone(self, context, group_uuid, elsewhere, lease, clock):
-        # Fillers count as the group's own room; what leaves does not.
+    def _replan_alone(self, context, group_uuid, excluded_hosts, lease, clock):
+        # Placeholder allocations count as the group's own capacity.
         self._give_back(context, group_uuid, lease)
         group = VRTGroup.find(context, group_uuid)
         if not (
             group
-            and group.status in states.CAN_REPLAN
-            and replanning.in_need(context, group, elsewhere)
+            and group.status in states.GROUP_REPLACEABLE
+            and replanning.in_need(context, group, excluded_hosts)
         ):
-            # It was deleted, or somebody was faster.
+            # The group was deleted, or another planner was faster.
             return Outcome.DONE
-        draft = replanning.start(context, group, elsewhere)
+        draft = replanning.start(context, group, excluded_hosts)
         if draft is None:
             return Outcome.BUSY
         deadline = deadlines.Deadline(context, lease, clock.left())
@@ -253,62 +267,62 @@ class Planner:
             lease,
         )
         self._give_back(context, group_uuid, lease)
-        return replanning.outcome(context, group_uuid, elsewhere)
+        return replanning.outcome(context, group_uuid, excluded_hosts)
 
     def propose(self, context):
-        """Work out the proposals that are asked for, if there is time."""
+        """Compute requested proposals while slots are free."""
         self.serve_waiting(context.elevated())
 
     def _propose(self, context, group):
-        """Look for the fewest moves that mend a group, if that is wanted."""
+        """Compute the proposal of a group if a slot is free."""
         with self._slots.taken(group.project_id) as is_taken:
             if is_taken:
-                proposal.propose(context, group, self._placement())
+                propose.propose(context, group, self._placement())
 
     def reap(self, context):
-        """Finish what others began; what fails does not stop the rest.
+        """Finish work that other processes left; a failed step stops no other.
 
-        What has to be decided has rounds of its own.
+        Steps that make decisions have timers of their own.
         """
         placement = self._ledger()
-        guarded(reaper.expire, context)
-        for member in reaper.to_conclude(context):
-            guarded(
-                reaper.conclude,
+        run_step(reaper.expire, context)
+        for member in reaper.list_stuck_redeems(context):
+            run_step(
+                reaper.resolve_redeem,
                 *(context, placement, member),
                 about=f'member {member.path}',
             )
         for see in reaper.to_follow():
-            guarded(see, context, placement, self._leases)
-        guarded(self._changes.begin, context, placement)
+            run_step(see, context, placement, self._leases)
+        run_step(self._changes.begin, context, placement)
         for compare in reaper.to_compare():
-            guarded(compare, context, placement, self._leases, self._changes)
-        guarded(reaper.empty, context, placement)
-        guarded(reaper.watch, context, placement)
-        guarded(reaper.forget_ended, context)
+            run_step(compare, context, placement, self._leases, self._changes)
+        run_step(reaper.empty, context, placement)
+        run_step(reaper.watch, context, placement)
+        run_step(reaper.forget_ended, context)
         for group in reaper.to_release(context):
             self._guarded(self._serve, context, group)
-        guarded(self._note_drift, context)
-        guarded(self._count, context)
+        run_step(self._note_drift, context)
+        run_step(self._count, context)
 
     def replan_failed(self, context):
-        """Place members anew that have failed, if the operator wants that."""
-        for group, elsewhere in reaper.to_replan(context):
-            guarded(
+        """Replace failed members, if the operator has enabled that."""
+        for group, excluded_hosts in reaper.members_to_replace(context):
+            run_step(
                 self._replan_failed,
-                *(context, group, elsewhere),
+                *(context, group, excluded_hosts),
                 about=f'VRT group {group.uuid}',
             )
 
-    def _replan_failed(self, context, group, elsewhere):
-        need = replanning.in_need(context, group, elsewhere)
+    def _replan_failed(self, context, group, excluded_hosts):
+        need = replanning.in_need(context, group, excluded_hosts)
         if not need:
             return
         outcome = self._replan(
             context,
             group.uuid,
-            {path: elsewhere[path] for path in need},
-            clocks.Clock(CONF.vrt.planning_time_limit),
+            {path: excluded_hosts[path] for path in need},
+            time_budget.TimeBudget(CONF.vrt.planning_time_limit),
         )
         if outcome != Outcome.BUSY:
             VRTMember.count_replan(context, group.id, need)
@@ -316,7 +330,7 @@ class Planner:
     @staticmethod
     def _note_drift(context):
         for group, domains in reaper.to_check(context):
-            guarded(
+            run_step(
                 drift.note,
                 *(context, group, domains),
                 about=f'VRT group {group.uuid}',
@@ -328,39 +342,39 @@ class Planner:
         LOG.info('VRT groups: %s', statistics.line(counts))
 
     def keep_exclusive(self, context):
-        """Keep strangers off the hosts that groups have to themselves."""
+        """Fill free capacity on the exclusive hosts of groups."""
         for group in reaper.to_keep(context):
-            guarded(
+            run_step(
                 self._keep_alone,
                 *(context, group),
                 about=f'VRT group {group.uuid}',
             )
 
     def _keep_alone(self, context, group):
-        """Keep hosts of a group; once more if its servers have left any."""
+        """Maintain exclusive hosts; follow servers and repeat if needed."""
         if not self._keep(context, group):
             placement = self._ledger()
             follow.follow_servers(context, placement, self._leases, group)
             self._keep(context, group)
 
     def _keep(self, context, group):
-        """Return what keep() does, True if another works on the group."""
+        """Return what maintain.keep() does; True without lease or group."""
         placement = self._ledger()
         with self._leases.owning(context, placement, group.id) as lease:
             group = lease and VRTGroup.find(context, group.uuid)
-            return group is None or keep.keep(
+            return group is None or maintain.keep(
                 context, placement, lease, group, self._strangers
             )
 
     @contextlib.contextmanager
     def _owning(self, context, group, *, leaves_word=True):
-        """Yield the lease of a group; None when another has it.
+        """Yield the lease of a group; None when another planner has it.
 
-        If others have left word meanwhile, all that there is to do is done
-        before the lease is given back. What fails is left: this or another
-        planner begins anew a few seconds later.
+        Requests of other planners are served before the lease is released.
+        After an error it is kept: some planner starts again a few seconds
+        later.
 
-        :param group: VRTGroup that is no draft
+        :param group: VRTGroup that is not a draft
         """
         try:
             lease = self._leases.acquire(
@@ -375,36 +389,37 @@ class Planner:
         try:
             swap.finish(context, self._ledger(), lease)
             yield lease
-            # Who only tries is waited for: others do what they have asked.
+            # Without `leaves_word`, requests of others are not served here: a
+            # heartbeat ends the lease, and the next round serves the group.
             while not self._release(context, lease) and leaves_word:
                 self._work(context, group.uuid, lease)
         finally:
             self._leases.lay_down(lease)
 
     def _release(self, context, lease):
-        """Give a lease back, with nothing left that was begun by it."""
+        """Finish an unfinished swap; return False if others want the group."""
         swap.finish(context, self._ledger(), lease)
         return lease.release(context)
 
     def _revising(self, context, draft, group, lease, deadline):
-        """Return who is to decide what becomes of a draft."""
+        """Return the Revising or Replanning that decides a draft."""
         given = (context, draft, group, self._placement(), self._ledger())
-        if draft.elsewhere is None:
+        if draft.excluded_hosts is None:
             return revising.Revising(*given, lease, deadline)
         return replanning.Replanning(*given, lease, deadline)
 
     def _run(self, context, group, planner, lease):
-        """Plan a group.
+        """Run a planning and handle its errors.
 
-        :raises: PlacementUnavailable, or an error of the database: nothing is
-            lost, the group is planned when that has passed
+        :raises: PlacementUnavailable, or a database error: nothing is lost,
+            the group is planned when the service answers again
         """
         try:
             planner.run()
         except (
             exception.GenerationConflict,
             exception.GroupBusy,
-            # It was forgotten, a draft perhaps because it counts by now.
+            # The rows were removed; of a draft perhaps because it is in force.
             exception.GroupNotFound,
         ) as exc:
             LOG.info(
@@ -416,21 +431,25 @@ class Planner:
         except exception.PlacementUnavailable:
             group.note(context, PLACEMENT_SILENT)
             raise
-        except db_errors.ANY:
+        except database_errors.ANY:
             raise
         except Exception:
             LOG.exception('VRT group %s could not be planned.', group.uuid)
-            # Where a swap is made already, the group is what it wanted to be.
+            # After an applied swap the group is already as it was to become.
             made = swap.finish(context, self._ledger(), lease)
             if made != swap.Side.MADE:
-                self._fail(context, group, 'An unexpected error.')
+                self._fail(
+                    context,
+                    group,
+                    'An unexpected error. The operator finds more under '
+                    f'{context.request_id}.',
+                )
 
     @staticmethod
-    def _fail(context, group, reason):
-        """Tell the tenant what is safe to tell, the operator everything."""
-        LOG.info('VRT group %s is in ERROR: %s', group.uuid, reason)
-        fault = f'{reason} The operator finds more under {context.request_id}.'
-        adopting.let_hints_follow(context, group)
+    def _fail(context, group, fault):
+        """Set a group to ERROR with a fault that its tenant may see."""
+        LOG.info('VRT group %s is in ERROR: %s', group.uuid, fault)
+        adoption.let_hints_follow(context, group)
         with contextlib.suppress(exception.GenerationConflict):
             group.change(context, states.Group.ERROR, fault=fault)
             notifications.decided(context, group)
@@ -441,4 +460,4 @@ class Planner:
         return self._client
 
     def _ledger(self):
-        return ledger.Ledger(self._placement())
+        return placement_client.PlacementClient(self._placement())

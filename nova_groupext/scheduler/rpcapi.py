@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the API reaches a planner.
+"""RPC client of the planners.
 
-The planners have a topic of their own: a message on Nova's ``scheduler``
-topic could reach a scheduler that knows nothing of groups and be lost there.
+The planners have a topic of their own: on Nova's ``scheduler`` topic a
+scheduler without VRT groups could take the message, which would be lost.
 """
 
 import enum
@@ -12,23 +12,23 @@ import oslo_messaging as messaging
 
 TOPIC = 'vrt_planner'
 
-# Seconds after which the answer of a planner whose time is over is here.
+# Seconds that the answer may take after the planner's time limit.
 ANSWERING = 2
 
 
 class Outcome(enum.StrEnum):
-    """What has become of members that were to get other places."""
+    """Result of replacing members."""
 
-    # They are not held any more where they were.
+    # No member needs another host any more.
     DONE = 'done'
-    # There is no other place for them, or none was found.
-    IN_VAIN = 'in vain'
-    # Somebody else is at work on the group, or the planner on others.
+    # No other host exists, or none was found.
+    NO_OTHER_HOST = 'in vain'
+    # The group, or all slots of the planner, are busy.
     BUSY = 'busy'
 
 
 class PlannerAPI:
-    """Reaches whichever planner is free.
+    """RPC client that reaches any planner.
 
     Version history:
 
@@ -41,23 +41,23 @@ class PlannerAPI:
         self._client = rpc.get_client(self.TARGET)
 
     def serve_group(self, context, group_uuid):
-        """Have done for a group what it asks for by now.
+        """Ask a planner to do what a group needs by now.
 
-        If it is PLANNING, or its draft is, that is planned and held. What
-        released members hold is given back; of a group in state RELEASING
-        that is everything, and then its rows are removed.
+        If the group or its draft is PLANNING, the planner plans and holds it.
+        It releases the holds of released members; for a group in state
+        RELEASING it releases all, and then removes the rows.
         """
         self._client.cast(context, 'serve_group', group_uuid=group_uuid)
 
     def propose(self, context):
-        """Have the proposals worked out that are asked for."""
+        """Ask a planner to compute the requested proposals."""
         self._client.cast(context, 'propose')
 
-    def replan(self, context, group_uuid, elsewhere, seconds):
-        """Find other places for members; returns the Outcome.
+    def replan(self, context, group_uuid, excluded_hosts, seconds):
+        """Find other hosts for members; return the Outcome.
 
-        :param elsewhere: {member path: nodes that are of no use to it}
-        :param seconds: how long the planner may take
+        :param excluded_hosts: {member path: nodes that it cannot use}
+        :param seconds: time limit of the planner
         :raises: oslo_messaging.MessagingException when no planner answers
         """
         client = self._client.prepare(timeout=seconds + ANSWERING)
@@ -65,6 +65,6 @@ class PlannerAPI:
             context,
             'replan',
             group_uuid=group_uuid,
-            elsewhere=elsewhere,
+            excluded_hosts=excluded_hosts,
             seconds=seconds,
         )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-planner: a Nova-style service of its own.
+"""nova-groupext-planner: a Nova-style service.
 
-Run as many as you like: a lease in the database says who works on a group,
-and Placement arbitrates between what they hold.
+Any number may run: a lease in the database assigns a group to one of them, and
+Placement arbitrates between their holds.
 """
 
 import functools
@@ -20,7 +20,7 @@ from nova_groupext.scheduler import rpcapi
 
 
 class PlannerService(service.Service):
-    """Listens on the planners' topic and reaps now and then.
+    """Service that listens on the planners' topic and runs periodic tasks.
 
     Nothing is connected or started before start(), which runs in the worker.
     """
@@ -30,7 +30,7 @@ class PlannerService(service.Service):
         self._host = host or CONF.host
         self._server = None
         self._planner = None
-        # It beats until all work has ended, which timers do not.
+        # A thread sends heartbeats until all work has ended; timers would not.
         self._heart = threading.Thread(target=self._beat, daemon=True)
         self._is_over = threading.Event()
 
@@ -49,12 +49,12 @@ class PlannerService(service.Service):
             (vrt.heartbeat_interval, self._planner.serve_waiting),
             (vrt.reap_interval, self._planner.reap),
             (vrt.reap_interval, self._planner.replan_failed),
-            (vrt.exclusive_interval, self._planner.keep_exclusive),
+            (vrt.exclusive_reap_interval, self._planner.keep_exclusive),
         ):
             self._repeat(interval, work)
 
     def stop(self, graceful=True):
-        """Stop, by default once requests and rounds under way have ended.
+        """Stop, by default after running requests and rounds have ended.
 
         They need Placement and the databases, which may go with the service.
         """
@@ -80,6 +80,6 @@ class PlannerService(service.Service):
     @staticmethod
     def _round(work):
         context = nova_context.get_admin_context()
-        # As with a request: all lines of a round have its id in the log.
+        # All log lines of a round carry its request id.
         context.update_store()
-        planner.guarded(work, context)
+        planner.run_step(work, context)

@@ -14,15 +14,15 @@ import tempfile
 import time
 
 from nova_groupext.cloud import cloud
-from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
+from nova_groupext.cloud import with_groups
 
 INTERVAL = 5
 PARTS = dataclasses.replace(
-    holistic.HOLISTIC,
-    config=f'{holistic.HOLISTIC.config}\nreap_interval = 3600\n'
-    f'exclusive_interval = {INTERVAL}\n'
+    with_groups.HOLISTIC,
+    config=f'{with_groups.HOLISTIC.config}\nreap_interval = 3600\n'
+    f'exclusive_reap_interval = {INTERVAL}\n'
     '[DEFAULT]\ncpu_allocation_ratio = 4.0\n',
 )
 
@@ -100,17 +100,19 @@ class Rack:
         from nova.scheduler.client import report
 
         from nova_groupext import objects
-        from nova_groupext.scheduler import leases
-        from nova_groupext.scheduler import ledger
-        from nova_groupext.scheduler.protocol import keep
+        from nova_groupext.scheduler.placement import placement_client
+        from nova_groupext.scheduler.protocol import leases
+        from nova_groupext.scheduler.protocol import maintain
 
         requester = context.get_admin_context()
-        placement = ledger.Ledger(report.SchedulerReportClient())
+        placement = placement_client.PlacementClient(
+            report.SchedulerReportClient()
+        )
         owner = leases.Leases('benchmark')
         start, cpu = time.perf_counter(), time.process_time()
         for group in objects.VRTGroup.list_exclusive(requester):
             with owner.owning(requester, placement, group.id) as lease:
-                keep.keep(requester, placement, lease, group)
+                maintain.keep(requester, placement, lease, group)
         return time.perf_counter() - start, time.process_time() - cpu
 
 

@@ -23,12 +23,12 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import releasing
-from nova_groupext.scheduler.hold import holding
-from nova_groupext.scheduler.look import judging
+from nova_groupext.scheduler.current import policy_check
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.protocol import hold_plan
 from nova_groupext.scheduler.protocol import redeem
-from nova_groupext.scheduler.redeem import reserving
+from nova_groupext.scheduler.redeem import reserve
+from nova_groupext.scheduler.release import release_group
 from tests import fixtures as ours
 from tests import groups
 from tests.services import at_once
@@ -60,7 +60,9 @@ class Bench:
         self._providers = [
             placement.make_provider(admin, VCPU=TOTAL) for _ in range(HOSTS)
         ]
-        self._ledger = ledger.Ledger(report.SchedulerReportClient(admin))
+        self._ledger = placement_client.PlacementClient(
+            report.SchedulerReportClient(admin)
+        )
 
     def describe(self, size):
         """A group of so many members that are all alike."""
@@ -76,8 +78,10 @@ class Bench:
         }
         started = time.monotonic()
         lease = groups.lease(self._context, group)
-        rows = holding.write_down(self._context, lease, group.members, placed)
-        holding.hold(self._context, self._ledger, lease, rows)
+        rows = hold_plan.write_down(
+            self._context, lease, group.members, placed
+        )
+        hold_plan.hold(self._context, self._ledger, lease, rows)
         expires_at = timeutils.utcnow() + datetime.timedelta(hours=1)
         transitions.hold(self._context, lease, group, rows, expires_at)
         lease.release(self._context)
@@ -91,15 +95,17 @@ class Bench:
 
         def share(client, some):
             context = nova_context.get_admin_context()
-            books = ledger.Ledger(report.SchedulerReportClient(client))
+            books = placement_client.PlacementClient(
+                report.SchedulerReportClient(client)
+            )
             for member in some:
                 server = uuidutils.generate_uuid()
-                judge = judging.RedeemJudge(context, group.uuid)
-                places = reserving.choose(
+                judge = policy_check.RedeemCheck(context, group.uuid)
+                places = reserve.choose(
                     *(context, books, member.path),
                     *(lambda m=member: [m], [server]),
                 )
-                reserving.reserve(context, places, judge)
+                reserve.reserve(context, places, judge)
                 [place] = places
                 [outcome] = redeem.swap(
                     *(context, books, {server: place.hold}),
@@ -122,7 +128,7 @@ class Bench:
         group = objects.VRTGroup.get(self._context, group.uuid)
         group.mark_deleted(self._context)
         lease = groups.lease(self._context, group)
-        releasing.release(self._context, self._ledger, lease, group)
+        release_group.release(self._context, self._ledger, lease, group)
 
     @contextlib.contextmanager
     def stream(self):

@@ -4,13 +4,17 @@
 ``tox -e bench-sharing`` runs it. One project groups ten servers and creates
 servers of members that it holds; first alone, then while another project has
 what-ifs, proposals and a group of hundreds of kinds of members planned. All of
-Nova and the planner are in one process here, and so in one another's way more
-than in production.
+Nova is in one process here; ``--own-process`` has the planner in another one,
+as operators run it. That hears of no group at once, but looks for them.
 """
 
 import argparse
+import contextlib
 import dataclasses
+import pathlib
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 
@@ -18,9 +22,9 @@ from keystoneauth1 import adapter
 from nova import context
 
 from nova_groupext.cloud import cloud
-from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
+from nova_groupext.cloud import with_groups
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 
@@ -118,13 +122,17 @@ def plan_ten(tenant):
 
 
 def measure(tenant, plans, redeems):
-    """Return (seconds of each plan, seconds of each redeem)."""
-    planned = [timed(plan_ten, tenant) for _each in range(plans)]
+    """Return (seconds of each plan, seconds of each redeem).
+
+    They take turns, so that both see what goes on beside them.
+    """
     group = tenant.describe({'m': member(count=redeems)})
     tenant.decided(group)
-    redeemed = [
-        timed(tenant.redeem, group, f'm-{number}') for number in range(redeems)
-    ]
+    planned, redeemed = [], []
+    for number in range(redeems):
+        if len(planned) * redeems < (number + 1) * plans:
+            planned.append(timed(plan_ten, tenant))
+        redeemed.append(timed(tenant.redeem, group, f'm-{number}'))
     return planned, redeemed
 
 
@@ -170,11 +178,30 @@ def load(tenant, args, flavors, broken):
 
 
 def tell(what, alone, beside):
+    if not alone:
+        return
     one, other = statistics.median(alone), statistics.median(beside)
     print(  # noqa: T201
         f'{what}: median {one:.2f} s alone, {other:.2f} s beside it: '
         f'{other / one:.1f} times'
     )
+
+
+@contextlib.contextmanager
+def planner(here):
+    """Run the planner as a process."""
+    command = pathlib.Path(sys.executable).with_name('nova-groupext-planner')
+    process = subprocess.Popen(
+        [command, f'--config-file={here.state}/nova.conf'],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def main(argv=None):
@@ -184,14 +211,18 @@ def main(argv=None):
     parser.add_argument('--kinds', type=int, default=480)
     parser.add_argument('--plans', type=int, default=5)
     parser.add_argument('--redeems', type=int, default=20)
+    parser.add_argument('--own-process', action='store_true')
     args = parser.parse_args(argv)
     parts = dataclasses.replace(
-        holistic.HOLISTIC, config=holistic.HOLISTIC.config + CONFIG
+        with_groups.HOLISTIC, config=with_groups.HOLISTIC.config + CONFIG
     )
-    with (
-        tempfile.TemporaryDirectory() as state,
-        cloud.Cloud(state, HOSTS, parts) as here,
-    ):
+    if args.own_process:
+        parts = dataclasses.replace(parts, services=())
+    with contextlib.ExitStack() as stack:
+        state = stack.enter_context(tempfile.TemporaryDirectory())
+        here = stack.enter_context(cloud.Cloud(state, HOSTS, parts))
+        if args.own_process:
+            stack.enter_context(planner(here))
         busy, other = Tenant(here, 'demo'), Tenant(here, 'other')
         flavors = make_flavors(here, args.kinds)
         broken = prepare(busy, args.proposals)

@@ -3,8 +3,8 @@
 
 import uuid
 
-from nova_groupext.cloud import holistic
 from nova_groupext.cloud import image
+from nova_groupext.cloud import with_groups
 from nova_groupext_client import sdk
 from tests.functional.cloud import base
 
@@ -22,7 +22,7 @@ def topology(count=2, flavor='m1.tiny', **parts):
 class ClientTestCase(base.CloudTestCase):
     """The tests of a class share a cloud of two racks and two zones."""
 
-    PARTS = holistic.HOLISTIC
+    PARTS = with_groups.HOLISTIC
 
     def setUp(self):
         super().setUp()

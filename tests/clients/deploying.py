@@ -12,7 +12,7 @@ from nova.conductor import manager as conductor
 
 from nova_groupext_client import template
 from nova_groupext_client.deploy import deployment
-from nova_groupext_client.deploy import states
+from nova_groupext_client.deploy import member_states
 from tests import fixtures as test_fixtures
 from tests.clients import base
 from tests.clients import shell
@@ -67,7 +67,7 @@ class DeployTestCase(base.ClientTestCase):
         )
 
     def watch(self, members):
-        self.seen.append(states.counts(members))
+        self.seen.append(member_states.counts(members))
 
     def run_through(self, loaded, resumed=None, show=None):
         """Deploy a template; returns the Deployment when it has ended."""

@@ -91,6 +91,11 @@ class TestProxy(CallTestCase):
         ):
             self.check(('GET', path, None), call, *args)
         self.check(
+            ('GET', f'{URL}/members?status=HELD', None),
+            *(vrt.members, ID),
+            status='HELD',
+        )
+        self.check(
             ('GET', '/os-vrt-groups/detail?name=x&all_projects=True', None),
             *(vrt.groups,),
             **{'name': 'x', 'all_projects': True},
@@ -114,6 +119,11 @@ class TestProxy(CallTestCase):
             name='store',
         )
         self.check(('DELETE', URL, None), self.vrt.delete_group, ID)
+        self.check(
+            ('DELETE', f'{URL}?generation=7', None),
+            *(self.vrt.delete_group, ID),
+            generation=7,
+        )
 
     def test_actions(self):
         vrt, some = self.vrt, {'members': ['a']}
@@ -137,6 +147,10 @@ class TestProxy(CallTestCase):
             ('GET', f'{URL}/proposal', None), self.vrt.propose_moves, ID
         )
         self.assertEqual((*ACTION, {'propose': None}), self.wire.sent[-2])
+        self.vrt.propose_moves(ID, generation=7)
+        self.assertEqual(
+            (*ACTION, {'propose': {'generation': 7}}), self.wire.sent[-2]
+        )
 
     def test_members(self):
         self.check(
@@ -153,9 +167,10 @@ class TestProxy(CallTestCase):
             *(self.vrt.delete_member, ID, 'a/b#c'),
         )
         self.check(
-            ('DELETE', f'{URL}/members/a?keep_server=True', None),
+            ('DELETE', f'{URL}/members/a?keep_server=True&generation=7', None),
             *(self.vrt.delete_member, ID, 'a'),
             keep_server=True,
+            generation=7,
         )
 
 
@@ -181,6 +196,10 @@ class TestManager(CallTestCase):
             (URL, groups.get, ID),
             (f'{URL}/proposal', groups.proposal, ID),
             (f'{URL}/members', groups.members, ID),
+            (
+                f'{URL}/members?status=HELD&limit=2&marker=a%2Fb',
+                *(groups.members, ID, 'HELD', 2, 'a/b'),
+            ),
         ):
             self.check(('GET', path, None), call, *args)
 
@@ -191,6 +210,7 @@ class TestManager(CallTestCase):
         member = {'path': 'a/b', 'count': 2}
         for expected, call, *args in (
             ((*ACTION, {'hold': None}), groups.hold, ID),
+            ((*ACTION, {'hold': {'generation': 7}}), groups.hold, ID, 7),
             ((*ACTION, {'release': some}), groups.release, ID, ['a']),
             ((*ACTION, {'replan': None}), groups.replan, ID),
             ((*ACTION, {'propose': None}), groups.propose, ID),
@@ -209,6 +229,14 @@ class TestManager(CallTestCase):
                 *(groups.update, ID, 7, TOPOLOGY),
             ),
             (('DELETE', URL, None), groups.delete, ID),
+            (
+                ('DELETE', f'{URL}?generation=7', None),
+                *(groups.delete, ID, 7),
+            ),
+            (
+                ('DELETE', f'{URL}/members/a?generation=7', None),
+                *(groups.remove_member, ID, 'a', False, 7),
+            ),
             (
                 ('DELETE', f'{URL}/members/a/b%23c', None),
                 *(groups.remove_member, ID, 'a/b#c'),

@@ -99,7 +99,19 @@ class TestCommands(base.ClientTestCase):
         group = self.held().id
         image = ('--image', 'cirros', '--flavor', 'm1.tiny')
 
-        self.done('vrt', 'member', 'add', group, 'cache', *image, '--wait')
+        apart = 'type=anti-affinity,scope=host,strict=false,weight=2'
+        self.done(
+            *('vrt', 'member', 'add', group, 'cache', *image, '--wait'),
+            *('--policy', apart),
+        )
+        [policy] = self.vrt.get_group(group).topology['members']['cache'][
+            'policies'
+        ]
+        self.assertEqual(
+            {'type': 'anti-affinity', 'scope': 'host', 'strict': False}
+            | {'weight': 2},
+            policy,
+        )
         self.done(
             *('vrt', 'member', 'add', group, 'front/web'),
             *('--count', '1', '--wait'),
@@ -108,9 +120,12 @@ class TestCommands(base.ClientTestCase):
         self.done('vrt', 'member', 'remove', group, 'front/web-2', '--wait')
         self.done('vrt', 'member', 'remove', group, 'cache', '--wait')
 
-        [first, second] = self.done(
-            'vrt', 'member', 'list', group, '--long', '-f', 'json'
-        ).json
+        listing = ('vrt', 'member', 'list', group, '-f', 'json')
+        [last] = self.done(*listing, '--marker', 'front/web-0').json
+        self.assertEqual('front/web-1', last['Path'])
+        self.assertEqual(1, len(self.done(*listing, '--limit', '1').json))
+        self.assertEqual([], self.done(*listing, '--status', 'failed').json)
+        [first, second] = self.done(*listing, '--long').json
         self.assertEqual(
             ('front/web-0', 'front/web-1'), (first['Path'], second['Path'])
         )
@@ -141,6 +156,55 @@ class TestCommands(base.ClientTestCase):
 
         self.assertEqual(['HELD'], self.states(group.name))
         self.assertIn(server.id, self.server_ids('demo'))
+
+    def test_servers_are_booted(self):
+        group = self.held(topology=base.topology(1)).id
+        wrong, right = self.files / 'wrong', self.files / 'right'
+        wrong.write_text('default: [}')
+        right.write_text('default: {networks: none}')
+        boot = ('vrt', 'group', 'boot', group, '--wait', '--servers')
+        self.assertIn('wrong: line 1', self.refused(*boot, str(wrong)))
+
+        # Without networks each of them has to be told so.
+        told = self.refused(*boot[:-1])
+        self.assertIn('front/web-0', told)
+        self.done(*boot, str(right))
+
+        [member] = self.wait(self.vrt.get_group(group), 'ACTIVE').members
+        self.assertIsNotNone(member['server_id'])
+
+    def test_moves_are_proposed(self):
+        group = self.held().id
+
+        shown = self.done(
+            *('vrt', 'group', 'propose', group, '-f', 'json')
+        ).json
+
+        self.assertEqual(
+            {'status': 'placed', 'fewest': True, 'moves': ''}, shown
+        )
+
+    def test_nothing_is_done_for_another_generation(self):
+        group = self.held()
+        refused = self.described(topology=base.topology(count=50))
+        self.wait(refused)
+        seen = str(group.generation + 10)
+        file = self.definition(topology=base.topology(1))
+        for argv in (
+            ('group', 'extend', group.id),
+            ('group', 'release', group.id),
+            ('group', 'replan', group.id),
+            ('group', 'hold', group.id),
+            ('group', 'boot', group.id),
+            ('group', 'propose', group.id),
+            ('group', 'set', group.id, '--definition', file),
+            ('group', 'set', refused.id, '--relax', '1'),
+            ('member', 'remove', group.id, 'front/web'),
+        ):
+            told = self.refused('vrt', *argv, '--generation', seen)
+            self.assertIn('has changed since', told)
+
+        self.assertEqual(group, self.vrt.get_group(group))
 
     def test_what_if_is_held_later(self):
         group = self.created('--no-hold', '--wait', 'what-if')
@@ -214,7 +278,7 @@ class TestCommands(base.ClientTestCase):
             ('has no member x', 'member', 'remove', group, 'x'),
             ('There is nothing to change.', 'group', 'set', group),
             ('needs a topology', 'group', 'create', 'x'),
-            ('has 0 proposals', 'group', 'set', group, '--relax', '1'),
+            ('nothing is proposed', 'group', 'set', group, '--relax', '1'),
             (
                 *('and nothing else', 'group', 'set', group),
                 *('--relax', '1', '--name', 'x'),
@@ -313,6 +377,12 @@ class TestCommands(base.ClientTestCase):
         self.assertNotIn(other.id, ids('--status', 'held'))
         self.assertEqual({other.id}, ids('--name', other.name))
         self.assertEqual(1, len(ids('--limit', '1')))
+        self.assertEqual(set(), ids('--client-token', one.id))
+        rows = self.done(
+            *('vrt', 'group', 'list', '-f', 'json', '--sort', 'name:desc')
+        ).json
+        names = [row['Name'] for row in rows]
+        self.assertEqual(sorted(names, reverse=True), names)
         self.assertNotIn(one.id, ids('--member-status', 'tentative'))
         self.assertEqual(set(), ids('--server', one.id))
         self.assertEqual(set(), ids('--changes-since', '2999-01-01T00:00:00Z'))
@@ -351,6 +421,9 @@ class TestCommands(base.ClientTestCase):
 
         self.assertEqual(['host', 'rack', 'zone'], shown['scopes'])
         self.assertIn('min_domains', shown['policies']['spread'])
+        self.assertEqual(
+            {'limit', 'used', 'held'}, shown['quota']['instances'].keys()
+        )
         self.assertIn(
             'survive: scope, strict, weight, failures, min_members',
             self.done('vrt', 'capabilities', 'show').out,

@@ -15,19 +15,19 @@ import yaml
 
 from nova_groupext_client import template
 from nova_groupext_client.deploy import deployment
+from nova_groupext_client.deploy import member_states
+from nova_groupext_client.deploy import messages
 from nova_groupext_client.deploy import names
 from nova_groupext_client.deploy import servers
-from nova_groupext_client.deploy import states
-from nova_groupext_client.deploy import telling
 from nova_groupext_client.deploy import what_if
 from tests.clients import base
 from tests.clients import deploying
 from tests.clients.template import test_examples as examples
 
 PATHS = ['front/web-0', 'front/web-1', 'db']
-HELD = states.State.HELD
-BUILDING = states.State.BUILDING
-ACTIVE = states.State.ACTIVE
+HELD = member_states.State.HELD
+BUILDING = member_states.State.BUILDING
+ACTIVE = member_states.State.ACTIVE
 
 
 class TestDeploy(deploying.DeployTestCase):
@@ -44,17 +44,19 @@ class TestDeploy(deploying.DeployTestCase):
         self.assertEqual('web-1', second['name'])
         self.assertEqual({'of': loaded.name}, second['metadata'])
         self.assertEqual(second['id'], made.members['front/web-1'].server_id)
-        self.assertIsNone(telling.partial(made, 'again'))
+        self.assertIsNone(messages.partial(made, 'again'))
 
     def test_what_fails_is_released_and_can_be_tried_again(self):
         loaded = self.load(key='nobody')
 
         made = self.run_through(loaded)
 
-        self.assertEqual({ACTIVE: 2, states.State.FAILED: 1}, self.seen[-1])
+        self.assertEqual(
+            {ACTIVE: 2, member_states.State.FAILED: 1}, self.seen[-1]
+        )
         self.assertIn('key_name', made.members['db'].fault)
         self.assertEqual('RELEASED', self.status(made, 'db'))
-        told = telling.partial(made, 'again')
+        told = messages.partial(made, 'again')
         self.assertIn('1 of 3 members have not become servers', told)
         self.assertIn(f'again --resume {made.group.id}', told)
 
@@ -70,7 +72,7 @@ class TestDeploy(deploying.DeployTestCase):
             deployment.NotPlanned, self.run_through, self.load(webs=3)
         )
 
-        told = telling.not_held(error.group)
+        told = messages.not_held(error.group)
         self.assertIn('REFUSED', told)
         self.assertIn('fits with 2 of 3', told)
         self.assertEqual({}, self.servers_of(error.group))
@@ -129,7 +131,7 @@ class TestDeploy(deploying.DeployTestCase):
     def test_does_not_fit(self):
         error = self.assertRaises(deployment.NotPlanned, self.ask, webs=3)
 
-        told = telling.does_not_fit(error.group)
+        told = messages.does_not_fit(error.group)
         self.assertIn('host anti-affinity of front', told)
         self.assertIn('What would help:\n', told)
 
@@ -147,7 +149,9 @@ class TestDeploy(deploying.DeployTestCase):
 
         made = self.run_through(loaded, resumed=one.group)
 
-        self.assertEqual({ACTIVE: 3}, states.counts(made.members.values()))
+        self.assertEqual(
+            {ACTIVE: 3}, member_states.counts(made.members.values())
+        )
         self.assertEqual(
             dict.fromkeys(PATHS, 1),
             {
@@ -183,7 +187,7 @@ class TestDeploy(deploying.DeployTestCase):
         known = {m.path: m.server_id for m in made.members.values()}
         for path, [server] in found.items():
             self.assertEqual(server['id'], known[path])
-        told = telling.stopped('Stopped.', made, 'again')
+        told = messages.stopped('Stopped.', made, 'again')
         self.assertIn(f'To go on:  again --resume {made.group.id}', told)
         self.assertIn(f'openstack vrt group delete {made.group.id}', told)
         for server_id in filter(None, known.values()):
@@ -449,7 +453,7 @@ class TestDeploy(deploying.DeployTestCase):
 
 def _interrupt_if(seen):
     def show(members):
-        if seen is not None and seen(states.counts(members)):
+        if seen is not None and seen(member_states.counts(members)):
             raise KeyboardInterrupt
 
     return show

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from oslotest import base
 
-from nova_groupext_client import words
+from nova_groupext_client import sentences
 from nova_groupext_client.drawing import picture
 from nova_groupext_client.drawing import text
 from nova_groupext_client.osc import progress
@@ -64,7 +64,11 @@ class TestMap(base.BaseTestCase):
     def test_who_has_no_place_is_told_by_reason(self):
         drawn = text.write(
             group(
-                member('a', status='FAILED', fault='Its host\nis gone.'),
+                member(
+                    'a',
+                    status='FAILED',
+                    fault={'message': 'Its host\nis gone.'},
+                ),
                 member('b', status='RELEASED'),
                 member('c', status='RELEASED'),
             ),
@@ -121,7 +125,7 @@ class TestPicture(base.BaseTestCase):
         members = [
             member('front/<&>-0', 'r1'),
             member('front/<&>-1', 'r"2\x00', 'ACTIVE', server_id='uuid'),
-            member('db', status='FAILED', fault='gone'),
+            member('db', status='FAILED', fault={'message': 'gone'}),
         ]
 
         root = ElementTree.fromstring(picture.write(group(*members)))
@@ -142,16 +146,20 @@ class TestWords(base.BaseTestCase):
     def test_nothing_is_said_of_what_went_well(self):
         planning = {'status': 'PLANNING', 'fault': None, 'refusal': None}
 
-        self.assertIsNone(words.why_not(group()))
-        self.assertIsNone(words.why_not(group(revision=planning)))
+        self.assertIsNone(sentences.why_not(group()))
+        self.assertIsNone(sentences.why_not(group(revision=planning)))
 
     def test_undecided_and_broken(self):
         for status, fault, expected in (
             ('UNDECIDED', None, 'neither planned nor proved impossible'),
-            ('UNDECIDED', 'Others were faster.', 'Others were faster.'),
-            ('ERROR', 'It broke.', 'It broke.'),
+            (
+                'UNDECIDED',
+                {'message': 'Others were faster.'},
+                'Others were faster.',
+            ),
+            ('ERROR', {'message': 'It broke.'}, 'It broke.'),
         ):
-            told = words.why_not(group(status=status, fault=fault))
+            told = sentences.why_not(group(status=status, fault=fault))
 
             self.assertIn(f'Group shop (uuid) is {status}.', told)
             self.assertIn(expected, told)
@@ -171,7 +179,7 @@ class TestWords(base.BaseTestCase):
                 'What cannot be together, though perhaps not all are needed:',
                 '  - 3 db in data',
             ],
-            words.refusal(refusal),
+            sentences.refusal(refusal),
         )
 
 

@@ -41,6 +41,8 @@ class TestNovaclient(base.ClientTestCase):
         with self.assertRaises(exceptions.Conflict):
             self.groups.update(found, found.generation - 1, found.topology)
 
+        with self.assertRaises(exceptions.Conflict):
+            self.groups.delete(found, found.generation - 1)
         found.delete()
         with self.assertRaises(exceptions.NotFound):
             self.groups.get(group.id)

@@ -71,7 +71,7 @@ class TestImports(base.BaseTestCase):
             name
             for name in loaded
             if not name.startswith((f'{ours}.osc', 'osc_lib'))
-            and name not in (ours, f'{ours}.words')
+            and name not in (ours, f'{ours}.sentences')
         ]
         self.assertEqual([], wrong)
 

@@ -5,11 +5,11 @@ import io
 
 from oslotest import base
 
+from nova_groupext_client.deploy import member_states
 from nova_groupext_client.deploy import progress
-from nova_groupext_client.deploy import states
 
-HELD = states.State.HELD
-ACTIVE = states.State.ACTIVE
+HELD = member_states.State.HELD
+ACTIVE = member_states.State.ACTIVE
 
 
 class Terminal(io.StringIO):
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 def members(**counts):
     """So many members in each state."""
     return [
-        states.Member(f'{name}-{number}', states.State[name])
+        member_states.Member(f'{name}-{number}', member_states.State[name])
         for name, count in counts.items()
         for number in range(count)
     ]

@@ -5,13 +5,13 @@ import copy
 
 from oslotest import base
 
-from nova_groupext_client import relaxing
+from nova_groupext_client import relaxed_topology
 
 RACKS = {'type': 'spread', 'scope': 'rack'}
 HOSTS = {'type': 'anti-affinity', 'scope': 'host', 'strict': True}
 NEAR = {'type': 'network-proximity', 'scope': 'rack'}
 TOPOLOGY = {
-    'members': {'a': {'flavor': 'f', 'count': 3}},
+    'members': {'a': {'flavor': 'f', 'count': 3, 'policies': [HOSTS]}},
     'policies': [RACKS],
     'groups': {
         'data': {
@@ -38,7 +38,7 @@ class TestRelaxed(base.BaseTestCase):
     def check(self, change, **wanted):
         """Compare what is different, by JSON path without the root."""
         before = copy.deepcopy(TOPOLOGY)
-        found = relaxing.relaxed(TOPOLOGY, change)
+        found = relaxed_topology.relaxed(TOPOLOGY, change)
         self.assertEqual(before, TOPOLOGY)
         for path, value in wanted.items():
             *parents, last = path.split('__')
@@ -53,6 +53,9 @@ class TestRelaxed(base.BaseTestCase):
         self.check(
             rule('data', HOSTS), groups__data__policies__1__strict=False
         )
+
+    def test_that_of_a_member(self):
+        self.check(rule('a', HOSTS), members__a__policies__0__strict=False)
 
     def test_that_of_a_relationship(self):
         self.check(
@@ -89,4 +92,6 @@ class TestRelaxed(base.BaseTestCase):
             rule('nowhere', RACKS),
             {'at': 'data', 'members': 'web', 'min_count': 1},
         ):
-            self.assertRaises(LookupError, relaxing.relaxed, TOPOLOGY, change)
+            self.assertRaises(
+                LookupError, relaxed_topology.relaxed, TOPOLOGY, change
+            )

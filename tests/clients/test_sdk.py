@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does ``conn.vrt`` lead groups through their life?"""
 
+import pathlib
+import re
+import textwrap
+
+import fixtures
 from openstack import connection
 from openstack import exceptions
 from openstack.config import loader
 
 from nova_groupext.cloud import accounts
 from nova_groupext_client import sdk
+from nova_groupext_client.sdk import vrt_group
+from nova_groupext_client.sdk import vrt_member
 from tests.clients import base
 
+ROOT = pathlib.Path(__file__).parents[2]
 TOO_LARGE = base.topology(count=50)
 
 
@@ -119,8 +127,26 @@ class TestProxy(base.ClientTestCase):
         for old in (stale, also_stale):
             with self.assertRaises(exceptions.ConflictException):
                 self.vrt.update_group(old, description='too late')
-        self.vrt.update_group(group.id, topology=base.topology(1))
+        self.vrt.update_group(
+            group.id, topology=base.topology(1), generation=None
+        )
         self.assertEqual(1, len(self.wait(group).members))
+
+    def test_resources_have_what_the_api_shows(self):
+        group = self.held()
+
+        for path, resource in (
+            (f'/os-vrt-groups/{group.id}', vrt_group.VrtGroup),
+            (
+                f'/os-vrt-groups/{group.id}/members/front/web-0',
+                vrt_member.VrtMember,
+            ),
+        ):
+            [shown] = self.conn.compute.get(path).json().values()
+            known = resource._body_mapping()
+            self.assertEqual(
+                {'links'}, shown.keys() - known.keys() | {'links'}
+            )
 
     def test_extended(self):
         first = self.held(expires_in=600)
@@ -159,9 +185,14 @@ class TestProxy(base.ClientTestCase):
             lambda group, generation: self.vrt.adopt_servers(
                 group, {'front/web-0': group.id}, generation=generation
             ),
+            self.vrt.propose_moves,
+            self.vrt.delete_group,
+            lambda group, generation: self.vrt.delete_member(
+                group, 'front/web', generation=generation
+            ),
         ):
             with self.assertRaisesRegex(
-                exceptions.ConflictException, 'changed by another request'
+                exceptions.ConflictException, 'has changed since'
             ):
                 act(group, generation=seen)
 
@@ -190,6 +221,8 @@ class TestProxy(base.ClientTestCase):
         cache = self.vrt.get_member(group, 'cache')
         self.assertEqual('HELD', cache.status)
         self.assertEqual(3 * ['HELD'], self.states(group))
+        self.assertEqual(3, len(list(self.vrt.members(group, limit=2))))
+        self.assertEqual([], list(self.vrt.members(group, status='FAILED')))
         self.vrt.delete_member(group, cache)
         self.wait(group)
 
@@ -248,6 +281,25 @@ class TestProxy(base.ClientTestCase):
 
         with connection.Connection(config=config) as conn:
             self.assertEqual('1.0', conn.vrt.get_capabilities().version)
+
+    def test_what_the_docs_show(self):
+        page = (ROOT / 'doc/source/user/clients.rst').read_text()
+        section = page[page.index('\nSDK\n===') :]
+        shown = re.search(r'code-block:: python\n((\n|    .*\n)+)', section)
+        code = textwrap.dedent(shown[1]).replace("'mine'", "'vrt-demo'")
+        clouds_yaml = str(self.cloud.clouds_yaml)
+
+        done = {}
+        with fixtures.EnvironmentVariable(
+            'OS_CLIENT_CONFIG_FILE', clouds_yaml
+        ):
+            exec(code, done)
+
+        self.addCleanup(done['conn'].close)
+        self.addCleanup(self.forget, done['group'])
+        self.assertEqual('ACTIVE', done['group'].status)
+        racks = {m['domains']['rack'] for m in done['group'].members}
+        self.assertEqual(2, len(racks))
 
     def states(self, group):
         return [member.status for member in self.vrt.members(group)]

@@ -14,28 +14,28 @@ import sqlalchemy as sa
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.cloud import accounts
-from nova_groupext.cloud import holistic
 from nova_groupext.cloud import image
+from nova_groupext.cloud import with_groups
 from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
-from nova_groupext.scheduler import leases
-from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.protocol import leases
 from tests.functional.cloud import base
 
 GROUPS = '/os-vrt-groups'
 
 WITHOUT_REAPER = dataclasses.replace(
-    holistic.HOLISTIC,
-    config=f'{holistic.HOLISTIC.config}\nreap_interval = 3600\n'
-    'exclusive_interval = 3600\nheartbeat_interval = 3600\n',
+    with_groups.HOLISTIC,
+    config=f'{with_groups.HOLISTIC.config}\nreap_interval = 3600\n'
+    'exclusive_reap_interval = 3600\nheartbeat_interval = 3600\n',
 )
 
 
 class GroupTestCase(base.CloudTestCase):
     """Describes groups and redeems their members over real HTTP."""
 
-    PARTS = holistic.HOLISTIC
+    PARTS = with_groups.HOLISTIC
 
     def setUp(self):
         super().setUp()
@@ -78,7 +78,7 @@ class GroupTestCase(base.CloudTestCase):
         """
         group = objects.VRTGroup.get(self.context, uuid)
         self.eventually(
-            objects.VRTLease.busy_groups,
+            objects.VRTLease.leased_groups,
             lambda busy: group.id not in busy,
             self.context,
         )
@@ -239,22 +239,26 @@ class StepTestCase(GroupTestCase):
 
     def setUp(self):
         super().setUp()
-        self.ledger = ledger.Ledger(report.SchedulerReportClient())
+        self.ledger = placement_client.PlacementClient(
+            report.SchedulerReportClient()
+        )
 
 
 def silent_about(provider, question):
     """Let Placement not answer one question about one provider.
 
-    :param question: name of the Ledger's method that asks it
+    :param question: name of the PlacementClient's method that asks it
     """
-    ask = getattr(ledger.Ledger, question)
+    ask = getattr(placement_client.PlacementClient, question)
 
     def fail(placement, context, about):
         if about == provider:
             raise exception.PlacementUnavailable(reason='a test')
         return ask(placement, context, about)
 
-    return fixtures.MockPatchObject(ledger.Ledger, question, fail)
+    return fixtures.MockPatchObject(
+        placement_client.PlacementClient, question, fail
+    )
 
 
 def pointer(uuid, path):

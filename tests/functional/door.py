@@ -10,7 +10,7 @@ from placement.handlers import allocation
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
-from nova_groupext.scheduler.look import requests
+from nova_groupext.scheduler.nova import request_specs
 from tests.functional import base
 
 
@@ -43,7 +43,7 @@ class DoorCase(base.StepTestCase):
             project_id=self.project,
         ).create()
         member = self.member(like)
-        spec = requests.spec_for(
+        spec = request_specs.spec_for(
             self.context, member, self.project, 'somebody'
         )
         spec.instance_uuid = server_uuid

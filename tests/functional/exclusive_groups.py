@@ -8,7 +8,7 @@ from oslo_db import exception as db_exc
 
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler.protocol import keep
+from nova_groupext.scheduler.protocol import maintain
 from tests.functional import base
 
 HOSTS = (
@@ -91,20 +91,24 @@ class KeepingCase(ExclusiveTestCase, base.StepTestCase):
         owning = self.leases.owning(self.context, self.ledger, group.id)
         with owning as lease:
             self.assertIsNotNone(lease)
-            keep.keep(self.context, self.ledger, lease, group, self.strangers)
+            maintain.keep(
+                self.context, self.ledger, lease, group, self.strangers
+            )
 
     def filler_of(self, resource, host=None):
         """Return a filler that has some of a resource, on some host."""
         return next(
             hold
             for hold in self.holds_of(self.uuid)
-            if hold.is_filler
+            if hold.is_placeholder
             and host in (None, hold.host)
             and resource in hold.allocations[hold.provider_uuid]['resources']
         )
 
     def members_held(self):
-        return sum(not hold.is_filler for hold in self.holds_of(self.uuid))
+        return sum(
+            not hold.is_placeholder for hold in self.holds_of(self.uuid)
+        )
 
 
 def no_answer(*args):

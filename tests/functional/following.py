@@ -8,7 +8,7 @@ from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.reap import reaper
 from tests.functional import base
 
 FREE = {'cmp-1': 8, 'cmp-2': 8, 'cmp-3': 8}
@@ -42,13 +42,16 @@ class FollowCase(base.StepTestCase):
         )
 
     def hold_again(self):
-        CONF.set_override('hold_again', True, 'vrt')
-        self.addCleanup(CONF.clear_override, 'hold_again', 'vrt')
+        CONF.set_override('rehold_after_server_end', True, 'vrt')
+        self.addCleanup(CONF.clear_override, 'rehold_after_server_end', 'vrt')
 
     def outcome(self, uuid):
         """Return {path: (status, fault)} of the members."""
         return {
-            each['path']: (each['status'], each['fault'])
+            each['path']: (
+                each['status'],
+                each['fault'] and each['fault']['message'],
+            )
             for each in self.group(uuid)['members']
         }
 

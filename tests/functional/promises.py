@@ -10,7 +10,7 @@ import collections
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.audit import audit
 from tests import rounds
 from tests.functional import base
 from tests.services import owners
@@ -178,7 +178,8 @@ class Promises:
         held = [
             hold
             for hold in self.holds_now
-            if hold.status == states.Hold.HELD and not hold.is_growth
+            if hold.status == states.Hold.HELD
+            and not hold.is_resize_reservation
         ]
         taken = len(self.servers_now) + len(held)
         return taken if taken > self.LIMIT else None

@@ -15,10 +15,10 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import audit
-from nova_groupext.scheduler.follow import heal
+from nova_groupext.scheduler.audit import audit
+from nova_groupext.scheduler.audit import heal
+from nova_groupext.scheduler.placement import placement_client
 from tests.functional import base
 
 Kind = audit.Kind
@@ -96,7 +96,9 @@ class TestAudit(AuditTestCase):
         asked = []
         self.ledger.used = lambda context, provider: (
             asked.append(provider)
-            or ledger.Ledger.used(self.ledger, context, provider)
+            or placement_client.PlacementClient.used(
+                self.ledger, context, provider
+            )
         )
 
         self.found()
@@ -160,7 +162,7 @@ class TestAudit(AuditTestCase):
         own['resources']['VCPU'] += vcpus
         self.cloud.placement.put(f'/allocations/{hold.uuid}', json=changed)
 
-    def orphan(self, host, consumer_type=ledger.HOLD_TYPE):
+    def orphan(self, host, consumer_type=placement_client.HOLD_TYPE):
         """Write an allocation that no row knows of."""
         consumer = self.cloud.fill(host, VCPU=1)
         self.empty_later(consumer)
@@ -214,7 +216,7 @@ class TestAudit(AuditTestCase):
     def test_it_is_told_though_a_group_that_was_worked_on_is_gone(self):
         self.orphan('cmp-1')
         no_group = 0
-        self.patch(objects.VRTLease, 'busy_groups', lambda _c: {no_group})
+        self.patch(objects.VRTLease, 'leased_groups', lambda _c: {no_group})
 
         self.found(Kind.ORPHAN)
 
@@ -376,36 +378,38 @@ class TestAudit(AuditTestCase):
             user='admin',
         )['id']
         self.addCleanup(self.heal)
-        [filler] = [hold for hold in self.holds_of(uuid) if hold.is_filler]
-        return uuid, filler
+        [placeholder] = [
+            hold for hold in self.holds_of(uuid) if hold.is_placeholder
+        ]
+        return uuid, placeholder
 
-    def refilled(self, uuid, filler):
+    def refilled(self, uuid, placeholder):
         """Expect that a new filler holds what an old one has held."""
-        [new] = [hold for hold in self.holds_of(uuid) if hold.is_filler]
-        self.assertNotEqual(filler.uuid, new.uuid)
+        [new] = [hold for hold in self.holds_of(uuid) if hold.is_placeholder]
+        self.assertNotEqual(placeholder.uuid, new.uuid)
         self.assertEqual(
-            filler.allocations,
+            placeholder.allocations,
             self.ledger.allocations(self.context, new.uuid),
         )
 
     def test_a_filler_that_was_removed_is_made_anew(self):
-        uuid, filler = self.one_filled()
+        uuid, placeholder = self.one_filled()
         self.found()
-        self.erase(filler.uuid)
+        self.erase(placeholder.uuid)
 
         self.found(Kind.MISSING)
         self.heals()
 
-        self.refilled(uuid, filler)
+        self.refilled(uuid, placeholder)
 
     def test_a_filler_that_somebody_has_changed_is_made_anew(self):
-        uuid, filler = self.one_filled()
-        self.enlarge(filler, -1)
+        uuid, placeholder = self.one_filled()
+        self.enlarge(placeholder, -1)
 
         self.found(Kind.DIFFERENT)
         self.heals()
 
-        self.refilled(uuid, filler)
+        self.refilled(uuid, placeholder)
 
     def test_a_group_that_a_planner_works_on_is_left_alone(self):
         uuid, hold = self.one_held()
@@ -448,7 +452,7 @@ class TestAudit(AuditTestCase):
         self.found(Kind.UNKNOWN, Kind.ORPHAN)
 
 
-class Deaf(ledger.Ledger):
+class Deaf(placement_client.PlacementClient):
     """Placement that does not answer about something."""
 
     def __init__(self, client, about):

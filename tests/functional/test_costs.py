@@ -7,7 +7,7 @@ import fixtures
 import sqlalchemy as sa
 
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler.placement import placement_client
 from tests.functional import base
 
 
@@ -44,14 +44,16 @@ class TestRedeem(base.GroupTestCase):
             self.addCleanup(sa.event.remove, sa.Engine, event, listener)
 
     def _count_calls(self, name, verb):
-        real = getattr(ledger.Ledger, name)
+        real = getattr(placement_client.PlacementClient, name)
 
         def call(*args, **kwargs):
             self.counts[verb] += 1
             return real(*args, **kwargs)
 
         self.useFixture(
-            fixtures.MonkeyPatch(f'{ledger.__name__}.Ledger.{name}', call)
+            fixtures.MonkeyPatch(
+                f'{placement_client.__name__}.PlacementClient.{name}', call
+            )
         )
 
     def test_redeem_is_two_writes_one_post_and_the_reads_that_verify(self):

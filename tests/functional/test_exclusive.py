@@ -6,7 +6,7 @@ import dataclasses
 from nova import context as nova_context
 
 from nova_groupext import objects
-from nova_groupext.cloud import holistic
+from nova_groupext.cloud import with_groups
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from tests.functional import base
@@ -15,8 +15,8 @@ from tests.functional import exclusive_groups
 
 class TestExclusive(exclusive_groups.ExclusiveTestCase):
     PARTS = dataclasses.replace(
-        holistic.HOLISTIC,
-        config=f'{holistic.HOLISTIC.config}\nexclusive_interval = 1\n'
+        with_groups.HOLISTIC,
+        config=f'{with_groups.HOLISTIC.config}\nexclusive_reap_interval = 1\n'
         f'{exclusive_groups.OVERCOMMITTED}',
     )
 

@@ -42,8 +42,8 @@ class TestFailed(world.WorldCase):
         return member['status'], self.planned(self.uuid)['a-0']
 
     def test_elsewhere_and_not_for_ever(self):
-        self.override('replan_failed', 1)
-        self.override('hold_again', True)
+        self.override('max_automatic_replacements', 1)
+        self.override('rehold_after_server_end', True)
 
         self.fail_to_build()
 
@@ -57,7 +57,7 @@ class TestFailed(world.WorldCase):
         self.assertEqual(('FAILED', None), self.outcome())
 
     def test_another_server_may_come_there(self):
-        self.override('replan_failed', 1)
+        self.override('max_automatic_replacements', 1)
         self.fail_to_build()
 
         self.assertEqual('ACTIVE', self.attempt(self.uuid, 'a-0'))
@@ -70,7 +70,7 @@ class TestFailed(world.WorldCase):
         self.assertEqual(('FAILED', None), self.outcome())
 
     def test_not_beyond_the_quota(self):
-        self.override('replan_failed', 1)
+        self.override('max_automatic_replacements', 1)
         self.limit(instances=0)
 
         self.planner_fails_it()
@@ -78,7 +78,8 @@ class TestFailed(world.WorldCase):
         self.assertEqual(('FAILED', None), self.outcome())
         revision = self.group(self.uuid)['revision']
         self.assertEqual('ERROR', revision['status'])
-        self.assertIn('instances', revision['fault'])
+        self.assertIn('instances', revision['fault']['message'])
+        self.assertNotIn('operator', revision['fault']['message'])
 
     def planner_fails_it(self):
         """As the host is taken out of service; no server is needed."""
@@ -86,7 +87,7 @@ class TestFailed(world.WorldCase):
         rounds.reap(self.planner, self.context)
 
     def test_who_has_lost_its_host_too(self):
-        self.override('replan_failed', 1)
+        self.override('max_automatic_replacements', 1)
 
         self.planner_fails_it()
 
@@ -94,7 +95,7 @@ class TestFailed(world.WorldCase):
         self.assert_nothing_lost()
 
     def test_tries_in_vain_count(self):
-        self.override('replan_failed', 1)
+        self.override('max_automatic_replacements', 1)
         self.disable(self.other)
 
         self.planner_fails_it()

@@ -9,7 +9,7 @@ from nova import objects as nova_objects
 from nova.virt import fake
 
 from nova_groupext.conf import CONF
-from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.audit import audit
 from tests.functional import base
 from tests.functional import following
 

@@ -5,7 +5,7 @@ from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
-from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.reap import reaper
 from tests.functional import base
 from tests.functional import world
 
@@ -45,7 +45,9 @@ class TestHoldLifetime(world.WorldCase):
         self.assertEqual({'a-0': 'RELEASED', 'a-1': 'HELD'}, self.statuses())
 
         [released, _other] = self.members()
-        self.assertIn('as long as the operator lets', released['fault'])
+        self.assertIn(
+            'as long as the operator lets', released['fault']['message']
+        )
         self.assertIn('as long as', self.refusal(self.uuid, 'a-0'))
         self.assertEqual('ACTIVE', self.attempt(self.uuid, 'a-1'))
 
@@ -64,6 +66,34 @@ class TestHoldLifetime(world.WorldCase):
         self.assertEqual(topology, self.revised()['topology'])
 
         self.assert_held_for_another(HOUR)
+
+    def test_members_of_other_names_do_not_set_it_back(self):
+        self.age(LIFETIME - HOUR)
+        group = self.group(self.uuid)
+        members = group['topology']['members']
+        topology = {'members': {'b': {**members['a'], 'count': 3}}}
+        self.api().put(
+            f'{base.GROUPS}/{self.uuid}',
+            json={
+                'vrt_group': {
+                    'generation': group['generation'],
+                    'topology': topology,
+                }
+            },
+        )
+        self.assertEqual(topology, self.revised()['topology'])
+
+        now = objects.VRTGroup.get(self.context, self.uuid)
+        ages = sorted(
+            round((db.time(self.context) - since).total_seconds() / HOUR)
+            for (since,) in db.find_columns(
+                self.context,
+                [models.Member.held_since],
+                models.Member,
+                models.Member.group_id == now.id,
+            )
+        )
+        self.assertEqual([0, LIFETIME // HOUR - 1, LIFETIME // HOUR - 1], ages)
 
     def revised(self):
         """Return the group once it is what it was to become."""
@@ -102,7 +132,7 @@ class TestHoldLifetime(world.WorldCase):
 
     def test_who_has_been_a_server_begins_anew(self):
         self.age(LIFETIME - HOUR)
-        self.override('hold_again', True)
+        self.override('rehold_after_server_end', True)
         self.bury(self.uuid, 'a-0')
         self.planner.reap(self.context)
 

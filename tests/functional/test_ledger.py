@@ -13,10 +13,10 @@ from nova_groupext.db import api as db
 from nova_groupext.objects import hold_search
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler import verification
-from nova_groupext.scheduler.hold import emptying
-from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.placement import overcommitment
+from nova_groupext.scheduler.protocol import hold_plan
 from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.scheduler.protocol import release_holds
 from tests import groups
 from tests.functional import base
 
@@ -37,12 +37,12 @@ class TestLedger(base.StepTestCase):
 
     def hold(self):
         lease = groups.lease(self.context, self.vrt_group)
-        rows = holding.write_down(
+        rows = hold_plan.write_down(
             self.context, lease, self.vrt_group.members, self.plan.placement
         )
         self.addCleanup(lease.release, self.context)
-        self.addCleanup(holding.undo, self.context, self.ledger, rows)
-        holding.hold(self.context, self.ledger, lease, rows)
+        self.addCleanup(hold_plan.undo, self.context, self.ledger, rows)
+        hold_plan.hold(self.context, self.ledger, lease, rows)
         return rows
 
     def rows(self):
@@ -128,10 +128,10 @@ class TestLedger(base.StepTestCase):
         self.assertFalse(self.swap(row, uuidutils.generate_uuid()))
         self.assertEqual(4, self.total())
 
-    def heir(self, row):
-        [heir] = objects.VRTHold.create_all(self.context, [row.again()])
-        self.addCleanup(holding.undo, self.context, self.ledger, [heir])
-        return heir
+    def successor(self, row):
+        [successor] = objects.VRTHold.create_all(self.context, [row.again()])
+        self.addCleanup(hold_plan.undo, self.context, self.ledger, [successor])
+        return successor
 
     def test_emptying_twice_frees_once(self):
         row, _other = self.hold()
@@ -153,19 +153,19 @@ class TestLedger(base.StepTestCase):
 
     def test_what_is_written_late_is_emptied_when_one_looks(self):
         row, _other = self.hold()
-        heir = self.heir(row)
-        objects.VRTHold.retire(self.context, [heir])
-        heir.note_lost(self.context)
-        heir.status = states.Hold.RELEASING
-        emptying.empty(self.context, self.ledger, [heir])
+        successor = self.successor(row)
+        objects.VRTHold.retire(self.context, [successor])
+        successor.note_lost(self.context)
+        successor.status = states.Hold.RELEASING
+        release_holds.empty(self.context, self.ledger, [successor])
         self.ledger.empty(self.context, row)
-        self.ledger.hold(self.context, [heir])
+        self.ledger.hold(self.context, [successor])
         self.assertEqual(4, self.total())
 
-        emptying.watch(self.context, self.ledger)
+        release_holds.watch(self.context, self.ledger)
         self.assertEqual(4, self.total(), 'it is looked for later')
         self.patch(hold_search, 'WATCHES', (-1, 60))
-        emptying.watch(self.context, self.ledger)
+        release_holds.watch(self.context, self.ledger)
 
         self.assertEqual(6, self.total())
 
@@ -180,14 +180,16 @@ class TestLedger(base.StepTestCase):
     def hold_too_much(self):
         """Two holds on a provider that has room for one, by their uuids."""
         row, other = self.hold()
-        holding.undo(self.context, self.ledger, [other])
-        heir = self.heir(row)
-        self.ledger.hold(self.context, [heir])
+        hold_plan.undo(self.context, self.ledger, [other])
+        successor = self.successor(row)
+        self.ledger.hold(self.context, [successor])
         self.shrink(row.provider_uuid, reserved=1)
-        return sorted((row, heir), key=lambda each: each.uuid)
+        return sorted((row, successor), key=lambda each: each.uuid)
 
     def losers(self, *rows):
-        return verification.losers(self.context, self.ledger, rows)
+        return overcommitment.overcommitted_holds(
+            self.context, self.ledger, rows
+        )
 
     def test_the_higher_uuid_gives_back_and_the_lower_one_stays(self):
         lower, higher = self.hold_too_much()
@@ -210,7 +212,7 @@ class TestLedger(base.StepTestCase):
 
         def give_way(context, provider):
             self.patch(self.ledger, 'inventories', inventories)
-            holding.undo(self.context, self.ledger, [higher])
+            hold_plan.undo(self.context, self.ledger, [higher])
             return inventories(context, provider)
 
         self.patch(self.ledger, 'inventories', give_way)
@@ -219,7 +221,7 @@ class TestLedger(base.StepTestCase):
 
     def test_for_a_server_that_stays_a_hold_is_given_back(self):
         row, other = self.hold()
-        holding.undo(self.context, self.ledger, [other])
+        hold_plan.undo(self.context, self.ledger, [other])
         self.fill(row.host, VCPU=2)
         self.shrink(row.provider_uuid, reserved=1)
 

@@ -7,8 +7,8 @@ import re
 
 from oslo_utils import timeutils
 
-from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
+from nova_groupext.cloud import with_groups
 from tests.functional import base
 
 REQUEST = re.compile(r'req-[-0-9a-f]{36}')
@@ -16,8 +16,8 @@ REQUEST = re.compile(r'req-[-0-9a-f]{36}')
 
 class TestLog(base.GroupTestCase):
     PARTS = dataclasses.replace(
-        holistic.HOLISTIC,
-        config=f'{holistic.HOLISTIC.config}\nreap_interval = 1\n',
+        with_groups.HOLISTIC,
+        config=f'{with_groups.HOLISTIC.config}\nreap_interval = 1\n',
     )
     HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=4),)
 

@@ -4,7 +4,7 @@
 from urllib import parse
 
 from tests.functional import base
-from tests.functional import test_revising
+from tests.functional import revising
 
 TOPOLOGY = {
     'groups': {
@@ -13,7 +13,7 @@ TOPOLOGY = {
 }
 
 
-class TestMembers(test_revising.RevisingTestCase):
+class TestMembers(revising.RevisingTestCase):
     def setUp(self):
         super().setUp()
         self.uuid = self.held(TOPOLOGY)['id']
@@ -28,9 +28,7 @@ class TestMembers(test_revising.RevisingTestCase):
     def after(self, response):
         """Return {path: status} once a change has been decided."""
         self.assertEqual(202, response.status_code, response.text)
-        group = self.eventually(
-            self.group, test_revising.is_decided, self.uuid
-        )
+        group = self.eventually(self.group, revising.is_decided, self.uuid)
         self.assertIsNone(group['revision'], group['revision'])
         return self.states(group)
 

@@ -20,7 +20,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.reap import reaper
 from tests.functional import base
 
 SAMPLES = pathlib.Path(__file__).parents[2] / 'doc' / 'notification_samples'
@@ -166,6 +166,12 @@ class TestNotifications(NotifiedTestCase):
 
         self.act(uuid, 'extend', {'expires_in': 7200})
 
+        self.tells(Event.EXTEND)
+        longer = {'generation': self.group(uuid)['generation']}
+        self.api().put(
+            f'{base.GROUPS}/{uuid}',
+            json={'vrt_group': {**longer, 'expires_in': 9000}},
+        )
         self.tells(Event.EXTEND)
 
     def test_what_expires_is_told_once(self):

@@ -12,9 +12,9 @@ import tempfile
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
-from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler import process
+from nova_groupext.cloud import with_groups
+from nova_groupext.scheduler import process_names
 from tests.functional import base
 
 COMMAND = pathlib.Path(sys.executable).with_name('nova-groupext-planner')
@@ -25,9 +25,9 @@ class TestPlannerProcess(base.GroupTestCase):
 
     HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),)
     PARTS = dataclasses.replace(
-        holistic.HOLISTIC,
+        with_groups.HOLISTIC,
         services=(),
-        config=holistic.HOLISTIC.config.replace(
+        config=with_groups.HOLISTIC.config.replace(
             'reap_interval = 5', 'reap_interval = 1'
         ),
     )
@@ -47,8 +47,10 @@ class TestPlannerProcess(base.GroupTestCase):
     def test_it_plans_what_was_described_while_no_planner_ran(self):
         answer = self.post(topology={'members': {'a': base.member(count=2)}})
         uuid = answer.json()['vrt_group']['id']
-        self.assertEqual('PLANNING', self.group(uuid)['status'])
-        self.assertIn('No planner runs', self.group(uuid)['fault'])
+        waiting = self.group(uuid)
+        self.assertEqual('PLANNING', waiting['status'])
+        self.assertIn('No planner runs', waiting['fault']['message'])
+        self.assertEqual(waiting['created_at'], waiting['fault']['created'])
 
         planner = self.start()
 
@@ -65,7 +67,7 @@ class TestPlannerProcess(base.GroupTestCase):
     def test_what_a_worker_was_killed_over_goes_on_when_there_is_another(self):
         planner = self.start()
         [worker] = self.eventually(self.planners, len)
-        pid = process.pid_of(worker.process)
+        pid = process_names.pid_of(worker.process)
         os.kill(pid, signal.SIGSTOP)
         answer = self.post(topology={'members': {'a': base.member()}})
         uuid = answer.json()['vrt_group']['id']

@@ -11,7 +11,7 @@ from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.scheduler import rpcapi
-from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.protocol import hold_plan
 from tests.functional import base
 
 ONE = {'members': {'a': base.member()}}
@@ -69,7 +69,7 @@ class TestQuota(base.GroupTestCase):
     def test_of_two_that_want_the_last_slot_one_is_held(self):
         self.limit(cores=1)
         groups = [self.describe(ONE, hold=False)['id'] for _each in range(2)]
-        self.meet(holding, 'write_down')
+        self.meet(hold_plan, 'write_down')
 
         for group in groups:
             self.assertEqual(202, self.act(group, 'hold').status_code)
@@ -79,7 +79,7 @@ class TestQuota(base.GroupTestCase):
         self.assertEqual('ERROR', loser['status'])
         self.assertIn(
             'cores: 1 asked for, 1 of 1 used or held, 1 too many',
-            loser['fault'],
+            loser['fault']['message'],
         )
         self.assertEqual({'cmp-1': 7}, self.free())
 
@@ -153,7 +153,9 @@ class TestQuota(base.GroupTestCase):
         )
 
         self.assertEqual('ERROR', whatif['status'])
-        self.assertIn('cores: 20 asked for, 0 of 3', whatif['fault'])
+        self.assertIn(
+            'cores: 20 asked for, 0 of 3', whatif['fault']['message']
+        )
         self.assertIsNone(whatif['refusal'])
 
     def test_a_member_that_novas_quota_refuses_stays_held(self):

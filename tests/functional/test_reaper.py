@@ -9,14 +9,14 @@ from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
-from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
+from nova_groupext.cloud import with_groups
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler.hold import holding
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.protocol import hold_plan
 from tests import groups
 from tests.functional import base
 
@@ -24,8 +24,8 @@ from tests.functional import base
 class TestReaper(base.GroupTestCase):
     HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),)
     PARTS = dataclasses.replace(
-        holistic.HOLISTIC,
-        config=f'{holistic.HOLISTIC.config}\nreap_interval = 1\n',
+        with_groups.HOLISTIC,
+        config=f'{with_groups.HOLISTIC.config}\nreap_interval = 1\n',
     )
 
     def long_ago(self):
@@ -63,7 +63,8 @@ class TestReaper(base.GroupTestCase):
         told = f'its group expired at {group["expires_at"]}'
         self.assertIn(f'a-0 is RELEASED: {told}', late)
         self.assertEqual(
-            [told] * 2, [member['fault'] for member in group['members']]
+            [told] * 2,
+            [member['fault']['message'] for member in group['members']],
         )
 
     def test_what_is_extended_outlives_what_was_held_later(self):
@@ -152,14 +153,16 @@ class TestReaper(base.GroupTestCase):
         """Write holds and stop there, as a planner that is killed."""
         group = objects.VRTGroup.get(self.context, uuid)
         plan = objects.VRTPlan.newest(self.context, group.id)
-        placement = ledger.Ledger(report.SchedulerReportClient())
+        placement = placement_client.PlacementClient(
+            report.SchedulerReportClient()
+        )
         # Before a planner finds it waiting.
         lease = groups.lease(self.context, group)
         self.change_row(uuid, status=states.Group.PLANNING)
-        rows = holding.write_down(
+        rows = hold_plan.write_down(
             self.context, lease, group.members, plan.placement
         )
-        holding.hold(self.context, placement, lease, rows)
+        hold_plan.hold(self.context, placement, lease, rows)
         self.assertEqual({'cmp-1': 6}, self.free())
         objects.VRTLease.end(self.context, [lease.operation])
         return {hold.uuid for hold in self.holds_of(uuid)}

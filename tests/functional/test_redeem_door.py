@@ -17,10 +17,10 @@ from nova_groupext.db import models
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.look import servers
+from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import take_back
+from nova_groupext.scheduler.reap import reaper
 from tests import rounds
 from tests.functional import base
 from tests.functional import door
@@ -31,7 +31,7 @@ class TestRedeemDoor(door.DoorCase):
 
     def setUp(self):
         super().setUp()
-        self.override('redeem_replan_time_limit', 0)
+        self.override('redeem_replacement_time_limit', 0)
 
     def test_the_same_request_delivered_twice_gets_the_same_answer(self):
         request = self.request()
@@ -214,8 +214,8 @@ class TestRedeemDoor(door.DoorCase):
         self.reserve('a', request[1])
         self.patch(redeem, 'OVERDUE', -1)
 
-        [member] = reaper.to_conclude(self.context)
-        reaper.conclude(self.context, self.ledger, member)
+        [member] = reaper.list_stuck_redeems(self.context)
+        reaper.resolve_redeem(self.context, self.ledger, member)
 
         self.assertEqual('ACTIVE', self.member('a').status)
         self.assertTrue(self.allocations(request[1]))
@@ -262,7 +262,7 @@ class TestRedeemDoor(door.DoorCase):
             hold.allocations, self.ledger.allocations(self.context, server)
         )
 
-    def robbed(self, fate=servers.Fate.COMING, **known):
+    def robbed(self, fate=servers.ServerOutcome.COMING, **known):
         """Let an admin delete the hold of a server that is being created.
 
         :param known: what else Nova says of the server
@@ -292,20 +292,22 @@ class TestRedeemDoor(door.DoorCase):
 
         self.assertEqual('REDEEMING', self.member('a').status)
         self.assertEqual({}, self.allocations(server))
-        dead = servers.Server(servers.Fate.DELETED)
+        dead = servers.Server(servers.ServerOutcome.DELETED)
         self.patch(servers, 'read', lambda *_args: {server: dead})
-        reaper.conclude(self.context, self.ledger, self.member('a'))
+        reaper.resolve_redeem(self.context, self.ledger, self.member('a'))
         self.assertEqual('FAILED', self.member('a').status)
 
     def test_what_could_not_be_built_is_not_filled(self):
-        spec, server, _hold = self.robbed(servers.Fate.BROKEN)
+        spec, server, _hold = self.robbed(servers.ServerOutcome.BROKEN)
 
         self.assertIn('its hold is gone', self.refusal(spec, server))
 
         self.assertEqual('FAILED', self.member('a').status)
 
     def test_what_is_shelved_by_now_is_not_filled(self):
-        spec, server, _hold = self.robbed(servers.Fate.LIVE, is_shelved=True)
+        spec, server, _hold = self.robbed(
+            servers.ServerOutcome.LIVE, is_shelved=True
+        )
 
         self.select(spec, server)
 

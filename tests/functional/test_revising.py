@@ -1,83 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does a group take another definition, around what it has already?"""
 
-import dataclasses
-import datetime
-
 import fixtures
 from nova.scheduler.client import report
 from oslo_db import exception as db_exc
-from oslo_utils import timeutils
 
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
-from nova_groupext.db import api as db
-from nova_groupext.db import models
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import audit
-from nova_groupext.scheduler.hold import emptying
-from nova_groupext.scheduler.hold import ownership
-from nova_groupext.scheduler.redeem import reserving
-from tests import rounds
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.protocol import ownership
+from nova_groupext.scheduler.redeem import reserve
 from tests.functional import base
+from tests.functional import revising
 
 APART = {'type': 'anti-affinity', 'scope': 'host'}
 
 
-class RevisingTestCase(base.GroupTestCase):
-    HOSTS = (
-        hosts.Host('cmp-1', 'r1', 'az1', vcpus=4),
-        hosts.Host('cmp-2', 'r2', 'az1', vcpus=4),
-    )
-
-    def put(self, uuid, topology, generation=None, **group):
-        """PUT a definition; returns the response as it comes."""
-        if generation is None:
-            generation = self.group(uuid)['generation']
-        body = {'generation': generation, 'topology': topology, **group}
-        return self.api().put(
-            f'{base.GROUPS}/{uuid}', json={'vrt_group': body}
-        )
-
-    def decided(self, uuid, topology, **group):
-        """PUT a definition, and return the group once that is decided."""
-        response = self.put(uuid, topology, **group)
-        self.assertEqual(202, response.status_code, response.text)
-        return self.eventually(self.group, is_decided, uuid)
-
-    def revised(self, uuid, topology, **group):
-        """PUT a definition that has to become the group's."""
-        now = self.decided(uuid, topology, **group)
-        self.assertIsNone(now['revision'], now['revision'])
-        return now
-
-    def states(self, group):
-        return {each['path']: each['status'] for each in group['members']}
-
-    def held_on(self, uuid):
-        """Return {hold's uuid: host} of what is held."""
-        return {
-            hold.uuid: hold.host
-            for hold in self.holds_of(uuid)
-            if hold.status == 'HELD'
-        }
-
-    def assertRefused(self, code, reason, response):
-        self.assertEqual(code, response.status_code, response.text)
-        [fault] = response.json().values()
-        self.assertIn(reason, fault['message'])
-
-
-def is_decided(group):
-    revision = group['revision']
-    return revision is None or revision['status'] != 'PLANNING'
-
-
-class TestGrowing(RevisingTestCase):
+class TestGrowing(revising.RevisingTestCase):
     def test_who_is_held_stays_and_more_are_held(self):
         uuid = self.held({'members': {'a': base.member(count=2)}})['id']
         before = self.held_on(uuid)
@@ -136,7 +79,7 @@ class TestGrowing(RevisingTestCase):
         )
 
 
-class TestShowing(RevisingTestCase):
+class TestShowing(revising.RevisingTestCase):
     def test_what_is_shown_is_not_older_than_its_revision(self):
         """A revision is done between the look at the group and at drafts."""
         uuid = self.held({'members': {'a': base.member()}})['id']
@@ -155,7 +98,7 @@ class TestShowing(RevisingTestCase):
         self.assertEqual({'b': 'HELD'}, self.states(group))
 
 
-class TestRefusal(RevisingTestCase):
+class TestRefusal(revising.RevisingTestCase):
     def setUp(self):
         super().setUp()
         self.topology = {'members': {'a': base.member(count=2)}}
@@ -182,7 +125,7 @@ class TestRefusal(RevisingTestCase):
 
         self.assertRefused(
             409,
-            'was changed by another request',
+            'has changed since',
             self.put(self.uuid, self.topology, generation - 1),
         )
 
@@ -234,10 +177,12 @@ class TestRefusal(RevisingTestCase):
 
         self.assertEqual('RELEASED', group['status'])
         self.assertEqual('UNDECIDED', group['revision']['status'])
-        self.assertIn('describe a new group', group['revision']['fault'])
+        self.assertIn(
+            'describe a new group', group['revision']['fault']['message']
+        )
 
 
-class TestExchange(RevisingTestCase):
+class TestExchange(revising.RevisingTestCase):
     HOSTS = (
         hosts.Host('cmp-1', vcpus=4),
         hosts.Host('cmp-2', vcpus=2),
@@ -255,7 +200,7 @@ class TestExchange(RevisingTestCase):
         self.assertEqual('ACTIVE', self.attempt(uuid, 'a', 'm1.medium'))
 
 
-class TestRedefining(RevisingTestCase):
+class TestRedefining(revising.RevisingTestCase):
     def test_what_is_not_held_is_planned_as_if_it_were_new(self):
         one = {'members': {'a': base.member()}}
         uuid = self.describe(one, hold=False)['id']
@@ -270,13 +215,15 @@ class TestRedefining(RevisingTestCase):
         self.assertEqual({'a', 'b'}, set(self.planned(uuid)))
 
 
-class TestReplanning(RevisingTestCase):
+class TestReplanning(revising.RevisingTestCase):
     def replanned(self, uuid, body=None):
         response = self.act(uuid, 'replan', body)
         self.assertEqual(202, response.status_code, response.text)
         return self.eventually(
             self.group,
-            lambda now: is_decided(now) and now['status'] != 'PLANNING',
+            lambda now: (
+                revising.is_decided(now) and now['status'] != 'PLANNING'
+            ),
             uuid,
         )
 
@@ -293,7 +240,9 @@ class TestReplanning(RevisingTestCase):
 
     def setUp(self):
         super().setUp()
-        self.ledger = ledger.Ledger(report.SchedulerReportClient())
+        self.ledger = placement_client.PlacementClient(
+            report.SchedulerReportClient()
+        )
 
     def test_who_has_failed_is_held_on_another_host(self):
         uuid = self.held({'members': {'a': base.member(count=2)}})['id']
@@ -369,72 +318,7 @@ class TestReplanning(RevisingTestCase):
         )
 
 
-class Died(BaseException):
-    """As a process that is killed, it is caught by nobody."""
-
-
-class PlanningTestCase(RevisingTestCase, base.StepTestCase):
-    """There is no planner but the test's own."""
-
-    PARTS = dataclasses.replace(base.WITHOUT_REAPER, services=())
-
-    def setUp(self):
-        super().setUp()
-        self.planner = planner.Planner('another')
-        # Nobody but the test sends requests: none is on its way for long.
-        self.patch(emptying, 'REQUEST_LIFETIME', 0)
-
-    def plan(self, uuid):
-        """Plan what is described, or was left by who has died."""
-        self.planner.beat(self.context)
-        self.planner.serve_group(self.context, uuid)
-
-    def reap(self):
-        rounds.reap(self.planner, self.context)
-
-    def draft_of(self, uuid):
-        """Return the uuid of a group's draft."""
-        group = objects.VRTGroup.get(self.context, uuid)
-        [draft] = objects.VRTGroup.drafts_of(self.context, [group.id]).values()
-        return draft.uuid
-
-    def drafted(self, uuid, topology):
-        """PUT a definition; returns the uuid of the draft."""
-        self.assertEqual(202, self.put(uuid, topology).status_code)
-        return self.draft_of(uuid)
-
-    def forget(self, uuid):
-        """Delete a group and let all of it go."""
-        self.api().delete(f'{base.GROUPS}/{uuid}')
-        for _round in range(3):
-            self.reap()
-        self.assertEqual(
-            {host.name: host.vcpus for host in self.HOSTS}, self.free()
-        )
-        self.assertEqual([], objects.VRTGroup.list_releasing(self.context))
-
-    def die_at(self, point, uuid):
-        """Plan, and die at a point when it is reached."""
-
-        def trap(reached):
-            if reached == point:
-                raise Died
-
-        with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
-            self.assertRaises(Died, self.plan, uuid)
-
-    def age(self, draft):
-        """Let a draft, and all that was written down, be of long ago."""
-        then = timeutils.utcnow() - datetime.timedelta(hours=1)
-        self.change_row(draft, created_at=then, updated_at=then)
-        written = models.Hold.status == states.Hold.WRITING
-        db.compare_and_set(self.context, models.Hold, written, created_at=then)
-
-    def audit(self):
-        return audit.audit(self.context, self.ledger)
-
-
-class TestDying(PlanningTestCase):
+class TestDying(revising.PlanningTestCase):
     """A planner dies; another one finds what it has left."""
 
     POINTS = ('before swap.apply', 'after swap.apply', 'after revise.commit')
@@ -485,7 +369,7 @@ class TestDying(PlanningTestCase):
         self.assertEqual([], self.audit())
 
     def test_no_server_comes_while_places_change_hands(self):
-        self.patch(reserving, 'PATIENCE', 1)
+        self.patch(reserve, 'PATIENCE', 1)
         uuid, draft = self.described()
         self.die_at('before revise.commit', draft)
 

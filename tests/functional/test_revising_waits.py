@@ -6,11 +6,14 @@ import fixtures
 from nova_groupext import exception
 from nova_groupext.cloud import hosts
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.reap import reaper
 from tests.functional import base
-from tests.functional import test_revising
+from tests.functional import revising
 
-CANDIDATES = 'nova_groupext.scheduler.ledger.Ledger.candidates'
+CANDIDATES = (
+    'nova_groupext.scheduler.placement.placement_client.'
+    'PlacementClient.candidates'
+)
 ALONE = {'type': 'exclusive', 'scope': 'host'}
 
 
@@ -18,7 +21,7 @@ def alone(**members):
     return {'members': members, 'policies': [ALONE]}
 
 
-class WaitingCase(test_revising.PlanningTestCase):
+class WaitingCase(revising.PlanningTestCase):
     HOSTS = tuple(hosts.Host(f'cmp-{n}', vcpus=4) for n in range(1, 3))
 
     def api(self, user='demo'):
@@ -44,7 +47,7 @@ class WaitingCase(test_revising.PlanningTestCase):
 
     def revision(self, uuid):
         found = self.group(uuid)['revision']
-        return found['status'], found['fault']
+        return found['status'], found['fault']['message']
 
 
 class TestUnknown(WaitingCase):
@@ -59,7 +62,9 @@ class TestUnknown(WaitingCase):
         self.assertEqual('REFUSED', group['status'], group)
         [conflict] = group['refusal']['conflict']
         self.assertEqual('b', conflict['members'])
-        self.assertIn('No host can take b: the flavor', group['fault'])
+        self.assertIn(
+            'No host can take b: the flavor', group['fault']['message']
+        )
 
     def test_a_revision_is_refused_and_another_one_taken(self):
         uuid = self.described(alone(a=base.member()))
@@ -81,19 +86,19 @@ class TestWaiting(WaitingCase):
         self.before = self.free()
         self.assertEqual([0, 4], sorted(self.before.values()))
 
-    def lose(self, is_filler):
+    def lose(self, is_placeholder):
         """Remove what holds a part of the group's host."""
         hold = next(
             each
             for each in self.holds_of(self.uuid)
-            if each.is_filler == is_filler
+            if each.is_placeholder == is_placeholder
         )
         self.cloud.placement.delete(f'/allocations/{hold.uuid}')
         self.assertNotEqual(self.before, self.free())
 
     def test_a_group_is_kept_alone_until_its_revision_is_planned(self):
         draft = self.drafted(self.uuid, alone(a=base.member(count=2)))
-        self.lose(is_filler=True)
+        self.lose(is_placeholder=True)
 
         self.planner.keep_exclusive(self.context)
 
@@ -103,7 +108,7 @@ class TestWaiting(WaitingCase):
 
     def test_what_is_held_is_followed_until_then(self):
         draft = self.drafted(self.uuid, alone(a=base.member(count=2)))
-        self.lose(is_filler=False)
+        self.lose(is_placeholder=False)
 
         self.planner.reap(self.context)
         self.planner.keep_exclusive(self.context)

@@ -15,7 +15,7 @@ SLOW = 'slow'
 
 
 class SharingCase(world.WorldCase):
-    """Groups that are named slow are decided when the test lets them."""
+    """Groups of some names are decided when the test lets them."""
 
     PARTS = dataclasses.replace(
         world.WorldCase.PARTS,
@@ -29,12 +29,15 @@ class SharingCase(world.WorldCase):
         self.deciding = threading.Semaphore(0)
         self.go_on = threading.Event()
         self.addCleanup(self.go_on.set)
+        self.waits_for = {SLOW: self.go_on}
+        self.order = []
         solve = planning.Planning._solve
 
         def solve_slowly(step, *args):
-            if step._group.name == SLOW:
+            self.order.append(step._group.name)
+            if step._group.name in self.waits_for:
                 self.deciding.release()
-                self.go_on.wait()
+                self.waits_for[step._group.name].wait()
             return solve(step, *args)
 
         self.patch(planning.Planning, '_solve', solve_slowly)
@@ -68,6 +71,44 @@ class TestSlots(SharingCase):
         self.go_on.set()
         for each in (first, second):
             self.assertEqual('PLANNED', self.decided(each)['status'])
+
+    def busy(self, *slow):
+        """Let two projects have both slots, and groups that wait.
+
+        :param slow: groups of the second one that are decided when the test
+            lets them
+        :returns: what lets them, each an Event
+        """
+        for name in slow:
+            self.waits_for[name] = threading.Event()
+            self.addCleanup(self.waits_for[name].set)
+        self.ask()
+        self.ask('other', 'b1')
+        for _each in range(2):
+            self.deciding.acquire()
+        self.ask('other', 'b2')
+        self.ask('other', 'b3')
+        return [self.waits_for[name] for name in slow]
+
+    def test_a_project_that_had_no_turn_comes_before_one_that_had(self):
+        [first_turn] = self.busy('b1')
+        last = self.ask('admin', 'c1')
+
+        first_turn.set()
+        self.decided(last, 'admin')
+
+        self.assertEqual('c1', self.order[2])
+
+    def test_a_project_has_its_next_turn_after_those_who_come_meanwhile(self):
+        first_turn, second_turn = self.busy('b1', 'b2')
+        first_turn.set()
+        self.deciding.acquire()
+        last = self.ask('admin', 'c1')
+
+        second_turn.set()
+        self.decided(last, 'admin')
+
+        self.assertEqual(['b2', 'c1'], self.order[2:4])
 
     def test_a_proposal_waits_as_a_row(self):
         self.hold(2)

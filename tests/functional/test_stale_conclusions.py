@@ -10,9 +10,9 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import reaper
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import take_back
+from nova_groupext.scheduler.reap import reaper
 from tests.functional import door
 
 
@@ -58,7 +58,7 @@ class TestConclude(StaleCase):
     def test_the_next_server_does_not_get_what_the_first_one_asked_for(self):
         self.patch(redeem, 'OVERDUE', -1)
         member, hold = self.reserve(self.first)
-        [stale] = reaper.to_conclude(self.context)
+        [stale] = reaper.list_stuck_redeems(self.context)
         self.swap(self.first, hold)
         self.close(member, hold)
         with self.leases.owning(
@@ -67,11 +67,11 @@ class TestConclude(StaleCase):
             take_back.take_back(self.context, self.ledger, lease, self.hold())
         self.reserve(self.second)
 
-        reaper.conclude(self.context, self.ledger, stale)
+        reaper.resolve_redeem(self.context, self.ledger, stale)
 
         self.assertEqual(('REDEEMING', self.second, None), self.state())
         self.assertEqual({}, self.ledger.allocations(self.context, self.first))
-        reaper.conclude(self.context, self.ledger, self.member('a'))
+        reaper.resolve_redeem(self.context, self.ledger, self.member('a'))
         self.assertEqual(('ACTIVE', self.second, None), self.state())
 
 
@@ -79,7 +79,7 @@ class TestFollow(StaleCase):
     """A reaper comes to a server that another one has followed to its end."""
 
     def test_the_next_server_does_not_fail_its_member(self):
-        self.override('hold_again', True)
+        self.override('rehold_after_server_end', True)
         buried = self.bury(self.uuid, 'a').id
         owns = self.ledger.allocations
 

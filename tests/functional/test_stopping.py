@@ -9,14 +9,15 @@ import time
 import fixtures
 
 from nova_groupext.cloud import cloud
-from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
+from nova_groupext.cloud import with_groups
 from nova_groupext.scheduler import planner
 from tests.functional.cloud import base
 from tests.functional.cloud import shared
 
 PARTS = dataclasses.replace(
-    holistic.HOLISTIC, config=f'{holistic.HOLISTIC.config}\nreap_interval = 1'
+    with_groups.HOLISTIC,
+    config=f'{with_groups.HOLISTIC.config}\nreap_interval = 1',
 )
 PATIENCE_SECONDS = 60
 

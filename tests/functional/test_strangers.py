@@ -5,8 +5,8 @@ import dataclasses
 
 import sqlalchemy as sa
 
-from nova_groupext.cloud import holistic
 from nova_groupext.cloud import hosts
+from nova_groupext.cloud import with_groups
 from nova_groupext.db import engine
 from nova_groupext.db import models
 from tests.functional import base
@@ -38,7 +38,7 @@ class TestStrangers(Listener):
     """Nobody has described a group here."""
 
     # What planners do by themselves would be in the count.
-    PARTS = dataclasses.replace(holistic.HOLISTIC, services=())
+    PARTS = dataclasses.replace(with_groups.HOLISTIC, services=())
 
     def test_a_server_without_hints_causes_no_query_of_ours(self):
         statements = self.listen()
@@ -66,7 +66,7 @@ class TestWithoutUs(base.GroupTestCase):
     SHARES_CLOUD = False
 
     HOSTS = (*HOSTS, hosts.Host('cmp-2', 'r1', 'az1', vcpus=8))
-    PARTS = dataclasses.replace(holistic.HOLISTIC, services=())
+    PARTS = dataclasses.replace(with_groups.HOLISTIC, services=())
 
     @classmethod
     def setUpClass(cls):
@@ -98,7 +98,8 @@ class TestStockSchedulerInTheMix(base.GroupTestCase):
 
     HOSTS = HOSTS
     PARTS = dataclasses.replace(
-        holistic.HOLISTIC, scheduler='nova.scheduler.manager.SchedulerManager'
+        with_groups.HOLISTIC,
+        scheduler='nova.scheduler.manager.SchedulerManager',
     )
 
     def test_the_filter_refuses_a_member_and_its_hold_stays(self):

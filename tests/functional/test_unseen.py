@@ -6,10 +6,13 @@ import time
 
 from nova import objects
 from nova import quota as nova_quota
+from nova.scheduler.host_manager import HostManager as NovaHosts
 from oslo_utils import uuidutils
 
 from nova_groupext import quota
 from nova_groupext.cloud import hosts
+from nova_groupext.scheduler.decide import solver_process
+from nova_groupext.scheduler.nova import hosts as look_hosts
 from tests.functional import base
 from tests.functional import world
 
@@ -85,7 +88,7 @@ class UnseenCase(world.WorldCase):
     def assert_undecided(self, group, reason):
         self.assertEqual('UNDECIDED', group['status'], group)
         self.assertIsNone(group['refusal'])
-        self.assertIn(reason, group['fault'])
+        self.assertIn(reason, group['fault']['message'])
 
 
 class TestSharing(UnseenCase):
@@ -148,6 +151,81 @@ class TestCut(UnseenCase):
         self.assertEqual('REFUSED', group['status'], group)
 
 
+class TestTraits(UnseenCase):
+    """Only cmp-1 has what a flavor asks for."""
+
+    def setUp(self):
+        super().setUp()
+        placement = self.cloud.placement
+        placement.put('/traits/CUSTOM_FAST')
+        url = f'/resource_providers/{self.root("cmp-1")}/traits'
+        now = placement.get(url).json()
+        fast = {**now, 'traits': [*now['traits'], 'CUSTOM_FAST']}
+        placement.put(url, json=fast)
+        nova = self.cloud.nova('admin')
+        flavor = nova.flavors.create('fast', 512, 2, 1)
+        self.addCleanup(nova.flavors.delete, flavor)
+        flavor.set_keys({'trait:CUSTOM_FAST': 'required'})
+        self.fill('cmp-1', VCPU=7)
+        self.fast = {'members': {'a': base.member('fast')}}
+
+    def test_room_elsewhere_does_not_count(self):
+        group = self.describe(self.fast)
+
+        self.assertEqual('REFUSED', group['status'], group)
+
+    def test_nor_does_an_equal_hold_of_the_group_elsewhere(self):
+        nova = self.cloud.nova('admin')
+        flavor = nova.flavors.create('alike', 512, 2, 1)
+        self.addCleanup(nova.flavors.delete, flavor)
+        self.fast = {'members': {'a': base.member('fast', count=2)}}
+
+        self.check_held_elsewhere(base.member('alike', count=2))
+
+    def test_nor_does_what_the_group_holds_elsewhere(self):
+        self.check_held_elsewhere(base.member(count=2))
+
+    def check_held_elsewhere(self, member):
+        uuid = self.held({'members': {'a': member}})['id']
+        hosts_of_it = [
+            member['host'] for member in self.group(uuid, 'admin')['members']
+        ]
+        self.assertIn('cmp-2', hosts_of_it)
+        generation = self.group(uuid)['generation']
+        body = {'generation': generation, 'topology': self.fast}
+        self.api().put(f'{base.GROUPS}/{uuid}', json={'vrt_group': body})
+
+        group = self.eventually(
+            self.group,
+            lambda now: (now['revision'] or {}).get('status') == 'REFUSED',
+            uuid,
+        )
+
+        self.assertEqual('HELD', group['status'])
+
+
+class TestGrown(UnseenCase):
+    """Another tenant gives room back while the planner decides."""
+
+    def test_it_is_looked_for_again(self):
+        self.fill('cmp-1', VCPU=8)
+        consumer = self.cloud.fill('cmp-2', VCPU=8)
+        solve, asked = solver_process.solve, []
+
+        def decide(problem):
+            if not asked:
+                self.cloud.placement.delete(f'/allocations/{consumer}')
+            asked.append(problem)
+            return solve(problem)
+
+        self.patch(solver_process, 'solve', decide)
+
+        group = self.describe({'members': {'a': base.member()}})
+
+        self.assertEqual('HELD', group['status'], group)
+        self.assertEqual(2, len(asked))
+
+
 class TestSilentCell(UnseenCase):
     def setUp(self):
         super().setUp()
@@ -171,6 +249,23 @@ class TestSilentCell(UnseenCase):
         group = self.describe(TWO)
 
         self.assertEqual('HELD', group['status'], group)
+
+    def test_nobody_waits_for_it_when_services_are_read_again(self):
+        self.silence()
+        self.patch(look_hosts, 'FRESH', 0)
+        read, asked = NovaHosts._get_computes_for_cells, []
+
+        def ask(manager, context, cells, uuids):
+            asked.append([cell.name for cell in cells])
+            return read(manager, context, cells, uuids)
+
+        self.patch(NovaHosts, '_get_computes_for_cells', ask)
+
+        group = self.describe(TWO)
+
+        self.assertEqual('HELD', group['status'], group)
+        self.assertGreater(len(asked), 2)
+        self.assertNotIn('silent', {name for names in asked for name in names})
 
     def test_one_that_cannot_is_not_refused(self):
         self.silence()

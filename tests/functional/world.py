@@ -7,7 +7,7 @@ from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.audit import audit
 from tests import rounds
 from tests.functional import base
 

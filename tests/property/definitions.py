@@ -32,7 +32,8 @@ class Member(NamedTuple):
 class Rule(NamedTuple):
     """One policy and the sets of member paths it covers.
 
-    ``sides`` has one set for a policy on a group, two on a relationship.
+    ``sides`` has one set for a policy on a group or a member, and one for
+    each part of a relationship.
     """
 
     at: str
@@ -90,10 +91,25 @@ def rules(problem: Problem) -> list[Rule]:
             Rule(at, policy, (matching(problem, at),), _bandwidth(policy))
             for policy in node.get('policies', [])
         )
+        for name, spec in node.get('members', {}).items():
+            stem = join(at, name)
+            found.extend(
+                Rule(
+                    stem,
+                    policy,
+                    (matching(problem, stem),),
+                    _bandwidth(policy),
+                )
+                for policy in spec.get('policies', [])
+            )
         for relation in node.get('relationships', []):
             where = join(at, relation['name'])
-            ends = [join(at, end) for end in relation['between']]
-            sides = tuple(matching(problem, end) for end in ends)
+            sides = tuple(
+                outside(problem, part)
+                if isinstance(part, dict)
+                else matching(problem, join(at, part))
+                for part in relation['between']
+            )
             found.extend(
                 Rule(where, policy, sides, _bandwidth(relation))
                 for policy in relation['policies']
@@ -115,11 +131,35 @@ def matching(problem: Problem, path: str) -> frozenset[str]:
     )
 
 
+def outside(problem: Problem, part: dict) -> frozenset[str]:
+    """Placed members of another group that a part stands for."""
+    place = part['group']
+    if 'path' in part:
+        place = join(place, part['path'])
+    return frozenset(
+        f'/{path}'
+        for path in problem.get('outsiders', {})
+        if path == place
+        or path.startswith(f'{place}/')
+        or (
+            path.startswith(f'{place}-')
+            and path.removeprefix(f'{place}-').isdigit()
+        )
+    )
+
+
 class Cloud:
-    """The hosts of a problem and the domains they stand in."""
+    """The hosts of a problem and the domains they stand in.
+
+    ``outsiders`` are members of other groups, by paths that no member has.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.levels = problem['levels']
+        self.outsiders = {
+            f'/{path}': host
+            for path, host in problem.get('outsiders', {}).items()
+        }
         self.hosts = {host['id']: host for host in problem['hosts']}
 
     def domain(self, host: str, level: str) -> str | None:
@@ -157,6 +197,7 @@ class View:
         self.rule = rule
         self.policy = rule.policy
         self.scope = rule.policy['scope']
+        placement = {**cloud.outsiders, **placement}
         self.placement = placement
         self.hosts = [
             placement[path] for path in rule.covered if path in placement
@@ -172,7 +213,10 @@ class View:
         ]
         if len(sides) == 1:
             return itertools.combinations(sides[0], 2)
-        return itertools.product(*sides)
+        return itertools.chain.from_iterable(
+            itertools.product(one, other)
+            for one, other in itertools.combinations(sides, 2)
+        )
 
     def shared(self) -> set[str | None]:
         """Domains used that also hold what is not of this set."""

@@ -3,16 +3,16 @@
 
 from unittest import mock
 
-from nova_groupext.planner import ask
-from nova_groupext.planner import bounds
-from nova_groupext.planner import clock as clocks
-from nova_groupext.planner import decide as planner
-from nova_groupext.planner import explain
-from nova_groupext.planner import problem as problems
-from nova_groupext.planner import search
-from nova_groupext.planner import sketch as sketches
-from nova_groupext.planner.bounds import pins
-from nova_groupext.planner.explain import sentences
+from nova_groupext.solver import bounds
+from nova_groupext.solver import explain
+from nova_groupext.solver.bounds import fixed
+from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.explain import sentences
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.proofs import capacity_relaxation
+from nova_groupext.solver.solve import decide as planner
+from nova_groupext.solver.solve import stages
 
 # Seconds, however slow the machine is: everything that would help is told.
 PATIENCE = 30, 0, 0
@@ -21,7 +21,7 @@ PATIENCE = 30, 0, 0
 @mock.patch.object(explain, '_SECONDS', PATIENCE)
 def decide(problem: dict) -> dict:
     """The answer, found in this process: thousands of children are slow."""
-    return planner.decide(problems.parse(problem), search.solve).to_dict()
+    return planner.decide(problems.parse(problem), stages.solve).to_dict()
 
 
 def decide_in_child(problem: dict) -> dict:
@@ -45,12 +45,12 @@ def has_plan(problem: dict) -> bool:
 
 def sketch(problem: dict) -> tuple[int, bool]:
     """How many hosts a sketch has, and whether it has a plan."""
-    drawn = sketches.draw(problems.parse(problem))
+    drawn = capacity_relaxation.relax_capacity(problems.parse(problem))
     return len(drawn.hosts), _ask(drawn)
 
 
 def _ask(problem: problems.Problem) -> bool:
-    if pins.broken(problem):
+    if fixed.broken(problem):
         return False
-    verdict = ask.ask(problem, clocks.Clock(60))
+    verdict = feasibility.ask(problem, time_budget.TimeBudget(60))
     return not verdict.is_impossible

@@ -7,9 +7,9 @@ import unittest
 from tests import shares
 from tests.property import oracle
 from tests.property import planner
-from tests.property import problems
+from tests.property import random_problems
 
-CASES_PER_PROFILE = 600 // len(problems.PROFILES)
+CASES_PER_PROFILE = 600 // len(random_problems.PROFILES)
 # Others than those that the planner is compared on.
 FIRST_SEED = 1_000_000
 
@@ -20,9 +20,9 @@ LEAST_PROVED = 0.8
 class BoundsTest(unittest.TestCase):
     def test_proofs_hold_and_most_refusals_have_one(self):
         refused = proved = 0
-        for name in problems.PROFILES:
+        for name in random_problems.PROFILES:
             for seed in shares.seeds(CASES_PER_PROFILE, FIRST_SEED):
-                problem = problems.seeded(name, seed)
+                problem = random_problems.seeded(name, seed)
                 conflict = planner.bound(problem)
                 if conflict is not None:
                     proved += 1

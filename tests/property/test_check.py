@@ -13,16 +13,16 @@ import unittest
 import hypothesis
 from hypothesis import strategies
 
-from nova_groupext.planner import invalid
-from nova_groupext.planner import problem as parsing
-from nova_groupext.planner.check import shape
-from nova_groupext.planner.check import verify
+from nova_groupext.solver.language import validation
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.verify import shape
+from nova_groupext.solver.verify import verify
 from tests import shares
 from tests.property import checker
 from tests.property import mutants
 from tests.property import oracle
 from tests.property import planner
-from tests.property import problems
+from tests.property import random_problems
 
 CASES = 60
 
@@ -30,7 +30,7 @@ CASES = 60
 def complaints(problem: dict, answer: dict) -> list:
     """What the command finds wrong with an answer."""
     raw = json.loads(json.dumps(answer))
-    return list(verify.findings(parsing.parse(problem), shape.parse(raw)))
+    return list(verify.findings(problems.parse(problem), shape.parse(raw)))
 
 
 def tampered(problem: dict, answer: dict, draw: random.Random) -> dict:
@@ -66,8 +66,10 @@ def _reckon(problem: dict, answer: dict) -> None:
 @strategies.composite
 def mutated(draw):
     """A problem, and an answer in which something may be wrong."""
-    names = strategies.sampled_from(sorted(problems.PROFILES))
-    problem = problems.seeded(draw(names), draw(strategies.integers(0, 50)))
+    names = strategies.sampled_from(sorted(random_problems.PROFILES))
+    problem = random_problems.seeded(
+        draw(names), draw(strategies.integers(0, 50))
+    )
     answer = json.loads(json.dumps(planner.decide(problem)))
     for _ in range(draw(strategies.integers(1, 2))):
         mutants.change(draw, answer)
@@ -76,17 +78,17 @@ def mutated(draw):
 
 class CheckTest(unittest.TestCase):
     def test_the_planners_answers_hold(self):
-        for profile in problems.PROFILES:
+        for profile in random_problems.PROFILES:
             for seed in shares.seeds(CASES):
-                problem = problems.seeded(profile, seed)
+                problem = random_problems.seeded(profile, seed)
                 found = complaints(problem, planner.decide(problem))
                 self.assertEqual([], found, (profile, seed))
 
     def test_of_other_answers_those_hold_that_are_right(self):
         right = 0
-        for profile in problems.PROFILES:
+        for profile in random_problems.PROFILES:
             for seed in shares.seeds(CASES):
-                problem = problems.seeded(profile, seed)
+                problem = random_problems.seeded(profile, seed)
                 answer = planner.decide(problem)
                 if answer['placement']:
                     draw = random.Random(seed)
@@ -102,9 +104,9 @@ class CheckTest(unittest.TestCase):
         self.assertGreater(right, 0)
 
     def test_of_other_conflicts_those_hold_that_exclude_a_plan(self):
-        for profile in problems.PROFILES:
+        for profile in random_problems.PROFILES:
             for seed in shares.seeds(CASES):
-                problem = problems.seeded(profile, seed)
+                problem = random_problems.seeded(profile, seed)
                 answer = planner.decide(problem)
                 conflict = answer['conflict']
                 draw = random.Random(seed)
@@ -123,7 +125,7 @@ class CheckTest(unittest.TestCase):
     def test_any_answer_is_judged_or_refused_as_bad_input(self, both):
         try:
             found = complaints(*both)
-        except invalid.InvalidInput as error:
+        except validation.InvalidInput as error:
             self.assertRegex(str(error), r'\A\$[ -~]*: [ -~]+\Z')
         else:
             for finding in found:

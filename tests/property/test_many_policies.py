@@ -7,8 +7,8 @@ one that fails: its answer tells the reason.
 
 import unittest
 
-from nova_groupext.planner import child
-from tests.unit.planner import builders
+from nova_groupext.solver.solve import child
+from tests.unit.solver import builders
 
 SECONDS = 2
 KINDS = (

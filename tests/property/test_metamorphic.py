@@ -13,22 +13,22 @@ import sys
 import unittest
 from unittest import mock
 
-from nova_groupext.planner import feasible
+from nova_groupext.solver.search import feasible
 from tests import shares
 from tests.property import checker
 from tests.property import definitions
 from tests.property import planner
-from tests.property import problems
+from tests.property import random_problems
 
 CASES = 60
 
 
 def cases() -> Iterator[tuple[random.Random, dict]]:
     """Problems, each with a source of chance for what is done to it."""
-    profile = problems.Profile(policies=3, relationships=2, pinned=0.2)
+    profile = random_problems.Profile(policies=3, relationships=2, pinned=0.2)
     for seed in shares.seeds(CASES):
         rng = random.Random(seed)
-        yield rng, problems.problem(rng, profile)
+        yield rng, random_problems.problem(rng, profile)
 
 
 def objective(answer: dict) -> tuple:

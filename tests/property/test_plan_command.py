@@ -16,20 +16,20 @@ import hypothesis
 from hypothesis import strategies
 
 from nova_groupext.cmd import plan
-from nova_groupext.planner import problem as parsing
-from nova_groupext.planner.check import shape
-from nova_groupext.planner.check import verify
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.verify import shape
+from nova_groupext.solver.verify import verify
 from tests import shares
 from tests.property import mutants
-from tests.property import problems
+from tests.property import random_problems
 
 
 @strategies.composite
 def files(draw):
     """The bytes of a problem file in which something may be wrong."""
-    names = strategies.sampled_from(sorted(problems.PROFILES))
+    names = strategies.sampled_from(sorted(random_problems.PROFILES))
     seed = draw(strategies.integers(0, 50))
-    raw = copy.deepcopy(problems.seeded(draw(names), seed))
+    raw = copy.deepcopy(random_problems.seeded(draw(names), seed))
     raw['time_limit'] = 1
     for _ in range(draw(strategies.integers(0, 2))):
         mutants.change(draw, raw)
@@ -62,7 +62,7 @@ class PlanCommandTest(unittest.TestCase):
             answer = json.loads(stdout.getvalue())
             told = ('placed', 'refused', None, 'undecided')[status]
             self.assertEqual((told, ''), (answer['status'], stderr.getvalue()))
-            problem = parsing.parse(parsing.load(data))
+            problem = problems.parse(problems.load(data))
             found = list(verify.findings(problem, shape.parse(answer)))
             self.assertEqual([], [each for each in found if each.is_fault])
             self.assertNotIn('reason', answer['stats'])

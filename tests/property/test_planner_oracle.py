@@ -16,7 +16,7 @@ from tests.property import checker
 from tests.property import definitions
 from tests.property import oracle
 from tests.property import planner
-from tests.property import problems
+from tests.property import random_problems
 
 CASES = 2400
 
@@ -139,9 +139,13 @@ def _follows(problem: dict, late: str, early: str) -> bool:
 class SeededTest(unittest.TestCase):
     """Thousands of cases, each kind of problem in a test of its own."""
 
+    def test_no_profile_is_left_out(self):
+        tested = {name.removeprefix('test_') for name in dir(self)}
+        self.assertLessEqual({*random_problems.PROFILES}, tested)
+
     def _compare(self, name: str) -> None:
-        for seed in shares.seeds(CASES // len(problems.PROFILES)):
-            problem = problems.seeded(name, seed)
+        for seed in shares.seeds(CASES // len(random_problems.PROFILES)):
+            problem = random_problems.seeded(name, seed)
             answer = planner.decide(problem)
             found = disagreements(problem, answer)
             if found:
@@ -161,6 +165,9 @@ class SeededTest(unittest.TestCase):
 
     def test_homeless(self):
         self._compare('homeless')
+
+    def test_outsiders(self):
+        self._compare('outsiders')
 
     def test_pins(self):
         self._compare('pins')
@@ -189,7 +196,7 @@ class DrawnTest(unittest.TestCase):
     """The same by hypothesis, which shrinks what it finds."""
 
     @shares.few_examples(100)
-    @hypothesis.given(problems.drawn(problems.Profile()))
+    @hypothesis.given(random_problems.drawn(random_problems.Profile()))
     def test_decides_like_the_oracle(self, problem):
         answer = planner.decide(problem)
         hypothesis.event(answer['status'])
@@ -200,8 +207,8 @@ class ChildTest(unittest.TestCase):
     """The child process is the same planner."""
 
     def test_decides_like_this_process(self):
-        for name in problems.PROFILES:
-            problem = problems.seeded(name, CASES)
+        for name in random_problems.PROFILES:
+            problem = random_problems.seeded(name, CASES)
             here = planner.decide(problem)
             there = planner.decide_in_child(problem)
             del here['stats'], there['stats']
@@ -213,7 +220,7 @@ class PlantedTest(unittest.TestCase):
 
     def test_is_never_worse_than_the_planted_plan(self):
         for seed in shares.seeds(CASES // 40):
-            problem, plan = problems.planted(seed)
+            problem, plan = random_problems.planted(seed)
             answer = planner.decide(problem)
             told = f'planted seed {seed}\n{json.dumps(problem)}\n{answer}'
             self.assertEqual('placed', answer['status'], told)

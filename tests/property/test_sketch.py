@@ -6,12 +6,12 @@ import unittest
 
 from tests import shares
 from tests.property import planner
-from tests.property import problems
+from tests.property import random_problems
 
 CASES = 600
 
 # Few members on many hosts, so that there is something to leave out.
-PROFILE = problems.Profile(
+PROFILE = random_problems.Profile(
     hosts=10, policies=4, strict=0.9, counts=(1, 2, 2), homeless=0.1
 )
 
@@ -30,7 +30,7 @@ class SketchTest(unittest.TestCase):
         smaller = impossible = 0
         seeds = shares.seeds(CASES)
         for seed in seeds:
-            problem = problems.problem(random.Random(seed), PROFILE)
+            problem = random_problems.problem(random.Random(seed), PROFILE)
             if seed % 3:
                 nest(problem)
             for spec in problem['classes'].values():

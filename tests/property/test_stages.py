@@ -17,22 +17,22 @@ import sys
 import unittest
 from unittest import mock
 
-from nova_groupext.planner import clock as clocks
-from nova_groupext.planner import feasible
-from nova_groupext.planner import improve
-from nova_groupext.planner import neighbours
-from nova_groupext.planner import problem as parsing
-from nova_groupext.planner import rules
-from nova_groupext.planner.bounds import pins
-from nova_groupext.planner.repair import repairs
+from nova_groupext.solver.bounds import fixed
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.policies import violations
+from nova_groupext.solver.repair import reinsertion
+from nova_groupext.solver.search import feasible
+from nova_groupext.solver.search import improve
+from nova_groupext.solver.search import neighbourhood
 from tests import shares
 from tests.property import checker
 from tests.property import oracle
 from tests.property import planner
-from tests.property import problems
+from tests.property import random_problems
 from tests.property import test_planner_oracle
 
-CASES_PER_PROFILE = 300 // len(problems.PROFILES)
+CASES_PER_PROFILE = 300 // len(random_problems.PROFILES)
 
 # Others than those that the programme with all hosts is compared on.
 FIRST_SEED = 2_000_000
@@ -46,13 +46,13 @@ LITTLE_TIME = (0, 0.002, 0.01, 0.05)
 
 def some(share: int = 1) -> Iterator[tuple[str, dict]]:
     """Problems of all profiles, each with what tells it from the others."""
-    for name in problems.PROFILES:
+    for name in random_problems.PROFILES:
         for seed in shares.seeds(CASES_PER_PROFILE // share, FIRST_SEED):
             yield drawn(name, seed)
 
 
 def drawn(name: str, seed: int) -> tuple[str, dict]:
-    problem = problems.seeded(name, seed)
+    problem = random_problems.seeded(name, seed)
     return f'seed {seed} of {name}\n{json.dumps(problem)}', problem
 
 
@@ -170,21 +170,21 @@ class LargePathTest(unittest.TestCase):
         self._compare('relationships')
 
     def test_planted(self):
-        self._compare_planted(problems.PLANTED)
+        self._compare_planted(random_problems.PLANTED)
 
     def test_deep_and_planted(self):
-        self._compare_planted(problems.DEEP_AND_PLANTED)
+        self._compare_planted(random_problems.DEEP_AND_PLANTED)
 
-    def _compare_planted(self, profile: problems.Profile) -> None:
+    def _compare_planted(self, profile: random_problems.Profile) -> None:
         for seed in shares.seeds(15, FIRST_SEED):
-            problem, plan = problems.planted(seed, profile)
+            problem, plan = random_problems.planted(seed, profile)
             with treated_as_large():
                 answer = planner.decide(problem)
             told = f'planted seed {seed}\n{json.dumps(problem)}'
             self.assertEqual('placed', answer['status'], told)
             self.assertEqual([], checker.check(problem, answer), told)
             self.assertEqual(len(plan), len(answer['placement']), told)
-            known = float(rules.soft_cost(parsing.parse(problem), plan))
+            known = float(violations.soft_cost(problems.parse(problem), plan))
             cost = answer['cost']
             self.assertLessEqual(cost['soft'], known + 1e-6, told)
             self.assertLessEqual(cost['bound'], known + 1e-6, told)
@@ -230,9 +230,9 @@ class CutShortTest(unittest.TestCase):
 
     def test_with_hardly_any_time_for_each_programme(self):
         slices = {
-            '_SLICE': (neighbours, 0.0),
+            '_SLICE': (neighbourhood, 0.0),
             '_LARGE': (improve, -1),
-            '_MOST_SEATS': (repairs, 1),
+            '_MOST_SEATS': (reinsertion, 1),
         }
         for told, problem in some(share=8):
             with treated_as_large(**slices):
@@ -252,15 +252,17 @@ class FeasibleTest(unittest.TestCase):
 
     def test_it_finds_a_plan_where_there_is_one(self):
         for told, problem in some():
-            parsed = parsing.parse(problem)
-            if pins.broken(parsed):
+            parsed = problems.parse(problem)
+            if fixed.broken(parsed):
                 # It trusts pins.
                 continue
             # Most of the time goes into repairs that are in vain.
-            with treated_as_large(_MOST_FAILURES=(repairs, 10)):
-                verdict = feasible.find(parsed, clocks.Clock(60))
+            with treated_as_large(_MOST_FAILURES=(reinsertion, 10)):
+                verdict = feasible.find(parsed, time_budget.TimeBudget(60))
             is_possible = oracle.solve(problem) is not None
             self.assertEqual(is_possible, verdict.plan is not None, told)
             self.assertEqual(not is_possible, verdict.is_impossible, told)
             if is_possible:
-                self.assertEqual([], rules.faults(parsed, verdict.plan), told)
+                self.assertEqual(
+                    [], violations.find(parsed, verdict.plan), told
+                )

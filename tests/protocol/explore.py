@@ -19,7 +19,8 @@ import sys
 import time
 
 from nova_groupext.conf import CONF
-from nova_groupext.db import errors as db_errors
+from nova_groupext.db import database_errors
+from tests import shares
 from tests.protocol import doors
 from tests.protocol import invariants
 from tests.protocol import operations
@@ -96,7 +97,7 @@ class Pair:
         if at.late_locks:
             raise invariants.Violation(f'read before: {at.late_locks[0]}')
         for error in at.errors():
-            if not isinstance(error, (*life.REFUSALS, *db_errors.ANY)):
+            if not isinstance(error, (*life.REFUSALS, *database_errors.ANY)):
                 raise error
         invariants.check_answers(here)
         digest = here.digest()
@@ -337,6 +338,14 @@ def pairs():
     ]
 
 
+def _drawn(share, draw):
+    return [
+        names
+        for names in pairs()
+        if shares.is_drawn(' and '.join(names), share, draw)
+    ]
+
+
 def _explored(names, seconds):
     """Explore a pair in a world of its own.
 
@@ -395,15 +404,20 @@ def main(argv=None):
         '--random', type=float, default=0, help='seconds of each processor'
     )
     parser.add_argument('--replay', help='choices of one run of the pair')
+    parser.add_argument(
+        '--share', type=int, default=1, metavar='N', help='one pair in N'
+    )
+    parser.add_argument(
+        '--draw', default='', help='any text; the same draws the same again'
+    )
     args = parser.parse_args(argv)
     CONF([], project='nova', default_config_files=[])
     logging.disable()
     if args.replay is not None:
         _replay(args.pair, [Choice.of(e) for e in args.replay.split()])
         return 0
-    chosen = [args.pair] if args.pair else pairs()
-    shares = itertools.repeat(args.seconds)
-    is_well = in_processes(_explored, chosen, shares)
+    chosen = [args.pair] if args.pair else _drawn(args.share, args.draw)
+    is_well = in_processes(_explored, chosen, itertools.repeat(args.seconds))
     if args.random:
         seeds = [random.SystemRandom().random() for _ in range(os.cpu_count())]
         chances = itertools.repeat(args.random)

@@ -18,7 +18,7 @@ _HOLDS = (
 )
 _RESIZES = (
     'SELECT server_uuid FROM vrt_holds '
-    'WHERE grows_id IS NOT NULL AND watched_at IS NOT NULL'
+    'WHERE resize_member_id IS NOT NULL AND watched_at IS NOT NULL'
 )
 _MEMBERS = 'SELECT id, path, server_uuid FROM vrt_members'
 
@@ -87,7 +87,7 @@ def _check_owners(here, consumers, holds):
             continue
         path, members_server = members[member_id]
         mine = owned.setdefault(path, set())
-        if status in states.PROMISED:
+        if status in states.HOLD_COMMITTED:
             mine |= {uuid, server, members_server} & set(consumers)
         elif (
             status == states.Hold.WRITING
@@ -158,7 +158,7 @@ def check_rest(here):
         raise Violation(f'at rest there is {rows.pairs()}')
     for member, holds in VRTMember.list_promises(here.life.context):
         pairs = {(member.status, hold.status) for hold in holds}
-        if len(holds) != 1 or not pairs <= states.PROMISES:
+        if len(holds) != 1 or not pairs <= states.VALID_STATE_PAIRS:
             raise Violation(f'{member.path} has {pairs}')
     found = objects.VRTGroup.list(here.life.context)
     for group in objects.VRTGroup.list_shown(here.life.context, found):

@@ -28,12 +28,12 @@ from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import manager
-from nova_groupext.scheduler.decide import adopting
+from nova_groupext.scheduler.adopt import adoption
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.hold import filling
-from nova_groupext.scheduler.ledger import Ledger
-from nova_groupext.scheduler.look import servers
-from nova_groupext.scheduler.move import moving
+from nova_groupext.scheduler.move import destinations
+from nova_groupext.scheduler.nova import servers
+from nova_groupext.scheduler.placement.placement_client import PlacementClient
+from nova_groupext.scheduler.protocol import placeholders
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import swap
 from tests.protocol import books
@@ -48,11 +48,11 @@ SECONDS = 60
 
 _turned_back = VRTHold.turned_back
 _send = swap._send
-_post = Ledger._post
-_locked = db.locked
-_member = moving._member
-_look = adopting.check
-_let_hints_follow = adopting.let_hints_follow
+_post = PlacementClient._post
+_locked = db.with_row_lock
+_member = destinations._member
+_look = adoption.check
+_let_hints_follow = adoption.let_hints_follow
 
 
 def _turn_back_anew(hold):
@@ -67,6 +67,10 @@ def _take_silence_for_refusal(ledger, context, body):
         return _post(ledger, context, body)
     except exception.PlacementUnavailable as exc:
         return books.Refused(str(exc)).answer
+
+
+def _nobody(*_args):
+    return []
 
 
 def _give_up(*args, **kwargs):
@@ -130,7 +134,7 @@ def _prepare_whatever(context, lease, olds, leaving=()):
 
 
 def _write_without_lease(context, lease, work):
-    return db.locked(context, models.Group, work, id=lease.group_id)
+    return db.with_row_lock(context, models.Group, work, id=lease.group_id)
 
 
 def _empty_without_filling(ledger, context, consumer, _hold):
@@ -147,7 +151,7 @@ def _nothing(*_args, **_kwargs):
 
 
 def _orphan_all_alike(context, group_id):
-    nobody = dict.fromkeys(('group_id', 'member_id', 'grows_id'))
+    nobody = dict.fromkeys(('group_id', 'member_id', 'resize_member_id'))
     own = models.Hold.group_id == group_id
     ended = {'status': states.Hold.RELEASED, **nobody}
     db.compare_and_set(context, models.Hold, own, **ended)
@@ -167,13 +171,14 @@ def _no_room(*_args):
 
 
 def _what_is_used(used, _rows, gone):
-    return filling.without(used, gone)
+    return placeholders.without(used, gone)
 
 
 _HERE = 'nova_groupext'
 _OBJECTS = f'{_HERE}.objects'
 _SCHEDULER = f'{_HERE}.scheduler'
 _SWAP = f'{_SCHEDULER}.protocol.swap'
+_CLIENT = f'{_SCHEDULER}.placement.placement_client.PlacementClient'
 _TESTS = 'tests.services'
 _UNIT = 'tests.unit'
 
@@ -230,12 +235,12 @@ MUTANTS = {
         'test_who_exchanges_is_alone_all_the_time',
     ),
     'silence is no refusal': Mutant(
-        {f'{_SCHEDULER}.ledger.Ledger._post': _take_silence_for_refusal},
+        {f'{_CLIENT}._post': _take_silence_for_refusal},
         pair=('hold', 'hold'),
         fault='late',
     ),
     'an error of Placement is no refusal': Mutant(
-        {f'{_SCHEDULER}.ledger.Ledger._post': _take_5xx_for_refusal},
+        {f'{_CLIENT}._post': _take_5xx_for_refusal},
         pair=('hold', 'hold'),
         fault='late',
     ),
@@ -251,11 +256,11 @@ MUTANTS = {
         turns='0:1 8:0',
     ),
     'nothing is read before it is locked': Mutant(
-        {f'{_HERE}.db.api.locked': _lock_after_reading},
+        {f'{_HERE}.db.api.with_row_lock': _lock_after_reading},
         pair=('redeem', 'release'),
     ),
     'a redeem is judged': Mutant(
-        {f'{_SCHEDULER}.look.judging.RedeemJudge.refused': lambda *_args: []},
+        {f'{_SCHEDULER}.current.policy_check.RedeemCheck.refused': _nobody},
         test=f'{_TESTS}.test_swaps.TestJudged.'
         'test_who_would_break_a_policy_is_not_redeemed',
     ),
@@ -266,8 +271,9 @@ MUTANTS = {
     ),
     'nothing is taken back from a server that may run': Mutant(
         {
-            f'{_SCHEDULER}.follow.follow.ENDS': dict.fromkeys(
-                servers.Fate, follow.ENDS[servers.Fate.UNSCHEDULED]
+            f'{_SCHEDULER}.follow.follow.MEMBER_STATUS_AFTER': dict.fromkeys(
+                servers.ServerOutcome,
+                follow.MEMBER_STATUS_AFTER[servers.ServerOutcome.UNSCHEDULED],
             ),
             f'{_SCHEDULER}.follow.follow._Step._is_overdue': (
                 lambda _self: True
@@ -276,26 +282,29 @@ MUTANTS = {
         pair=('redeem', 'take over'),
     ),
     'rows follow servers': Mutant(
-        {f'{_SCHEDULER}.follow.whereabouts._rest': _nothing},
+        {f'{_SCHEDULER}.protocol.record_location._rest': _nothing},
         pair=('move', 'delete'),
         replay='9:dies-before',
     ),
     'a resize ends in what it was reserved for': Mutant(
-        {f'{_OBJECTS}.transitions.reserve_growth': lambda *_args: True},
+        {f'{_OBJECTS}.transitions.redeem_reservation': lambda *_args: True},
         pair=('resize', 'expire'),
     ),
     'what is held is verified': Mutant(
-        {f'{_SCHEDULER}.hold.holding.verification.losers': lambda *_args: []},
+        {
+            f'{_SCHEDULER}.protocol.hold_plan.overcommitment.'
+            'overcommitted_holds': _nobody
+        },
         test=f'{_TESTS}.test_verification.TestTooMuch.'
         'test_plan_beyond_capacity_is_not_held',
     ),
     'what is redeemed is verified': Mutant(
-        {f'{_SCHEDULER}.redeem.reserving._verify': lambda *_args: True},
+        {f'{_SCHEDULER}.redeem.reserve._verify': lambda *_args: True},
         test=f'{_TESTS}.test_verification.TestTooMuch.'
         'test_redeem_of_the_hold_beyond_capacity_is_refused',
     ),
     'what a late request may fill is watched': Mutant(
-        {f'{_SCHEDULER}.follow.reaper.watch': _nothing},
+        {f'{_SCHEDULER}.reap.reaper.watch': _nothing},
         pair=('hold', 'delete'),
         fault='late',
     ),
@@ -314,8 +323,8 @@ MUTANTS = {
     ),
     'a member that is redeemed is not released': Mutant(
         {
-            f'{_OBJECTS}.states.GIVES_UP': (
-                *states.GIVES_UP,
+            f'{_OBJECTS}.states.MEMBER_RELEASABLE': (
+                *states.MEMBER_RELEASABLE,
                 states.Member.REDEEMING,
             )
         },
@@ -332,17 +341,17 @@ MUTANTS = {
         pair=('hold again', 'hold again'),
     ),
     'what is lost is filled and emptied': Mutant(
-        {f'{_SCHEDULER}.ledger.Ledger.sweep': _empty_without_filling},
+        {f'{_CLIENT}.sweep': _empty_without_filling},
         pair=('revise', 'take over'),
         replay='25:1 46:0:loses-records',
     ),
     'a missing hold is filled before it is exchanged': Mutant(
-        {f'{_SCHEDULER}.ledger.Ledger.refill': _nothing},
+        {f'{_CLIENT}.refill': _nothing},
         test=f'{_TESTS}.test_swaps.TestHoldAgain.'
         'test_missing_record_does_not_cost_the_member_its_capacity',
     ),
     'a missing placeholder is filled once more': Mutant(
-        {f'{_SCHEDULER}.protocol.keep._refill': _nothing},
+        {f'{_SCHEDULER}.protocol.maintain._refill': _nothing},
         pair=('alone, revise', 'alone, take over'),
         replay='41:1 65:0:loses-records',
     ),
@@ -358,7 +367,7 @@ MUTANTS = {
                 manager.manager.SchedulerManager._get_alternate_hosts
             )
         },
-        test='tests.functional.test_moves.TestAlternates',
+        test='tests.later.test_moves.TestAlternates',
     ),
     'an old look at a server is not written': Mutant(
         {f'{_OBJECTS}.move.VRTMove.are_of': lambda *_args: True},
@@ -366,7 +375,11 @@ MUTANTS = {
         'test_look_from_before_a_move_is_not_written',
     ),
     'a server that is given up is swept': Mutant(
-        {f'{_SCHEDULER}.hold.emptying._given_up': lambda *_args: set()},
+        {
+            f'{_SCHEDULER}.protocol.release_holds._given_up': lambda *_args: (
+                set()
+            )
+        },
         pair=('redeem two', 'hold again'),
         fault='dies-late',
     ),
@@ -376,22 +389,22 @@ MUTANTS = {
         replay='0:1 8:0 33:1 34:dies-after',
     ),
     'who is adopted is looked at once more': Mutant(
-        {f'{_SCHEDULER}.decide.adopting.check': _nothing},
+        {f'{_SCHEDULER}.adopt.adoption.check': _nothing},
         pair=('adopt', 'move adopted'),
     ),
     'who is being adopted is judged': Mutant(
-        {f'{_SCHEDULER}.move.moving._member': _member_of_the_group},
+        {f'{_SCHEDULER}.move.destinations._member': _member_of_the_group},
         pair=('adopt', 'move adopted'),
         replay='35:1',
     ),
     'the hints of who is adopted are stored': Mutant(
-        {f'{_SCHEDULER}.decide.adopting.let_hints_follow': _nothing},
+        {f'{_SCHEDULER}.adopt.adoption.let_hints_follow': _nothing},
         pair=('adopt', 'take over'),
     ),
     'the hints of who is adopted are stored before the look': Mutant(
         {
-            f'{_SCHEDULER}.decide.adopting.let_hints_follow': _nothing,
-            f'{_SCHEDULER}.decide.adopting.check': _look_before_hints,
+            f'{_SCHEDULER}.adopt.adoption.let_hints_follow': _nothing,
+            f'{_SCHEDULER}.adopt.adoption.check': _look_before_hints,
         },
         pair=('adopt', 'move adopted'),
     ),
@@ -401,7 +414,7 @@ MUTANTS = {
         fault='dies-before',
     ),
     'nobody is alone where strangers are': Mutant(
-        {f'{_SCHEDULER}.hold.exclusive._refuse_strangers': _nothing},
+        {f'{_SCHEDULER}.protocol.exclusive_hosts._refuse_strangers': _nothing},
         pair=('alone, hold', 'alone, stranger'),
     ),
     'placeholders take the place of what leaves': Mutant(
@@ -409,12 +422,12 @@ MUTANTS = {
         pair=('alone, give up', 'alone, keep'),
     ),
     'placeholders leave to each row what it says': Mutant(
-        {f'{_SCHEDULER}.hold.filling.taken': _what_is_used},
+        {f'{_SCHEDULER}.protocol.placeholders.taken': _what_is_used},
         test=f'{_TESTS}.test_giving_back.TestGivingBack.'
         'test_nobody_fills_the_place_of_a_member_whose_hold_is_missing',
     ),
     'placeholders make room for who is held again': Mutant(
-        {f'{_SCHEDULER}.hold.filling.make_room': _no_room},
+        {f'{_SCHEDULER}.protocol.placeholders.make_room': _no_room},
         test=f'{_TESTS}.test_giving_back.TestGivingBack.'
         'test_fillers_make_room_for_a_member_where_a_stranger_has_come',
     ),

@@ -13,12 +13,12 @@ from oslo_utils import timeutils
 
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import reaper
+from nova_groupext.scheduler.reap import reaper
 from tests.protocol import doors
 from tests.protocol import world
 from tests.services import life
 
-Fate = world.Fate
+ServerOutcome = world.ServerOutcome
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _give_up(here):
 def _do(here, step):
     """Do one step of the reaper, as a planner does."""
     own = here.life
-    planner.guarded(step, own.context, own.ledger(), own.leases())
+    planner.run_step(step, own.context, own.ledger(), own.leases())
 
 
 def _follow(here):
@@ -78,9 +78,12 @@ def _take_over(here):
     timeutils.advance_time_seconds(life.LATER)
     other = here.life.planner()
     other.beat(here.life.context)
-    for member in reaper.to_conclude(here.life.context):
-        planner.guarded(
-            reaper.conclude, here.life.context, here.life.ledger(), member
+    for member in reaper.list_stuck_redeems(here.life.context):
+        planner.run_step(
+            reaper.resolve_redeem,
+            here.life.context,
+            here.life.ledger(),
+            member,
         )
     other.serve_waiting(here.life.context)
 
@@ -116,10 +119,11 @@ OPERATIONS = {
     # Perhaps the one that had the leases has only paused.
     'take over': Operation(_take_over),
     'take back': Operation(
-        _follow, prepare=lambda w: w.end_server('m-1', Fate.UNSCHEDULED)
+        _follow,
+        prepare=lambda w: w.end_server('m-1', ServerOutcome.UNSCHEDULED),
     ),
     'follow': Operation(
-        _follow, prepare=lambda w: w.end_server('m-1', Fate.DELETED)
+        _follow, prepare=lambda w: w.end_server('m-1', ServerOutcome.DELETED)
     ),
     'move': Operation(
         lambda w: w.move_server('m-2'),
@@ -166,7 +170,7 @@ ALONE = {
     'give up': Operation(_give_up),
     'delete server': Operation(
         lambda w: w.delete_server('m-1'),
-        prepare=lambda w: w.end_server('m-1', Fate.UNSCHEDULED),
+        prepare=lambda w: w.end_server('m-1', ServerOutcome.UNSCHEDULED),
     ),
     'add capacity': Operation(lambda w: w.add_capacity()),
     'stranger': Operation(lambda w: w.come()),

@@ -26,9 +26,9 @@ from nova_groupext.db import migration
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler.look import servers
-from nova_groupext.scheduler.protocol import redeem as protocol
-from nova_groupext.scheduler.redeem import resizing
+from nova_groupext.scheduler.move import resize
+from nova_groupext.scheduler.nova import servers
+from nova_groupext.scheduler.protocol import redeem
 from tests import fixtures as ours
 from tests import groups
 from tests.protocol import books
@@ -37,7 +37,7 @@ from tests.services import life
 from tests.services import placement
 from tests.services import played
 
-Fate = servers.Fate
+ServerOutcome = servers.ServerOutcome
 
 # No more than that may be on a host once a server is adopted.
 MOST = 2
@@ -61,12 +61,12 @@ _RELEASED = 'SELECT uuid FROM vrt_holds WHERE status = ?'
 
 # Whoever sleeps lets others go on instead, and its time passes.
 _SLEEPERS = (
-    'scheduler.decide.planning',
-    'scheduler.ledger',
-    'scheduler.protocol.redeem',
-    'scheduler.redeem.elsewhere',
-    'scheduler.redeem.redeem',
-    'scheduler.redeem.reserving',
+    'nova_groupext.scheduler.decide.planning',
+    'nova_groupext.scheduler.placement.placement_client',
+    'nova_groupext.scheduler.protocol.redeem',
+    'nova_groupext.scheduler.redeem.replacement_request',
+    'nova_groupext.scheduler.redeem.redeem_path',
+    'nova_groupext.scheduler.redeem.reserve',
 )
 
 
@@ -151,7 +151,7 @@ class World(fixtures.Fixture):
             sleep=self._sleep, monotonic=lambda: next(self._seconds)
         )
         for name in _SLEEPERS:
-            where = f'nova_groupext.{name}.time'
+            where = f'{name}.time'
             self.useFixture(fixtures.MonkeyPatch(where, clock))
         self.useFixture(fixtures.MonkeyPatch('oslo_db.api.time', clock))
         # It only lets go of the processor, with every connection.
@@ -178,7 +178,8 @@ class World(fixtures.Fixture):
         self.life = self.useFixture(_Life(self._connect, ask))
         self.useFixture(
             fixtures.MonkeyPatch(
-                'nova_groupext.scheduler.stored_hints._change', self._point
+                'nova_groupext.scheduler.nova.stored_hints._change',
+                self._point,
             )
         )
         self._empty = self._saved()
@@ -323,7 +324,9 @@ class World(fixtures.Fixture):
         """Return the providers that the group has to itself."""
         if not self.is_alone:
             return set()
-        rows = self.tables().execute(_KEPT, (*states.HOLDS, *states.PROMISED))
+        rows = self.tables().execute(
+            _KEPT, (*states.GROUP_WITH_HOLDS, *states.HOLD_COMMITTED)
+        )
         return {provider for (provider,) in rows}
 
     def free(self, provider):
@@ -370,7 +373,7 @@ class World(fixtures.Fixture):
                 self._build(created)
             elif isinstance(exc, life.REFUSALS):
                 self.refused.update(created)
-                if protocol.IS_LOST in str(exc) and len(created) == 1:
+                if redeem.IS_LOST in str(exc) and len(created) == 1:
                     self.lost.update(created)
             raise
         self.granted.update(created)
@@ -381,7 +384,7 @@ class World(fixtures.Fixture):
         self.touch(reads={doors.PLACEMENT}, writes={NOVA})
         for server in created:
             [provider] = self._books.consumers[server].allocations
-            self.life.fates[server] = Fate.LIVE
+            self.life.fates[server] = ServerOutcome.LIVE
             self.life.whereabouts[server] = provider
 
     def draft(self):
@@ -416,7 +419,7 @@ class World(fixtures.Fixture):
             return
         den = self.life.make_provider(seats=1)
         self.life.fill(den, consumer=OUTSIDER)
-        self.life.fates[OUTSIDER] = Fate.LIVE
+        self.life.fates[OUTSIDER] = ServerOutcome.LIVE
         self.life.whereabouts[OUTSIDER] = den
         self.granted.add(OUTSIDER)
         self.hints[OUTSIDER] = None
@@ -454,7 +457,7 @@ class World(fixtures.Fixture):
             return
         self.redeem(path, f'server of {path}')
         self.life.fates[server] = fate
-        if fate == Fate.DELETED:
+        if fate == ServerOutcome.DELETED:
             self.life.remove(server)
         self.granted.discard(server)
         self.gone.add(server)
@@ -498,23 +501,27 @@ class World(fixtures.Fixture):
             },
         )
         seat = groups.seat(self.spare, life.AMOUNT)
-        growth = objects.VRTHold.growth(member, seat)
-        growth.create(context)
-        self.life.ledger().hold(context, [growth])
-        transitions.promise(context, self.life.group(self.uuid), [growth])
+        reservation = objects.VRTHold.reservation(member, seat)
+        reservation.create(context)
+        self.life.ledger().hold(context, [reservation])
+        transitions.commit_placeholders(
+            context, self.life.group(self.uuid), [reservation]
+        )
 
     def resize_server(self, path):
         """Let Nova resize a server to what is held for that."""
         server = _server_of(path)
-        growth = objects.VRTHold.get_growth(self.life.context, server)
-        if growth is None:
+        reservation = objects.VRTHold.get_reservation(
+            self.life.context, server
+        )
+        if reservation is None:
             return
         claim = functools.partial(
-            resizing.claim,
-            *(self.life.context, self.life.ledger(), growth, server),
+            resize.claim,
+            *(self.life.context, self.life.ledger(), reservation, server),
             *played.OWNER,
         )
-        provider = growth.provider_uuid
+        provider = reservation.provider_uuid
         go = (self.life.go, self.uuid, path, provider, claim)
         if self._move(server, provider, functools.partial(*go)):
             self.life.flavors[server] = FLAVOR
@@ -579,7 +586,7 @@ class World(fixtures.Fixture):
         self.gone.add(server)
         self.granted.discard(server)
         self._note_free(self.wide, lambda: self.life.remove(server))
-        self.life.fates[server] = Fate.DELETED
+        self.life.fates[server] = ServerOutcome.DELETED
 
     def add_capacity(self):
         """Let an operator enlarge ``wide``."""

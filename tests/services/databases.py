@@ -9,7 +9,7 @@ import fixtures
 from oslotest import base
 import sqlalchemy as sa
 
-from nova_groupext.cloud import databases as cloud_databases
+from nova_groupext.cloud import databases
 from tests import fixtures as ours
 from tests.services import kept
 from tests.services import servers
@@ -62,7 +62,7 @@ class DatabaseTestCase(base.BaseTestCase):
         self.SERVER.require(self)
         if self.SERVER is servers.SQLITE:
             # SQLite has no writers side by side; the try-out cloud's wait.
-            self.enterContext(cloud_databases.one_writer_each())
+            self.enterContext(databases.one_writer_each())
         self.url = self._database()
         self.useFixture(ours.Database(self.url, sync=False))
         if self.SYNC:

@@ -17,7 +17,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler.look import servers as nova_servers
+from nova_groupext.scheduler.nova import servers as nova_servers
 from tests import groups
 from tests.services import life
 from tests.services import servers
@@ -74,7 +74,7 @@ class KillsCase(life.LifeTestCase):
             elif member.server_uuid:
                 # Nova knows of it, perhaps not where it is.
                 self.life.fates.setdefault(
-                    member.server_uuid, nova_servers.Fate.LIVE
+                    member.server_uuid, nova_servers.ServerOutcome.LIVE
                 )
         self.life.whereabouts.clear()
         self.life.delete(self.uuid)
@@ -101,13 +101,15 @@ class KillsCase(life.LifeTestCase):
             models.Member.id == member.id,
             server_flavor={'name': 'small', 'vcpus': 1},
         )
-        growth = objects.VRTHold.growth(
+        reservation = objects.VRTHold.reservation(
             member, groups.seat(spare, life.AMOUNT)
         )
-        growth.create(context)
-        self.life.ledger().hold(context, [growth])
-        transitions.promise(context, self.life.group(self.uuid), [growth])
-        return growth
+        reservation.create(context)
+        self.life.ledger().hold(context, [reservation])
+        transitions.commit_placeholders(
+            context, self.life.group(self.uuid), [reservation]
+        )
+        return reservation
 
     def be_alone(self, members):
         """Hold a host for a group that has it to itself."""

@@ -29,14 +29,14 @@ from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler import leases
-from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.hold import emptying
-from nova_groupext.scheduler.look import positions
-from nova_groupext.scheduler.look import servers
-from nova_groupext.scheduler.move import moving
-from nova_groupext.scheduler.redeem import redeem
+from nova_groupext.scheduler.current import locations
+from nova_groupext.scheduler.move import destinations
+from nova_groupext.scheduler.nova import servers
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.protocol import leases
+from nova_groupext.scheduler.protocol import release_holds
+from nova_groupext.scheduler.redeem import redeem_path
 from tests import fixtures as ours
 from tests import groups
 from tests import rounds
@@ -50,7 +50,7 @@ from tests.services import players
 PROJECT = 'project'
 AMOUNT = played.AMOUNT
 # Long enough for every lease, and for a request that is under way.
-LATER = 1 + max(300, emptying.REQUEST_LIFETIME)
+LATER = 1 + max(300, release_holds.REQUEST_LIFETIME)
 
 # What an operation may end with, besides success.
 REFUSALS = (exception.VRTException, nova_exc.NoValidHost)
@@ -63,7 +63,7 @@ class Died(BaseException):
 class Life(fixtures.Fixture):
     """A cloud as far as holds are concerned; its clock is the test's.
 
-    :ivar fates: {server uuid: Fate}, what Nova says of servers
+    :ivar fates: {server uuid: ServerOutcome}, what Nova says of servers
     :ivar whereabouts: {server uuid: provider}, likewise
     :ivar flavors: {server uuid: the id of its flavor}, likewise
     :ivar moving: servers that are under way, likewise
@@ -87,8 +87,8 @@ class Life(fixtures.Fixture):
 
     def _setUp(self):
         self.useFixture(ours.Clock())
-        CONF.set_override('hold_chunk_size', 2, 'vrt')
-        self.addCleanup(CONF.clear_override, 'hold_chunk_size', 'vrt')
+        CONF.set_override('holds_per_request', 2, 'vrt')
+        self.addCleanup(CONF.clear_override, 'holds_per_request', 'vrt')
         self.useFixture(played.Nova(self._servers, self._is_out_of_service))
         # Every request in full, in every failure: nobody would read that.
         for name in ('keystoneauth', 'urllib3'):
@@ -132,7 +132,7 @@ class Life(fixtures.Fixture):
         return players.Client(self._connect(), self)
 
     def ledger(self):
-        return ledger.Ledger(self.client())
+        return placement_client.PlacementClient(self.client())
 
     def leases(self):
         """Return the leases of another planner."""
@@ -201,9 +201,11 @@ class Life(fixtures.Fixture):
         :param path: of one member, or a stem
         :raises: nova.exception.NoValidHost
         """
-        self.fates.update(dict.fromkeys(server_uuids, servers.Fate.COMING))
+        self.fates.update(
+            dict.fromkeys(server_uuids, servers.ServerOutcome.COMING)
+        )
         try:
-            with redeem.explained(path):
+            with redeem_path.as_no_valid_host(path):
                 scheduler(self.client())._redeem(
                     self.context,
                     pointer.Pointer(uuid, path),
@@ -212,10 +214,12 @@ class Life(fixtures.Fixture):
                 )
         except BaseException:
             # What Nova hears nothing good of goes to its cell0.
-            fate = servers.Fate.UNSCHEDULED
+            fate = servers.ServerOutcome.UNSCHEDULED
             self.fates.update(dict.fromkeys(server_uuids, fate))
             raise
-        self.fates.update(dict.fromkeys(server_uuids, servers.Fate.LIVE))
+        self.fates.update(
+            dict.fromkeys(server_uuids, servers.ServerOutcome.LIVE)
+        )
 
     def go(self, uuid, path, provider, claim=None):
         """Let a member's server go elsewhere, as the scheduler does.
@@ -223,13 +227,13 @@ class Life(fixtures.Fixture):
         :param claim: takes the place for it; called without arguments
         :returns: whether it goes there
         """
-        seat = positions.Seat(provider, provider)
-        move = moving.Move(
+        seat = locations.Location(provider, provider)
+        move = destinations.Move(
             self.context, self.group(uuid), self.member(uuid, path), {seat}
         )
         request = types.SimpleNamespace(move=move, seat=seat)
         claim = claim or (lambda: self.fill(provider))
-        return moving.claim(self.context, request, claim)
+        return destinations.claim(self.context, request, claim)
 
     def go_by_hints(self, pointed, server, provider, claim):
         """Let a server go elsewhere that may be a member.
@@ -237,17 +241,17 @@ class Life(fixtures.Fixture):
         :param pointed: pointer.Pointer of its hints, or None
         :param others: as go() takes them
         """
-        seat = positions.Seat(provider, provider)
+        seat = locations.Location(provider, provider)
         group = member = None
         if pointed is not None:
-            group, member = moving.find(self.context, pointed, server)
+            group, member = destinations.find(self.context, pointed, server)
         if member is None:
             return claim()
-        move = moving.Move(self.context, group, member, {seat})
+        move = destinations.Move(self.context, group, member, {seat})
         if not move.allows(seat):
             return False
         request = types.SimpleNamespace(move=move, seat=seat)
-        return moving.claim(self.context, request, claim)
+        return destinations.claim(self.context, request, claim)
 
     def leave(self, provider):
         """Remove all that is on a provider."""
@@ -363,7 +367,9 @@ class Life(fixtures.Fixture):
 
     def owners(self):
         """Return what our rows say of who owns what, as owners.Owners."""
-        holds = objects.VRTHold.list_by_status(self.context, *states.LIVING)
+        holds = objects.VRTHold.list_by_status(
+            self.context, *states.HOLD_HAS_NOT_ENDED
+        )
         members = VRTMember.list_by_ids(
             self.context, [hold.member_id for hold in holds]
         )
@@ -460,7 +466,7 @@ class LifeTestCase(databases.DatabaseTestCase):
         for member, holds in VRTMember.list_promises(self.life.context):
             pairs = [(member.status, hold.status) for hold in holds]
             self.assertEqual(1, len(pairs), member.path)
-            self.assertLessEqual(set(pairs), states.PROMISES)
+            self.assertLessEqual(set(pairs), states.VALID_STATE_PAIRS)
         found = objects.VRTGroup.list(self.life.context)
         for group in objects.VRTGroup.list_shown(self.life.context, found):
             self.assertEqual(rows.settled(group), group.status)

@@ -47,7 +47,7 @@ class Seats:
         return Group.RELEASED
 
     def is_current(self):
-        holds = self.status() in states.HOLDS
+        holds = self.status() in states.GROUP_WITH_HOLDS
         return holds and not self.has_expired
 
     def owned(self):

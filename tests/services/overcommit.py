@@ -14,7 +14,7 @@ from nova.scheduler.client import report
 from oslotest import base
 from testtools import content
 
-from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler.placement import placement_client
 from tests.services import at_once
 from tests.services import databases
 from tests.services import placement
@@ -73,7 +73,9 @@ class Race(base.BaseTestCase):
         usages = admin.get(f'/resource_providers/{provider}/usages').json()
         used = usages['usages']['VCPU']
         self.assertEqual(used, answers.count(204))
-        books = ledger.Ledger(report.SchedulerReportClient(admin))
+        books = placement_client.PlacementClient(
+            report.SchedulerReportClient(admin)
+        )
         requester = context.get_admin_context()
         self.assertEqual(
             {'VCPU': used - TOTAL} if used > TOTAL else {},

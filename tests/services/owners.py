@@ -58,12 +58,15 @@ class Owners:
 
     def settled(self, group):
         """Return the status that a group at rest has to have."""
-        if group.status not in (*states.HOLDS, states.Group.RELEASED):
+        if group.status not in (
+            *states.GROUP_WITH_HOLDS,
+            states.Group.RELEASED,
+        ):
             return group.status
         statuses = {
             hold.status
             for hold, member in self._owned()
-            if hold.group_id == group.id and not hold.is_filler
+            if hold.group_id == group.id and not hold.is_placeholder
         }
         if states.Hold.HELD in statuses:
             return states.Group.HELD
@@ -84,5 +87,5 @@ class Owners:
         return [
             (hold, member)
             for hold, member in self._owned()
-            if member and hold.status in states.PROMISED
+            if member and hold.status in states.HOLD_COMMITTED
         ]

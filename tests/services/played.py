@@ -20,7 +20,7 @@ OWNER = 'project', 'user'
 
 OPTIONS = {
     # There is no planner that could be asked.
-    'redeem_replan_time_limit': 0,
+    'redeem_replacement_time_limit': 0,
     'planning_attempts': 1,
 }
 
@@ -42,30 +42,52 @@ class Nova(fixtures.Fixture):
             CONF.set_override(name, value, 'vrt')
             self.addCleanup(CONF.clear_override, name, 'vrt')
         for name, value in (
-            ('quota.check', _accept),
-            ('scheduler.decide.planning.Planning', players.Planning),
-            ('scheduler.decide.revising.Revising', players.Revising),
-            ('scheduler.look.look.look', _look),
-            # Who looks at no cloud finds no other place.
-            ('scheduler.follow.reaper.to_replan', lambda *_args: []),
-            ('scheduler.redeem.redeem.RedeemDoor._check_description', _accept),
-            ('scheduler.look.servers.read', self._servers),
-            ('scheduler.look.servers.mapped', lambda *_args: set()),
-            # No server's request is stored.
-            ('scheduler.protocol.redeem._owner', lambda *_args: OWNER),
-            ('scheduler.stored_hints._change', lambda *_args: None),
+            ('nova_groupext.quota.check', _accept),
             (
-                'scheduler.look.hosts.is_out_of_service',
+                'nova_groupext.scheduler.decide.planning.Planning',
+                players.Planning,
+            ),
+            (
+                'nova_groupext.scheduler.decide.revising.Revising',
+                players.Revising,
+            ),
+            ('nova_groupext.scheduler.look.look.look', _look),
+            # Who looks at no cloud finds no other place.
+            (
+                'nova_groupext.scheduler.reap.reaper.members_to_replace',
+                lambda *_args: [],
+            ),
+            (
+                'nova_groupext.scheduler.redeem.redeem_path.RedeemPath._check_description',
+                _accept,
+            ),
+            ('nova_groupext.scheduler.nova.servers.read', self._servers),
+            (
+                'nova_groupext.scheduler.nova.servers.mapped',
+                lambda *_args: set(),
+            ),
+            # No server's request is stored.
+            (
+                'nova_groupext.scheduler.protocol.redeem._owner',
+                lambda *_args: OWNER,
+            ),
+            (
+                'nova_groupext.scheduler.nova.stored_hints._change',
+                lambda *_args: None,
+            ),
+            (
+                'nova_groupext.scheduler.nova.hosts.is_out_of_service',
                 self._is_out_of_service,
             ),
-            ('scheduler.look.hosts.nodes', _nodes),
-            ('scheduler.look.hosts.compute_node', _node),
-            ('scheduler.look.hosts.domains_now', lambda *_args: {}),
-            ('scheduler.look.hosts.by_name', lambda *_args: {}),
+            ('nova_groupext.scheduler.nova.hosts.nodes', _nodes),
+            ('nova_groupext.scheduler.nova.hosts.compute_node', _node),
+            (
+                'nova_groupext.scheduler.nova.hosts.domains_now',
+                lambda *_args: {},
+            ),
+            ('nova_groupext.scheduler.nova.hosts.by_name', lambda *_args: {}),
         ):
-            self.useFixture(
-                fixtures.MonkeyPatch(f'nova_groupext.{name}', value)
-            )
+            self.useFixture(fixtures.MonkeyPatch(name, value))
 
 
 def _accept(*_args, **_kwargs):

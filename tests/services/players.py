@@ -12,15 +12,15 @@ from nova_groupext import objects
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.scheduler import manager
+from nova_groupext.scheduler.current import current_holds
 from nova_groupext.scheduler.decide import planning
 from nova_groupext.scheduler.decide import revising
-from nova_groupext.scheduler.look import standing
 
 
 class Seating:
     """Seats every member where its description says, but for servers."""
 
-    _standing = standing.NOTHING
+    _standing = current_holds.NOTHING
 
     def _decide(self, seen):
         return {'status': objects.VRTPlan.PLACED}

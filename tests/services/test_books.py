@@ -5,7 +5,7 @@ import hypothesis
 from hypothesis import strategies as st
 from oslo_utils import uuidutils
 
-from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler.placement import placement_client
 from tests.protocol import books
 from tests.services import life
 from tests.services import placement
@@ -89,7 +89,7 @@ class TestBooks(life.LifeTestCase):
                     for each, was in zip(self.both, before, strict=True)
                 )
             )
-        self.assertEqual(*map(ledger._lost_a_race, answers))
+        self.assertEqual(*map(placement_client._lost_a_race, answers))
         self.compare()
 
     def generations(self, session):

@@ -17,14 +17,14 @@ from nova_groupext import objects
 from nova_groupext import pointer
 from nova_groupext.api import resource
 from nova_groupext.db import api as db
+from nova_groupext.db import database_errors
 from nova_groupext.db import engine
-from nova_groupext.db import errors
 from nova_groupext.db import models
 from nova_groupext.objects import states
-from nova_groupext.scheduler import trouble
-from nova_groupext.scheduler.move import moving
-from nova_groupext.scheduler.redeem import redeem
-from nova_groupext.scheduler.redeem import resizing
+from nova_groupext.scheduler import availability
+from nova_groupext.scheduler.move import destinations
+from nova_groupext.scheduler.move import resize
+from nova_groupext.scheduler.redeem import redeem_path
 from tests import groups
 from tests.services import databases
 from tests.services import life
@@ -119,7 +119,7 @@ class LostConnections:
         self.kill('commit')
 
         self.assertRaises(
-            errors.OutcomeUnknown,
+            database_errors.OutcomeUnknown,
             self.group.change,
             *(self.context, states.Group.PLANNED),
         )
@@ -162,13 +162,13 @@ class TestNumbers(databases.DatabaseTestCase):
         for fail in self.failing():
             with (
                 self.assertRaisesRegex(nova_exc.NoValidHost, 'cannot be read'),
-                redeem.explained('a'),
+                redeem_path.as_no_valid_host('a'),
             ):
                 fail()
 
     def test_a_part_is_left_for_the_next_round(self):
         for fail in self.failing():
-            with trouble.passed_over('A part'):
+            with availability.skip_unavailable('A part'):
                 fail()
 
 
@@ -184,11 +184,11 @@ class TestRefusedConnections(base.BaseTestCase):
                 max_retries=0,
             )
             with (
-                self.assertRaises(errors.ANY) as caught,
+                self.assertRaises(database_errors.ANY) as caught,
                 facade.reader.using(nova_context.get_admin_context()) as asked,
             ):
                 asked.execute(sa.select(1))
-            self.assertTrue(errors.is_passing(caught.exception), kind)
+            self.assertTrue(database_errors.is_passing(caught.exception), kind)
 
 
 @databases.on(servers.MARIADB, servers.POSTGRESQL)
@@ -204,20 +204,24 @@ class TablesAway:
     def test_a_server_moves_where_nova_finds_room(self):
         hosts = [object()]
 
-        moving.catch_up(self.context, None, POINTED, 'server')
-        permitted = moving.permitted(self.context, POINTED, self.spec(), hosts)
+        destinations.catch_up(self.context, None, POINTED, 'server')
+        permitted = destinations.permitted(
+            self.context, POINTED, self.spec(), hosts
+        )
 
         self.assertEqual(hosts, permitted)
 
     def test_a_server_is_resized_where_nova_finds_room(self):
-        self.assertIsNone(resizing.find(self.context, self.spec(), None))
+        self.assertIsNone(resize.find(self.context, self.spec(), None))
 
     def test_a_host_is_claimed_for_a_move_that_is_not_written_down(self):
         move = mock.Mock()
         move.begin = lambda context, _seat: objects.VRTGroup.get(context, 'a')
         request = mock.Mock(move=move)
 
-        self.assertTrue(moving.claim(self.context, request, lambda: True))
+        self.assertTrue(
+            destinations.claim(self.context, request, lambda: True)
+        )
 
     @staticmethod
     def spec():

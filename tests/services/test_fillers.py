@@ -47,61 +47,69 @@ class Fillers:
             hypervisor_hostname='cmp-1',
             uuid=uuidutils.generate_uuid(),
         )
-        filler = objects.VRTHold.filler(group.id, node, {'VCPU': 4})
-        filler.create(self.context)
-        return filler
+        placeholder = objects.VRTHold.placeholder(group.id, node, {'VCPU': 4})
+        placeholder.create(self.context)
+        return placeholder
 
     def status(self, hold):
         [row] = objects.VRTHold.list_by_uuids(self.context, [hold.uuid])
         return row.status
 
     def test_a_group_that_holds_is_promised_fillers_and_stays_as_it_is(self):
-        for status in states.HOLDS:
+        for status in states.GROUP_WITH_HOLDS:
             group = self.create(status, ALONE)
-            filler = self.write_down(group)
+            placeholder = self.write_down(group)
 
-            self.assertTrue(transitions.promise(self.context, group, [filler]))
+            self.assertTrue(
+                transitions.commit_placeholders(
+                    self.context, group, [placeholder]
+                )
+            )
 
-            self.assertEqual(states.Hold.HELD, self.status(filler))
+            self.assertEqual(states.Hold.HELD, self.status(placeholder))
             now = self.get(group)
             self.assertEqual(group.generation, now.generation)
             self.assertEqual(group.updated_at, now.updated_at)
 
     def test_a_group_that_was_released_meanwhile_is_promised_nothing(self):
         group = self.create(states.Group.HELD, ALONE)
-        filler = self.write_down(group)
+        placeholder = self.write_down(group)
         group.mark_deleted(self.context)
 
-        self.assertFalse(transitions.promise(self.context, group, [filler]))
-        self.assertEqual(states.Hold.WRITING, self.status(filler))
+        self.assertFalse(
+            transitions.commit_placeholders(self.context, group, [placeholder])
+        )
+        self.assertEqual(states.Hold.WRITING, self.status(placeholder))
 
     def test_a_filler_that_has_left_is_promised_to_nobody(self):
         group = self.create(states.Group.HELD, ALONE)
-        filler, other = self.write_down(group), self.write_down(group)
-        objects.VRTHold.retire(self.context, [filler])
+        placeholder, other = self.write_down(group), self.write_down(group)
+        objects.VRTHold.retire(self.context, [placeholder])
 
         self.assertFalse(
-            transitions.promise(self.context, group, [filler, other])
+            transitions.commit_placeholders(
+                self.context, group, [placeholder, other]
+            )
         )
         self.assertEqual(states.Hold.WRITING, self.status(other))
 
     def test_a_plan_is_held_with_its_fillers(self):
         group = self.create(states.Group.PLANNING, ALONE)
         member = group.members[0]
-        filler = self.write_down(group)
+        placeholder = self.write_down(group)
         seat = {
-            'host': filler.host,
-            'node': filler.node,
-            'provider': filler.provider_uuid,
-            'allocations': filler.allocations,
-            'mappings': filler.mappings,
+            'host': placeholder.host,
+            'node': placeholder.node,
+            'provider': placeholder.provider_uuid,
+            'allocations': placeholder.allocations,
+            'mappings': placeholder.mappings,
         }
         hold = objects.VRTHold.of(member, seat)
         hold.create(self.context)
 
-        groups.hold(self.context, group, [hold, filler], None)
+        groups.hold(self.context, group, [hold, placeholder], None)
 
-        self.assertEqual(states.Hold.HELD, self.status(filler))
+        self.assertEqual(states.Hold.HELD, self.status(placeholder))
         self.assertEqual(states.Hold.HELD, self.status(hold))
         self.assertEqual(states.Member.HELD, self.get(group).members[0].status)
 
@@ -114,14 +122,14 @@ class Fillers:
 
     def test_groups_that_have_fillers_to_lose_are_asked_about(self):
         group = self.create(states.Group.HELD)
-        filler = self.write_down(group)
-        transitions.promise(self.context, group, [filler])
+        placeholder = self.write_down(group)
+        transitions.commit_placeholders(self.context, group, [placeholder])
         group.change(self.context, states.Group.RELEASED)
         self.assertEqual([group.uuid], self.listed())
 
-        objects.VRTHold.dismiss(self.context, [filler])
+        objects.VRTHold.dismiss(self.context, [placeholder])
 
-        self.assertEqual(states.Hold.RELEASING, self.status(filler))
+        self.assertEqual(states.Hold.RELEASING, self.status(placeholder))
         self.assertEqual([], self.listed())
 
     def test_what_ends_of_a_group_that_is_alone_waits_for_its_lease(
@@ -132,7 +140,7 @@ class Fillers:
             for policies in ((ALONE,), ()):
                 hold = self.write_down(self.create(status, *policies))
                 objects.VRTHold.retire(self.context, [hold])
-                if not policies or status not in states.HOLDS:
+                if not policies or status not in states.GROUP_WITH_HOLDS:
                     ending[hold.uuid] = status
 
         found = objects.VRTHold.list_to_empty(self.context)

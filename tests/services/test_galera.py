@@ -23,8 +23,8 @@ from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
+from nova_groupext.db import database_errors
 from nova_groupext.db import engine
-from nova_groupext.db import errors
 from nova_groupext.db import models
 from nova_groupext.objects import boot
 from nova_groupext.objects import relocation
@@ -158,7 +158,9 @@ class TestProjects(GaleraTestCase):
     def test_two_that_count_at_once_share_one_limit(self):
         for _round in range(ROUNDS):
             one, other = self.create_some(2)
-            db.ensure(self.context, models.Project, project_id=one.project_id)
+            db.insert_if_missing(
+                self.context, models.Project, project_id=one.project_id
+            )
 
             self.assert_one_holds(
                 self.meet(self.holder(one), self.holder(other))
@@ -238,7 +240,7 @@ class TestGroups(GaleraTestCase):
 
     def test_of_two_servers_of_which_one_is_allowed_one_is_refused(self):
         def check(requester):
-            is_used = models.Member.status.in_(states.IN_USE)
+            is_used = models.Member.status.in_(states.MEMBER_HAS_SERVER)
             mine = models.Member.group_id == group.id
             if db.count(requester, models.Member, mine, is_used):
                 raise exception.RedeemFailed(member='m', reason='used')
@@ -438,13 +440,15 @@ class TestErrors(GaleraTestCase):
         sa.event.listen(ours, 'commit', refuse)
 
         self.assertRaises(
-            errors.OutcomeUnknown,
+            database_errors.OutcomeUnknown,
             *(self.group.change, self.context, states.Group.PLANNED),
         )
 
         sa.event.remove(ours, 'commit', refuse)
         self.set_ready(is_ready=True)
-        db.ensure(self.context, models.Project, project_id='another')
+        db.insert_if_missing(
+            self.context, models.Project, project_id='another'
+        )
         now = self.group.get(self.context, self.group.uuid)
         self.assertEqual(states.Group.PLANNING, now.status)
 

@@ -12,8 +12,8 @@ from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import resizes
-from nova_groupext.scheduler.hold import exclusive
+from nova_groupext.scheduler.protocol import exclusive_hosts
+from nova_groupext.scheduler.resize import reservations
 from tests import groups
 from tests.services import life
 from tests.services import placement
@@ -44,7 +44,7 @@ class GivingBackCase(life.LifeTestCase):
 
     def remove_filler(self):
         holds = self.life.owners().holds
-        self.life.remove(*(row.uuid for row in holds if row.is_filler))
+        self.life.remove(*(row.uuid for row in holds if row.is_placeholder))
 
 
 class TestGivingBack(GivingBackCase):
@@ -53,14 +53,16 @@ class TestGivingBack(GivingBackCase):
         bad, other = self.held(first, first), self.held(second, second)
         for uuid in (bad, other):
             self.life.give_up(uuid, 'm-0')
-        alone = exclusive.alone
+        alone = exclusive_hosts.exclusive_groups_on
 
         def fail(context, group, seats):
             if group.uuid == bad:
                 raise db_exc.DBConnectionError
             return alone(context, group, seats)
 
-        with fixtures.MockPatchObject(exclusive, 'alone', fail):
+        with fixtures.MockPatchObject(
+            exclusive_hosts, 'exclusive_groups_on', fail
+        ):
             self.life.keep()
 
         self.assertEqual([1, 0], [self.leaving(bad), self.leaving(other)])
@@ -80,12 +82,12 @@ class TestGivingBack(GivingBackCase):
         provider = self.life.make_provider(4)
         uuid = self.held(provider, provider)
         self.life.redeem(uuid, 'm-0')
-        growth = self.grow(uuid, provider)
-        self.life.remove(growth.uuid)
-        placement.claim(self.life.admin, provider, growth.uuid, VCPU=1)
+        reservation = self.grow(uuid, provider)
+        self.life.remove(reservation.uuid)
+        placement.claim(self.life.admin, provider, reservation.uuid, VCPU=1)
         self.life.keep()
 
-        resizes.follow_growths(
+        reservations.follow_reservations(
             self.life.context, self.life.ledger(), self.life.leases()
         )
         self.life.keep()
@@ -96,14 +98,20 @@ class TestGivingBack(GivingBackCase):
         """Hold something for the resize of the first member's server."""
         context = self.life.context
         member = self.life.member(uuid, 'm-0')
-        growth = objects.VRTHold.growth(member, groups.seat(provider, 2))
-        growth.create(context)
+        reservation = objects.VRTHold.reservation(
+            member, groups.seat(provider, 2)
+        )
+        reservation.create(context)
         self.remove_filler()
-        self.life.ledger().hold(context, [growth])
-        transitions.promise(context, self.life.group(uuid), [growth])
+        self.life.ledger().hold(context, [reservation])
+        transitions.commit_placeholders(
+            context, self.life.group(uuid), [reservation]
+        )
         self.life.keep()
-        [growth] = objects.VRTHold.list_by_uuids(context, [growth.uuid])
-        return growth
+        [reservation] = objects.VRTHold.list_by_uuids(
+            context, [reservation.uuid]
+        )
+        return reservation
 
     def test_who_fills_a_host_that_shrinks_meanwhile_leaves_nothing(self):
         """It had stopped for very long; what it fills is wanted no more."""
@@ -130,7 +138,7 @@ class TestGivingBack(GivingBackCase):
         uuid = self.held(provider, provider)
         server = self.life.redeem(uuid, 'm-0')
         self.life.remove(server)
-        self.life.fates[server] = follow.Fate.DELETED
+        self.life.fates[server] = follow.ServerOutcome.DELETED
 
         self.life.keep()
 

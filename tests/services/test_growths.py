@@ -34,9 +34,11 @@ class Growths(test_objects.Objects):
         [member] = group.members
         hold = objects.VRTHold.redeemed(member, groups.seat(self.home, 1))
         hold.create(self.requester)
-        growth = objects.VRTHold.growth(member, groups.seat(self.home, 2))
-        growth.status = states.Hold.HELD
-        growth.create(self.requester)
+        reservation = objects.VRTHold.reservation(
+            member, groups.seat(self.home, 2)
+        )
+        reservation.status = states.Hold.HELD
+        reservation.create(self.requester)
         for model, this, values in (
             (
                 models.Group,
@@ -58,20 +60,24 @@ class Growths(test_objects.Objects):
         ):
             db.compare_and_set(self.requester, model, this, **values)
         group = self.get(group)
-        return group, group.members[0], hold, growth
+        return group, group.members[0], hold, reservation
 
     def found(self, group):
         """Return the uuids of the growths that each search finds."""
         ids = [group.id]
         hold_of = objects.VRTHold
         return (
-            [each.uuid for each in hold_of.list_growths(self.requester)],
+            [each.uuid for each in hold_of.list_reservations(self.requester)],
             [
                 each.uuid
-                for each in hold_of.growths_of(self.requester, ids).values()
+                for each in hold_of.reservations_of(
+                    self.requester, ids
+                ).values()
             ],
             getattr(
-                hold_of.get_growth(self.requester, self.server), 'uuid', None
+                hold_of.get_reservation(self.requester, self.server),
+                'uuid',
+                None,
             ),
         )
 
@@ -82,8 +88,8 @@ class Growths(test_objects.Objects):
         return [(each.path, each.server_flavor) for each in growing]
 
     def test_it_is_found_until_the_server_has_grown(self):
-        group, member, hold, growth = self.growing()
-        uuid = growth.uuid
+        group, member, hold, reservation = self.growing()
+        uuid = reservation.uuid
         self.assertEqual(([uuid], [uuid], uuid), self.found(group))
         self.assertEqual([('m-0', SMALL)], self.counted())
         self.assertEqual([], self.counted(besides=[member.id]))
@@ -106,7 +112,7 @@ class Growths(test_objects.Objects):
         self.assertEqual(larger['allocations'], by_uuid[hold.uuid].allocations)
 
     def test_it_expires_with_its_group(self):
-        group, _member, hold, growth = self.growing()
+        group, _member, hold, reservation = self.growing()
 
         self.assertTrue(transitions.expire(self.requester, group))
 
@@ -115,7 +121,7 @@ class Growths(test_objects.Objects):
         self.assertEqual(
             {
                 hold.uuid: states.Hold.REDEEMED,
-                growth.uuid: states.Hold.RELEASING,
+                reservation.uuid: states.Hold.RELEASING,
             },
             {each.uuid: each.status for each in self.holds(group)},
         )

@@ -10,13 +10,13 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.look import servers
-from nova_groupext.scheduler.redeem import resizing
+from nova_groupext.scheduler.move import resize
+from nova_groupext.scheduler.nova import servers
 from tests.services import kills
 from tests.services import life
 from tests.services import played
 
-Fate = servers.Fate
+ServerOutcome = servers.ServerOutcome
 
 
 class TestRequests(kills.KillsCase):
@@ -110,22 +110,24 @@ class TestRequests(kills.KillsCase):
         self.finish()
 
     def test_resize_has_what_was_held_for_it(self):
-        growth = self.grow()
+        reservation = self.grow()
         self.life.remove(self.server)
 
         self.kill(
-            lambda: resizing.claim(
+            lambda: resize.claim(
                 *(self.life.context, self.life.ledger()),
-                *(growth, self.server, *played.OWNER),
+                *(reservation, self.server, *played.OWNER),
             ),
             'after redeem.swap',
         )
         self.life.reap()
 
-        self.assertEqual([], objects.VRTHold.list_growths(self.life.context))
-        self.assertNotIn(growth.uuid, self.life.books())
         self.assertEqual(
-            [growth.provider_uuid], [*self.life.books()[self.server]]
+            [], objects.VRTHold.list_reservations(self.life.context)
+        )
+        self.assertNotIn(reservation.uuid, self.life.books())
+        self.assertEqual(
+            [reservation.provider_uuid], [*self.life.books()[self.server]]
         )
         self.finish()
 
@@ -181,7 +183,7 @@ class TestReapers(kills.KillsCase):
 
     def test_what_a_server_has_that_nobody_builds_is_taken_back(self):
         self.live()
-        self.life.fates[self.server] = Fate.UNSCHEDULED
+        self.life.fates[self.server] = ServerOutcome.UNSCHEDULED
 
         self.kill_reaper('after back.post')
 
@@ -200,8 +202,8 @@ class TestReapers(kills.KillsCase):
         self.finish()
 
     def test_member_of_a_deleted_server_is_held_again(self):
-        CONF.set_override('hold_again', True, 'vrt')
-        self.addCleanup(CONF.clear_override, 'hold_again', 'vrt')
+        CONF.set_override('rehold_after_server_end', True, 'vrt')
+        self.addCleanup(CONF.clear_override, 'rehold_after_server_end', 'vrt')
         self.delete_server()
 
         self.kill_reaper('after again.prepare')
@@ -212,7 +214,7 @@ class TestReapers(kills.KillsCase):
     def delete_server(self):
         """A member was a server."""
         self.live()
-        self.life.fates[self.server] = Fate.DELETED
+        self.life.fates[self.server] = ServerOutcome.DELETED
         self.life.remove(self.server)
 
     def test_hold_that_somebody_has_removed_is_held_again(self):
@@ -229,8 +231,8 @@ class TestReapers(kills.KillsCase):
 
         self.kill_reaper('after swap.apply')
 
-        [growth] = objects.VRTHold.list_growths(self.life.context)
-        self.assertIn(growth.uuid, self.life.books())
+        [reservation] = objects.VRTHold.list_reservations(self.life.context)
+        self.assertIn(reservation.uuid, self.life.books())
         self.finish()
 
     def test_swap_that_was_not_sent_is_compensated(self):

@@ -13,8 +13,8 @@ class TestLongWork(races.RaceCase):
 
     def setUp(self):
         super().setUp()
-        CONF.set_override('hold_chunk_size', 1, 'vrt')
-        self.addCleanup(CONF.clear_override, 'hold_chunk_size', 'vrt')
+        CONF.set_override('holds_per_request', 1, 'vrt')
+        self.addCleanup(CONF.clear_override, 'holds_per_request', 'vrt')
         self.addCleanup(setattr, faultpoints, 'trap', None)
         self.uuid = self.life.describe([self.wide, self.wide, self.narrow])
         self.steps = []
@@ -26,7 +26,7 @@ class TestLongWork(races.RaceCase):
 
         def wait(point):
             if point in points:
-                timeutils.advance_time_seconds(CONF.vrt.lease * 0.6)
+                timeutils.advance_time_seconds(CONF.vrt.operation_lease * 0.6)
                 lease = another.acquire(
                     self.life.context, group_id, leaves_word=False
                 )

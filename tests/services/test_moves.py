@@ -10,7 +10,7 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.objects import relocation
 from nova_groupext.objects import states
-from nova_groupext.scheduler.look import positions
+from nova_groupext.scheduler.current import locations
 from tests import groups
 from tests.services import at_once
 from tests.services import databases
@@ -45,7 +45,7 @@ class Moves:
             node='target',
         )
         return relocation.begin_move(
-            own, move, lambda: not positions.of(own, self.group).targets
+            own, move, lambda: not locations.of(own, self.group).targets
         )
 
     def test_only_one_gets_what_one_may_have(self):

@@ -16,7 +16,7 @@ from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler.follow import statistics
+from nova_groupext.scheduler.reap import statistics
 from tests import fixtures
 from tests import groups
 from tests.services import at_once

@@ -10,8 +10,8 @@ from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.look.servers import Fate
+from nova_groupext.scheduler.nova.servers import ServerOutcome
+from nova_groupext.scheduler.reap import reaper
 from tests.services import life
 from tests.services import races
 
@@ -50,7 +50,7 @@ class TestStaged(races.RaceCase):
             self.at(point, self.die)
 
             self.assertRaises(life.Died, self.redeem)
-            self.life.fates[self.server] = Fate.COMING
+            self.life.fates[self.server] = ServerOutcome.COMING
             self.life.reap()
 
             self.assertEqual(
@@ -58,7 +58,7 @@ class TestStaged(races.RaceCase):
             )
             self.assertIn(self.server, self.life.books())
             # Nova has given up waiting.
-            self.life.fates[self.server] = Fate.UNSCHEDULED
+            self.life.fates[self.server] = ServerOutcome.UNSCHEDULED
             self.life.reap()
             self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
             self.assertNotIn(self.server, self.life.books())
@@ -72,7 +72,7 @@ class TestStaged(races.RaceCase):
     def test_what_a_late_swap_fills_of_a_deleted_server_is_emptied(self):
         hold = self.life.hold(self.uuid, 'm-0')
         self.redeem()
-        self.life.fates[self.server] = Fate.DELETED
+        self.life.fates[self.server] = ServerOutcome.DELETED
         self.life.remove(self.server)
         body = self.life.ledger().of_server(hold, life.PROJECT, 'user')
 
@@ -104,7 +104,7 @@ class TestStaged(races.RaceCase):
     def test_what_was_taken_back_needs_no_cell_to_be_finished(self):
         """Whether Nova may still build the server was asked before."""
         self.redeem()
-        self.life.fates[self.server] = Fate.UNSCHEDULED
+        self.life.fates[self.server] = ServerOutcome.UNSCHEDULED
         self.at('before swap.commit', self.die)
         self.assertRaises(life.Died, self.life.reap, 0)
         del self.life.fates[self.server]
@@ -117,14 +117,14 @@ class TestStaged(races.RaceCase):
     def test_a_deleted_group_stays_until_its_servers_are_known(self):
         """One may own its place, and Nova says nothing of it yet."""
         self.redeem()
-        self.life.fates[self.server] = Fate.UNKNOWN_TO_NOVA
+        self.life.fates[self.server] = ServerOutcome.UNKNOWN_TO_NOVA
 
         self.life.delete(self.uuid)
         self.life.reap()
 
         self.assertIsNotNone(self.life.find(self.uuid))
         self.assertIn(self.server, self.life.books())
-        self.life.fates[self.server] = Fate.DELETED
+        self.life.fates[self.server] = ServerOutcome.DELETED
         self.life.reap()
         self.assertIsNone(self.life.find(self.uuid))
         self.assertEqual({}, self.life.books())
@@ -199,7 +199,7 @@ class TestStaged(races.RaceCase):
 
         error = self.assertRaises(nova_exc.NoValidHost, self.redeem_all, 2)
 
-        self.assertIn('names 1 of 3 can become one', str(error))
+        self.assertIn('only 1 of the 3 members', str(error))
         self.assertEqual(
             {'ACTIVE': 2, 'HELD': 1}, self.life.statuses(self.uuid)
         )
@@ -237,8 +237,8 @@ class TestStaged(races.RaceCase):
 
         def finish_one():
             timeutils.advance_time_seconds(life.LATER)
-            first, *_others = reaper.to_conclude(self.life.context)
-            reaper.conclude(self.life.context, self.life.ledger(), first)
+            first, *_others = reaper.list_stuck_redeems(self.life.context)
+            reaper.resolve_redeem(self.life.context, self.life.ledger(), first)
 
         self.at('before redeem.swap', finish_one)
 

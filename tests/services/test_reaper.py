@@ -15,11 +15,11 @@ from nova_groupext.db import models
 from nova_groupext.objects import hold_search
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import resizes
-from nova_groupext.scheduler.look import servers as nova_servers
+from nova_groupext.scheduler.nova import servers as nova_servers
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.resize import reservations
 from tests import fixtures as ours
 from tests import groups
 from tests import rounds
@@ -47,11 +47,13 @@ class ReaperCase(life.LifeTestCase):
             server_flavor={'name': 'small', 'vcpus': 1},
         )
         seat = groups.seat(self.life.make_provider(seats=1), life.AMOUNT)
-        growth = objects.VRTHold.growth(member, seat)
-        growth.create(context)
-        self.life.ledger().hold(context, [growth])
-        transitions.promise(context, self.life.group(uuid), [growth])
-        return growth
+        reservation = objects.VRTHold.reservation(member, seat)
+        reservation.create(context)
+        self.life.ledger().hold(context, [reservation])
+        transitions.commit_placeholders(
+            context, self.life.group(uuid), [reservation]
+        )
+        return reservation
 
 
 class TestLate(ReaperCase):
@@ -113,7 +115,9 @@ class TestLate(ReaperCase):
     def test_after_a_day_nobody_looks_any_more(self):
         for seconds in hold_search.WATCHES:
             self.reap(seconds + 1)
-        with fixtures.MockPatchObject(ledger.Ledger, 'empty') as asked:
+        with fixtures.MockPatchObject(
+            placement_client.PlacementClient, 'empty'
+        ) as asked:
             self.reap(hold_search.WATCHES[-1])
 
         asked.mock.assert_not_called()
@@ -169,7 +173,7 @@ class TestLateServers(ReaperCase):
         self.uuid = self.life.held([provider])
         self.server = self.life.redeem(self.uuid, 'm-0')
         self.life.remove(self.server)
-        self.life.fates[self.server] = nova_servers.Fate.UNSCHEDULED
+        self.life.fates[self.server] = nova_servers.ServerOutcome.UNSCHEDULED
         self.life.reap()
         self.life.give_up(self.uuid, 'm-0')
         self.life.release(self.uuid)
@@ -183,7 +187,7 @@ class TestLateServers(ReaperCase):
     def test_who_is_in_cell0_gives_it_back(self):
         watch = hold_search.WATCHES[0] + 1
 
-        is_there = self.reap(nova_servers.Fate.UNSCHEDULED, watch)
+        is_there = self.reap(nova_servers.ServerOutcome.UNSCHEDULED, watch)
 
         self.assertFalse(is_there)
         self.assert_at_rest()
@@ -191,19 +195,21 @@ class TestLateServers(ReaperCase):
     def test_who_was_deleted_gives_it_back(self):
         watch = hold_search.WATCHES[0] + 1
 
-        is_there = self.reap(nova_servers.Fate.DELETED, watch)
+        is_there = self.reap(nova_servers.ServerOutcome.DELETED, watch)
 
         self.assertFalse(is_there)
 
     def test_who_may_run_keeps_it(self):
         for fate in ('LIVE', 'BROKEN', 'COMING'):
             for watch in hold_search.WATCHES:
-                is_there = self.reap(nova_servers.Fate[fate], watch + 1)
+                is_there = self.reap(
+                    nova_servers.ServerOutcome[fate], watch + 1
+                )
 
                 self.assertTrue(is_there, (fate, watch))
 
     def test_who_is_unknown_to_nova_keeps_it_until_the_deadline(self):
-        unknown = nova_servers.Fate.UNKNOWN_TO_NOVA
+        unknown = nova_servers.ServerOutcome.UNKNOWN_TO_NOVA
         deadline = CONF.vrt.unknown_server_deadline
 
         before = self.reap(unknown, hold_search.WATCHES[0] + 1)
@@ -220,7 +226,7 @@ class TestTakingBack(ReaperCase):
         provider = self.life.make_provider(1)
         uuid = self.life.held([provider])
         server = self.life.redeem(uuid, 'm-0')
-        self.life.fates[server] = nova_servers.Fate.UNSCHEDULED
+        self.life.fates[server] = nova_servers.ServerOutcome.UNSCHEDULED
         self.at('before back.post', self.die)
         self.assertRaises(life.Died, self.life.reap, 0)
         # A stranger wants it as soon as anything is given back.
@@ -246,7 +252,9 @@ class TestUnknownServers(ReaperCase):
         super().setUp()
         self.uuid = self.life.held([self.life.make_provider(1)])
         self.server = self.life.redeem(self.uuid, 'm-0')
-        self.life.fates[self.server] = nova_servers.Fate.UNKNOWN_TO_NOVA
+        self.life.fates[self.server] = (
+            nova_servers.ServerOutcome.UNKNOWN_TO_NOVA
+        )
 
     def findings(self):
         found = audit.audit(self.life.context, self.life.ledger())
@@ -271,13 +279,15 @@ class TestUnknownServers(ReaperCase):
 
     def test_one_that_gets_its_cell_at_that_moment_keeps_all(self):
         """Of its mapping Nova is asked first, of its build request then."""
-        live = nova_servers.Server(nova_servers.Fate.LIVE)
-        unknown = nova_servers.Server(nova_servers.Fate.UNKNOWN_TO_NOVA)
+        live = nova_servers.Server(nova_servers.ServerOutcome.LIVE)
+        unknown = nova_servers.Server(
+            nova_servers.ServerOutcome.UNKNOWN_TO_NOVA
+        )
         answers = [live, unknown]
         timeutils.advance_time_seconds(CONF.vrt.unknown_server_deadline + 1)
         self.useFixture(
             fixtures.MonkeyPatch(
-                'nova_groupext.scheduler.look.servers.read',
+                'nova_groupext.scheduler.nova.servers.read',
                 lambda _context, uuids: dict.fromkeys(uuids, answers.pop()),
             )
         )
@@ -289,11 +299,13 @@ class TestUnknownServers(ReaperCase):
         self.assertIn(self.server, self.life.books())
 
     def test_a_deleted_group_is_kept_while_placement_is_silent_of_it(self):
-        self.life.fates[self.server] = nova_servers.Fate.UNSCHEDULED
+        self.life.fates[self.server] = nova_servers.ServerOutcome.UNSCHEDULED
         self.life.mark_deleted(self.uuid)
         silence = exception.PlacementUnavailable(reason='a test')
         with fixtures.MockPatchObject(
-            ledger.Ledger, 'allocations', side_effect=silence
+            placement_client.PlacementClient,
+            'allocations',
+            side_effect=silence,
         ):
             self.life.release(self.uuid)
 
@@ -314,7 +326,7 @@ class TestUnknownServers(ReaperCase):
         self.assertIsNone(self.life.find(self.uuid))
 
     def test_a_server_that_waits_for_its_cell_is_let_wait(self):
-        self.life.fates[self.server] = nova_servers.Fate.COMING
+        self.life.fates[self.server] = nova_servers.ServerOutcome.COMING
 
         self.life.reap(CONF.vrt.unknown_server_deadline + 1)
 
@@ -331,14 +343,16 @@ class TestIdle(ReaperCase):
         self.uuid = self.life.held([self.wide, self.narrow])
         self.grow(self.life.held([self.wide]))
         self.asked = []
-        ask = ledger.Ledger._ask
+        ask = placement_client.PlacementClient._ask
 
         def note(books, context, url):
             self.asked.append(url.partition('?')[0])
             return ask(books, context, url)
 
         self.useFixture(
-            fixtures.MonkeyPatch(f'{ledger.__name__}.Ledger._ask', note)
+            fixtures.MonkeyPatch(
+                f'{placement_client.__name__}.PlacementClient._ask', note
+            )
         )
         self.reaper = self.life.planner()
         # By the second one it has read what the first one has done.
@@ -365,24 +379,24 @@ class TestIdle(ReaperCase):
         self.assertNotIn(removed, self.life.books())
 
     def test_a_growth_that_somebody_has_removed_is_held_again(self):
-        [removed] = objects.VRTHold.list_growths(self.life.context)
+        [removed] = objects.VRTHold.list_reservations(self.life.context)
         self.life.remove(removed.uuid)
 
         self.reap()
 
-        [growth] = objects.VRTHold.list_growths(self.life.context)
-        self.assertNotEqual(removed.uuid, growth.uuid)
-        self.assertIn(growth.uuid, self.life.books())
+        [reservation] = objects.VRTHold.list_reservations(self.life.context)
+        self.assertNotEqual(removed.uuid, reservation.uuid)
+        self.assertIn(reservation.uuid, self.life.books())
 
     def test_what_cannot_be_held_again_now_is_in_the_next_round(self):
         hold = self.life.hold(self.uuid, 'm-1')
-        [growth] = objects.VRTHold.list_growths(self.life.context)
-        self.life.remove(hold.uuid, growth.uuid)
+        [reservation] = objects.VRTHold.list_reservations(self.life.context)
+        self.life.remove(hold.uuid, reservation.uuid)
         lent = [
             self.life.leases().acquire(
                 self.life.context, each.group_id, leaves_word=False
             )
-            for each in (hold, growth)
+            for each in (hold, reservation)
         ]
         self.reap()
         self.assertEqual(hold.uuid, self.life.hold(self.uuid, 'm-1').uuid)
@@ -392,8 +406,8 @@ class TestIdle(ReaperCase):
         self.reap()
 
         self.assertIn(self.life.hold(self.uuid, 'm-1').uuid, self.life.books())
-        [growth] = objects.VRTHold.list_growths(self.life.context)
-        self.assertIn(growth.uuid, self.life.books())
+        [reservation] = objects.VRTHold.list_reservations(self.life.context)
+        self.assertIn(reservation.uuid, self.life.books())
 
     def test_only_a_provider_that_has_changed_is_read(self):
         self.life.resize(self.narrow, 0)
@@ -410,7 +424,9 @@ class TestIdle(ReaperCase):
         self.life.remove(self.life.hold(self.uuid, 'm-1').uuid)
         unavailable = exception.PlacementUnavailable(reason='a test')
         with fixtures.MockPatchObject(
-            ledger.Ledger, 'generations', side_effect=unavailable
+            placement_client.PlacementClient,
+            'generations',
+            side_effect=unavailable,
         ):
             self.reap()
 
@@ -477,18 +493,18 @@ class TestForgotten(ReaperCase):
         self.assertEqual({'HELD': 1}, self.life.statuses(self.last))
 
     def test_what_others_hold_for_resizes_is_held_again(self):
-        growths = [self.grow(uuid) for uuid in (self.bad, self.last)]
-        self.life.remove(*(growth.uuid for growth in growths))
+        grown = [self.grow(uuid) for uuid in (self.bad, self.last)]
+        self.life.remove(*(reservation.uuid for reservation in grown))
         self.at('before again.prepare', lambda: self.life.delete(self.bad))
 
-        self.follow(resizes.follow_growths)
+        self.follow(reservations.follow_reservations)
 
-        [growth] = objects.VRTHold.list_growths(self.life.context)
-        self.assertIn(growth.uuid, self.life.books())
+        [reservation] = objects.VRTHold.list_reservations(self.life.context)
+        self.assertIn(reservation.uuid, self.life.books())
 
     def test_others_are_followed_if_it_goes_while_growths_are_read(self):
-        growths = [self.grow(uuid) for uuid in (self.bad, self.last)]
-        self.life.remove(growths[-1].uuid)
+        grown = [self.grow(uuid) for uuid in (self.bad, self.last)]
+        self.life.remove(grown[-1].uuid)
         found = objects.VRTMember.list_by_ids
 
         def delete_and_find(context, ids):
@@ -499,18 +515,18 @@ class TestForgotten(ReaperCase):
         with fixtures.MockPatchObject(
             objects.VRTMember, 'list_by_ids', delete_and_find
         ):
-            self.follow(resizes.follow_growths)
+            self.follow(reservations.follow_reservations)
 
-        [growth] = objects.VRTHold.list_growths(self.life.context)
-        self.assertIn(growth.uuid, self.life.books())
+        [reservation] = objects.VRTHold.list_reservations(self.life.context)
+        self.assertIn(reservation.uuid, self.life.books())
 
     def test_others_are_followed_if_it_goes_while_it_is_held_again(self):
-        CONF.set_override('hold_again', True, 'vrt')
-        self.addCleanup(CONF.clear_override, 'hold_again', 'vrt')
+        CONF.set_override('rehold_after_server_end', True, 'vrt')
+        self.addCleanup(CONF.clear_override, 'rehold_after_server_end', 'vrt')
         for uuid in (self.bad, self.last):
             server = self.life.redeem(uuid, 'm-0')
             self.life.remove(server)
-            self.life.fates[server] = nova_servers.Fate.DELETED
+            self.life.fates[server] = nova_servers.ServerOutcome.DELETED
         is_current, deletes = objects.VRTGroup.is_current, [self.bad]
 
         def ask_and_delete(context, group_id):
@@ -552,7 +568,9 @@ class TestGivenUp(ReaperCase):
     def followed_while(self, something):
         """Follow holds; return what was done after something happened."""
         reached = []
-        asking = fixtures.MockPatchObject(ledger.Ledger, 'used')
+        asking = fixtures.MockPatchObject(
+            placement_client.PlacementClient, 'used'
+        )
 
         def happen_and_ask(*args):
             asking.cleanUp()

@@ -11,11 +11,11 @@ from oslo_utils import timeutils
 from nova_groupext import faultpoints
 from nova_groupext import objects
 from nova_groupext.conf import CONF
-from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.follow import reaper
-from nova_groupext.scheduler.redeem import reserving
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.reap import reaper
+from nova_groupext.scheduler.redeem import reserve
 from tests.services import life
 from tests.services import races
 
@@ -49,14 +49,15 @@ class SwapCase(races.RaceCase):
     def posts(self, work):
         """Return the consumers of each POST that some work sends."""
         bodies = []
-        post = ledger.Ledger._post
+        post = placement_client.PlacementClient._post
 
         def note(books, context, body):
             bodies.append({*body})
             return post(books, context, body)
 
         with fixtures.MonkeyPatch(
-            'nova_groupext.scheduler.ledger.Ledger._post', note
+            'nova_groupext.scheduler.placement.placement_client.PlacementClient._post',
+            note,
         ):
             work()
         return bodies
@@ -195,9 +196,7 @@ class TestMeanwhile(SwapCase):
         super().setUp()
         self.waited = []
         self.useFixture(
-            fixtures.MockPatchObject(
-                reserving.time, 'sleep', self.waited.append
-            )
+            fixtures.MockPatchObject(reserve.time, 'sleep', self.waited.append)
         )
 
     def test_who_changes_places_is_told_to_try_again_after_5_seconds(self):
@@ -214,7 +213,7 @@ class TestMeanwhile(SwapCase):
 
         self.revise()
 
-        self.assertIn(reserving.BEING_REVISED, str(told[0]))
+        self.assertIn(reserve.BEING_REVISED, str(told[0]))
         self.assertEqual(5, sum(self.waited))
         self.assert_ends(self.new)
 
@@ -264,7 +263,7 @@ class ApartCase(races.RaceCase):
         server = self.life.redeem(self.uuid, path)
         self.life.remove(server)
         self.life.fill(provider, consumer=server)
-        live = follow.Fate.LIVE
+        live = follow.ServerOutcome.LIVE
         self.life.fates[server] = live
         self.life.whereabouts[server] = provider
         follow.follow_servers(
@@ -275,8 +274,10 @@ class ApartCase(races.RaceCase):
 class TestJudged(ApartCase):
     def setUp(self):
         super().setUp()
-        CONF.set_override('redeem_replan_time_limit', 0, 'vrt')
-        self.addCleanup(CONF.clear_override, 'redeem_replan_time_limit', 'vrt')
+        CONF.set_override('redeem_replacement_time_limit', 0, 'vrt')
+        self.addCleanup(
+            CONF.clear_override, 'redeem_replacement_time_limit', 'vrt'
+        )
 
     def test_who_would_break_a_policy_is_not_redeemed(self):
         self.force('m-1', self.wide)
@@ -361,9 +362,11 @@ class TestMovesMeanwhile(races.RaceCase):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MockPatchObject(reserving, 'PATIENCE', 1))
-        CONF.set_override('redeem_replan_time_limit', 0, 'vrt')
-        self.addCleanup(CONF.clear_override, 'redeem_replan_time_limit', 'vrt')
+        self.useFixture(fixtures.MockPatchObject(reserve, 'PATIENCE', 1))
+        CONF.set_override('redeem_replacement_time_limit', 0, 'vrt')
+        self.addCleanup(
+            CONF.clear_override, 'redeem_replacement_time_limit', 'vrt'
+        )
 
     def test_a_move_to_where_another_comes_to_be_is_refused(self):
         other = self.life.make_provider(seats=2)
@@ -388,8 +391,8 @@ class TestMovesMeanwhile(races.RaceCase):
         self.assertEqual(['both were asked'], refused)
 
     def begin_move(self, path, provider):
-        seat = life.positions.Seat(provider, provider)
-        move = life.moving.Move(
+        seat = life.locations.Location(provider, provider)
+        move = life.destinations.Move(
             *(self.life.context, self.life.group(self.uuid)),
             *(self.life.member(self.uuid, path), {seat}),
         )

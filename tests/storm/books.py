@@ -9,7 +9,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
-from nova_groupext.scheduler import ledger
+from nova_groupext.scheduler.placement import placement_client
 
 LIVE = (states.Hold.HELD, states.Hold.REDEEMED)
 
@@ -28,7 +28,9 @@ class Books:
         self._client = client
         self._providers = providers
         self._context = nova_context.get_admin_context()
-        self._ledger = ledger.Ledger(report.SchedulerReportClient(client))
+        self._ledger = placement_client.PlacementClient(
+            report.SchedulerReportClient(client)
+        )
 
     def watch(self):
         """Return what may never be, not even for an instant."""
@@ -92,7 +94,7 @@ class Books:
                 self._context,
                 models.Hold,
                 models.Hold.member_id == row.id,
-                models.Hold.status.notin_(states.ENDED),
+                models.Hold.status.notin_(states.HOLD_ENDED),
             )
             server = self._ledger.allocations(self._context, row.server_uuid)
             for hold in holds:
@@ -131,8 +133,8 @@ class Books:
             holds = objects.VRTHold.list_by_group(
                 self._context, group.id, *LIVE
             )
-            own = {h.provider_uuid for h in holds if not h.is_filler}
-            filled = {h.provider_uuid for h in holds if h.is_filler}
+            own = {h.provider_uuid for h in holds if not h.is_placeholder}
+            filled = {h.provider_uuid for h in holds if h.is_placeholder}
             for provider in filled - own:
                 yield f'group {group.uuid} still fills provider {provider}'
             for provider in own:
@@ -147,7 +149,7 @@ class Books:
         """Return {class: how much is left of it}, if there is any."""
         inventories = self._ledger.inventories(self._context, provider)
         used = self._ledger.used(self._context, provider)
-        rest = ledger.left(inventories, used)
+        rest = placement_client.free_capacity(inventories, used)
         return {name: amount for name, amount in rest.items() if amount}
 
     def _ours(self):

@@ -25,11 +25,11 @@ from nova_groupext.db import models
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler import ledger
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.look import servers
+from nova_groupext.scheduler.nova import servers
+from nova_groupext.scheduler.placement import placement_client
 from nova_groupext.scheduler.protocol import redeem as protocol
-from nova_groupext.scheduler.redeem import redeem
+from nova_groupext.scheduler.redeem import redeem_path
 from tests import groups
 from tests.services import placement
 from tests.services import played
@@ -92,11 +92,12 @@ class Life(fixtures.Fixture):
                 lambda planning, member: self._wish(planning, member),
             )
         )
-        CONF.set_override('lease', LEASE, 'vrt')
-        self.addCleanup(CONF.clear_override, 'lease', 'vrt')
+        CONF.set_override('operation_lease', LEASE, 'vrt')
+        self.addCleanup(CONF.clear_override, 'operation_lease', 'vrt')
         self.useFixture(
             fixtures.MonkeyPatch(
-                'nova_groupext.scheduler.hold.emptying.REQUEST_LIFETIME', LEASE
+                'nova_groupext.scheduler.protocol.release_holds.REQUEST_LIFETIME',
+                LEASE,
             )
         )
         self.useFixture(
@@ -106,7 +107,7 @@ class Life(fixtures.Fixture):
         )
         self._context = nova_context.get_admin_context()
         self._nova = players.Client(self._client, self)
-        self._ledger = ledger.Ledger(self._nova)
+        self._ledger = placement_client.PlacementClient(self._nova)
         self._planner = planner.Planner('planner')
         self._planner._client = self._nova
 
@@ -134,13 +135,13 @@ class Life(fixtures.Fixture):
 
     def revise(self):
         """Describe a group anew: who is no server moves, comes or goes."""
-        group = self._any_group(*states.HOLDS)
+        group = self._any_group(*states.GROUP_WITH_HOLDS)
         if group is None:
             return None
         servers = [
             int(member.path.removeprefix('m-'))
             for member in group.members
-            if member.status in states.IN_USE
+            if member.status in states.MEMBER_HAS_SERVER
         ]
         draft = groups.alike(
             self._random.randint(max(servers, default=0) + 1, MEMBERS),
@@ -205,7 +206,9 @@ class Life(fixtures.Fixture):
         return self._release(group)
 
     def delete(self):
-        group = self._any_group(*states.HOLDS, states.Group.UNDECIDED)
+        group = self._any_group(
+            *states.GROUP_WITH_HOLDS, states.Group.UNDECIDED
+        )
         if group is None:
             return None
         group.mark_deleted(self._context)
@@ -229,9 +232,9 @@ class Life(fixtures.Fixture):
         """What of servers Nova would know: those that are, own something."""
         return {
             uuid: servers.Server(
-                servers.Fate.LIVE
+                servers.ServerOutcome.LIVE
                 if self._ledger.allocations(context, uuid)
-                else servers.Fate.DELETED
+                else servers.ServerOutcome.DELETED
             )
             for uuid in uuids
         }
@@ -258,7 +261,7 @@ class Life(fixtures.Fixture):
         if self._random.random() < SHARE_REFUSED:
             scheduler = players.Refusing(self._nova)
         for _delivery in range(self._random.choice((1, 1, 1, 2))):
-            with redeem.explained(path):
+            with redeem_path.as_no_valid_host(path):
                 scheduler._redeem(
                     self._context,
                     pointer.Pointer(group.uuid, path),
@@ -336,7 +339,7 @@ class Life(fixtures.Fixture):
         return self._any_member(
             states.Member.HELD,
             models.Member.group_id == models.Group.id,
-            models.Group.status.in_(states.HOLDS),
+            models.Group.status.in_(states.GROUP_WITH_HOLDS),
             models.Group.expires_at > timeutils.utcnow(),
         )
 

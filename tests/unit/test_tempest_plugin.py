@@ -9,8 +9,8 @@ from oslotest import base
 
 from nova_groupext.api import vrt_groups
 from nova_groupext.api import vrt_members
-from nova_groupext.api.schemas import vrt_groups as schemas
-from nova_groupext.policies import vrt_groups as policies
+from nova_groupext.api.schemas import request_schemas
+from nova_groupext.policies import rules
 from tests import tempest_plugin
 from tests.tempest_plugin import calls
 
@@ -58,7 +58,7 @@ class TestCalls(base.BaseTestCase):
         self.assertEqual(self.routes, called)
 
     def test_every_action_is_called_well_and_badly(self):
-        actions = set(schemas.ACTION['properties'])
+        actions = set(request_schemas.ACTION['properties'])
         good = {call.name for call in self.good if call.is_action}
         bad = {call.name for call in self.bad if call.is_action}
 
@@ -74,7 +74,7 @@ class TestCalls(base.BaseTestCase):
         }
         allowed = {
             route(operation['method'], operation['path'])
-            for rule in policies.RULES
+            for rule in rules.RULES
             if rule.check_str == nova_policies.PROJECT_READER_OR_ADMIN
             for operation in rule.operations
         }

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo is made of: its people, its numbers and its pictures."""
+"""Modules of the demo: users, scenario, steps, measurements and output."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps 1 and 2: a crowded cloud, and what Nova makes of it by itself."""
+"""Steps 1 and 2: a nearly full cloud, and Nova without groups."""
 
 from demo_story import scenario
 
@@ -7,7 +7,7 @@ APP, DB, WEB = scenario.APP, scenario.DB, scenario.WEB
 
 
 def fill(the):
-    """Other people's servers leave what the scenario says."""
+    """Create servers until the free capacity is ``scenario.FREE``."""
     free = [left for rack in scenario.FREE.values() for left in rack]
     others = [
         the.operator.occupy(host, host.vcpus - left)
@@ -27,7 +27,7 @@ def fill(the):
 
 
 def one_by_one(the):
-    """As today: servers without our hints take Nova's own path."""
+    """Create the servers one by one, in two orders; neither succeeds."""
     the.show.say(
         'A tenant wants a shop: 6 web servers of 2 VCPU, at most 2 in a rack; '
         '4 app servers of 4 VCPU, each on a host of its own; 3 databases of 8 '
@@ -74,7 +74,7 @@ def _largest_first(the):
 
 
 def _boot(the, tiers):
-    """Boot tier after tier; returns those built and the one that failed."""
+    """Boot the tiers; return the built servers and the failed one or None."""
     built = []
     for tier in tiers:
         hints = None if tier is WEB else the.tenant.keep_apart(tier.name)

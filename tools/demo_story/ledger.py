@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement's numbers, read from Placement itself."""
+"""Placement client of the demo: usages and allocation candidates."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ HOLD_TYPE = 'VRT_MEMBER'
 
 @dataclasses.dataclass(frozen=True)
 class Usage:
-    """VCPU of a host: all, those of servers, those held."""
+    """VCPU of a host: in total, allocated to servers, and held."""
 
     total: int
     servers: int
@@ -24,13 +24,13 @@ class Usage:
 
 
 def total(usages):
-    """Return the Usage of several hosts together."""
+    """Return the sum of several Usages."""
     columns = zip(*map(dataclasses.astuple, usages), strict=True)
     return Usage(*map(sum, columns))
 
 
 class Ledger:
-    """Asks Placement; writes nothing."""
+    """Read-only client of Placement."""
 
     def __init__(self, cloud):
         self._placement = cloud.placement
@@ -39,14 +39,14 @@ class Ledger:
         }
 
     def usages(self):
-        """Return {host: Usage}, counted one consumer after the other."""
+        """Return {host: Usage}, read consumer by consumer: no snapshot."""
         return {
             host: self._usage(f'/resource_providers/{provider}')
             for host, provider in self._providers.items()
         }
 
     def room(self, flavor):
-        """Return the hosts that Placement offers for a server."""
+        """Return the hosts that are allocation candidates for a flavor."""
         resources = (
             f'VCPU:{flavor.vcpus},MEMORY_MB:{flavor.ram},DISK_GB:{flavor.disk}'
         )
@@ -60,7 +60,7 @@ class Ledger:
         allocations = self._get(f'{provider}/allocations')['allocations']
         for consumer, allocation in allocations.items():
             owner = self._get(f'/allocations/{consumer}')
-            # Who has given all of it back meanwhile is not there any more.
+            # Empty if the consumer was deleted after the request above.
             if owner['allocations']:
                 is_hold = owner['consumer_type'] == HOLD_TYPE
                 used[is_hold] += allocation['resources']['VCPU']

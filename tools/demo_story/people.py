@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who acts in the demo: a tenant and the operator, each through Nova's API."""
+"""Users of the demo: tenants and the operator, with Nova's API."""
 
 from keystoneauth1 import adapter
 
@@ -10,7 +10,7 @@ GROUPS = '/os-vrt-groups'
 
 
 class User:
-    """A user of the cloud, with novaclient and a session of its own."""
+    """A user of the cloud, with a novaclient and an adapter of its own."""
 
     def __init__(self, cloud, name):
         self._api = adapter.Adapter(
@@ -19,7 +19,7 @@ class User:
         self._nova = cloud.nova(name)
 
     def create(self, name, flavor, **kwargs):
-        """Ask for a server and return at once."""
+        """Create a server without waiting for it, and return it."""
         return self._nova.servers.create(
             name,
             scenario.IMAGE,
@@ -29,7 +29,7 @@ class User:
         )
 
     def built(self, server):
-        """Return the server when it is ACTIVE or ERROR."""
+        """Wait until a server leaves BUILD, and return it."""
         return screen.wait_for(
             f'waited for server {server.name} to be built',
             lambda: self._nova.servers.get(server),
@@ -51,25 +51,25 @@ class User:
         )
 
     def group(self, uuid):
-        """Return the response that shows a group to this user."""
+        """Return the response to GET of a group; 404 raises no exception."""
         return self._api.get(f'{GROUPS}/{uuid}', raise_exc=False)
 
 
 class Tenant(User):
-    """Describes a group, creates its servers, gives some up."""
+    """A tenant: creates a group and its servers, releases members."""
 
     def keep_apart(self, name):
-        """Make one of Nova's own server groups; returns the hint for it."""
+        """Create an anti-affinity server group; return its scheduler hint."""
         made = self._nova.server_groups.create(name, 'anti-affinity')
         return {'group': made.id}
 
     def describe(self, name, topology):
-        """POST a group; returns its id."""
+        """Create a group and return its id."""
         body = {'vrt_group': {'name': name, 'topology': topology}}
         return self._api.post(GROUPS, json=body).json()['vrt_group']['id']
 
     def redeem(self, uuid, path):
-        """Create the server of a member, with the two hints."""
+        """Redeem a member: create its server, with the two hints."""
         return self.boot(
             scenario.name_of(path),
             scenario.TIER_OF[path].flavor,
@@ -85,10 +85,10 @@ class Tenant(User):
 
 
 class Operator(User):
-    """Knows the hosts, and fills them with other people's servers."""
+    """The operator: sees hosts, and occupies them with other servers."""
 
     def occupy(self, host, vcpus):
-        """Ask for a server that takes that much of a host."""
+        """Create a server with ``vcpus`` on a host, without waiting."""
         name = f'busy-{vcpus}'
         if name not in {each.name for each in self._nova.flavors.list()}:
             self._nova.flavors.create(name, 2048 * vcpus, vcpus, 20 * vcpus)
@@ -103,5 +103,5 @@ class Operator(User):
         return getattr(found, 'OS-EXT-SRV-ATTR:host')
 
     def members(self, uuid):
-        """Return a group's members with their hosts."""
+        """Return the members of a group as the API shows them to an admin."""
         return self.group(uuid).json()['vrt_group']['members']

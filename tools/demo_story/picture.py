@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cloud as text: its zones side by side, with their racks and hosts.
+"""Text drawing of a cloud: its zones side by side, with racks and hosts.
 
-Each host has a bar with one character for each of its VCPU; the names of the
-members that are there stand below it, held ones with a star.
+Each host has a bar with one character per VCPU. The names of its members are
+below the bar; a star marks the held ones.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ LEGEND = (
 
 @dataclasses.dataclass(frozen=True)
 class Seat:
-    """What one member takes of a host."""
+    """VCPU of a host that are held for a member or used by its server."""
 
     name: str
     vcpus: int
@@ -30,10 +30,10 @@ class Seat:
 
 
 def draw(hosts, usages, seats):
-    """Return the lines of the picture.
+    """Return the lines of the drawing.
 
-    :param hosts: the cloud's hosts; racks that follow one another in a zone
-        are drawn side by side
+    :param hosts: the cloud's hosts, sorted by zone and rack; the racks of a
+        zone are drawn side by side
     :param usages: {host name: ledger.Usage}
     :param seats: {host name: [Seat]}
     """

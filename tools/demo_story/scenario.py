@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The crowded cloud, and the group that nevertheless fits.
+"""Scenario of the demo: a nearly full cloud, and a group that fits.
 
-Twelve hosts of 16 VCPU; FREE is what other people left of them. The group
-wants 52 of the 58 VCPU that are free, so whatever plan is held, less than the
-8 of a large server is left.
+Twelve hosts have 16 VCPU each; FREE is the capacity that other servers leave.
+The group needs 52 of the 58 free VCPU: no plan leaves 8 for a large server.
 
-Nova sends each server to the emptiest host. Small ones first, they nibble
-from all five hosts that a database fits on. Large ones first, two databases
-end in rack r4, for Nova knows no racks.
+Nova spreads servers over the emptiest hosts. Small servers first take capacity
+of all five hosts that a database fits on. With large servers first, two
+databases are in rack r4, because Nova ignores racks.
 """
 
 import collections
@@ -15,19 +14,19 @@ import dataclasses
 
 from nova_groupext.cloud import image
 
-#: Rack: the VCPU that are free on each of its hosts.
+#: {rack: number of free VCPU of each of its hosts}.
 FREE = {'r1': (8, 4, 2), 'r2': (8, 4, 2), 'r3': (8, 2, 2), 'r4': (9, 9, 0)}
 
 IMAGE = image.image_id('cirros')
-#: What the competitor asks for; a database's flavor.
+#: Flavor of the databases and of the competitor's server.
 LARGE = 'm1.xlarge'
-#: Given up later on: the tenant does with two databases and five web servers.
+#: Members that the tenant releases instead of redeeming them.
 GIVEN_UP = ('data/db-2', 'front/web-5')
 
 
 @dataclasses.dataclass(frozen=True)
 class Tier:
-    """Equal servers, described as ``group/name-0``, ``group/name-1``..."""
+    """Equal members: ``group/name-0``, ``group/name-1`` and so on."""
 
     group: str
     name: str
@@ -89,11 +88,11 @@ def name_of(path):
 
 
 def broken_rules(planned, rack_of):
-    """Return which of the strict rules some placement breaks, in words.
+    """Return a text for each strict policy and domain that is violated.
 
-    Counted here once more, so that the demo does not take the planner's word.
+    This check is independent of the planner.
 
-    :param planned: {member path: host}, of all or some members
+    :param planned: {member path: host} of all or some members
     :param rack_of: {host: rack}
     """
     racks, hosts = collections.Counter(), collections.Counter()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that the demo prints, and the end when something is not true."""
+"""Output of the demo, and checks of its claims."""
 
 import os
 import re
@@ -20,7 +20,7 @@ COLOURS = {
 
 
 class NotAsTold(Exception):
-    """A claim of the story turned out to be false."""
+    """False claim of the demo."""
 
 
 class Screen:
@@ -52,23 +52,23 @@ class Screen:
         self.line()
 
     def say(self, text):
-        """Print a paragraph; line breaks in the text do not count."""
+        """Print a paragraph, with new line breaks."""
         self.line(textwrap.fill(' '.join(text.split()), WIDTH))
         self.line()
 
     def code(self, text):
-        """Print what somebody wrote, line by line."""
+        """Print code or data with its own line breaks."""
         for line in text.splitlines():
             self.line(self._paint('cyan', f'    {line}'))
         self.line()
 
     def quote(self, who, text):
-        """Print what somebody answered, word for word."""
+        """Print an answer of a service literally, with new line breaks."""
         for line in textwrap.wrap(f'{who}: {text.strip()}', WIDTH - 4):
             self.line(self._paint('yellow', f'    {line}'))
 
     def picture(self, lines, colours):
-        """Print lines in which some characters have a colour.
+        """Print lines and colour some characters.
 
         :param colours: {character: colour}
         """
@@ -83,7 +83,7 @@ class Screen:
         self.line()
 
     def table(self, head, rows):
-        """Print rows; columns of numbers stand at the right."""
+        """Print a table; integers in the first row align a column right."""
         cells = [[str(cell) for cell in row] for row in (head, *rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         marks = ['>' if isinstance(cell, int) else '<' for cell in rows[0]]
@@ -97,7 +97,7 @@ class Screen:
         self.line()
 
     def check(self, claim, is_true, found=None):
-        """Print a claim that is true; NotAsTold with what was found else."""
+        """Print a true claim; raise NotAsTold with ``found`` for others."""
         if not is_true:
             raise NotAsTold(f'{claim}\n  found: {found}' if found else claim)
         self.line(f'  {self._paint("green", "✓")} {claim}')
@@ -111,7 +111,7 @@ class Screen:
 
 
 def wait_for(what, read, good):
-    """Read until the answer is good, and return it; NotAsTold if never."""
+    """Poll until an answer is good and return it; time out with NotAsTold."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not good(answer := read()):
         if time.monotonic() > deadline:

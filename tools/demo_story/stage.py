@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the story takes place: a running cloud, its people, the screen."""
+"""Context that the steps of the demo share."""
 
 import collections
 
@@ -10,11 +10,11 @@ from demo_story import scenario
 
 
 class Stage:
-    """The cloud as the demo sees it.
+    """Running cloud with its users, Placement client and screen.
 
-    :ivar hosts: the cloud's hosts, in the order of the racks
+    :ivar hosts: the cloud's hosts, sorted by rack
     :ivar rack_of: {host name: rack}
-    :ivar large: the flavor that a database and the competitor ask for
+    :ivar large: flavor of the databases and of the competitor's server
     """
 
     def __init__(self, running, show):
@@ -28,9 +28,9 @@ class Stage:
         self.large = running.nova('admin').flavors.find(name=scenario.LARGE)
 
     def draw(self, members=()):
-        """Draw the cloud, and check that Placement holds what it shows.
+        """Draw the cloud, and compare its holds with Placement's.
 
-        :param members: of a group, as the operator is shown them
+        :param members: members of a group as the API shows them to an admin
         """
         usages = self.placement.usages()
         seats = collections.defaultdict(list)

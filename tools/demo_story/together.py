@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps 3 to 7: the same servers, as one group."""
+"""Steps 3 to 7: the same servers as one group."""
 
 import yaml
 
@@ -9,18 +9,18 @@ from demo_story import screen
 
 
 class Group:
-    """One group's life: described, held, redeemed, released, deleted."""
+    """Life cycle of a group: created, held, redeemed, released, deleted."""
 
     def __init__(self, the):
         self._the = the
         self._show = the.show
         self._id = None
-        #: {member path: host} as the operator is told
+        #: {member path: host}, as the API shows it to an admin
         self._plan = {}
         self._servers = []
 
     def describe(self):
-        """Describe the group and see it held."""
+        """Create the group, check that it is held, and show the plan."""
         self._show.say('The tenant sends this in one POST /os-vrt-groups:')
         self._show.code(
             yaml.safe_dump(
@@ -73,7 +73,7 @@ class Group:
         self._show.check('every strict rule is kept', not broken, broken)
 
     def meet_competitor(self):
-        """Another project's server does not get what is held."""
+        """Check that another project cannot use held capacity."""
         usages = self._the.placement.usages()
         without = [
             host
@@ -96,7 +96,7 @@ class Group:
         self._the.competitor.remove([server])
 
     def redeem(self):
-        """Create all servers but those that are given up later."""
+        """Redeem all members except those that are released later."""
         for path, planned in self._plan.items():
             if path not in scenario.GIVEN_UP:
                 self._redeem(path, planned)
@@ -114,7 +114,7 @@ class Group:
         )
 
     def give_up(self):
-        """Release two members, and compare Placement's numbers."""
+        """Release two members, and check that Placement frees theirs only."""
         names = list(scenario.GIVEN_UP)
         self._show.say(f'Not needed after all: {" and ".join(names)}.')
         before = self._the.placement.usages()
@@ -163,7 +163,7 @@ class Group:
         )
 
     def delete(self):
-        """Forget the group; the servers go on, and others have room."""
+        """Delete the group; check that servers stay and no holds remain."""
         self._the.tenant.delete_group(self._id)
         answer = self._the.tenant.group(self._id)
         self._show.check(

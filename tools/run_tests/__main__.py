@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run parts of the tests, and end with their times and every failure.
+"""Run parts of the tests, then print their times and every failure.
 
-Each part is run, whatever became of the ones before. Ends with 0 if every
-test passed or was skipped.
+Every part runs, even after the failure of another. The exit status is 0 if
+every test passed or was skipped.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from tests.services import servers
 
 
 def main() -> int:
-    """Run the parts that are asked for; returns the exit status."""
+    """Run the selected parts and return the exit status."""
     options, arguments = _parser().parse_known_args()
     missing = servers.missing()
     _say(*(f'{server.name}: {server.hint}' for server in missing))
@@ -26,7 +26,8 @@ def main() -> int:
         _say('failed: VRT_REQUIRE_SERVICES=1 asks for every service')
         return 1
     outcomes = []
-    for name in options.parts:
+    names = parts.NAMED if arguments else parts.STANDARD
+    for name in options.parts or names:
         _say(f'{name} ...')
         outcomes.append(
             running.run(
@@ -51,15 +52,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--parts',
         type=_parts,
-        default=parts.STANDARD,
         help=f'parts to run, separated by commas: {", ".join(parts.PARTS)}; '
-        f'by default {", ".join(parts.STANDARD)}',
+        f'by default {", ".join(parts.STANDARD)}, and where tests are '
+        'selected by their names all but sweeps',
     )
     parser.add_argument(
         '--share',
         type=int,
         metavar='N',
-        help='run one in N of the long tests, and of the cases of sweeps',
+        help='run one in N of the tests of later and long, and of the cases '
+        'of sweeps',
     )
     parser.add_argument(
         '--draw',
@@ -79,7 +81,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _variables(options: argparse.Namespace) -> dict[str, str]:
-    """Return variables of tests/shares.py for the environment."""
+    """Return the environment variables that tests/shares.py reads."""
     share = {'VRT_SHARE': str(options.share)} if options.share else {}
     return {**share, 'VRT_DRAW': options.draw}
 

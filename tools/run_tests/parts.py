@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts that the tests are run in."""
+"""Parts of the test suite, each of which is one run of stestr."""
 
 import dataclasses
 import os
@@ -9,11 +9,11 @@ PROCESSORS = len(os.sched_getaffinity(0))
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """The tests of one folder, run with stestr.
+    """The tests of one directory, run with stestr.
 
-    ``workers`` is the number of processes that run them. ``tests`` is a
-    regular expression of the tests to run where nobody asks for others.
-    ``share`` is n where one in n cases of a random sweep is run.
+    :ivar workers: number of processes
+    :ivar tests: regular expression of the tests that run by default
+    :ivar share: n, if one in n cases of a random sweep runs
     """
 
     name: str
@@ -23,8 +23,8 @@ class Part:
     share: int = 10
 
 
-# Tests of a cloud wait for its threads: more workers use the processors. With
-# twice as many, each test takes a third more of the processors' time.
+# Tests of a cloud wait for its threads, so more workers than processors use
+# these better. With twice as many, each test needs a third more CPU time.
 WAITING = PROCESSORS + PROCESSORS // 2
 
 PARTS = {
@@ -34,20 +34,20 @@ PARTS = {
         Part('property', 'tests/property'),
         Part('functional', 'tests/functional', WAITING),
         Part('clients', 'tests/clients', WAITING),
-        # Some of each kind; `tox -e nova-server-groups` runs all of them.
+        Part('services', 'tests/services', 2 * PROCESSORS),
+        Part('sweeps', 'tests/property', share=1),
+        Part('later', 'tests/later', WAITING, share=1),
+        # A sample of each kind; `tox -e nova-server-groups` runs all.
         Part(
             'server-groups',
             'tests/server_groups',
             tests='OurScheduler|LiveMigration|MultiCell'
             '|V295.*(no_valid_host|rules)',
         ),
-        Part('services', 'tests/services', 2 * PROCESSORS),
-        Part('sweeps', 'tests/property', share=1),
         Part('long', 'tests/long', WAITING, share=1),
     )
 }
 
-STANDARD = (
-    *('unit', 'property', 'functional'),
-    *('clients', 'server-groups', 'services'),
-)
+STANDARD = ('unit', 'property', 'functional', 'clients', 'services')
+# Parts in which the tool looks for tests that are selected by name.
+NAMED = (*STANDARD, 'later', 'server-groups', 'long')

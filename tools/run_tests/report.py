@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sentences of a test run."""
+"""Text output of a test run."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ RULE = 70
 
 
 def part(outcome: Outcome) -> str:
-    """Return a part's line: its time, and what its tests came to."""
+    """Return the line of a part: its times and numbers of tests."""
     return (
         f'{outcome.part:14} {outcome.seconds:6.0f} s'
         f' {outcome.processor_seconds:7.0f} s of processors'
@@ -18,7 +18,7 @@ def part(outcome: Outcome) -> str:
 
 
 def failures(outcomes: Sequence[Outcome]) -> str:
-    """Return the failed tests, each with its traceback."""
+    """Return the failed tests and parts, each with its details."""
     found = [
         (test, text)
         for outcome in outcomes
@@ -36,7 +36,7 @@ def failures(outcomes: Sequence[Outcome]) -> str:
 
 
 def end(outcomes: Sequence[Outcome]) -> str:
-    """Return the table of times, the failed tests' names, and the verdict."""
+    """Return the line of each part, the failed tests, and the verdict."""
     names = [test for outcome in outcomes for test in outcome.failures]
     run = [each for each in outcomes if each.tests or each.has_failed]
     lines = ['', *(part(outcome) for outcome in run), '']

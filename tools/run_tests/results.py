@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of one part's run, read from the stream that stestr writes."""
+"""Results of one part, read from the subunit stream of stestr."""
 
 from collections.abc import Callable
 import dataclasses
@@ -7,7 +7,7 @@ import dataclasses
 import subunit
 import testtools
 
-# Lines kept of what a failed test has logged; its traceback is kept whole.
+# Lines kept of each log of a failed test; its tracebacks are kept whole.
 LAST_LINES = 20
 
 
@@ -15,10 +15,10 @@ LAST_LINES = 20
 class Outcome:
     """Results of one part.
 
-    ``failures`` maps the id of each failed test to its traceback and the end
-    of its logs. ``seconds`` is the time on the wall, ``processor_seconds``
-    what all processes of the part used together. ``trouble`` is what stestr
-    said where the part could not be run as a whole.
+    :ivar failures: {id of a failed test: end of its logs, and traceback}
+    :ivar seconds: wall-clock time
+    :ivar processor_seconds: CPU time of all processes of the part
+    :ivar trouble: output of stestr if it failed as a whole, or ''
     """
 
     part: str
@@ -42,11 +42,11 @@ class Outcome:
 def read(
     stream, outcome: Outcome, notify: Callable[[Outcome, str | None], None]
 ) -> str:
-    """Count a subunit stream's tests in an outcome, until the stream ends.
+    """Add the tests of a subunit stream to an outcome, until it ends.
 
-    :param notify: called for each test as it ends, with the outcome so far
-        and the test's id if it has failed
-    :returns: what the stream contains beside subunit
+    :param notify: function called after each test with the outcome so far
+        and, if the test has failed, its id, else None
+    :returns: text of the stream that is not subunit
     """
 
     def count(test: dict) -> None:
@@ -73,7 +73,7 @@ def read(
 
 
 class _Output(testtools.StreamResult):
-    """Everything that belongs to no test."""
+    """Collector of output that belongs to no test."""
 
     def __init__(self):
         super().__init__()
@@ -85,7 +85,7 @@ class _Output(testtools.StreamResult):
 
 
 def _describe(test: dict) -> str:
-    """Return a failed test's details, the traceback last."""
+    """Return the details of a failed test, its traceback last."""
     details = test['details']
     titles = sorted(details, key=lambda title: title.startswith('traceback'))
     lines = [f'status: {test["status"]}']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run one part of the tests with stestr."""
+"""Runner of one part of the tests, with stestr."""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ import results
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
-# stestr's words where a filter selects no test of a part.
+# Output of stestr if a filter selects no test of a part.
 NO_MATCH = "regex doesn't match with anything"
 
-# A line says how far a part is when so many seconds have passed since another.
+# Seconds without output after which a line shows the progress of a part.
 SECONDS_OF_SILENCE = 60
 
 
@@ -29,11 +29,11 @@ def run(
     arguments: Sequence[str],
     say: Callable[[str], None],
 ) -> results.Outcome:
-    """Run a part.
+    """Run a part and return its results.
 
-    :param variables: for the environment of the tests
-    :param arguments: of ``stestr run``; tests to run, by default the part's
-    :param say: is told what fails, at once, and how far the part is
+    :param variables: environment variables of the tests
+    :param arguments: arguments of ``stestr run``; by default ``part.tests``
+    :param say: function that prints failures, at once, and the progress
     """
     outcome = results.Outcome(part.name)
     started, used = time.monotonic(), _processor_seconds()
@@ -58,14 +58,14 @@ def run(
 
 
 class _Progress:
-    """Say what fails, and how far a part is that takes long."""
+    """Printer of failures, and of the progress of a long part."""
 
     def __init__(self, say: Callable[[str], None]):
         self._say = say
         self._said_at = time.monotonic()
 
     def __call__(self, outcome: results.Outcome, failed: str | None) -> None:
-        """Take note of a test that has ended."""
+        """Print a failed test or, after some time, the number of tests."""
         if failed:
             self._say(f'  FAILED {failed}')
         elif time.monotonic() - self._said_at > SECONDS_OF_SILENCE:
@@ -100,6 +100,6 @@ def _workers(part: Part) -> str:
 
 
 def _processor_seconds() -> float:
-    """Return what all processes that have ended here have used."""
+    """Return the CPU time of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both steps at once: a group is held, then its servers are created.
+"""Deployment of a template: hold a group, then create its servers.
 
-Every step is taken so that it may be the last: what is done is known to
-Nova, so another run finds it there and goes on.
+A run may stop after any step. Nova stores the result of each step, so
+another run finds it there and continues.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a template to servers: hold, create all, release what failed."""
+"""Deployment of one template: hold, create servers, release failures."""
 
 import contextlib
 import time
@@ -8,23 +8,23 @@ import uuid
 from keystoneauth1 import exceptions as ksa_exceptions
 from openstack import exceptions
 
+from nova_groupext_client.deploy import member_states
 from nova_groupext_client.deploy import names
 from nova_groupext_client.deploy import servers
-from nova_groupext_client.deploy import states
 from nova_groupext_client.deploy import threads
 
 PARALLEL = 8
 INTERVAL_SECONDS = 1
 
-_State = states.State
+_State = member_states.State
 _UNDER_WAY = ('HELD', 'ACTIVE')
 _NOT_HELD = ('PLANNED', 'REFUSED', 'UNDECIDED', 'ERROR')
-# States of servers that are not there yet.
+# Statuses of servers whose creation has not finished.
 _COMING = ('BUILD', 'UNKNOWN')
 
 
 class Changed(Exception):
-    """The group is no longer what the template describes."""
+    """The group no longer has the topology that the template describes."""
 
     def __init__(self, group):
         super().__init__(
@@ -33,7 +33,7 @@ class Changed(Exception):
         )
 
 
-# An answer that is no JSON is a ValueError.
+# A response that is not JSON raises ValueError.
 FAULTS = (
     Changed,
     exceptions.SDKException,
@@ -41,15 +41,15 @@ FAULTS = (
     names.UnknownName,
     ValueError,
 )
-# For how long the cloud may not say how any server is.
+# Maximum time without a successful status request for any server.
 _PATIENCE_SECONDS = 60
 _CREATE_TRIES = 2
-# A member may become a server between being looked at and released.
+# A member may become a server after it is read and before it is released.
 _RELEASE_TRIES = 3
 
 
 class NotPlanned(Exception):
-    """There is no plan for the group; ``group`` says why."""
+    """The group has no usable plan; ``group`` contains the reasons."""
 
     def __init__(self, group):
         super().__init__(f'The group {group.name} is {group.status}')
@@ -57,18 +57,21 @@ class NotPlanned(Exception):
 
 
 class Deployment:
-    """One template on its way.
+    """Deployment of one template: a group and the servers of its members.
 
-    Requests are sent by other threads. So an interrupt, which Python gives to
-    the main one, ends none in its middle: whatever was asked for is known.
+    Worker threads send the requests that create, hold or release. Python
+    interrupts only the main thread, so each such request is completed.
 
-    :ivar topology: what the template describes, with ids
-    :ivar group: VrtGroup as it was seen last, None before there is one
-    :ivar members: {path: states.Member}
+    :ivar topology: the template's topology, with image ids
+    :ivar group: VrtGroup as last read, None before its creation
+    :ivar members: {path: member_states.Member}
 
     :param conn: openstack.connection.Connection with ``conn.vrt``
     :param template: template.Template
-    :param show: called with states.Member of all members when they change
+    :param show: called at each change, with [member_states.Member] of all
+    :param parallel: number of worker threads
+    :param interval: seconds between status requests
+    :raises: UnknownName, TemplateError
     """
 
     def __init__(
@@ -89,10 +92,10 @@ class Deployment:
         self._servers = servers.Servers(conn, self._names)
         self.topology = names.with_ids(template.definition, self._names)
         for path, arguments in self._arguments.items():
-            # What cannot be sent had better be known before anything is.
+            # Detect unknown names before the first request changes anything.
             with names.placed(self.topology, path):
                 self._servers.body('', path, arguments)
-        # Who asks for the group twice gets one.
+        # A repeated creation request with this token returns the same group.
         self._token = str(uuid.uuid4())
         self._last_seen = None
         self._threads = threads.Threads(parallel)
@@ -104,18 +107,18 @@ class Deployment:
         self._threads.end()
 
     def describe(self, **attributes):
-        """Describe the group and wait for its plan.
+        """Create the group and wait for its plan.
 
-        :param attributes: of the group, besides its topology
+        :param attributes: attributes of the group, besides its topology
         :raises: NotPlanned, Changed, HttpException
         """
         self._threads.call(self._create_group, attributes)
         self._wait()
 
     def resume(self, group):
-        """Take up a group that was begun.
+        """Continue with an existing group; hold it if necessary.
 
-        :param group: VrtGroup which the template describes
+        :param group: VrtGroup with the template's topology
         :raises: NotPlanned, Changed, HttpException
         """
         self.group = group
@@ -124,11 +127,12 @@ class Deployment:
         self._wait()
 
     def forget(self):
-        """Delete the group, if there is one, and end.
+        """Delete the group, if it exists, and stop the worker threads.
 
-        If that fails the group is still here; it has an answer to give first.
+        A failed deletion leaves ``group`` set and is suppressed, so that it
+        does not hide the result of planning.
         """
-        # Its creation may be under way.
+        # A creation request may be in flight.
         self._threads.end()
         if self.group is not None:
             with contextlib.suppress(*FAULTS):
@@ -136,7 +140,7 @@ class Deployment:
                 self.group = None
 
     def create(self):
-        """Create the servers of all members that are held, and wait."""
+        """Create the servers of all held members, and wait for them."""
         self._find()
         self._each(self._create, self._in(_State.HELD))
         self._last_seen = time.monotonic()
@@ -147,7 +151,7 @@ class Deployment:
             time.sleep(self._interval)
 
     def release(self):
-        """Give up what is held of members that have failed."""
+        """Release the holds of failed members."""
         failed = {each.path for each in self._in(_State.FAILED)}
         if failed:
             self._threads.call(self._release, failed)
@@ -162,7 +166,7 @@ class Deployment:
                 )
                 return
             except ksa_exceptions.ConnectionError:
-                # Perhaps only the answer was lost.
+                # The group may exist: perhaps only the response was lost.
                 if not tries_left:
                     raise
 
@@ -170,8 +174,8 @@ class Deployment:
         self._vrt.wait_for_group(
             self.group, interval=self._interval, callback=self._see
         )
-        # Others may revise it while it is waited for, and there is nothing
-        # to create their members from.
+        # Another client may revise the group meanwhile; the template has no
+        # server arguments for the members of another topology.
         if self.group.topology != self.topology:
             raise Changed(self.group)
         if self.group.status not in (*_UNDER_WAY, 'PLANNED'):
@@ -179,11 +183,11 @@ class Deployment:
 
     def _see(self, group):
         self.group = group
-        self.members = states.of(group)
+        self.members = member_states.of(group)
         self._tell()
 
     def _find(self):
-        """Find the servers that an earlier run has asked for."""
+        """Record the servers that an earlier run created."""
         found = self._threads.call(self._servers.of, self.group.id)
         for member in self._in(_State.HELD):
             member.server_id = found.get(member.path)
@@ -205,7 +209,7 @@ class Deployment:
         except FAULTS:
             if time.monotonic() - self._last_seen > _PATIENCE_SECONDS:
                 raise
-            return  # The next look may see more.
+            return  # The next status request may succeed.
         self._last_seen = time.monotonic()
         if status in ('ERROR', 'GONE'):
             self._fail(member, fault or 'The server is in state ERROR.')
@@ -237,7 +241,7 @@ class Deployment:
         return [each for each in self.members.values() if each.state == state]
 
     def _each(self, function, members):
-        """Call a function for members, and tell of them as they change."""
+        """Call a function for each member; report progress after each call."""
         for _done in self._threads.each(function, members):
             self._tell()
 

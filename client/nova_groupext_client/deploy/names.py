@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the names in a template to the ids that Nova takes."""
+"""Resolution of the names in a template to the ids that Nova takes."""
 
 import contextlib
 import functools
@@ -11,8 +11,8 @@ from nova_groupext_client import ids
 from nova_groupext_client.template import definition
 from nova_groupext_client.template import nodes
 
-# What names something of a kind; the images that describe members are known
-# once there is a topology with ids.
+# Property that contains a name of each kind. An unknown image is that of a
+# device, as with_ids() has already resolved the property "image".
 _PROPERTIES = {
     'flavor': 'flavor',
     'image': 'block_device_mapping_v2',
@@ -21,7 +21,7 @@ _PROPERTIES = {
 
 
 class UnknownName(Exception):
-    """A name that means nothing in this cloud; the text says which.
+    """A name that is missing or ambiguous in this cloud.
 
     :ivar kind: flavor, image or network
     """
@@ -31,12 +31,12 @@ class UnknownName(Exception):
         self.kind = kind
 
     def at(self, place):
-        """Return one whose text begins with a JSON path like the API's."""
+        """Return the error with a JSON path, like the API's, in its text."""
         return UnknownName(self.kind, f'{place}: {self}')
 
 
 class Names:
-    """Looks up each name once.
+    """Names and ids of one cloud; looks up each name once.
 
     :param conn: openstack.connection.Connection
     """
@@ -44,7 +44,7 @@ class Names:
     def __init__(self, conn):
         self._conn = conn
 
-    @functools.cache  # noqa: B019 (it lives as long as a command)
+    @functools.cache  # noqa: B019 (Names lives as long as a command)
     def flavor(self, name):
         return self._id('flavor', name, self._conn.compute.find_flavor)
 
@@ -77,7 +77,7 @@ class Names:
 
 
 def with_ids(topology, names, path=definition.TOPOLOGY):
-    """Return a topology with ids of images, which the API asks for.
+    """Return a topology with image ids, as the API requires them.
 
     :raises: UnknownName, whose text begins with a JSON path like the API's
     """
@@ -103,10 +103,10 @@ def _member(described, names, path):
 
 @contextlib.contextmanager
 def placed(topology, path):
-    """Let an UnknownName tell in which property of a member's server it is.
+    """Add the JSON path of a member's property to any UnknownName raised.
 
     :param topology: as :func:`with_ids` returns it
-    :param path: of the member
+    :param path: path of the member
     """
     try:
         yield
@@ -116,13 +116,13 @@ def placed(topology, path):
 
 
 def _member_place(topology, path):
-    """Return the JSON path of what describes a member."""
+    """Return the JSON path of a member's description."""
     *groups, name = path.split('/')
     where = definition.TOPOLOGY
     for group in groups:
         topology = topology['groups'][group]
         where = nodes.join(f'{where}.groups', group)
     if name not in topology['members']:
-        # One of those that are counted.
+        # Members with a count have numbered paths.
         name = name.rpartition('-')[0]
     return nodes.join(f'{where}.members', name)

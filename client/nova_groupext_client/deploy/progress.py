@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bar for each state that members are in."""
+"""Progress bars, one for each state that members are in."""
 
 import shutil
 
-from nova_groupext_client.deploy import states
+from nova_groupext_client.deploy import member_states
 
-_LABEL = max(map(len, states.State))
+_LABEL = max(map(len, member_states.State))
 _WIDEST = 40
 _UP = '\x1b[{}A\x1b[J'
 
 
 class Bars:
-    """Drawn over and over on a terminal, a line at each change elsewhere."""
+    """Progress bars, redrawn in a terminal; elsewhere a line per change."""
 
     def __init__(self, stream):
-        """Prepare them.
+        """Initialize the bars.
 
-        :param stream: text stream, standard error
+        :param stream: text stream for the output
         """
         self._stream = stream
         self._shown = None
         self._height = 0
 
     def show(self, members):
-        """Draw the states of members, unless they are drawn already.
+        """Draw the states of members if their counts have changed.
 
-        :param members: states.Member of the whole group
+        :param members: member_states.Member of the whole group
         """
-        counts = states.counts(members)
+        counts = member_states.counts(members)
         if counts == self._shown:
             return
         self._shown = counts
@@ -49,8 +49,8 @@ class Bars:
 def bars(counts, width):
     """Return a line for each state.
 
-    :param counts: {state: how many members}
-    :param width: characters of a line
+    :param counts: {state: number of members}
+    :param width: width of a line in characters
     """
     total = sum(counts.values())
     digits = len(str(total))
@@ -64,5 +64,5 @@ def bars(counts, width):
 
 
 def _filled(number, total, size):
-    """Return how much of a bar is full: all of it only if all are there."""
+    """Return the number of filled characters, at least 1."""
     return max(1, number * size // total)

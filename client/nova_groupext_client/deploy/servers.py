@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers of members: asked for, looked up, looked at."""
+"""Servers of members: creation, search and status."""
 
 import base64
 
@@ -7,12 +7,12 @@ from openstack import exceptions
 
 from nova_groupext_client import hints
 
-# As of 2.100 servers show their hints.
+# From 2.100 on Nova shows the scheduler hints of a server.
 _MICROVERSION = '2.100'
 
 
 class Servers:
-    """Servers of one project.
+    """Client for the servers of one project.
 
     :param conn: openstack.connection.Connection
     :param names: names.Names
@@ -23,9 +23,9 @@ class Servers:
         self._names = names
 
     def create(self, group_id, path, arguments):
-        """Ask for the server of a member; returns its id.
+        """Create the server of a member and return its id.
 
-        :param arguments: as a Template's ``servers`` has them
+        :param arguments: value in the ``servers`` of a Template
         :raises: HttpException, UnknownName
         """
         body = self.body(group_id, path, arguments)
@@ -36,7 +36,7 @@ class Servers:
         return answer.json()['server']['id']
 
     def body(self, group_id, path, arguments):
-        """Return what ``POST /servers`` takes for a member.
+        """Return the body of ``POST /servers`` for a member.
 
         :raises: UnknownName
         """
@@ -65,7 +65,7 @@ class Servers:
         return {'server': server, 'os:scheduler_hints': pointed}
 
     def look(self, server_id):
-        """Return a server's status and fault, ('GONE', None) if it is."""
+        """Return a server's status and fault; a deleted one is 'GONE'."""
         answer = self._get(f'/servers/{server_id}')
         if answer.status_code == 404:
             return 'GONE', 'The server was deleted.'
@@ -74,9 +74,9 @@ class Servers:
         return server['status'], server.get('fault', {}).get('message')
 
     def of(self, group_id):
-        """Return {member path: id} of servers made for members of a group.
+        """Return {member path: server id} for the members of a group.
 
-        Those that failed are not among them.
+        Servers in ERROR are ignored.
         """
         found = {}
         for server in self._all():
@@ -90,7 +90,7 @@ class Servers:
         return found
 
     def _all(self):
-        """Yield all servers of the project; the SDK leaves out the hints."""
+        """Yield all servers of the project; the SDK's omit the hints."""
         marker = {}
         while True:
             answer = self._get('/servers/detail', params=marker)

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that send requests, so that an interrupt ends none of these."""
+"""Worker threads for requests that an interrupt must not abort."""
 
 from concurrent import futures
 import threading
 
 
 class Threads:
-    """Calls functions in other threads; at its end it waits for them.
+    """Pool of worker threads, all started at once.
 
-    An interrupt, which Python gives to the main thread, may come between any
-    two lines of ``submit``, also while that starts a thread, of which then
-    nobody knows. So all of them are started at once.
+    An interrupt of the main thread while ``submit`` starts a worker would
+    make the pool lose track of it. So none is started later.
     """
 
     def __init__(self, number):
@@ -25,15 +24,15 @@ class Threads:
             raise
 
     def end(self):
-        """Drop what waits, and wait for what runs."""
+        """Cancel pending calls and wait for running ones."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def call(self, function, *args):
-        """Return what a function returns."""
+        """Return the result of a function that a worker thread calls."""
         return self._pool.submit(function, *args).result()
 
     def each(self, function, values):
-        """Call a function with each value; yield whenever one is done."""
+        """Call a function with each value; yield results as they complete."""
         pending = [self._pool.submit(function, value) for value in values]
         for done in futures.as_completed(pending):
             yield done.result()

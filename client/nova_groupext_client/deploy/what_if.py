@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Would it fit? A group is planned, and nothing of it stays."""
+"""Dry run: plan a group without holds, then delete it."""
 
 
 def ask(deployment, **attributes):
-    """Have a group planned without holding anything, and delete it.
+    """Plan a group without holds, delete it, and return its plan.
 
     :param deployment: Deployment
-    :param attributes: of the group, besides its topology
+    :param attributes: attributes of the group, besides its topology
     :returns: VrtGroup, PLANNED
-    :raises: NotPlanned, HttpException
+    :raises: NotPlanned, Changed, HttpException
     """
     try:
         deployment.describe(hold=False, **attributes)
@@ -18,9 +18,9 @@ def ask(deployment, **attributes):
 
 
 def table(group):
-    """Return columns and rows: where each member would be.
+    """Return columns and rows: the planned domains of each member.
 
-    Who shares a domain has the same id there; zones have names.
+    Members in the same domain show the same id; zones have names.
     """
     places = {m['path']: m['domains'] or {} for m in group.members}
     levels = list(dict.fromkeys(level for p in places.values() for level in p))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where members are, as a map in the terminal and as a picture.
+"""Drawings of a group's members and their hosts, as text and as SVG.
 
-Nothing but the standard library is imported here, so that the planner's own
-pictures are drawn with the same pencils.
+The package imports only the standard library, so that the solver can draw
+its pictures with the same functions.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group as a picture: zones, racks and hosts, and who is there."""
+"""SVG picture of a group: zones, racks and hosts with their members."""
 
 import dataclasses
 
@@ -12,9 +12,9 @@ _SERVERS = ('ACTIVE', 'REDEEMING')
 
 
 def write(group):
-    """The picture of a group.
+    """Return the picture of a group.
 
-    :param group: with the attributes of the SDK's VrtGroup
+    :param group: object with the attributes of the SDK's VrtGroup
     :returns: text of an SVG file
     """
     return _Picture(group).page()
@@ -39,7 +39,7 @@ class _Picture:
         return svg.page(svg.column(blocks, 12), title, style.CSS)
 
     def _stem(self, stem):
-        """The legend of the members of one name."""
+        """Return the legend entry of one member set."""
         same = [m for m in self._group.members if places.stem(m) == stem]
         chip = self._chip(stem, 'member', '\n'.join(m['path'] for m in same))
         label = f'{stem} ({len(same)})'
@@ -57,7 +57,7 @@ class _Picture:
     def _frame(self, members, label, kind):
         chips = [self._member(member) for member in members]
         block = svg.rows(chips, style.HOST_WIDTH, 2)
-        # Wide enough for the label, and all equal.
+        # All host frames have the same width, which fits the label.
         block = dataclasses.replace(block, width=style.HOST_WIDTH)
         tip = f'{label}: {len(members)} members'
         return svg.frame(block, label, kind, tip)
@@ -66,7 +66,8 @@ class _Picture:
         tip = [member['path'], member['status']]
         tip += [f'{k} {v}' for k, v in member['domains'].items()]
         tip += [f'server {member["server_id"]}'] * bool(member['server_id'])
-        tip += [member['fault']] * bool(member['fault'])
+        if member['fault']:
+            tip.append(member['fault']['message'])
         kind = 'pinned' if member['status'] in _SERVERS else 'member'
         return self._chip(places.stem(member), kind, '\n'.join(tip))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The domains that a group's members are in, one inside the other."""
+"""Nested domains (zones, racks, hosts) of a group's members."""
 
 import dataclasses
 import re
@@ -7,7 +7,7 @@ import re
 from nova_groupext_client.drawing import style
 
 HOST = 'host'
-# Ids of domains are long sums; so much of one tells them apart.
+# The API's domain ids are SHA-224 digests; a prefix distinguishes them.
 _SUM = re.compile('[0-9a-f]{56}')
 _SHORT = 8
 _COUNTED = re.compile(r'-\d+$')
@@ -15,11 +15,11 @@ _COUNTED = re.compile(r'-\d+$')
 
 @dataclasses.dataclass
 class Domain:
-    """A zone, a rack, a host.
+    """A domain of one level, such as a zone, a rack or a host.
 
-    :ivar label: its level and name; a name that means nothing is cut short
-    :ivar domains: [Domain] of the next level in it; none in a host
-    :ivar members: [member, as the API shows it] in it and all of them
+    :ivar label: level and name; a digest as name is shortened
+    :ivar domains: [Domain] of the next level; empty for a host
+    :ivar members: [member, as the API shows it] at any depth of the domain
     """
 
     label: str
@@ -28,9 +28,9 @@ class Domain:
 
 
 def nest(members):
-    """Return [Domain] of the largest level, and the members without a place.
+    """Return [Domain] of the largest level, and the members without a host.
 
-    :param members: as the API shows them
+    :param members: members as the API shows them
     """
     placed = [member for member in members if member['domains']]
     rest = [member for member in members if not member['domains']]
@@ -38,9 +38,9 @@ def nest(members):
 
 
 def head(group):
-    """Return in one line what has become of a group.
+    """Return one line with the name, status and size of a group.
 
-    :param group: with the attributes of the SDK's VrtGroup
+    :param group: object with the attributes of the SDK's VrtGroup
     """
     placed = sum(bool(member['domains']) for member in group.members)
     return (
@@ -50,18 +50,18 @@ def head(group):
 
 
 def stem(member):
-    """Return the name that equal members of a group have in common."""
+    """Return the path of a member without the number at its end."""
     return _COUNTED.sub('', member['path'])
 
 
 def plain(text):
-    """Return text that does not talk to the terminal."""
+    """Return text with ``?`` for control characters of the terminal."""
     return ''.join(each if each.isprintable() else '?' for each in text)
 
 
 def _levels(members):
-    """Return the levels, the largest first; the API has them host first."""
-    # Who is in a domain of each level knows their order best.
+    """Return the levels, largest first; the API lists the host first."""
+    # The member with the most levels determines their order.
     most = sorted(members, key=lambda member: -len(member['domains']))
     levels = dict.fromkeys(each for m in most for each in m['domains'])
     return list(levels)[::-1]
@@ -81,7 +81,7 @@ def _nest(members, levels):
 
 
 def _name(member, level):
-    """Return a name for people: admins are told the host's."""
+    """Return the name of a domain: the host's if the API shows it."""
     host = member.get('host')
     return host if level == HOST and host else member['domains'].get(level)
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all our pictures have in common."""
+"""Sizes, colours and labels of all pictures of groups and plans."""
 
 import re
 import string
 
-#: Pixels: where a row of frames ends, and how wide a host is.
+#: Maximum width of a row of frames, and width of a host, in pixels.
 WIDTH = 1_400
 HOST_WIDTH = 150
 
-# Light enough for black letters.
+# Light enough for black text.
 COLOURS = (
     '#8ecae6',
     '#ffb703',
@@ -20,7 +20,7 @@ COLOURS = (
     '#d6ccc2',
 )
 
-#: Classes of frames, members and words; a member is also ``c0``, ``c1``...
+#: Classes of frames, members, text, and of colours: ``c0``, ``c1``...
 CSS = (
     'text{font:10px sans-serif;fill:#111}'
     '.head{font-size:13px}.label{font-weight:bold}.small{font-size:9px}'
@@ -37,12 +37,12 @@ CSS = (
 
 
 def colour(number):
-    """The class of the colour for the members of one name."""
+    """Return the CSS class for the colour of the member set ``number``."""
     return f'c{number % len(COLOURS)}'
 
 
 def letters(number):
-    """A, B, ... Z, AA, AB, ..."""
+    """Return the label of a number from 0: A, B, ... Z, AA, AB, ..."""
     text = ''
     number += 1
     while number:
@@ -52,7 +52,7 @@ def letters(number):
 
 
 def natural(name):
-    """Order r2 before r10, and what has no name, None, last."""
+    """Return a sort key that puts r2 before r10, and None last."""
     if name is None:
         return (True,)
     parts = re.split('([0-9]+)', name)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of SVG that know their size and can be put into rows and frames."""
+"""SVG blocks of known size, and their layout in rows and frames."""
 
 import dataclasses
 import re
 
 _GAP = 6
 _LABEL = 18
-# Pixels that a character takes, generously, by class of text.
+# Upper estimate of a character's width in pixels, by class of text.
 _CHARACTERS = {'head': 7.5, 'label': 7, 'text': 6, 'small': 5.5}
 
-# All that XML 1.0 has no way to say.
+# Characters that XML 1.0 does not allow.
 _UNSPEAKABLE = re.compile(
     '[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]'
 )
@@ -20,7 +20,7 @@ _ESCAPES = str.maketrans(
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Something drawn, with its upper left corner at the origin.
+    """A drawing with its upper left corner at the origin.
 
     :ivar width: pixels
     :ivar height: pixels
@@ -33,14 +33,14 @@ class Block:
 
 
 def escape(content):
-    """Any text as it may stand in XML."""
+    """Return text for XML; U+FFFD replaces characters it does not allow."""
     return _UNSPEAKABLE.sub('\ufffd', content).translate(_ESCAPES)
 
 
 def page(block, title, style):
-    """A whole file.
+    """Return a complete SVG file.
 
-    :param title: text for those who do not see the picture
+    :param title: text for screen readers
     :param style: CSS
     """
     width, height = block.width + 2 * _GAP, block.height + 2 * _GAP
@@ -56,10 +56,10 @@ def page(block, title, style):
 
 
 def line(content, kind='text', room=None):
-    """A line of text; what has no room is cut off.
+    """Return a line of text, shortened with an ellipsis if too long.
 
-    :param kind: class for the style
-    :param room: pixels, all that it needs if left out
+    :param kind: CSS class
+    :param room: maximum width in pixels, None for no limit
     """
     width = _CHARACTERS[kind]
     if room is not None and len(content) * width > room:
@@ -72,7 +72,7 @@ def line(content, kind='text', room=None):
 
 
 def box(width, height, kind, tip, label=''):
-    """A rectangle that tells more when it is pointed at."""
+    """Return a rectangle with a tooltip and perhaps a label."""
     words = f'<text x="{width / 2:g}" y="{height / 2 + 4:g}">{escape(label)}'
     return Block(
         width,
@@ -84,7 +84,7 @@ def box(width, height, kind, tip, label=''):
 
 
 def bar(width, height, part, whole, label):
-    """A bar that shows a part of a whole, with words on it."""
+    """Return a bar filled to ``part`` of ``whole``, with a label on it."""
     full = width * min(1.0, part / whole) if whole else width
     words = line(f'{label} {part} of {whole}', 'small', width - 4)
     return Block(
@@ -97,7 +97,7 @@ def bar(width, height, part, whole, label):
 
 
 def rows(blocks, width, gap=_GAP):
-    """Blocks side by side, in as many rows as they need."""
+    """Return blocks side by side, in rows of at most ``width`` pixels."""
     placed, x, y, height, widest = [], 0, 0, 0, 0
     for block in blocks:
         if x and x + block.width > width:
@@ -110,7 +110,7 @@ def rows(blocks, width, gap=_GAP):
 
 
 def column(blocks, gap=_GAP):
-    """Blocks below one another."""
+    """Return blocks below one another."""
     placed, y = [], 0
     for block in blocks:
         placed.append(_at(0, y, block))
@@ -120,7 +120,7 @@ def column(blocks, gap=_GAP):
 
 
 def frame(block, label, kind, tip):
-    """A block in a frame with a label on top."""
+    """Return a block in a frame with a tooltip and a label on top."""
     width, height = block.width + 2 * _GAP, block.height + _LABEL + 2 * _GAP
     return Block(
         width,

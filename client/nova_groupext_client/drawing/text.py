@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group as a map in the terminal."""
+"""Text map of a group for the terminal."""
 
 from nova_groupext_client.drawing import places
 
 _INDENT = '  '
-# Those that are held have none.
+# Held members have no mark.
 _MARKS = {'TENTATIVE': '?', 'REDEEMING': '~', 'ACTIVE': '*'}
 _LEGEND = {
     '?': 'planned, not held',
@@ -14,10 +14,10 @@ _LEGEND = {
 
 
 def write(group, width):
-    """The map: each host a line, indented by the domains that it is in.
+    """Return the map: a line for each host, indented below its domains.
 
-    :param group: with the attributes of the SDK's VrtGroup
-    :param width: of the terminal, in characters
+    :param group: object with the attributes of the SDK's VrtGroup
+    :param width: width of the terminal in characters
     :returns: text of several lines
     """
     domains, rest = places.nest(group.members)
@@ -45,7 +45,7 @@ def _domain(domain, indent, width):
 
 
 def _row(label, members, width):
-    """Return lines with the names of members; each name stays whole."""
+    """Return lines with a label and the unbroken paths of members."""
     lines = [label]
     for member in members:
         mark = _MARKS.get(member['status'], '') if member['domains'] else ''
@@ -57,11 +57,12 @@ def _row(label, members, width):
 
 
 def _by_fate(members):
-    """Return {state and fault: members}."""
+    """Return {text of status and fault: members}."""
     fates = {}
     for member in members:
-        told = places.plain(
-            ', '.join(filter(None, (member['status'], member['fault'])))
-        )
+        told = [member['status']]
+        if member['fault']:
+            told.append(member['fault']['message'])
+        told = places.plain(', '.join(told))
         fates.setdefault(told, []).append(member)
     return fates

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``openstack vrt``: a plugin of openstackclient.
+"""Plugin of openstackclient with the commands ``openstack vrt``.
 
-``openstack --help`` loads every command of every plugin, so nothing here
-imports at the top what openstackclient has not loaded by then.
+``openstack --help`` loads every command of every plugin. So modules here
+import at the top only what openstackclient has loaded by then.
 """

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How parts of a group are shown: to people as text, to programs as data."""
+"""Columns for parts of a group: text for people, data for programs."""
 
 import collections
 
 from cliff import columns
 
-from nova_groupext_client import words
+from nova_groupext_client import sentences
 
 
 class Counts(columns.FormattableColumn):
-    """Members, by how many are in which state."""
+    """Number of members in each state."""
 
     def human_readable(self):
         states = collections.Counter(m['status'] for m in self._value)
@@ -17,7 +17,7 @@ class Counts(columns.FormattableColumn):
 
 
 class Members(columns.FormattableColumn):
-    """Members, one on a line."""
+    """Members, one per line: path, status and server id."""
 
     def human_readable(self):
         return '\n'.join(
@@ -27,42 +27,56 @@ class Members(columns.FormattableColumn):
 
 
 class Policies(columns.FormattableColumn):
-    """Policies that do not hold."""
+    """Policies that are violated, one per line."""
 
     def human_readable(self):
-        return '\n'.join(map(words.policy, self._value))
+        return '\n'.join(map(sentences.policy, self._value))
+
+
+class Fault(columns.FormattableColumn):
+    """Message of a fault, empty without one."""
+
+    def human_readable(self):
+        return self._value['message'] if self._value else ''
+
+
+class Events(columns.FormattableColumn):
+    """Events of a group, one per line."""
+
+    def human_readable(self):
+        return '\n'.join(map(sentences.event, self._value))
 
 
 class _Lines(columns.FormattableColumn):
-    """A dictionary, or None, that ``say`` turns into lines."""
+    """A dictionary, or None, that ``say`` formats as lines."""
 
     def human_readable(self):
         return '\n'.join(self.say(self._value)) if self._value else ''
 
 
 class Refusal(_Lines):
-    """Why there is no plan."""
+    """Conflict that rules out a plan, and relaxations that would help."""
 
-    say = staticmethod(words.refusal)
+    say = staticmethod(sentences.refusal)
 
 
 class Boot(_Lines):
-    """Nova has come so far with the servers of a group."""
+    """Progress and faults of the creation of a group's servers."""
 
-    say = staticmethod(words.boot)
+    say = staticmethod(sentences.boot)
 
 
 class Revision(_Lines):
-    """What has become of a revision that is not the definition yet."""
+    """Status of a pending revision, and its fault or refusal."""
 
-    say = staticmethod(words.revision)
+    say = staticmethod(sentences.revision)
 
 
 class Tree(columns.FormattableColumn):
-    """Anything with a structure, as YAML."""
+    """Any nested data, as YAML."""
 
     def human_readable(self):
-        # Only now: help is shown without it.
+        # Imported late: help does not need it.
         import yaml
 
         if not self._value:
@@ -71,7 +85,16 @@ class Tree(columns.FormattableColumn):
 
 
 class Domains(columns.FormattableColumn):
-    """Where a member is."""
+    """Domains of a member, one per line: level and id."""
 
     def human_readable(self):
         return '\n'.join(f'{k} {name}' for k, name in self._value.items())
+
+
+def cell(resource, name, **formatters):
+    """Return a property of a resource as a cell of a table.
+
+    :param formatters: {name: column class} of the properties that need one
+    """
+    value = getattr(resource, name)
+    return formatters[name](value) if name in formatters else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all our commands have in common."""
+"""Base classes and common options of the ``openstack vrt`` commands."""
 
 import argparse
 
@@ -7,18 +7,18 @@ from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from nova_groupext_client import words
+from nova_groupext_client import sentences
 from nova_groupext_client.osc import progress
 
 _INTERVAL_SECONDS = 0.5
 
 
 class Command(command.Command):
-    """A command of which errors are sentences for those who typed it."""
+    """A command that reports HTTP errors of the cloud as sentences."""
 
     @property
     def vrt(self):
-        """The SDK's proxy."""
+        """SDK proxy of VRT groups."""
         return self.app.client_manager.vrt
 
     def run(self, parsed_args):
@@ -28,7 +28,7 @@ class Command(command.Command):
             raise exceptions.CommandError(sentence(exc)) from exc
 
     def find(self, name_or_id):
-        """Return the VrtGroup that was meant."""
+        """Return the VrtGroup with a name or id, or raise CommandError."""
         group = self.vrt.find_group(name_or_id, ignore_missing=True)
         if group is None:
             raise exceptions.CommandError(
@@ -37,7 +37,7 @@ class Command(command.Command):
         return group
 
     def wait(self, group):
-        """Return a group when it is planned, with a line of progress.
+        """Wait for the plan of a group, show progress, return the VrtGroup.
 
         :raises: CommandError with the reasons, if there is no plan
         """
@@ -45,7 +45,7 @@ class Command(command.Command):
             found = self.vrt.wait_for_group(
                 group, interval=_INTERVAL_SECONDS, callback=line.show
             )
-        told = words.why_not(found)
+        told = sentences.why_not(found)
         if told is not None:
             raise exceptions.CommandError(told)
         return found
@@ -60,9 +60,9 @@ class ShowOne(Command, command.ShowOne):
 
 
 class GroupCommand(Command):
-    """A command for one group, which may wait for a planner's answer."""
+    """A command that acts on one group and can wait for the result."""
 
-    #: What is waited for, None if it is there at once.
+    #: Condition that --wait waits for; None for a command without --wait.
     WAIT = 'the planners have answered'
 
     def get_parser(self, prog_name):
@@ -99,8 +99,40 @@ def add_keep_server(parser):
     )
 
 
+def add_page(parser, what, marker):
+    """Add the paging options --limit and --marker.
+
+    :param what: plural of the listed things
+    :param marker: (metavar, help) of --marker
+    """
+    parser.add_argument(
+        '--limit',
+        metavar='<number>',
+        type=positive,
+        help=f'Display no more {what} than this',
+    )
+    metavar, told = marker
+    parser.add_argument('--marker', metavar=metavar, help=told)
+
+
+def add_generation(parser):
+    parser.add_argument(
+        '--generation',
+        metavar='<number>',
+        type=positive,
+        help='The generation of the group that was seen last: nothing is '
+        'done if it has another one now',
+    )
+
+
+def given(parsed_args, *names):
+    """Return {name: value} of the options that are not None."""
+    used = {name: getattr(parsed_args, name) for name in names}
+    return {name: value for name, value in used.items() if value is not None}
+
+
 def positive(text):
-    """Return a number of the command line that is at least 1."""
+    """Return an option's text as an integer of at least 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError('must be at least 1')
@@ -108,10 +140,10 @@ def positive(text):
 
 
 def sentence(exc):
-    """Return what the cloud said, without the URL that was asked."""
+    """Return the message of an error, without the URL of the request."""
     if not isinstance(exc, sdk_exceptions.HttpException) or not exc.details:
         return str(exc)
-    # Nova tells of groups in JSON, and of what it does not know in HTML.
+    # Nova answers in JSON about groups, and in HTML about unknown URLs.
     kind = exc.response.headers.get('content-type', '')
     if exc.status_code == 404 and 'json' not in kind:
         return 'The compute service of this cloud has no VRT groups.'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a command is told what a group is to be."""
+"""Options and files that define a group for a command."""
 
 import contextlib
 import pathlib
@@ -9,14 +9,14 @@ from osc_lib import exceptions
 
 from nova_groupext_client.osc import templates
 
-# What the command line may say of a group in the place of the file.
+# Attributes that the command line overrides in the file.
 _OPTIONS = ('name', 'description', 'expires_in')
 
 
 def add_options(parser):
-    """Add what a group may be read from.
+    """Add --definition, --template and the template's parameters.
 
-    :returns: the group of options of which one can be given
+    :returns: the mutually exclusive group of the first two
     """
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
@@ -37,13 +37,13 @@ def add_options(parser):
 
 @contextlib.contextmanager
 def reading(parsed_args, connection):
-    """Yield what is defined: attributes of a VrtGroup, perhaps none.
+    """Yield the attributes of a VrtGroup that a file defines, perhaps none.
 
-    What the cloud refuses of a file, before the block ends, is told by line
-    and column.
+    A 400 of the cloud in the block is reported by line and column of the
+    file where its message names a part of the file.
 
-    :param connection: the SDK's
-    :raises: CommandError for what cannot be read, with line and column
+    :param connection: openstack.connection.Connection
+    :raises: CommandError for a file that cannot be read or is invalid
     """
     if parsed_args.template is None:
         for option, _text in parsed_args.parameters:
@@ -65,6 +65,19 @@ def reading(parsed_args, connection):
         if template.description:
             wanted['description'] = template.description
         yield wanted
+
+
+def load(file_name):
+    """Return the mapping in a JSON or YAML file.
+
+    :raises: CommandError; for an error in the content, with line and column
+    """
+    from nova_groupext_client import template
+
+    try:
+        return template.load_values(_read(file_name))
+    except template.TemplateError as exc:
+        raise exceptions.CommandError(f'{file_name}: {exc}') from exc
 
 
 @contextlib.contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What openstackclient asks of its plugins."""
+"""Plugin interface that openstackclient requires."""
 
 from osc_lib import utils
 
@@ -10,7 +10,7 @@ DEFAULT_API_VERSION = '1'
 
 
 def make_client(instance):
-    """Return the connection's ``vrt``.
+    """Return the SDK proxy of VRT groups.
 
     :param instance: openstackclient's ClientManager
     """

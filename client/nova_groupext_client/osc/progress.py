@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line on the terminal that tells how far a group is."""
+"""Progress line on the terminal for one group."""
 
 import collections
 import shutil
@@ -7,15 +7,15 @@ import time
 
 
 class Line:
-    """Rewritten in place while a block runs, and gone at its end.
+    """A line that is rewritten in a ``with`` block and cleared at its end.
 
-    Nothing is written to what is no terminal.
+    A stream that is no terminal gets no output.
     """
 
     def __init__(self, stream):
-        """Prepare it.
+        """Initialise the line.
 
-        :param stream: text stream, standard error
+        :param stream: text stream, such as standard error
         """
         self._stream = stream
         self._longest = 0
@@ -30,7 +30,7 @@ class Line:
             self._put('')
 
     def show(self, group):
-        """Tell of a VrtGroup."""
+        """Show elapsed seconds, status and member counts of a VrtGroup."""
         if self._stream.isatty():
             seconds = time.monotonic() - self._start
             self._put(f'{seconds:.0f} s, {_text(group)}')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a command is given a template and the values of its parameters."""
+"""Options and files of a command for a template and its parameters."""
 
 import contextlib
 import pathlib
@@ -13,7 +13,7 @@ VALUE, FILE = '--parameter', '--parameter-file'
 
 
 def add_parameters(parser):
-    """Add options; what is given is a list of (option, text)."""
+    """Add the parameter options; they collect [(option, text)]."""
     parser.add_argument(
         VALUE,
         metavar='<name=value>',
@@ -39,9 +39,9 @@ def add_parameters(parser):
 def load(file_name, parameters, name=None):
     """Return the template.Template of a file.
 
-    :param parameters: what the options of add_parameters() were given
-    :param name: of the group, by default that of the file
-    :raises: CommandError, with line and column
+    :param parameters: [(option, text)] of the options of add_parameters()
+    :param name: of the group, by default the file's without its suffix
+    :raises: CommandError; for an error in the template, with line and column
     """
     from nova_groupext_client import template
 
@@ -61,11 +61,11 @@ def load(file_name, parameters, name=None):
 
 @contextlib.contextmanager
 def located(file_name, template, besides=()):
-    """Tell what turns out to be wrong with a file by line and column.
+    """Convert errors in the block to CommandError.
 
     :param template: template.Template or template.Given of that file
-    :param besides: names of a group's attributes that are not the file's
-    :raises: CommandError
+    :param besides: names of attributes that the command line has set
+    :raises: CommandError; for a part of the file, with line and column
     """
     from nova_groupext_client.deploy import names
     from nova_groupext_client.template import errors
@@ -88,7 +88,7 @@ def _error(file_name, exc):
 
 
 def _pair(given):
-    """Return the name and the value of a parameter."""
+    """Return (name, value) of a parameter."""
     option, text = given
     name, is_one, value = text.partition('=')
     if not is_one:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""VRT groups in openstacksdk: ``register(conn)`` makes ``conn.vrt``."""
+"""VRT groups in openstacksdk: ``register(conn)`` adds ``conn.vrt``."""
 
 from openstack import service_description
 
@@ -9,7 +9,7 @@ SERVICE = 'vrt'
 
 
 class _Description(service_description.ServiceDescription):
-    """A service that no catalogue names: its calls are the compute's."""
+    """A service without a catalogue entry, at the compute endpoint."""
 
     def __get__(self, instance, owner):
         if instance is None or instance.config.get_endpoint(SERVICE):
@@ -18,18 +18,18 @@ class _Description(service_description.ServiceDescription):
         try:
             return super().__get__(instance, owner)
         finally:
-            # The project may be part of it, and a connection that is made
-            # from this one have another.
+            # The URL may contain the project id; a connection derived from
+            # this one may have another project.
             _set_endpoint(instance, None)
 
 
 def register(conn):
-    """Give an openstack.connection.Connection its attribute ``vrt``.
+    """Add the attribute ``vrt`` to an openstack.connection.Connection.
 
-    It is a :class:`~nova_groupext_client.sdk._proxy.Proxy`. Nothing is asked
-    of the cloud before its first use. As ``vendor_hook:
-    nova_groupext_client.sdk:register`` in clouds.yaml it is done for every
-    connection to that cloud.
+    The attribute is a :class:`~nova_groupext_client.sdk._proxy.Proxy`. Its
+    first use sends the first request. With ``vendor_hook:
+    nova_groupext_client.sdk:register`` in clouds.yaml, openstacksdk registers
+    every connection to that cloud.
     """
     conn.add_service(_Description(SERVICE, {'1': _proxy.Proxy}))
 

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls of ``conn.vrt``.
+"""SDK proxy ``conn.vrt``."""
 
-Wherever a group is asked for, its id or a VrtGroup will do. What the cloud
-refuses is raised as one of :mod:`openstack.exceptions`.
-"""
-
+import contextlib
 import time
 import types
 from urllib import parse
@@ -14,8 +11,8 @@ from openstack import proxy
 from openstack import resource
 
 from nova_groupext_client import ids
-from nova_groupext_client import relaxing
-from nova_groupext_client import words
+from nova_groupext_client import relaxed_topology
+from nova_groupext_client import sentences
 from nova_groupext_client.sdk import vrt_capabilities
 from nova_groupext_client.sdk import vrt_group
 from nova_groupext_client.sdk import vrt_member
@@ -26,7 +23,13 @@ _DETAIL = '/os-vrt-groups/detail'
 
 
 class Proxy(proxy.Proxy):
-    # The endpoint is what compute has found.
+    """Calls of the VRT group API.
+
+    A parameter ``group`` takes the id of a group or a VrtGroup. Errors of the
+    cloud are raised as :mod:`openstack.exceptions`.
+    """
+
+    # The compute proxy has discovered the endpoint.
     skip_discovery = True
     api_version = '1'
 
@@ -37,7 +40,7 @@ class Proxy(proxy.Proxy):
         'vrt_proposal': vrt_proposal.VrtProposal,
     }
 
-    # What the cloud can do
+    # Capabilities
 
     def get_capabilities(self):
         """Return the VrtCapabilities of this cloud."""
@@ -48,7 +51,7 @@ class Proxy(proxy.Proxy):
     def groups(self, details=True, **query):
         """Yield the project's groups.
 
-        :param details: with False only ids, names, states and generations
+        :param details: False for id, name, status, generation and project
         :param query: ``name``, ``status``, ``member_status``, ``server_id``,
             ``client_token``, ``changes_since``, ``sort_key``, ``sort_dir``,
             ``limit`` (the size of a page), ``marker``, and for admins
@@ -58,19 +61,19 @@ class Proxy(proxy.Proxy):
         return self._list(vrt_group.VrtGroup, base_path=path, **query)
 
     def get_group(self, group):
-        """Return a VrtGroup as it is now.
+        """Return the current VrtGroup.
 
         :raises: NotFoundException
         """
         return self._get(vrt_group.VrtGroup, group, skip_cache=True)
 
     def find_group(self, name_or_id, ignore_missing=False):
-        """Return the VrtGroup of this name or id.
+        """Return the VrtGroup with a name or id.
 
         :param ignore_missing: return None instead of raising
         :raises: NotFoundException, DuplicateResource for an ambiguous name
         """
-        # What is no id may be a word that is a path of its own.
+        # A name must not become a URL: "detail" and "capabilities" are paths.
         if ids.is_id(name_or_id):
             return self._find(
                 vrt_group.VrtGroup,
@@ -91,43 +94,43 @@ class Proxy(proxy.Proxy):
         return named[0] if named else None
 
     def create_group(self, **attrs):
-        """Describe a group, to have it planned and held.
+        """Create a group; the planner plans it and holds its capacity.
 
         :param attrs: ``name`` and ``topology``, and perhaps ``description``,
-            ``hold``, ``expires_in`` and ``client_token``
-        :returns: VrtGroup, which is PLANNING; see :meth:`wait_for_group`
+            ``hold``, ``expires_in``, ``client_token`` and ``boot``
+        :returns: VrtGroup, PLANNING unless an earlier request with this
+            ``client_token`` created it; see :meth:`wait_for_group`
         """
         return self._create(vrt_group.VrtGroup, **attrs)
 
     def update_group(self, group, **attrs):
-        """Revise a group, to have it planned again around its servers.
+        """Revise a group; the planner plans it again around its servers.
 
-        Without ``topology`` only what is said of it changes.
+        Without ``topology`` only other attributes change, without planning.
 
         :param attrs: ``topology``, ``name``, ``description``,
-            ``expires_in``, ``generation``, and ``keep_server``: whether
-            servers may be left out, and run on. Without ``generation`` that
-            of a VrtGroup counts, or for an id the newest.
+            ``expires_in``, ``keep_server`` (True to keep servers of removed
+            members running), and ``generation``, by default that of the
+            VrtGroup, or for an id the current one
         :returns: VrtGroup; see :meth:`wait_for_group`
-        :raises: ConflictException when it has changed in between
+        :raises: ConflictException for another generation or a wrong status
         """
         found = self._get_resource(vrt_group.VrtGroup, group)
-        if found.generation is not None:
-            # What was read before is what is revised, also if it was listed.
-            attrs = {'generation': found.generation, **attrs}
-        else:
+        # A listed group is revised as it was read, not as it is now.
+        if found.generation is None:
             found = self.get_group(found.id)
         return found.revise(self, **attrs)
 
-    def relax_group(self, group, number=1):
-        """Revise a group as its refusal proposes.
+    def relax_group(self, group, number=1, generation=None):
+        """Apply a relaxation that the refusal of a group proposes.
 
-        Or as the refusal of its revision does, if that has no plan.
+        If the group has no refusal, use the one of its revision.
 
-        :param number: which of the ``relaxations`` to take, from 1 on
+        :param number: number of the entry in ``relaxations``, from 1
+        :param generation: as for :meth:`hold_group`
         :returns: VrtGroup; see :meth:`wait_for_group`
-        :raises: NotFoundException when there is no such proposal,
-            ConflictException when the group has changed in between
+        :raises: NotFoundException when there is no such relaxation,
+            ConflictException as for :meth:`update_group`
         """
         found = self.get_group(group)
         refused = found
@@ -141,91 +144,101 @@ class Proxy(proxy.Proxy):
                 f'The group {found.name} ({found.id}) has '
                 f'{len(relaxations)} proposals of what would help, and no '
                 f'number {number}'
+                if relaxations
+                else f'{_is(found)}: nothing is proposed that would help'
             )
         change = relaxations[number - 1]['change']
         return self.update_group(
-            found, topology=relaxing.relaxed(topology, change)
+            found,
+            topology=relaxed_topology.relaxed(topology, change),
+            generation=generation or found.generation,
         )
 
-    def delete_group(self, group, ignore_missing=True):
-        """Give back what is held and forget the group; its servers go on."""
-        self._delete(vrt_group.VrtGroup, group, ignore_missing=ignore_missing)
+    def delete_group(self, group, ignore_missing=True, generation=None):
+        """Delete a group and release its holds; its servers keep running.
+
+        :param generation: as for :meth:`hold_group`
+        """
+        found = self._get_resource(vrt_group.VrtGroup, group)
+        with _missing(ignore_missing):
+            found.remove(self, generation)
 
     def hold_group(self, group, generation=None):
-        """Keep what was only planned, or try once more.
+        """Hold a group that has no holds, after planning it again.
 
-        :param generation: the one that was seen last; the group is not
-            touched if it has another one now. All actions take it.
-        :raises: ConflictException when it has
+        :param generation: generation that the caller last read; the API
+            rejects the action if the group has another one now
+        :raises: ConflictException for another generation or a wrong status
         """
         self._act(group, 'hold', generation=generation)
 
     def release_group(self, group, members=None, generation=None):
-        """Give up members that are no servers.
+        """Release members without a server.
 
-        :param members: their paths, all of them if left out
+        :param members: their paths, None for all
         """
         self._act(group, 'release', members=members, generation=generation)
 
     def replan_group(self, group, members=None, generation=None):
-        """Decide again where the members are to be that are no servers.
+        """Plan the members without a server again.
 
-        :param members: the paths of those that may move, all if left out
+        :param members: paths of the members that may move, None for all
         """
         self._act(group, 'replan', members=members, generation=generation)
 
     def extend_group(self, group, expires_in=None, generation=None):
-        """Keep what is held for longer.
+        """Extend the time for which a group is held.
 
-        :param expires_in: seconds from now, the group's own if left out
+        :param expires_in: seconds from now, None for the group's own
         """
         self._act(
             group, 'extend', expires_in=expires_in, generation=generation
         )
 
     def adopt_servers(self, group, servers, generation=None):
-        """Let servers that run already become members.
+        """Turn existing servers into members.
 
-        It is a revision of the group: see :meth:`wait_for_group`.
+        The action revises the group: see :meth:`wait_for_group`.
 
         :param servers: {path of a member: id of its server}
         """
         self._act(group, 'adopt', servers=servers, generation=generation)
 
     def boot_group(self, group, servers=None, generation=None):
-        """Have Nova create the servers of all members that are held.
+        """Start the creation of the servers of all held members by Nova.
 
-        That goes on behind the answer: see :meth:`wait_for_boot`.
+        The creation continues after the response: see :meth:`wait_for_boot`.
 
-        :param servers: {path, name of a counted member, or ``default``: what
-            ``POST /servers`` takes}
+        :param servers: {path, name of counted members, or ``default``:
+            properties of a server, as ``POST /servers`` takes them}
         """
         self._act(group, 'boot', servers=servers, generation=generation)
 
-    def wait_for_boot(self, group, interval=1, wait=None):
-        """Wait until Nova has been asked for all servers of a group.
+    def wait_for_boot(self, group, interval=1, wait=None, callback=None):
+        """Wait until a boot has ended; Nova may still build the servers.
 
-        :param interval: seconds between looks
-        :param wait: seconds after which to give up, None for never
-        :returns: VrtGroup, whose ``boot`` tells what went wrong
-        :raises: ResourceTimeout when the time is over
+        :param interval: seconds between polls
+        :param wait: timeout in seconds, None for none
+        :param callback: called with the VrtGroup at each poll
+        :returns: VrtGroup, whose ``boot`` lists the faults
+        :raises: ResourceTimeout
         """
         return _poll(
-            lambda: self.get_group(group),
+            lambda: self._seen(group, callback),
             lambda found: not found.is_booting,
             lambda found: f'The servers of {found.id} are not created',
             *(interval, wait),
         )
 
-    def propose_moves(self, group, interval=1, wait=60):
-        """Ask what to move for policies to hold, and wait for the answer.
+    def propose_moves(self, group, interval=1, wait=60, generation=None):
+        """Request server moves that restore broken policies, and wait.
 
-        :param interval: seconds between looks
-        :param wait: seconds after which to give up, None for never
+        :param interval: seconds between polls
+        :param wait: timeout in seconds, None for none
         :returns: VrtProposal
-        :raises: ResourceTimeout when the time is over
+        :raises: ResourceTimeout
         """
-        self._act(group, 'propose')
+        self._act(group, 'propose', generation=generation)
         return _poll(
             lambda: self.get_proposal(group),
             lambda found: not found.is_planning,
@@ -234,9 +247,9 @@ class Proxy(proxy.Proxy):
         )
 
     def get_proposal(self, group):
-        """Return the VrtProposal that was asked for last.
+        """Return the VrtProposal that was requested last.
 
-        :raises: NotFoundException when nobody has asked
+        :raises: NotFoundException when none was requested
         """
         return self._get(
             vrt_proposal.VrtProposal,
@@ -253,38 +266,32 @@ class Proxy(proxy.Proxy):
         wait=None,
         callback=None,
     ):
-        """Wait until a group has one of some states, or is planned.
+        """Wait until a group has a given status, or planning has ended.
 
-        :param status: a state, or several; left out, any that the planners
-            leave it in, and ``failures`` are none
-        :param failures: states in which there is nothing to wait for
-        :param interval: seconds between looks
-        :param wait: seconds after which to give up, None for never
-        :param callback: called with the VrtGroup at each look
+        :param status: status, or several; None waits until neither the group
+            nor its revision is PLANNING, and ignores ``failures``
+        :param failures: statuses that end the wait with an error
+        :param interval: seconds between polls
+        :param wait: timeout in seconds, None for none
+        :param callback: called with the VrtGroup at each poll
         :returns: VrtGroup
-        :raises: ResourceFailure when it is in one of ``failures``,
-            ResourceTimeout when the time is over, NotFoundException when it
-            was deleted
+        :raises: ResourceFailure for one of ``failures`` that is not in
+            ``status``, ResourceTimeout, NotFoundException when the group was
+            deleted
         """
         wanted = (status,) if isinstance(status, str) else status
-
-        def look():
-            found = self.get_group(group)
-            if callback is not None:
-                callback(found)
-            return found
 
         def is_over(found):
             if wanted is None:
                 return not found.is_planning
             if found.status in failures and found.status not in wanted:
                 raise exceptions.ResourceFailure(
-                    '\n'.join([_is(found), *words.reasons(found)])
+                    '\n'.join([_is(found), *sentences.reasons(found)])
                 )
             return found.status in wanted
 
         return _poll(
-            look,
+            lambda: self._seen(group, callback),
             is_over,
             lambda found: _is(found, 'still '),
             *(interval, wait),
@@ -292,9 +299,13 @@ class Proxy(proxy.Proxy):
 
     # Members
 
-    def members(self, group):
-        """Yield the VrtMembers of a group."""
-        return self._list(vrt_member.VrtMember, group_id=_id(group))
+    def members(self, group, **query):
+        """Yield the VrtMembers of a group.
+
+        :param query: ``status``, ``limit`` (the size of a page), ``marker``
+            (a path)
+        """
+        return self._list(vrt_member.VrtMember, group_id=_id(group), **query)
 
     def get_member(self, group, path):
         """Return the VrtMember at a path.
@@ -306,12 +317,12 @@ class Proxy(proxy.Proxy):
         )
 
     def create_member(self, group, **attrs):
-        """Add a member, or some more of those that are counted.
+        """Add a member, or more counted members.
 
-        It is a revision of the whole group: see :meth:`wait_for_group`.
+        The call revises the whole group: see :meth:`wait_for_group`.
 
-        :param attrs: ``path``, and what describes it: ``flavor``, ``image``
-            and so on, or only ``count`` for some more
+        :param attrs: ``path``, and the description: ``flavor``, ``image``,
+            ``policies`` and so on, or only ``count`` for more counted members
         """
         self._create(
             vrt_member.VrtMember,
@@ -320,22 +331,33 @@ class Proxy(proxy.Proxy):
         )
 
     def delete_member(
-        self, group, path, ignore_missing=True, keep_server=False
+        self,
+        group,
+        path,
+        ignore_missing=True,
+        keep_server=False,
+        generation=None,
     ):
-        """Remove a member: of those that are counted the last one, or all.
+        """Remove a member; of counted members, the last one or all.
 
-        It is a revision of the whole group: see :meth:`wait_for_group`.
+        The call revises the whole group: see :meth:`wait_for_group`.
 
-        :param keep_server: whether it may be a server, which runs on
+        :param keep_server: True to keep the member's server running; without
+            it the API rejects the removal of a member with a server
+        :param generation: as for :meth:`hold_group`
         """
         member = self._get_resource(
             vrt_member.VrtMember, _in_url(path), group_id=_id(group)
         )
-        try:
-            member.remove(self, keep_server)
-        except exceptions.NotFoundException:
-            if not ignore_missing:
-                raise
+        with _missing(ignore_missing):
+            member.remove(self, keep_server, generation)
+
+    def _seen(self, group, callback):
+        """Return the current VrtGroup, after calling the callback with it."""
+        found = self.get_group(group)
+        if callback is not None:
+            callback(found)
+        return found
 
     def _act(self, group, action, **given):
         found = self._get_resource(vrt_group.VrtGroup, group)
@@ -343,10 +365,9 @@ class Proxy(proxy.Proxy):
 
 
 def _poll(look, is_over, failure, interval, wait):
-    """Look until something is over, and return what was seen last.
+    """Call ``look`` until ``is_over`` is true for its result; return that.
 
-    :param failure: says of what was seen last what is wrong with it, when
-        the time is over
+    :param failure: returns the text of a timeout for the last result
     :raises: ResourceTimeout
     """
     deadline = None if wait is None else time.monotonic() + wait
@@ -359,6 +380,15 @@ def _poll(look, is_over, failure, interval, wait):
     return found
 
 
+@contextlib.contextmanager
+def _missing(is_ignored):
+    try:
+        yield
+    except exceptions.NotFoundException:
+        if not is_ignored:
+            raise
+
+
 def _is(group, still=''):
     return f'The group {group.name} ({group.id}) is {still}{group.status}'
 
@@ -368,5 +398,5 @@ def _id(value):
 
 
 def _in_url(path):
-    """Return the path of a member, or of a VrtMember, as part of a URL."""
+    """Return a path, or the path of a VrtMember, quoted for a URL."""
     return parse.quote(_id(path))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cloud can do with VRT groups."""
+"""SDK resource of a cloud's VRT capabilities."""
 
 from openstack import resource
 
@@ -12,11 +12,14 @@ class VrtCapabilities(resource.Resource):
     requires_id = False
 
     # Properties
-    #: Counts up with what clients can rely on.
+    #: Version of the guaranteed features, such as ``1.0``; it only grows.
     version = resource.Body('version')
-    #: The levels of the topology that policies may speak of, smallest first.
+    #: Levels of the topology that policies can name, smallest first.
     scopes = resource.Body('scopes', type=list, list_type=str)
     #: {type: {parameter: JSON schema with ``required`` or ``default``}}
     policies = resource.Body('policies', type=dict)
-    #: {name of the limit: number}
+    #: {name of a limit: number}
     limits = resource.Body('limits', type=dict)
+    #: Quota of the project: {resource: {"limit": -1 for none, "used": by
+    #: servers, "held": in addition to "used"}}
+    quota = resource.Body('quota', type=dict)

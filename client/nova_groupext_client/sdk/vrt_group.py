@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A VRT group."""
+"""SDK resource of a VRT group."""
 
 from openstack import exceptions
 from openstack import resource
@@ -7,7 +7,7 @@ from openstack import utils
 
 
 class VrtGroup(resource.Resource):
-    """Servers that are placed together, and what has become of them."""
+    """Servers that are placed together, with their current states."""
 
     resource_key = 'vrt_group'
     resources_key = 'vrt_groups'
@@ -15,7 +15,6 @@ class VrtGroup(resource.Resource):
 
     allow_create = True
     allow_fetch = True
-    allow_delete = True
     allow_list = True
 
     _query_mapping = resource.QueryParameters(
@@ -32,89 +31,95 @@ class VrtGroup(resource.Resource):
     )
 
     # Properties
-    #: How far the creation of its servers has come: a dictionary with
-    #: ``status`` (booting, done or stopped), ``request_id``, ``created_at``,
+    #: Progress of the creation of the servers: a dictionary with ``status``
+    #: (booting, done or stopped), ``request_id``, ``created_at``,
     #: ``updated_at``, ``missing``, ``created``, ``faults`` (a list of
-    #: dictionaries with ``path`` and ``fault``) and ``fault``; None if nobody
-    #: has booted the group. To create a group, the templates of its servers:
-    #: ``{"servers": {...}}``.
+    #: dictionaries with ``path`` and ``fault``) and ``fault``; None if the
+    #: group was never booted. In a create request, the templates of the
+    #: servers: ``{"servers": {...}}``.
     boot = resource.Body('boot', type=dict)
-    #: Any text that makes it safe to create the group again: the answer is
-    #: the group that an earlier try has made. Only given, never shown.
+    #: Any text that makes creation idempotent: a repeated request returns
+    #: the group that the first one created. Write-only.
     client_token = resource.Body('client_token')
-    #: What the plan costs, a dictionary; only shown to admins.
+    #: Cost of the plan, a dictionary; only shown to admins.
     cost = resource.Body('cost', type=dict)
-    #: When the group was described, an ISO 8601 text.
+    #: Time of creation, an ISO 8601 text.
     created_at = resource.Body('created_at')
     #: Any text.
     description = resource.Body('description')
-    #: The strict policies that do not hold at present, a list of
-    #: dictionaries with the keys ``at`` and ``policy``.
+    #: Strict policies that are violated at present, a list of dictionaries
+    #: with the keys ``at`` and ``policy``.
     drift = resource.Body('drift', type=list)
-    #: When what is held is given back, an ISO 8601 text or None.
+    #: Last events of the group, newest first: a list of dictionaries with
+    #: ``event``, ``created_at``, ``request_id``, ``user_id``, ``project_id``
+    #: and ``message``. Events that no request caused directly have None for
+    #: the three ids.
+    events = resource.Body('events', type=list)
+    #: Time at which the holds expire, an ISO 8601 text or None.
     expires_at = resource.Body('expires_at')
-    #: For how many seconds places are kept. Only given, never shown.
+    #: Number of seconds for which capacity is held. Write-only.
     expires_in = resource.Body('expires_in', type=int)
-    #: What broke, if the status is ERROR.
-    fault = resource.Body('fault')
-    #: A number that grows with every change; who revises the group names
-    #: the one that they have seen.
+    #: Reason why the group is UNDECIDED, in ERROR or waiting: a dictionary
+    #: with ``code``, ``message`` and ``created``, or None.
+    fault = resource.Body('fault', type=dict)
+    #: Number that grows with every change; a revision names the one that
+    #: its sender last read.
     generation = resource.Body('generation', type=int)
-    #: Whether to keep the places of the plan; False only asks for a plan.
-    #: Only given, never shown.
+    #: True to hold the planned capacity, False for a plan only. Write-only.
     hold = resource.Body('hold', type=bool)
-    #: What has become of each member: a list of dictionaries with the keys
-    #: ``path``, ``status``, ``server_id``, ``domains`` ({level: id}),
-    #: ``fault``, and ``host`` for admins.
+    #: Members of the group: a list of dictionaries with the keys ``path``,
+    #: ``status``, ``server_id``, ``domains`` ({level: id}), ``fault``,
+    #: ``resize`` (``from``, ``to`` and ``held``, or None), and ``host`` for
+    #: admins.
     members = resource.Body('members', type=list)
-    #: The project that the group belongs to.
+    #: Id of the project that owns the group.
     project_id = resource.Body('project_id')
-    #: Why there can be no plan: a dictionary with the keys ``conflict``,
-    #: ``minimal``, ``reason`` and ``relaxations``; None for a group that is
-    #: not REFUSED.
+    #: Proof that no plan is possible: a dictionary with the keys
+    #: ``conflict``, ``minimal``, ``reason`` and ``relaxations``; None for a
+    #: group that is not REFUSED.
     refusal = resource.Body('refusal', type=dict)
-    #: What the group is to become, and why it has not yet: a dictionary with
-    #: ``status``, ``name``, ``description``, ``topology``, ``servers``,
-    #: ``held_again``, ``fault`` and ``refusal``; None if no revision is
-    #: waiting.
+    #: Pending revision of the group: a dictionary with ``status``, ``name``,
+    #: ``description``, ``created_at``, ``topology``, ``servers``,
+    #: ``held_again``, ``fault`` and ``refusal``; None without one.
     revision = resource.Body('revision', type=dict)
-    #: How the plan was made, a dictionary; only shown to admins.
+    #: Statistics of the planner, a dictionary; only shown to admins.
     stats = resource.Body('stats', type=dict)
     #: PLANNING, PLANNED, HELD, ACTIVE, REFUSED, UNDECIDED, ERROR or RELEASED.
     status = resource.Body('status')
-    #: The description: a dictionary with ``members``, ``groups``,
+    #: Definition of the group: a dictionary with ``members``, ``groups``,
     #: ``policies`` and ``relationships``.
     topology = resource.Body('topology', type=dict)
-    #: When the group was last changed, an ISO 8601 text.
+    #: Time of the last change, an ISO 8601 text.
     updated_at = resource.Body('updated_at')
-    #: Who has described the group.
+    #: Id of the user who created the group.
     user_id = resource.Body('user_id')
-    #: The soft policies that the plan does not wholly meet, a list of
-    #: dictionaries with the keys ``at`` and ``policy``.
+    #: Soft policies that the plan does not fully meet, a list of dictionaries
+    #: with the keys ``at`` and ``policy``.
     violations = resource.Body('violations', type=list)
 
     def revise(self, session, **attrs):
-        """Send a revised definition; what is left out stays as it is.
+        """Send a revised definition; omitted attributes stay as they are.
 
-        Without a topology nothing is planned again.
+        Without ``topology`` the planner does not plan the group again.
 
         :param attrs: ``topology``, ``name``, ``description``,
             ``expires_in``, ``keep_server``, and ``generation``, by default
             the one of self
-        :raises: ConflictException when the group has changed since
+        :raises: ConflictException for another generation or a wrong status
         """
-        body = {'generation': self.generation, **attrs}
+        if attrs.get('generation') is None:
+            attrs['generation'] = self.generation
         response = session.put(
             utils.urljoin(self.base_path, self.id),
-            json={self.resource_key: body},
+            json={self.resource_key: attrs},
         )
         self._translate_response(response)
         return self
 
     def act(self, session, action, **given):
-        """Send an action; the names of its parameters are the API's own.
+        """Send an action.
 
-        :param given: those that are None are left out
+        :param given: parameters under the API's names; None omits one
         :returns: requests.Response
         """
         given = {name: it for name, it in given.items() if it is not None}
@@ -125,13 +130,24 @@ class VrtGroup(resource.Resource):
         exceptions.raise_from_response(response)
         return response
 
+    def remove(self, session, generation=None):
+        """Delete the group.
+
+        :param generation: generation that the caller last read, None for any
+        """
+        response = session.delete(
+            utils.urljoin(self.base_path, self.id),
+            params={'generation': generation} if generation else {},
+        )
+        exceptions.raise_from_response(response)
+
     @property
     def is_booting(self):
-        """True while Nova creates its servers, or waits until it is held."""
+        """True while a boot creates servers, or waits for the holds."""
         return (self.boot or {}).get('status') == 'booting'
 
     @property
     def is_planning(self):
-        """Whether a planner has yet to answer about it or its revision."""
+        """True while the group or its revision is PLANNING."""
         revision = self.revision or {}
         return 'PLANNING' in (self.status, revision.get('status'))

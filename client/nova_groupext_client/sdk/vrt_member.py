@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A member of a VRT group."""
+"""SDK resource of a member of a VRT group."""
 
 from openstack import exceptions
 from openstack import resource
 
 
 class VrtMember(resource.Resource):
-    """The place of a server, before and while there is one."""
+    """A member of a group: a server that exists or is planned."""
 
     resource_key = 'member'
     resources_key = 'members'
@@ -16,42 +16,54 @@ class VrtMember(resource.Resource):
     allow_fetch = True
     allow_list = True
 
+    _query_mapping = resource.QueryParameters('status')
+
     # Properties
-    #: The group it belongs to.
+    #: Id of the group.
     group_id = resource.URI('group_id')
-    #: Its name in the group, such as ``front/web-3``.
+    #: Name of the member in the group, such as ``front/web-3``.
     path = resource.Body('path', alternate_id=True)
     #: TENTATIVE, HELD, REDEEMING, ACTIVE, SHELVED, FAILED or RELEASED.
     status = resource.Body('status')
-    #: The server that it is, or is about to become.
+    #: Id of the server that the member is, or is about to become.
     server_id = resource.Body('server_id')
-    #: Where it is: {level: id of the domain}, opaque but for zones.
+    #: Domains of the member: {level: opaque id, or name of a zone}.
     domains = resource.Body('domains', type=dict)
-    #: What went wrong with it, a text.
-    fault = resource.Body('fault')
-    #: The host it is on; only shown to admins.
+    #: Fault of the member: a dictionary with ``code``, ``message`` and
+    #: ``created``, or None.
+    fault = resource.Body('fault', type=dict)
+    #: Host that is planned, held or used; only shown to admins.
     host = resource.Body('host')
+    #: Pending resize of the server: a dictionary with ``from``, ``to`` and
+    #: ``held``, or None.
+    resize = resource.Body('resize', type=dict)
 
-    # How it is described, only given when it is added.
-    #: Id or name of its flavor.
+    # Description of a new member: write-only.
+    #: Id or name of the flavor.
     flavor = resource.Body('flavor')
-    #: The uuid of its image.
+    #: UUID of the image.
     image = resource.Body('image')
-    #: Whether it boots from a volume instead of an image.
+    #: True for a server that boots from a volume instead of an image.
     boot_from_volume = resource.Body('boot_from_volume', type=bool)
-    #: The zone it has to be in.
+    #: Required availability zone.
     availability_zone = resource.Body('availability_zone')
-    #: How many equal members there are to be, or to be more.
+    #: Number of equal members to create, or to add.
     count = resource.Body('count', type=int)
-    #: How many of these are enough.
+    #: Number of these that are enough.
     min_count = resource.Body('min_count', type=int)
+    #: Policies of the member, or of all counted members: a list of
+    #: dictionaries with ``type``, ``scope`` and perhaps more.
+    policies = resource.Body('policies', type=list)
 
-    def remove(self, session, keep_server=False):
-        """Have the group revised without it.
+    def remove(self, session, keep_server=False, generation=None):
+        """Revise the group without this member.
 
-        :param keep_server: whether it may be a server, which runs on
+        :param keep_server: True to keep the member's server running
+        :param generation: group's generation as last read, None for any
         """
         request = self._prepare_request()
         params = {'keep_server': True} if keep_server else {}
+        if generation:
+            params['generation'] = generation
         response = session.delete(request.url, params=params)
         exceptions.raise_from_response(response)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which servers to move for the policies of a VRT group to hold again."""
+"""SDK resource of a proposal: server moves that restore broken policies."""
 
 from openstack import resource
 
@@ -12,19 +12,19 @@ class VrtProposal(resource.Resource):
     requires_id = False
 
     # Properties
-    #: The group it is about.
+    #: Id of the group.
     group_id = resource.URI('group_id')
     #: ``planning`` at first, then ``placed``, ``refused`` or ``undecided``.
     status = resource.Body('status')
-    #: When it was asked for.
+    #: Time of the request, an ISO 8601 text.
     created_at = resource.Body('created_at')
-    #: Whether it is proved that no fewer moves would do.
+    #: True if the planner has proved that fewer moves do not suffice.
     is_fewest = resource.Body('fewest', type=bool)
-    #: A list of dictionaries with the keys ``path``, ``server_id``,
-    #: ``domains``, and ``host`` for admins.
+    #: Moves, a list of dictionaries with the keys ``path``, ``server_id``,
+    #: ``domains`` ({level: id} of the destination), and ``host`` for admins.
     moves = resource.Body('moves', type=list)
 
     @property
     def is_planning(self):
-        """Whether planners have no answer yet."""
+        """True until a planner has answered."""
         return self.status == 'planning'

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds: Heat's conditions, which are about parameters alone."""
+"""Evaluation of Heat's conditions, which depend on parameters alone."""
 
 import json
 
-#: How many conditions may stand in, or on, one another.
+#: Maximum depth of conditions that contain or name one another.
 MAX_DEPTH = 64
 
 _WANTED = (
@@ -21,20 +21,20 @@ class Conditions:
     def __init__(self, entries):
         self._entries = entries
         self._known = {}
-        # Names of those that are being worked out, and how deep that goes.
+        # Names of the conditions under evaluation, and its depth.
         self._open = []
         self._depth = 0
 
     @property
     def is_open(self):
-        """Tell whether a condition is being worked out."""
+        """True while a condition is under evaluation."""
         return self._depth > 0
 
     def holds(self, node, resolve):
-        """Tell whether a condition holds.
+        """Return the value of a condition.
 
         :param node: Node of the condition
-        :param resolve: returns the Node in which calls are their values
+        :param resolve: function that returns a Node with values for calls
         :raises: TemplateError
         """
         if self._depth == MAX_DEPTH:
@@ -92,7 +92,7 @@ class Conditions:
         return any(self._each(node, resolve))
 
     def _each(self, node, resolve):
-        """Return whether each holds; all are looked at for what is wrong."""
+        """Return all values, so that an error in any condition is raised."""
         if len(node.sequence()) < 2:
             raise node.error('must be a list of at least two conditions')
         return [self.holds(each, resolve) for each in node.value]
@@ -105,7 +105,7 @@ _FUNCTIONS = {
     'not': Conditions._not,
     'or': Conditions._or,
 }
-#: Names of the functions that stand in conditions only.
+#: Names of the functions that only conditions may call.
 NAMES = tuple(_FUNCTIONS)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From servers and sections to a topology in the API's own form.
+"""Conversion of a template's servers and sections to an API topology.
 
 The sections ``members``, ``groups``, ``policies`` and ``relationships`` are
-those of a topology; only a member is not described there, but named.
+those of a topology, except that ``members`` names the servers' resources.
 """
 
 import dataclasses
@@ -10,23 +10,23 @@ import functools
 import json
 import re
 
-from nova_groupext_client.template import functions as calls
+from nova_groupext_client.template import functions
 from nova_groupext_client.template import nodes
 from nova_groupext_client.template import properties
 
 SECTIONS = ('members', 'groups', 'policies', 'relationships')
-#: Where the API finds a topology, in its messages.
+#: JSON path of a topology in the API's error messages.
 TOPOLOGY = '$.vrt_group.topology'
 _NUMBER = re.compile(r'-\d+\Z')
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Definition:
-    """A topology, and where its parts are written.
+    """A topology, and the template's Node for each part of it.
 
-    :ivar topology: as the API takes it
-    :ivar stems: {resource name: path of its members' stem}
-    :ivar places: {JSON path in the API's words: Node}
+    :ivar topology: topology in the form of the API
+    :ivar stems: {resource name: path of its member, or of its member set}
+    :ivar places: {JSON path in an API request: Node}
     """
 
     topology: dict
@@ -35,12 +35,13 @@ class Definition:
 
 
 def build(root, servers, left_out, scope):
-    """Return the Definition that a template makes.
+    """Return the Definition of a template.
 
-    :param root: Node of the template, as a mapping
+    :param root: Node of the template, a mapping
     :param servers: {resource name: resources.Server}
-    :param left_out: names of servers that there might have been; what is said
-        of them, and between them and others, is left out too
+    :param left_out: names of the servers that a condition or a count of 0
+        omits; entries and relationships that need them are omitted too
+    :param scope: functions.Scope
     :raises: TemplateError
     """
     builder = _Builder(servers, left_out, scope)
@@ -58,17 +59,17 @@ class _Builder:
         self._servers = servers
         self._left_out = frozenset(left_out)
         self._scope = scope
-        # Paths of the groups that stay, and of those that are left out.
+        # Paths of the groups that are kept, and of those that are omitted.
         self._there = set()
         self._gone = set()
-        # {resource name: (path of its group, Node of what is said there)}
+        # {resource name: (path of its group, Node of its entry there)}
         self.groups = {}
         self.places = {}
 
     def assign(self, part, path):
-        """Note in which group each server is, from the top down.
+        """Record the group of each server, from the top down.
 
-        :returns: names of the servers in this group and below
+        :returns: names of all servers at any depth, omitted ones included
         """
         part.known(SECTIONS, 'part of a group')
         named = _named(part)
@@ -89,13 +90,13 @@ class _Builder:
                     'needs a name without slashes that no server has'
                 )
             everybody |= self.assign(below, _path(path, name))
-        # Only the API says what is wrong with a group that names nobody.
+        # A group that names no server is kept: the API reports the error.
         is_gone = path and everybody and everybody <= self._left_out
         (self._gone if is_gone else self._there).add(path)
         return everybody
 
     def node(self, part, path, where):
-        """Return the group at ``path`` as the API takes it."""
+        """Return the group at ``path`` in the form of the API."""
         self.places[where] = part
         below = f'{where}.groups'
         made = {
@@ -138,72 +139,100 @@ class _Builder:
             if server.count is not None:
                 described['count'] = server.count
             if said is not None and said.value is not None:
-                least = said.known(('min_count',), 'part of a member')
-                if least:
-                    described['min_count'] = calls.resolve(
-                        least['min_count'], self._scope
-                    ).whole()
+                described.update(self._said(said, path, at))
             members[name] = described
         return members
+
+    def _said(self, said, path, where):
+        """Return a member's entry in its group, in the form of the API.
+
+        :param said: Node of the entry
+        :param path: path of the group
+        """
+        known = said.known(('min_count', 'policies'), 'part of a member')
+        made = {}
+        if 'min_count' in known:
+            least = functions.resolve(known['min_count'], self._scope)
+            made['min_count'] = least.whole()
+        if 'policies' in known:
+            entries = self._list(said, 'policies', path, where)
+            made['policies'] = [each.plain() for each in entries]
+        return made
 
     def _list(self, part, key, path, where):
         """Return the Nodes of the policies or relationships of a group."""
         entries = part.value.get(key)
         if entries is None or entries.value is None:
             return []
-        resolved = calls.resolve(entries, self._scope)
+        resolved = functions.resolve(entries, self._scope)
         found = [] if resolved.value is None else resolved.sequence()
         for each in found:
             each.mapping()
         if key == 'relationships':
-            found = [e for e in found if not self._lacks_an_end(e, path)]
+            found = [e for e in found if not self._is_left_out(e, path)]
         for index, each in enumerate(found):
             self._note(each, nodes.join(f'{where}.{key}', index))
         return found
 
     def _note(self, node, at):
-        """Note where a value and all that is in it are written."""
+        """Record the Nodes of a value and of all values inside it."""
         self.places[at] = node
         for key, each in node.children():
             self._note(each, nodes.join(at, key))
 
-    def _lacks_an_end(self, relationship, path):
-        """Tell whether it is about a server or group that is left out."""
-        return any(
-            self._is_gone(end.text(), path)
-            for end in relationship.required('between').sequence()
-        )
+    def _is_left_out(self, relationship, path):
+        """Check whether omitted servers leave a relationship too few parts."""
+        every = relationship.required('between').sequence()
+        there = self._parts(relationship, path)
+        return len(there) < min(2, len(every))
 
-    def _is_gone(self, end, path):
-        """Tell whether an end, in the group at ``path``, is left out."""
-        name = end.rpartition('/')[2]
-        if _path(path, end) in self._there or name in self._by_name:
+    def _parts(self, relationship, path):
+        """Return the Nodes of the parts of it that are not omitted."""
+        return [
+            each
+            for each in relationship.required('between').sequence()
+            if not self._is_gone(each, path)
+        ]
+
+    def _is_gone(self, part, path):
+        """Check whether a part, in the group at ``path``, is omitted."""
+        if isinstance(part.value, dict):
             return False
-        # One that is counted is named with its number.
+        part = part.text()
+        name = part.rpartition('/')[2]
+        if _path(path, part) in self._there or name in self._by_name:
+            return False
+        # Members with a count are named with their number.
         names = {name, _NUMBER.sub('', name)}
-        return _path(path, end) in self._gone or bool(names & self._left_out)
+        return _path(path, part) in self._gone or bool(names & self._left_out)
 
     def _between(self, relationship, path):
-        """Return the ends of a relationship as paths from its group."""
-        ends = relationship.required('between').sequence()
-        return [self._end(each, path) for each in ends]
+        """Return the parts of a relationship as paths from its group."""
+        return [
+            self._part(each, path) for each in self._parts(relationship, path)
+        ]
 
-    def _end(self, end, path):
-        """Return the path of a group, or of a server wherever it is."""
-        name = end.text()
+    def _part(self, part, path):
+        """Return the path of a subgroup, or of a server at any depth below.
+
+        The API checks a part that belongs to another VRT group.
+        """
+        if isinstance(part.value, dict):
+            return part.plain()
+        name = part.text()
         if _path(path, name) in self._paths:
             return name
         found = self._by_name.get(name, '')
         below = f'{path}/' if path else ''
         if not found or not found.startswith(below):
-            raise end.error(
+            raise part.error(
                 f'names no server or group in this one: {json.dumps(name)}'
             )
         return found.removeprefix(below)
 
     @functools.cached_property
     def _by_name(self):
-        """{name of a resource or of one of its servers: path}"""
+        """Mapping of the name of a resource, or of its servers, to a path."""
         names = {}
         for name, (group, _said) in self.groups.items():
             for each in (name, *self._servers[name].numbered()):
@@ -216,7 +245,7 @@ class _Builder:
 
 
 def _named(part):
-    """Return {server name: Node of what is said of it} of a group."""
+    """Return {server name: Node of its entry} of a group."""
     members = part.value.get('members')
     if members is None or members.value is None:
         return {}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ``block_device_mapping_v2`` of a server."""
+"""Conversion of a server's ``block_device_mapping_v2`` to Nova's form."""
 
-# What a device is made of: the key that names it, and Nova's word for that.
+# Nova's source_type by the key that names the source of a device.
 _SOURCES = {
     'volume_id': 'volume',
     'snapshot_id': 'snapshot',
@@ -21,9 +21,9 @@ _KEYS = (
 
 
 def read(node):
-    """Return the devices as ``POST /servers`` takes them.
+    """Return the devices in the form of ``POST /servers``.
 
-    ``uuid`` is still a name or an id, as it was given.
+    ``uuid`` remains a name or an id, as the template has it.
 
     :raises: TemplateError
     """
@@ -50,7 +50,7 @@ def _device(node):
 
 
 def _source(node, given):
-    """Return the part of a device that says where it comes from."""
+    """Return the source of a device and the defaults that depend on it."""
     named = [key for key in _SOURCES if key in given]
     if len(named) > 1:
         raise node.error(f'has {named[0]} and {named[1]}')

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one error of the template language."""
+"""The only exception of the template language."""
 
-#: The way out, where only the creation of servers needs Heat.
+#: Advice for templates in which only the creation of servers needs Heat.
 HEAT_CREATES = (
     'to have Heat create the servers, hold the group with "openstack vrt '
     'group create --template FILE --wait", and make the stack of what '
@@ -10,12 +10,12 @@ HEAT_CREATES = (
 
 
 class TemplateError(Exception):
-    """A template that cannot be used, and where in it.
+    """An error in a template, with its position.
 
     :ivar line: 1-based
     :ivar column: 1-based
-    :ivar path: of the value, ``$.resources.web.properties.flavor``
-    :ivar reason: why, as half a sentence that goes on after the path
+    :ivar path: JSON path of the value, ``$.resources.web.properties.flavor``
+    :ivar reason: predicate of a sentence whose subject is the value
     """
 
     def __init__(self, reason, line=1, column=1, path='$'):

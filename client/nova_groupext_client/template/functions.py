@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heat's intrinsic functions, as far as no cloud is needed for their value.
+"""Evaluation of the intrinsic functions of Heat that need no cloud.
 
-A mapping with a single key that is the name of a function is a call of it.
-Whatever a function returns stands, for errors, where the call does.
+A mapping with the name of a function as its only key is a call of it. Errors
+in the value of a call have the position of the call.
 """
 
 import difflib
@@ -15,22 +15,22 @@ from nova_groupext_client.template import conditions as condition_sets
 from nova_groupext_client.template import errors
 from nova_groupext_client.template import nodes
 
-#: Values that calls may make in one template, and how many characters are
-#: as much as one.
+#: Maximum number of values that one template may make, and the number of
+#: characters that count as one value.
 MAX_MADE = 1_000_000
 CHARACTERS = 64
 MAX_FILE = 1024 * 1024
 
 _NAME = 'OS::stack_name'
 _OF_A_STACK = ('OS::stack_id', 'OS::project_id')
-# The one that looks at no more than what it chooses.
+# The only function that evaluates just one of its arguments.
 _IF = 'if'
-# Their values exist once Heat, or another resource, does.
+# Functions whose values exist only after Heat creates resources.
 _LATER = ('get_attr', 'get_resource', 'resource_facade')
 _NOT_YET = 'is not known before the stack is there'
 _BY_PARAMETER = 'it is needed to describe the group: use a parameter'
-# How alike names are, as difflib has it, of which one may be the other
-# misspelt: where only a call can stand, and where any mapping can.
+# difflib's similarity from which a name counts as a misspelt function: where
+# only a call is valid, and where any mapping is.
 _CLOSE = 0.6
 _VERY_CLOSE = 0.8
 _FOREIGN = (
@@ -46,12 +46,12 @@ _FOREIGN = (
 
 
 class Scope:
-    """What calls refer to.
+    """Context of an evaluation: parameters, files, conditions and a budget.
 
     :param values: {parameter: its plain value}
-    :param name: of the group: what a stack's name is to Heat
-    :param folder: where files are that may be read, or None
-    :param conditions: {name: Node} of the template's own
+    :param name: name of the group, the value of ``OS::stack_name``
+    :param folder: folder of the files that ``get_file`` may read, or None
+    :param conditions: {name: Node} of the template's ``conditions``
     """
 
     def __init__(self, values, name=None, folder=None, conditions=None):
@@ -62,15 +62,15 @@ class Scope:
         self._way_out = _BY_PARAMETER
 
     def end_description(self):
-        """Know that what is read from now on only creates servers."""
+        """Advise the use of Heat in later errors: only creation is left."""
         self._way_out = errors.HEAT_CREATES
 
     def left_to_heat(self, node, reason):
-        """Return the error of what has no value without Heat."""
+        """Return the TemplateError for a value that only Heat can provide."""
         return node.error(f'{reason}; {self._way_out}')
 
     def holds(self, condition):
-        """Tell whether the condition of an ``if`` or a server holds.
+        """Check whether the condition of an ``if`` or a resource holds.
 
         :param condition: Node
         """
@@ -82,14 +82,14 @@ class Scope:
         )
 
     def spend(self, amount, node):
-        """Count what is made for a node, and refuse too much of it."""
+        """Add to the number of values; raise TemplateError at the limit."""
         self._made += amount
         if self._made > MAX_MADE:
             raise node.error('makes more than any server needs')
 
 
 def resolve(node, scope):
-    """Return a Node like ``node`` in which all calls are their values.
+    """Return a Node like ``node``, with values in place of calls.
 
     :raises: TemplateError
     """
@@ -126,7 +126,7 @@ def resolve(node, scope):
 
 
 def _chosen(node, scope):
-    """``[condition, value, value otherwise]``; the last may be left out."""
+    """Return the value of ``[condition, value, optional alternative]``."""
     parts = node.sequence()
     if len(parts) not in (2, 3):
         raise node.error('must be a list: a condition, and one or two values')
@@ -137,7 +137,7 @@ def _chosen(node, scope):
 
 
 def _is_omitted(node, scope):
-    """Tell whether nothing is to stand here, not even a null."""
+    """Check for an ``if`` without alternative whose condition is false."""
     if not isinstance(node.value, dict) or [*node.value] != [_IF]:
         return False
     parts = node.value[_IF].value
@@ -149,7 +149,7 @@ def _is_omitted(node, scope):
 
 
 def made(node, value, scope):
-    """Return a plain value as a Node that stands where ``node`` does."""
+    """Return a plain value as a Node with the position of ``node``."""
     scope.spend(size(value) if isinstance(value, str) else 1, node)
     if isinstance(value, dict):
         value = {k: made(node.child(k, v), v, scope) for k, v in value.items()}
@@ -159,16 +159,16 @@ def made(node, value, scope):
 
 
 def is_call(node):
-    """Tell whether a Node is a call of a function, known here or not."""
+    """Check whether a mapping has the name of a Heat function as a key."""
     return isinstance(node.value, dict) and any(
         name in node.value for name in _NAMES
     )
 
 
 def no_function(argument, name):
-    """Return the error of a call of what is none.
+    """Return the TemplateError for a call of an unknown function.
 
-    :param argument: Node that stands below the name
+    :param argument: Node of the argument of the call
     """
     meant = _nearest(name, _NAMES, _CLOSE)
     asked = f'; did you mean {meant}?' if meant else ''
@@ -177,7 +177,7 @@ def no_function(argument, name):
 
 @functools.lru_cache
 def _nearest(name, names, cutoff):
-    """Return which of some names was perhaps meant, or None."""
+    """Return the most similar of some names, or None."""
     found = difflib.get_close_matches(name, names, n=1, cutoff=cutoff)
     return found[0] if found else None
 
@@ -187,7 +187,7 @@ def _like(node, value):
 
 
 def _get_param(node, scope):
-    """``name``, or ``[name, key, index...]`` of what is in it."""
+    """Return the value of ``name``, or of ``[name, key, index...]``."""
     parts = node.value if isinstance(node.value, list) else [node]
     if not parts:
         raise node.error('needs the name of a parameter')
@@ -206,7 +206,7 @@ def _get_param(node, scope):
 
 
 def _item(value, key):
-    """Return what is in a value, like Heat '' where nothing is."""
+    """Return an item of a value; like in Heat, a missing one is ''."""
     if isinstance(value, dict):
         return value.get(str(key), '')
     try:
@@ -247,7 +247,7 @@ def _replaced(node, scope, strict):
 
 
 def _list_join(node, scope):
-    """``[delimiter, list, list...]``"""
+    """Return the joined items of ``[delimiter, list, list...]``."""
     delimiter, *lists = node.sequence() or [node]
     if not (lists and isinstance(delimiter.value, str)):
         raise node.error('must be a list: a delimiter, and lists of texts')
@@ -274,9 +274,9 @@ def _map_merge(node, scope):
 
 
 def _get_file(node, scope):
-    """The text of a file beside the template or in a folder there.
+    """Return the text of a file in or below the template's folder.
 
-    What is hidden, as ``.git``, is not meant to be read.
+    Hidden files and folders, such as ``.git``, are errors.
     """
     name = node.text()
     if scope.folder is None:
@@ -296,7 +296,7 @@ def _get_file(node, scope):
     except UnicodeDecodeError as exc:
         raise node.error('names a file that is no text in UTF-8') from exc
     except (OSError, RuntimeError) as exc:
-        # Python up to 3.12 has the latter for links that lead in a circle.
+        # Python up to 3.12 raises RuntimeError for circular links.
         raise node.error(f'cannot be read: {exc}') from exc
 
 
@@ -310,12 +310,12 @@ _FUNCTIONS = {
     'str_replace_strict': _str_replace_strict,
 }
 _NAMES = (*_FUNCTIONS, _IF, *condition_sets.NAMES, *_LATER, *_FOREIGN)
-# The others, such as "filter", are words that people's keys may resemble.
+# Other names, such as "filter", may resemble keys that are no mistake.
 _UNMISTAKABLE = tuple(name for name in _NAMES if '_' in name)
 
 
 def written(node):
-    """Return how Heat writes a value into a text."""
+    """Return a value as the text that Heat inserts for it."""
     value = node.plain()
     if isinstance(value, dict | list):
         return json.dumps(value)
@@ -323,10 +323,10 @@ def written(node):
 
 
 def text_of(node):
-    """Return how a value is written where a text is meant.
+    """Return a value as text.
 
-    A function may return anything, but nobody writes a mapping or a list
-    there: it was to be a call.
+    A function may return a mapping or a list. One in the template itself is
+    an error, most likely a misspelt call.
     """
     if node.source is None or not isinstance(node.value, dict | list):
         return written(node)
@@ -337,5 +337,5 @@ def text_of(node):
 
 
 def size(text):
-    """Return as how many values a text counts."""
+    """Return the number of values that a text counts as."""
     return 1 + len(text) // CHARACTERS

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A template: what is in it, checked when it is loaded."""
+"""Heat templates with groups (HOT+), checked when they are loaded."""
 
 import copy
 import functools
 
 from nova_groupext_client.template import answers
 from nova_groupext_client.template import definition
-from nova_groupext_client.template import emitting
 from nova_groupext_client.template import functions
+from nova_groupext_client.template import heat_export
 from nova_groupext_client.template import parameters as declared
 from nova_groupext_client.template import properties
 from nova_groupext_client.template import reading
@@ -24,7 +24,7 @@ _HEAT = (
     'outputs',
     'conditions',
 )
-# Of a group; a template may have a whole manual there.
+# The API's limit for a group; a template may have a longer description.
 _MAX_DESCRIPTION = 1024
 _SECTIONS = (*_HEAT, *definition.SECTIONS)
 
@@ -32,12 +32,11 @@ _SECTIONS = (*_HEAT, *definition.SECTIONS)
 class Template:
     """A Heat template with groups.
 
-    :ivar name: of the group, as it was given
-    :ivar description: of the template, cut to what a group may have; '' if it
-        has none
-    :ivar definition: the topology, as the API takes it
-    :ivar hidden: names of the parameters whose values nobody may see
-    :ivar others: names of the resources that are no servers
+    :ivar name: name of the group, the ``name`` given to :func:`load`
+    :ivar description: that of the template within the API's limit, or ''
+    :ivar definition: topology in the form of the API
+    :ivar hidden: names of the parameters whose values are secret
+    :ivar others: names of the resources that are not servers
     """
 
     def __init__(self, root, scope, name):
@@ -58,14 +57,14 @@ class Template:
 
     @functools.cached_property
     def servers(self):
-        """{member path: arguments for creating that server}
+        """Mapping of member path to arguments for creating its server.
 
         The keys are those of ``POST /servers``, except that ``flavor``,
         ``image``, ``network`` and ``uuid`` of devices are names or ids as the
-        template has them, and ``user_data`` is a text. ``networks`` is
+        template has them, and ``user_data`` is plain text. ``networks`` is
         ``none``, ``auto`` or a list.
 
-        :raises: TemplateError, for what only Heat can create
+        :raises: TemplateError, also for servers that only Heat can create
         """
         made = {}
         for name, server in self._servers.items():
@@ -82,9 +81,9 @@ class Template:
     def with_hints(self, group_id):
         """Return the template as plain HOT, each server with its hints.
 
-        :param group_id: of a group that was made of this template
+        :param group_id: id of a group with this template's topology
         """
-        return emitting.emit(
+        return heat_export.emit(
             self._root,
             self._servers.values(),
             self._built.stems,
@@ -92,15 +91,15 @@ class Template:
         )
 
     def located(self, answer):
-        """Return the TemplateError that an answer of the API stands for.
+        """Return the TemplateError for an error message of the API.
 
         :param answer: text of a 400, ``$.vrt_group.topology.members...: ...``
-        :returns: None if it is about no part of the template
+        :returns: TemplateError, None if the message is not about the template
         """
         return answers.located(answer, self._built.places, definition.TOPOLOGY)
 
     def _numbered(self, value, server, number):
-        """Return arguments in which a number stands where it should."""
+        """Return arguments with the number in place of ``index_var``."""
         self._scope.spend(1, server.node)
         if isinstance(value, str):
             made = value.replace(server.index_var, number)
@@ -121,10 +120,10 @@ class Template:
 def load(text, parameters=None, name=None, folder=None):
     """Read a template.
 
-    :param text: YAML, str or bytes: a Heat template, perhaps with groups
+    :param text: Heat template, perhaps with groups: YAML, str or bytes
     :param parameters: {name: value, as a text or of its type}
-    :param name: of the group; a stack's name to the template
-    :param folder: where files are that get_file may read, None for none
+    :param name: name of the group, the value of ``OS::stack_name``
+    :param folder: folder of the files that get_file may read, None for none
     :returns: Template
     :raises: TemplateError, and nothing else
     """

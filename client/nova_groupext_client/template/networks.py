@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ``networks`` of a server."""
+"""Conversion of a server's ``networks``."""
 
 from nova_groupext_client.template import errors
 
@@ -14,7 +14,7 @@ _KEYS = (
     'tag',
     'uuid',
 )
-# For these Heat makes a port, or changes one.
+# Keys for which Heat creates or changes a port.
 _WITH_PORTS = ('floating_ip', 'port_extra_properties', 'subnet')
 
 

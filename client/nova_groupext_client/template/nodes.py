@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that know the line they come from."""
+"""Values of a template with their position in its text."""
 
 import dataclasses
 import json
@@ -7,7 +7,7 @@ import re
 
 from nova_groupext_client.template import errors
 
-#: No number of any use is as large.
+#: Exclusive upper bound of the absolute value of a number.
 LARGE = 2**63
 
 _PLAIN_KEY = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*\Z', re.ASCII)
@@ -17,14 +17,14 @@ _FALSE = ('false', 'f', 'off', 'no', 'n', '0')
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Node:
-    """A value of a template.
+    """A value of a template, and its position.
 
     :ivar value: None, bool, int, float, str, list of Node, or dict of str to
         Node
-    :ivar line: 1-based: where its key stands, or its own place in a list
+    :ivar line: 1-based line of its key; in a list, of the value
     :ivar column: 1-based
     :ivar path: JSON path, ``$.resources.web``
-    :ivar source: what PyYAML has read; None of what a function returned
+    :ivar source: PyYAML node; None for a value not in the template's text
     """
 
     value: object
@@ -34,15 +34,15 @@ class Node:
     source: object = None
 
     def error(self, reason):
-        """Return the TemplateError that is to be raised."""
+        """Return a TemplateError with the position of this value."""
         return errors.TemplateError(reason, self.line, self.column, self.path)
 
     def child(self, key, value):
-        """Return a Node for a value that was found or made in this one."""
+        """Return a child Node with the position of this one."""
         return Node(value, self.line, self.column, join(self.path, key))
 
     def children(self):
-        """Return pairs of a key or index and a Node."""
+        """Return pairs of a key or index and a Node; none for a scalar."""
         if isinstance(self.value, dict):
             return self.value.items()
         return enumerate(self.value) if isinstance(self.value, list) else ()
@@ -58,7 +58,7 @@ class Node:
         return self.value
 
     def text(self, least=1):
-        """Return a text of at least so many characters, or a number as one."""
+        """Return a text of ``least`` or more characters; convert a number."""
         value = self.value
         if isinstance(value, int | float) and not isinstance(value, bool):
             return str(value)
@@ -67,7 +67,7 @@ class Node:
         return value
 
     def whole(self, least=0):
-        """Return a whole number, given as one or as a text."""
+        """Return an integer of at least ``least``, given as number or text."""
         value = self.number()
         if value != int(value) or value < least:
             raise self.error(f'must be a whole number of at least {least}')
@@ -82,14 +82,14 @@ class Node:
         return value
 
     def flag(self):
-        """Return a boolean, given as one or in one of Heat's words."""
+        """Return a boolean, given as one or as one of Heat's words for it."""
         word = str(self.value).strip().lower()
         if word not in _TRUE + _FALSE:
             raise self.error('must be true or false')
         return word in _TRUE
 
     def plain(self):
-        """Return the value as JSON has it."""
+        """Return the value with plain values in place of Nodes."""
         if isinstance(self.value, dict):
             return {key: each.plain() for key, each in self.value.items()}
         if isinstance(self.value, list):
@@ -97,21 +97,21 @@ class Node:
         return self.value
 
     def known(self, keys, what):
-        """Return the mapping, refusing keys that are not among ``keys``."""
+        """Return the mapping; raise TemplateError for other keys."""
         for key, each in self.mapping().items():
             if key not in keys:
                 raise each.error(f'is no {what}; there are {", ".join(keys)}')
         return self.value
 
     def section(self, key):
-        """Return the mapping that stands under a key, {} for nothing."""
+        """Return the mapping under a key, {} if it is missing or null."""
         node = self.value.get(key)
         if node is None or node.value is None:
             return {}
         return node.mapping()
 
     def required(self, key):
-        """Return what stands under a key that has to be there."""
+        """Return the Node under a required key."""
         if key not in self.mapping():
             raise self.error(f'needs {key}')
         return self.value[key]
@@ -127,18 +127,18 @@ def join(path, key):
 
 
 def flaw(text):
-    """Return what is wrong with the characters of a text, None if nothing."""
+    """Return an error for a NUL or an unpaired surrogate, None without."""
     if '\0' in text:
         return 'has a NUL'
     try:
         text.encode()
     except UnicodeEncodeError:
-        return 'has half a character'
+        return 'contains an unpaired surrogate'
     return None
 
 
 def _number(text):
-    """Return the number that a text is, None if it is none."""
+    """Return a text as a number, None if it is none or too large."""
     for kind in (int, float):
         try:
             value = kind(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ``parameters`` of a template, and what is given for them."""
+"""Values of a template's ``parameters``, and their constraints."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from nova_groupext_client.template import errors
 from nova_groupext_client.template import nodes
 from nova_groupext_client.template import reading
 
-# What Heat itself lets a parameter say.
+# Heat's keys of a parameter.
 _KEYS = (
     'type',
     'label',
@@ -20,8 +20,8 @@ _KEYS = (
     'immutable',
     'tags',
 )
-# A pattern may take longer for a text than there is time in the world, so it
-# is looked for where it can be stopped.
+# Matching a pattern may take exponential time, so it runs in a child process
+# that can be stopped.
 _PATTERN_SECONDS = 5
 _MATCH = (
     'import re, sys\n'
@@ -31,7 +31,7 @@ _MATCH = (
 
 
 def values(root, given):
-    """Return {parameter: its value}, as plain values.
+    """Return {parameter: its plain value}.
 
     :param root: Node of the template
     :param given: {parameter: text, or a value of its type}
@@ -49,9 +49,9 @@ def values(root, given):
 
 
 def hidden(root):
-    """Return the names of the parameters whose values nobody may see.
+    """Return the names of the parameters whose values are secret.
 
-    :param root: Node of a template whose parameters have values
+    :param root: Node of a template that :func:`values` accepts
     :raises: TemplateError
     """
     return frozenset(
@@ -85,7 +85,7 @@ def _value(node, name, given):
 
 
 def _check_characters(node):
-    """Refuse what no template could have: bytes that are no text, and NUL."""
+    """Raise TemplateError for characters that no template may contain."""
     for text in _texts(node.value):
         reason = nodes.flaw(text)
         if reason is not None:
@@ -93,7 +93,7 @@ def _check_characters(node):
 
 
 def _texts(value):
-    """Yield the texts in a plain value."""
+    """Yield the texts in a plain value, keys included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -140,7 +140,7 @@ def _list(node):
 
 
 def _plain(node):
-    """Return the value of a Node whose insides may be plain already."""
+    """Return the plain value of a Node that may contain plain values."""
     return json.loads(json.dumps(node.value, default=nodes.Node.plain))
 
 
@@ -154,7 +154,7 @@ _TYPES = {
 
 
 def _check(node, value):
-    """Refuse a value that a constraint of its parameter excludes."""
+    """Raise TemplateError if a constraint excludes the value."""
     constraints = node.value.get('constraints')
     for each in constraints.sequence() if constraints else ():
         keys = {*each.mapping()} - {'description'}
@@ -222,7 +222,7 @@ def _pattern(pattern, value):
 
 
 def _custom(rule, value):
-    """Names of flavors, images and so on: the cloud looks at them."""
+    """Accept any name of a flavor, an image etc.: the cloud checks it."""
     return True
 
 

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The properties of ``OS::Nova::Server``, and what Nova calls them.
+"""Conversion of the properties of ``OS::Nova::Server``.
 
-Two things come of them: how the API describes a member, and the arguments
-with which its server is created.
+They become a member's description in the API, and the arguments for creating
+its server.
 """
 
 import json
 
 from nova_groupext_client import hints
-from nova_groupext_client.template import devices as block_devices
+from nova_groupext_client.template import devices
 from nova_groupext_client.template import errors
 from nova_groupext_client.template import functions
 from nova_groupext_client.template import networks
 
 _DESCRIBING = ('flavor', 'image', 'availability_zone')
-# These only say what Heat does when the template changes.
+# Properties that matter only to Heat; creation without Heat ignores them.
 _FOR_HEAT = (
     'deployment_swift_data',
     'flavor_update_policy',
@@ -28,12 +28,12 @@ _GONE = {
     'personality': 'is nothing that Nova still takes: use user_data',
     'reservation_id': 'is nothing that Nova still takes',
 }
-# Either is taken as it is: there is no Heat that would add its tools.
+# The user data is sent unchanged for both: only Heat could add its tools.
 _FORMATS = ('RAW', 'HEAT_CFNTOOLS')
 
 
 def describe(server, scope):
-    """Return how the API describes a member, besides its count.
+    """Return the description of a member for the API, without its count.
 
     :param server: resources.Server
     :returns: {"flavor", "image" or "boot_from_volume", "availability_zone"}
@@ -60,10 +60,10 @@ def describe(server, scope):
 
 
 def arguments(server, scope):
-    """Return with what a server is created, save for its number.
+    """Return the arguments for creating a server, ``index_var`` unreplaced.
 
     Keys are those of ``POST /servers``, except that ``flavor``, ``image`` and
-    networks are still names or ids as they were given.
+    networks remain names or ids as the template has them.
 
     :raises: TemplateError
     """
@@ -83,7 +83,7 @@ def arguments(server, scope):
 
 
 def _given(properties, names, scope):
-    """Yield (name, value as a Node) of those that say something."""
+    """Yield (name, resolved Node) of the properties that are not empty."""
     for name, node in properties.items():
         if name in names:
             resolved = functions.resolve(node, scope)
@@ -92,7 +92,7 @@ def _given(properties, names, scope):
 
 
 def _check_alone(server, scope):
-    """Refuse to create without Heat what needs it."""
+    """Raise TemplateError for a server that only Heat can create."""
     if 'depends_on' in server.node.value:
         raise server.node.value['depends_on'].error(
             'needs Heat, as all servers are created at once; '
@@ -122,7 +122,7 @@ def _check_hints(node):
 
 
 def _hints(node):
-    """Return the hints but for ours, which come with the group."""
+    """Return the hints except vrt_group and vrt_member, added later."""
     return {
         name: each.plain()
         for name, each in node.mapping().items()
@@ -137,7 +137,7 @@ def _metadata(node):
 
 
 def _metadatum(value):
-    """Return a value as Heat sends it, which is not how it joins texts."""
+    """Return a value as Heat sends it: JSON, unlike in joined texts."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -149,7 +149,7 @@ def _text(node):
     return node.text()
 
 
-# What stands in properties: (its key in the arguments, how it is read)
+# Property: (its key in the arguments, function that reads it).
 _ARGUMENTS = {
     'name': ('name', _text),
     'flavor': ('flavor', _text),
@@ -166,7 +166,7 @@ _ARGUMENTS = {
     'networks': ('networks', networks.read),
     'block_device_mapping_v2': (
         'block_device_mapping_v2',
-        block_devices.read,
+        devices.read,
     ),
     'scheduler_hints': ('scheduler_hints', _hints),
 }

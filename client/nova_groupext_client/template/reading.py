@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From YAML text to Nodes, within bounds that no text gets past.
+"""Reader of YAML text into Nodes, with limits against hostile input.
 
-Aliases and merge keys are written out, so a text may stand for far more than
-it has characters; there is a limit for that, and for the depth.
+Aliases and merge keys are expanded, so a short text may make very many
+values; their number and their depth are limited.
 """
 
 import yaml
@@ -10,15 +10,15 @@ import yaml
 from nova_groupext_client.template import errors
 from nova_groupext_client.template import nodes
 
-#: Characters; Heat's own limit by default.
+#: Characters; Heat's default limit.
 MAX_LENGTH = 512 * 1024
 MAX_DEPTH = 64
 MAX_NODES = 200_000
-#: Characters of a number; to read a very long one takes very long.
+#: Characters of a number; the time to parse one grows quadratically.
 MAX_DIGITS = 400
 
 _TAG = 'tag:yaml.org,2002:'
-# As in Heat, dates are texts.
+# Like Heat, keep dates as texts.
 _TEXTS = ('str', 'timestamp', 'value')
 _NUMBERS = ('int', 'float')
 _CONSTRUCT = {
@@ -33,7 +33,7 @@ def read(text):
     """Return the Node of a YAML document.
 
     :param text: str, or bytes in UTF-8
-    :raises: TemplateError, for anything that is wrong with it
+    :raises: TemplateError, for any error in the text
     """
     if isinstance(text, bytes):
         text = _decoded(text)
@@ -50,7 +50,7 @@ def read(text):
         reason = ', '.join(filter(None, (exc.context, exc.problem)))
         raise _at(mark, f'is no YAML: {reason}') from exc
     except (ValueError, IndexError, OverflowError) as exc:
-        # PyYAML takes any number behind "\U" for that of a character.
+        # PyYAML does not check the range of a code point after "\U".
         mark = loader.get_mark()
         raise _at(mark, f'is no YAML: {exc}') from exc
     if root is None:
@@ -59,7 +59,7 @@ def read(text):
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses what is nested so deeply that composing it would not end."""
+    """YAML loader that limits the depth, before recursion overflows."""
 
     _depth = 0
 
@@ -76,14 +76,14 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Reader:
-    """Makes Nodes of what PyYAML has composed, and counts them."""
+    """Converter of PyYAML nodes to Nodes, with a limit on their number."""
 
     def __init__(self, loader):
         self._loader = loader
         self._count = 0
 
     def node(self, source, mark, path, depth):
-        """Return the Node of a PyYAML node that is used at ``mark``."""
+        """Return the Node of a PyYAML node, with the position ``mark``."""
         self._spend(1, mark, path)
         if depth > MAX_DEPTH:
             raise _at(mark, f'is nested more than {MAX_DEPTH} deep', path)
@@ -105,7 +105,7 @@ class _Reader:
         return nodes.Node(value, mark.line + 1, mark.column + 1, path, source)
 
     def _items(self, source, path, depth):
-        """Return {key: (where it stands, its PyYAML node)}."""
+        """Return {key: (mark of the key, PyYAML node of the value)}."""
         if depth > MAX_DEPTH:
             raise _at(source.start_mark, 'merges itself', path)
         own, merged = {}, {}
@@ -151,7 +151,7 @@ class _Reader:
 
 
 def _merged(value, mark, path):
-    """Return the mappings that a merge key stands for."""
+    """Return the mappings under a merge key, as PyYAML nodes."""
     many = value.value if isinstance(value, yaml.SequenceNode) else [value]
     for each in many:
         if not isinstance(each, yaml.MappingNode):

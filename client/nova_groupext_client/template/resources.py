@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of a template's resources are servers."""
+"""Selection of the servers among a template's resources."""
 
 import dataclasses
 
@@ -7,21 +7,21 @@ from nova_groupext_client.template import functions
 
 SERVER = 'OS::Nova::Server'
 GROUP = 'OS::Heat::ResourceGroup'
-#: More than any group may have.
+#: Maximum number of servers in one template; the API's default is 1000.
 MAX_SERVERS = 10_000
 _INDEX = '%index%'
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Server:
-    """A resource that is a server, or a counted number of equal ones.
+    """A resource that describes a server, or a number of equal servers.
 
-    :ivar name: of the resource
-    :ivar node: the resource's Node
-    :ivar way: the keys from the resource to the properties of a server
-    :ivar properties: their Node, with functions that are still to be called
-    :ivar count: how many, None for a single one
-    :ivar index_var: what stands for a number among equal ones
+    :ivar name: name of the resource
+    :ivar node: Node of the resource
+    :ivar way: keys from the resource to the properties of a server
+    :ivar properties: Node of the properties, with functions not yet called
+    :ivar count: number of servers, None for a single one
+    :ivar index_var: placeholder for a server's number
     """
 
     name: str
@@ -32,17 +32,17 @@ class Server:
     index_var: str = _INDEX
 
     def numbered(self):
-        """Return {name: number}, which is None for a single server."""
+        """Return {server name: number}; a single server has number None."""
         if self.count is None:
             return {self.name: None}
         return {f'{self.name}-{i}': i for i in range(self.count)}
 
 
 def servers(root, scope):
-    """Return what servers there are.
+    """Return the servers of a template.
 
-    :returns: {resource name: Server}, the names of those that a condition or
-        a count of 0 leaves out, and those of other resources
+    :returns: {resource name: Server}, names of servers that a condition or a
+        count of 0 omits, and names of the resources that are not servers
     :raises: TemplateError
     """
     found, left_out, others = {}, [], []
@@ -63,7 +63,7 @@ def servers(root, scope):
 
 
 def _server(name, node, scope):
-    """Return the Server that a resource is, or None."""
+    """Return the Server of a resource, None if it is not one."""
     kind = node.required('type').text()
     if kind == GROUP:
         server = _counted(name, node, scope)
@@ -78,7 +78,7 @@ def _server(name, node, scope):
 
 
 def _counted(name, node, scope):
-    """Return the Server of a group of resources, None if it has others."""
+    """Return the Server of a ResourceGroup, None if it is of another type."""
     properties = node.required('properties')
     member = properties.required('resource_def')
     if member.required('type').text() != SERVER:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes of what clients send, as JSON schemas."""
+"""JSON schemas of requests."""

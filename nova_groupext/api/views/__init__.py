@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients are shown."""
+"""Response bodies of the API."""

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this cloud can do with groups."""
+"""Capabilities of this cloud: policies, scopes, limits and quota."""
 
 import dataclasses
 
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
-from nova_groupext.planner import schemas
-from nova_groupext.planner import topology
+from nova_groupext.solver.language import schemas
+from nova_groupext.solver.language import topology
 
-#: Counts up with what clients can rely on.
+#: Version of the features that clients can rely on.
 VERSION = '1.0'
 
 LIMITS = (
     'max_members',
     'max_depth',
-    'max_width',
+    'max_entries_per_list',
     'max_classes',
     'max_body_size',
     'max_groups_per_project',
@@ -29,7 +29,7 @@ LIMITS = (
 def show(quotas):
     """Return the answer to ``GET /os-vrt-groups/capabilities``.
 
-    :param quotas: {resource: {limit, used, held}} of who asks
+    :param quotas: {resource: {limit, used, held}} of the caller's project
     """
     return {
         'capabilities': {
@@ -46,7 +46,7 @@ def show(quotas):
 
 
 def _parameters(schema):
-    """Return {parameter: its JSON schema, with its default if it has one}."""
+    """Return {parameter: its JSON schema plus ``required`` or ``default``}."""
     defaults = {
         field.name: field.default
         for field in dataclasses.fields(topology.Policy)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step 3, decide: groups and their revisions, planned as a whole and held."""
+"""Step 3, decide: plans for groups and for their revisions."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a group has gives way to what the plan of its draft wants.
+"""Swap of a group's current holds for those that its draft's plan needs.
 
-Who is held and moves gets the new seat before the old one is given up. Where
-one needs the room of another, all of these change places in one request, so
-that the group never has less than it had.
+New holds are filled before old ones are released. Where a new hold needs
+capacity of an old one on the same host, one request swaps all of these, so
+that the group never owns less than before.
 """
 
 import dataclasses
@@ -16,58 +16,60 @@ from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.objects import revisions
+from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.scheduler.decide import adopting
-from nova_groupext.scheduler.decide import growing
-from nova_groupext.scheduler.hold import exclusive
-from nova_groupext.scheduler.hold import holding
-from nova_groupext.scheduler.look import positions
-from nova_groupext.scheduler.look import standing
+from nova_groupext.scheduler.adopt import adoption
+from nova_groupext.scheduler.current import current_holds
+from nova_groupext.scheduler.current import locations
+from nova_groupext.scheduler.decide import resize_needs
+from nova_groupext.scheduler.protocol import exclusive_hosts
+from nova_groupext.scheduler.protocol import hold_plan
 from nova_groupext.scheduler.protocol import swap as protocol
 
 LOG = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
-class Change:
-    """What a revision changes.
+class SwapPlan:
+    """Differences between a group's current holds and its draft's plan.
 
     :ivar plan: VRTPlan of the draft, for the whole group
-    :ivar seats: {path: seat} of those who are to be held anew
-    :ivar growths: {path: seat} of what is to be held anew for resizes
+    :ivar seats: {path: plan entry} of members that need a new hold
+    :ivar reservations: {path: plan entry} of the new reservations to resize or
+        unshelve servers
     :ivar growing: paths of all servers that are to be resized
-    :ivar leaving: promised VRTHolds that these replace, or nobody needs
-    :ivar standing: standing.Standing of the group when it was decided
-    :ivar positions: positions.Positions of the group at that time
+    :ivar leaving: committed VRTHolds that are replaced or not needed
+    :ivar standing: current_holds.CurrentHolds at the decision
+    :ivar positions: locations.MemberLocations at the decision
     """
 
     plan: VRTPlan
     seats: dict
-    growths: dict
+    reservations: dict
     growing: frozenset
     leaving: list[VRTHold]
-    standing: standing.Standing
-    positions: positions.Positions
+    standing: current_holds.CurrentHolds
+    positions: locations.MemberLocations
 
     @property
     def arriving(self):
-        """{path: seat} of all that is new to Placement."""
-        return {**self.seats, **self.growths}
+        """Mapping {path: plan entry} of all that is new to Placement."""
+        return {**self.seats, **self.reservations}
 
 
 class Changeover:
-    """One try of a group to become as it is drafted.
+    """One attempt to make a group what its draft describes.
 
-    :param ledger: ledger.Ledger
+    :param ledger: PlacementClient
     :param lease: VRTLease of the group
-    :param group: VRTGroup, as it was looked at
-    :param draft: the VRTGroup that revises it
-    :param change: Change
-    :param deadline: deadlines.Deadline; it counts until all is written that
-        needs nobody's room
+    :param group: VRTGroup, as it was when the cloud was read
+    :param draft: VRTGroup that revises it
+    :param change: SwapPlan
+    :param deadline: deadlines.Deadline; it applies until the holds are filled
+        that need no capacity of old ones
     """
 
     def __init__(self, context, ledger, lease, group, draft, change, deadline):
@@ -81,11 +83,11 @@ class Changeover:
         self._leaving = [*change.leaving]
 
     def run(self):
-        """Hold what is new, and let the draft become the group.
+        """Fill the new holds and put the draft in force.
 
-        :returns: False when something else happened meanwhile; all is as it
-            was then
-        :raises: LimitExceeded when the tenant has not so much quota left
+        :returns: False when a concurrent change prevented it; the group is
+            then as that change left it
+        :raises: LimitExceeded when the tenant's quota is too small
         """
         beside = []
         try:
@@ -94,14 +96,14 @@ class Changeover:
             if new:
                 with self._deadline.stopped():
                     beside = self._serialised(self._write_down, new)
-            holding.hold(
+            hold_plan.hold(
                 *(self._context, self._ledger, self._lease, beside),
                 self._deadline.go_on,
             )
-            exclusive.refuse_strangers(
+            exclusive_hosts.refuse_strangers(
                 self._context, self._ledger, self._group, beside
             )
-            adopted = adopting.begin(
+            adopted = adoption.begin(
                 *(self._context, self._ledger, self._lease),
                 *(self._group, self._draft, self._change.plan),
             )
@@ -119,11 +121,11 @@ class Changeover:
                 '%(why)s',
                 {'group': self._group.uuid, 'why': exc},
             )
-            holding.undo(self._context, self._ledger, beside)
-            adopting.turn_back(self._context, self._lease, self._draft)
+            hold_plan.undo(self._context, self._ledger, beside)
+            adoption.turn_back(self._context, self._lease, self._draft)
             is_done = False
         except exception.LimitExceeded:
-            adopting.turn_back(self._context, self._lease, self._draft)
+            adoption.turn_back(self._context, self._lease, self._draft)
             raise
         if not is_done:
             return False
@@ -131,10 +133,10 @@ class Changeover:
         return True
 
     def _make(self, swap):
-        """Let what is to be held count; returns whether it does."""
+        """Commit the revision, by a swap if needed; return whether it is."""
         own = (self._context, self._lease, self._group, self._draft)
         if not swap.olds:
-            # Nobody needs another's room: there is nothing to exchange.
+            # No new hold needs the capacity of an old one: no swap is needed.
             protocol.commit_revision(*own, swap, self._check)
             return True
         with faultpoints.around('revise.prepare'):
@@ -152,13 +154,13 @@ class Changeover:
         )
 
     def _rows(self):
-        """Return new holds, not created yet; what gives way leaves."""
-        fillers, giving_way = exclusive.refilled(
+        """Return new holds, not created; add placeholders to `_leaving`."""
+        placeholder_holds, giving_way = exclusive_hosts.refilled_with(
             *(self._context, self._ledger, self._group, self._draft),
             *(self._change.plan, self._change.arriving, self._leaving),
         )
         self._leaving += giving_way
-        # Who was a member before goes on as the same one.
+        # A path that existed before keeps its member.
         drafted = {member.path: member for member in self._draft.members}
         mine = {member.path: member for member in self._group.members}
         members = {**drafted, **mine}
@@ -168,17 +170,18 @@ class Changeover:
                 VRTHold.of(members[path], s)
                 for path, s in change.seats.items()
             ),
-            *fillers,
+            *placeholder_holds,
             *(
-                VRTHold.growth(mine[path], seat)
-                for path, seat in change.growths.items()
+                VRTHold.reservation(mine[path], seat)
+                for path, seat in change.reservations.items()
             ),
         ]
 
     def _divided(self, rows):
-        """Return (swaps.Swap of what needs another's room, the other rows).
+        """Return (swaps.Swap, rows that need no capacity of old holds).
 
-        Only what changes on the same hosts has to change at once.
+        The swap contains only changes that share a host: those have to change
+        in one request.
         """
         full = {hold.provider_uuid for hold in self._leaving}
         instead = [row for row in rows if row.provider_uuid in full]
@@ -192,20 +195,27 @@ class Changeover:
         return swap, [row for row in rows if row.provider_uuid not in full]
 
     def _write_down(self, rows):
-        """Store what is filled on its own, if the tenant has quota for all."""
+        """Insert rows of holds outside the swap, if the quota covers all."""
         self._check_quota()
-        return holding.store(self._context, self._lease, rows)
+        return hold_plan.store(self._context, self._lease, rows)
 
     def _check_quota(self):
         change = self._change
+        mine = {member.path: member for member in self._group.members}
+        # Nova counts these servers itself, shelved or not.
+        servers = {
+            path
+            for path in mine
+            if mine[path].status in states.MEMBER_HAS_SERVER
+        }
+        servers.update(change.standing.servers)
         drafted = [
             member
             for member in self._draft.members
             if member.path in change.plan.placement
-            and member.path not in change.standing.servers
+            and member.path not in servers
         ]
-        mine = {member.path: member for member in self._group.members}
-        besides = [*change.standing.held, *change.standing.growths]
+        besides = [*change.standing.held, *change.standing.reservations]
         quota.check(
             self._context,
             self._draft.project_id,
@@ -214,25 +224,25 @@ class Changeover:
                 *(mine[path].id for path in besides),
                 *(mine[m.path].id for m in drafted if m.path in mine),
             ],
-            growing=growing.with_flavors(
+            growing=resize_needs.with_flavors(
                 self._draft, self._group, change.growing
             ),
         )
 
     def _check(self):
-        """See that everybody is, and goes, where they did when it was decided.
+        """Check the quota, and that members are where they were decided.
 
         :raises: GenerationConflict, LimitExceeded
         """
         self._check_quota()
-        now = positions.of(self._context, self._group)
+        now = locations.of(self._context, self._group)
         if now != self._change.positions:
             raise exception.GenerationConflict(group=self._group.uuid)
 
     def _tell(self):
         self._group = VRTGroup.get(self._context, self._group.uuid)
         LOG.info('VRT group %s is revised.', self._group.uuid)
-        notifications.decided(self._context, self._group)
+        notifications.decided(self._context, self._group, 'revised')
         adopted = revisions.adopted(self._draft)
         for member in self._group.members:
             if member.path in adopted:

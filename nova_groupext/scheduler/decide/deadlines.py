@@ -1,41 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long it may take to plan a group, and its lease meanwhile.
+"""Time limit of a planning, with renewal of its lease.
 
-One deadline is over all steps, as often as they are taken: to look, decide,
-rehearse and hold. Each of them asks again and again whether it may go on.
+One deadline covers all attempts and steps: look, decide, rehearse and hold.
+Each step calls it repeatedly to learn whether it may go on.
 """
 
 import contextlib
 
 from nova_groupext import exception
-from nova_groupext.planner import clock
+from nova_groupext.solver.model import time_budget
 
-# Share of the time left that a decision may take: it has to be rehearsed and
-# held after that, or made again.
+# Share of the remaining time that a decision may use: the plan must still be
+# rehearsed and held, or decided again.
 DECIDING = 0.6
 
-# Parts of a lease after which it is renewed.
+# The lease is renewed whenever 1 / PARTS of it has passed.
 PARTS = 4
 
 
 class Deadline:
-    """Counts down, and renews the lease of who works.
+    """Time budget of a planning that also renews its lease.
 
     :param lease: VRTLease of the group; None where nothing is written
-    :param seconds: how long all steps may take together
+    :param seconds: time limit of all steps together
     """
 
     def __init__(self, context, lease, seconds):
         self._context = context
         self._lease = lease
         self._seconds = seconds
-        self._clock = clock.Clock(seconds)
+        self._clock = time_budget.TimeBudget(seconds)
         self._renewed = 0.0
 
     def go_on(self):
-        """Go on while there is time.
+        """Raise when the time is over, and renew the lease when that is due.
 
-        :raises: OutOfTime, or GroupBusy when another has taken the group over
+        :raises: OutOfTime, or GroupBusy when another planner has taken the
+            group over
         """
         if not self._clock.left():
             raise exception.OutOfTime(seconds=f'{self._seconds:g}')
@@ -47,24 +48,24 @@ class Deadline:
 
     @contextlib.contextmanager
     def stopped(self):
-        """Let no time pass while the quota is asked for.
+        """Stop the time while the quota is checked.
 
-        Nova asks all cells for that, and waits for those that are silent.
+        Nova asks all cells for usages, and waits for those that do not answer.
         """
         left = self._clock.left()
         try:
             yield
         finally:
-            self._clock = clock.Clock(left)
+            self._clock = time_budget.TimeBudget(left)
             self._renewed = 0.0
 
     def for_deciding(self):
-        """Return how many seconds a decision may take.
+        """Return the number of seconds that a decision may take.
 
         :raises: as go_on() does
         """
         self.go_on()
         seconds = self._clock.left() * DECIDING
-        # Nobody renews the lease while the solver is at work.
+        # The lease is not renewed while the solver runs.
         most = self._lease.seconds / 2 if self._lease else seconds
         return min(seconds, most)

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a described group to a held one: the steps 2 to 4.
+"""Planning of a group, from PLANNING to a held plan: the steps 2 to 4.
 
 ::
 
     look ----> decide ----> rehearse ----> hold
      ^            |             |            |
-     |         refused,      a filter     somebody
-     |        undecided      refuses     was faster
-     +------------------- again --------------+
+     |         capacity     a filter     capacity
+     |         appeared     refuses      was taken
+     |            |             |            |
+     +------------+-- again ----+------------+
+
+Any other refused or undecided answer ends the planning.
 """
 
 import datetime
@@ -27,19 +30,20 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.planner import problem as planner_problem
-from nova_groupext.planner import rules
-from nova_groupext.planner.explain import sentences
 from nova_groupext.scheduler.decide import rehearsal
-from nova_groupext.scheduler.decide import solving
-from nova_groupext.scheduler.hold import exclusive
-from nova_groupext.scheduler.hold import holding
-from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.decide import solver_process
+from nova_groupext.scheduler.look import blind_spots
 from nova_groupext.scheduler.look import look
+from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.protocol import exclusive_hosts
+from nova_groupext.scheduler.protocol import hold_plan
+from nova_groupext.solver.explain import sentences
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.policies import violations
 
 LOG = logging.getLogger(__name__)
 
-# Seconds by which the longest pause before another attempt grows.
+# Seconds by which the longest pause grows with each attempt.
 PAUSE = 0.5
 
 UNKNOWN = (
@@ -60,11 +64,11 @@ NO_SUCCESS = (
 
 
 class Planning:
-    """One group's way from PLANNING to an answer.
+    """Planning of one group, from PLANNING to an answer.
 
     :param client: Nova's SchedulerReportClient
-    :param ledger: ledger.Ledger
-    :param lease: VRTLease, by which nobody else works on the group
+    :param ledger: PlacementClient
+    :param lease: VRTLease that keeps other planners off the group
     :param deadline: deadlines.Deadline
     """
 
@@ -75,19 +79,19 @@ class Planning:
         self._deadline = deadline
         self._client = client
         self._ledger = ledger
-        # (class name, host id) pairs that Nova's filters refused.
+        # Excluded (class name, host id) pairs.
         self._excluded = set()
 
     def run(self):
-        """Plan the group, hold it if it wants that, and say how it went.
+        """Plan the group, hold it if wanted, and store the result.
 
         :raises: GenerationConflict when the group was changed meanwhile, or
             GroupBusy when another planner has taken it over; nothing is held
             then
-        :raises: LimitExceeded when the tenant has not so much quota left
+        :raises: LimitExceeded when the tenant's quota is too small
         """
-        # Also if nothing is to be held: what is told of a group tells how
-        # much is free, and may not reach beyond that.
+        # Also if nothing is to be held: an answer reveals how much capacity is
+        # free, and may not do so beyond the quota.
         with self._deadline.stopped():
             quota.check(
                 self._context, self._group.project_id, self._group.members
@@ -95,7 +99,7 @@ class Planning:
         self._attempt()
 
     def _attempt(self):
-        """Go the whole way, several times if need be."""
+        """Run attempts, and become UNDECIDED when the time is over."""
         try:
             self._go()
         except exception.OutOfTime as exc:
@@ -104,13 +108,16 @@ class Planning:
     def _go(self):
         for attempt in range(CONF.vrt.planning_attempts):
             if attempt:
-                # Whoever was faster is perhaps in the same trouble.
+                # A concurrent planner may be about to retry, too.
                 time.sleep(random.uniform(0, PAUSE * attempt))  # noqa: S311
             self._deadline.go_on()
             seen = self._look()
             answer = self._decide(seen)
             if answer['status'] != VRTPlan.PLACED:
-                return self._give_up(seen, answer)
+                unseen = self._unseen(seen, answer)
+                if blind_spots.GROWN in unseen:
+                    continue
+                return self._give_up(seen, answer, unseen)
             plan = self._plan(seen, answer)
             if not self._rehearse(seen, self._arriving(plan)):
                 continue
@@ -123,7 +130,7 @@ class Planning:
         )
 
     def _why_in_vain(self):
-        """What a tenant is told when every plan had something in its way."""
+        """Return the fault when every plan met an obstacle."""
         return NO_SUCCESS
 
     def _conclude(self, status, fault=None):
@@ -146,10 +153,10 @@ class Planning:
         return seen
 
     def _avoid_failed_hosts(self, seen, group):
-        """Leave out, for those like them, the hosts where members failed."""
+        """Exclude hosts of failed members for all members of their classes."""
         old = VRTPlan.newest(self._context, group.id)
         placed = old.hosts() if old else {}
-        # Their hosts are as good as any other.
+        # A lost hold says nothing against its host.
         lost = VRTHold.lost_members(self._context, group.id)
         for member in group.members:
             host = placed.get(member.path)
@@ -158,14 +165,14 @@ class Planning:
                 self._avoid(seen, member.path, host)
 
     def _avoid(self, seen, path, host):
-        """Leave out a host for a member, and for all that are like it."""
+        """Exclude a host for a member and all members of its class."""
         name = seen.class_of.get(path)
         if name:
             self._excluded.add((name, host))
             seen.leave_out(name, host)
 
     def _decide(self, seen):
-        """Return the planner's answer; an old plan that still fits is kept."""
+        """Return the newest plan if it is still valid, else a new answer."""
         old = VRTPlan.newest(self._context, self._group.id)
         if old is not None and old.status == VRTPlan.PLACED:
             kept = {
@@ -173,29 +180,37 @@ class Planning:
                 'status': VRTPlan.PLACED,
                 'placement': old.hosts(),
             }
-            plan = rules.Plan(kept['placement'], kept['alternative'])
-            problem = planner_problem.parse(seen.problem)
-            if not rules.faults(problem, plan):
+            problem = problems.parse(seen.problem)
+            plan = violations.as_plan(
+                problem, kept['placement'], kept['alternative']
+            )
+            if not violations.find(problem, plan):
                 return kept
         return self._solve(seen.problem)
 
     def _solve(self, problem):
-        """Return the planner's answer to a problem of DESIGN section 5."""
+        """Return the solver's answer to a problem of DESIGN section 5."""
         timed = {**problem, 'time_limit': self._deadline.for_deciding()}
-        return solving.solve(self._parsed(timed)).to_dict()
+        return solver_process.solve(self._parsed(timed)).to_dict()
 
     @staticmethod
     def _parsed(problem):
-        return planner_problem.parse(problem)
+        return problems.parse(problem)
 
-    def _give_up(self, seen, answer):
-        """Remember why there is no plan, and call it what it is."""
+    def _unseen(self, seen, answer):
+        """Return reasons why a refusal may be wrong; may query Placement."""
+        is_refused = answer['status'] == VRTPlan.REFUSED
+        if is_refused and not self._excluded:
+            return seen.blind_spots.find()
+        return []
+
+    def _give_up(self, seen, answer, unseen):
+        """Store the answer, and conclude as REFUSED or UNDECIDED."""
         status, fault = states.Group.UNDECIDED, None
         if answer['status'] == VRTPlan.REFUSED:
-            unseen = [] if self._excluded else seen.blind_spots.find()
             if self._excluded or unseen:
-                # Without the hosts that the filters took away, or that were
-                # not seen: that proves nothing about the group.
+                # Hosts are missing that filters refused or that were not seen:
+                # such an answer proves nothing about the group.
                 answer = {**answer, 'status': VRTPlan.UNDECIDED}
                 fault = _why_unseen(unseen) or self._why_in_vain()
             else:
@@ -205,7 +220,7 @@ class Planning:
         self._conclude(status, fault=fault)
 
     def _plan(self, seen, answer):
-        """Store the plan, with what Placement is to be asked for."""
+        """Store the plan, with the allocations that each member needs."""
         placement = {
             path: self._seat(seen, answer, path, host_id)
             for path, host_id in answer['placement'].items()
@@ -241,7 +256,7 @@ class Planning:
         return plan
 
     def _arriving(self, plan):
-        """Return the part of a placement that is new to Nova."""
+        """Return the part of a placement that is not in Placement yet."""
         return plan.placement
 
     def _rehearse(self, seen, placement):
@@ -257,21 +272,23 @@ class Planning:
         return not refused
 
     def _hold(self, plan):
-        """Return False when somebody else took the capacity.
+        """Hold the plan; return False when the capacity was taken meanwhile.
 
-        :raises: LimitExceeded when the tenant has not so much quota left
+        :raises: LimitExceeded when the tenant's quota is too small
         """
         try:
-            fillers = exclusive.fillers(
+            placeholder_holds = exclusive_hosts.placeholders_for(
                 self._context, self._ledger, self._group, plan
             )
             with self._deadline.stopped():
                 rows = quota.serialised(
                     self._context,
                     self._group.project_id,
-                    functools.partial(self._write_down, plan, fillers),
+                    functools.partial(
+                        self._write_down, plan, placeholder_holds
+                    ),
                 )
-            holding.hold(
+            hold_plan.hold(
                 *(self._context, self._ledger, self._lease, rows),
                 self._deadline.go_on,
             )
@@ -285,12 +302,12 @@ class Planning:
         return True
 
     def _commit(self, rows):
-        """Promise what was held, now that all of it is."""
+        """Commit the filled holds, the members and the group together."""
         expires_at = db.time(self._context) + datetime.timedelta(
             seconds=self._group.expires_in
         )
         try:
-            exclusive.refuse_strangers(
+            exclusive_hosts.refuse_strangers(
                 self._context, self._ledger, self._group, rows
             )
             with faultpoints.around('hold.commit'):
@@ -298,28 +315,32 @@ class Planning:
                     self._context, self._lease, self._group, rows, expires_at
                 )
         except exception.VRTException:
-            holding.undo(self._context, self._ledger, rows)
+            hold_plan.undo(self._context, self._ledger, rows)
             raise
         self._tell()
 
-    def _write_down(self, plan, fillers):
-        """Return new holds of what the tenant has quota for."""
+    def _write_down(self, plan, placeholder_holds):
+        """Insert new holds, if the tenant's quota covers them."""
         placed = [
             member
             for member in self._group.members
             if member.path in plan.placement
         ]
         quota.check(self._context, self._group.project_id, placed)
-        return holding.write_down(
-            self._context, self._lease, placed, plan.placement, fillers
+        return hold_plan.write_down(
+            self._context,
+            self._lease,
+            placed,
+            plan.placement,
+            placeholder_holds,
         )
 
 
 def _why_unseen(reasons):
-    """What a tenant is told when not all of the cloud was seen."""
+    """Return the fault when parts of the cloud were not seen; None without."""
     return UNSEEN.format('; '.join(reasons)) if reasons else None
 
 
 def _why_nowhere(paths):
-    """What a tenant is told of members that no host will ever take."""
+    """Return the fault about members that no host can take; None without."""
     return UNKNOWN.format(sentences.in_a_row(paths)) if paths else None

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Would Nova really put the members there, one after the other?
+"""Rehearsal of a plan with Nova's filters, one member after the other.
 
-The planner knows capacity and policies; the operator's filters know the rest,
-and some look at what a host got a moment ago. So they are asked about every
-member, on its host, with the members placed there before it consumed.
+The solver knows capacity and policies; the operator's filters know the rest,
+and some depend on what a host received just before. So each member is tested
+on its planned host, after the members before it were consumed there.
 
-The hosts are read anew: deciding takes time, in which computes give signs of
-life, are disabled, or get other servers.
+Hosts are read again: while the solver ran, computes may have gone down, been
+disabled, or received other servers.
 """
 
 from oslo_utils import uuidutils
 
-from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.nova import hosts
 
 
 def rehearse(context, snapshot, placement, go_on):
     """Return the (class name, host id) pairs that Nova's filters refuse.
 
-    A host that is not there any more, or whose cell does not answer, is
-    refused, too.
+    A host that no longer exists, or whose cell does not answer, counts as
+    refused.
 
-    :param snapshot: look.Snapshot, for the classes and what they ask for
-    :param placement: as VRTPlan has it
+    :param snapshot: look.Snapshot, for the classes and their RequestSpecs
+    :param placement: as in VRTPlan
     :param go_on: called before each member; raises when there is no time
     """
     manager = hosts.HostManager()

@@ -1,60 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group is planned once more, around what it has already.
+"""Planning of a revision, around the holds and servers of its group.
 
-The same way as the first time, with the group's draft; the group stays as it
-is until the draft is held, and for good if there is no place for that.
+The steps are those of a first plan, with the group's draft. The group stays
+unchanged until the draft is held, and for good if no plan is found.
 """
 
 from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext.objects import states
+from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.scheduler.decide import adopting
+from nova_groupext.scheduler.adopt import adoption
+from nova_groupext.scheduler.current import current_holds
+from nova_groupext.scheduler.current import locations
 from nova_groupext.scheduler.decide import changeover
-from nova_groupext.scheduler.decide import ends
-from nova_groupext.scheduler.decide import growing
+from nova_groupext.scheduler.decide import end_states
 from nova_groupext.scheduler.decide import planning
-from nova_groupext.scheduler.decide import posing
-from nova_groupext.scheduler.look import hosts
+from nova_groupext.scheduler.decide import resize_needs
+from nova_groupext.scheduler.decide import revision_problem
 from nova_groupext.scheduler.look import look
-from nova_groupext.scheduler.look import positions
-from nova_groupext.scheduler.look import standing
+from nova_groupext.scheduler.nova import hosts
 
 LOG = logging.getLogger(__name__)
 
 
 class Revising(planning.Planning):
-    """A draft's way from PLANNING to an answer.
+    """Planning of a draft, from PLANNING to an answer.
 
-    :cvar STATUSES: what a group has to be to be revised
-    :cvar IS_REPLAN: whether nobody but planners has asked for it
+    :cvar STATUSES: statuses in which a group can be revised
+    :cvar IS_REPLAN: whether a planner, not the tenant, has started it
     :param draft: VRTGroup
-    :param group: the VRTGroup that it revises
+    :param group: VRTGroup that the draft revises
     """
 
-    STATUSES = states.HOLDS
+    STATUSES = states.GROUP_WITH_HOLDS
     IS_REPLAN = False
 
     def __init__(self, context, draft, group, client, ledger, lease, deadline):
         super().__init__(context, draft, client, ledger, lease, deadline)
         self._revised = group
         self._standing = None
-        # Where everybody was when it was decided.
+        # MemberLocations and ResizeNeeds at the decision.
         self._positions = None
         self._needs = None
-        # Where else than the newest plan says servers may come to be, and
-        # the paths of those who moved when nobody could be put beside them.
+        # EndStates of the newest plan, and the paths of the moving servers
+        # that last prevented a plan.
         self._ends = None
         self._in_the_way = []
-        # {path: seat} of what is to be held for resizes and is not yet, and
-        # VRTHolds of what need not be any more.
+        # {path: plan entry} of new reservations, and VRTHolds of old ones that
+        # are no longer needed.
         self._growths = {}
         self._leaving_growths = []
 
     def run(self):
-        """Plan the draft and hold it, or say why not; see Planning.run()."""
+        """Plan the draft and hold it, or store why not; see Planning.run()."""
         try:
             self._attempt()
         except (
@@ -67,12 +68,12 @@ class Revising(planning.Planning):
     def _look(self):
         self._revised = VRTGroup.get(self._context, self._revised.uuid)
         adopted = self._adopted()
-        # Around servers that it adopts, something of a group may be held.
-        begins = states.HOLDS_NOTHING if adopted else ()
+        # A group without holds may be held around servers that it adopts.
+        begins = states.GROUP_WITHOUT_HOLDS if adopted else ()
         if self._revised.status not in (*self.STATUSES, *begins):
             raise self._revised.conflict('replan it, or describe a new group')
-        self._positions = positions.of(self._context, self._revised)
-        self._standing = standing.Standing.of(
+        self._positions = locations.of(self._context, self._revised)
+        self._standing = current_holds.CurrentHolds.of(
             self._context, self._revised
         ).adopting(adopted)
         seen = look.look(
@@ -84,7 +85,7 @@ class Revising(planning.Planning):
             self._deadline.go_on,
         )
         self._avoid_failed_hosts(seen, self._revised)
-        self._needs = growing.compare(
+        self._needs = resize_needs.find_resize_needs(
             self._context,
             self._ledger,
             self._revised,
@@ -96,21 +97,22 @@ class Revising(planning.Planning):
         return seen
 
     def _decide(self, seen):
-        """Let everybody stay if nothing would be better otherwise.
+        """Keep all holds on their hosts if no other plan would be better.
 
-        If the tenant has said who may move, the others stay in any case.
+        If the tenant has named the members that may move, all others stay in
+        any case.
         """
         staying = {
             path: hold
             for path, hold in self._needs.staying.items()
             if hold.node in seen.hosts
         }
-        movable = self._group.movable
-        if movable is not None:
+        movable_paths = self._group.movable_paths
+        if movable_paths is not None:
             bound = {
                 path: hold
                 for path, hold in staying.items()
-                if path not in movable
+                if path not in movable_paths
             }
             return self._ask(seen, bound)
         if staying:
@@ -124,39 +126,54 @@ class Revising(planning.Planning):
         return self._ask(seen, {})
 
     def _ask(self, seen, staying):
-        """Return the planner's answer if some stay where they are held."""
+        """Return the solver's answer with some holds fixed to their hosts."""
         return self._solve(
-            posing.pinning(seen.problem, staying, self._needs.growing)
+            revision_problem.pinning(
+                seen.problem, staying, self._needs.growing
+            )
         )
 
     def _parsed(self, problem):
-        """Who is shelved has no place, and looks for one when it is back."""
-        away = {
+        return revision_problem.read(
+            problem, self._needs.growing, self._away()
+        )
+
+    def _away(self):
+        """Return the shelved members that get no host until they return."""
+        return self._shelved() - self._needs.staying.keys()
+
+    def _shelved(self):
+        return {
             member.path
             for member in self._revised.members
             if member.status == states.Member.SHELVED
         }
-        return posing.read(problem, self._needs.growing, away)
 
     def _plan(self, seen, answer):
-        """Let servers be where they are until they are resized."""
+        """Store the plan; servers stay on their hosts until a resize."""
         placement = answer['placement']
-        growths, leaving = {}, dict(self._standing.growths)
+        growing = self._needs.growing.keys()
+        reservations, leaving = {}, dict(self._standing.reservations)
         resizes = {}
-        for path in self._needs.growing.keys() & placement.keys():
-            growth = self._needs.staying.get(path)
-            if growth and growth.node == placement[path]:
+        for path in (growing | self._shelved()) & placement.keys():
+            reservation = self._needs.staying.get(path)
+            if reservation and reservation.node == placement[path]:
                 del leaving[path]
-                resizes[path] = positions.Seat(growth.host, growth.node)
+                there = locations.Location(reservation.host, reservation.node)
             else:
                 seat = super()._seat(seen, answer, path, placement[path])
-                growths[path] = seat
-                resizes[path] = positions.Seat(seat['host'], seat['node'])
-        self._growths, self._leaving_growths = growths, [*leaving.values()]
+                reservations[path] = seat
+                there = locations.Location(seat['host'], seat['node'])
+            if path in growing:
+                resizes[path] = there
+        self._growths, self._leaving_growths = (
+            reservations,
+            [*leaving.values()],
+        )
         plan = super()._plan(
             seen, {**answer, 'placement': {**placement, **self._needs.growing}}
         )
-        self._ends = ends.Ends(
+        self._ends = end_states.EndStates(
             *(self._context, self._group, plan.placement),
             *(resizes, self._positions),
         )
@@ -188,11 +205,11 @@ class Revising(planning.Planning):
         )
 
     def _are_welcome(self, seen, arriving):
-        """Tell whether policies hold until all resizes and moves are over.
+        """Check whether policies hold until all resizes and moves have ended.
 
-        What they forbid is not tried again.
+        Assignments that violate them are excluded from further attempts.
 
-        :raises: MemberStateConflict when nobody who comes is to blame
+        :raises: MemberStateConflict when moves alone violate a policy
         """
         coming = {path: seat['node'] for path, seat in arriving.items()}
         unwelcome = self._ends.unwelcome(coming)
@@ -207,19 +224,19 @@ class Revising(planning.Planning):
 
     def _why_in_vain(self):
         if self._in_the_way:
-            return ends.conflict(self._in_the_way).format_message()
+            return end_states.conflict(self._in_the_way).format_message()
         return super()._why_in_vain()
 
     def _conclude(self, status, fault=None):
-        """Conclude it, but first let servers that it has not adopted go.
+        """Restore the hints of servers that were not adopted, then conclude.
 
-        Perhaps another planner has begun to, and died.
+        Another planner may have begun the adoption and died.
         """
-        adopting.let_hints_follow(self._context, self._group)
+        adoption.let_hints_follow(self._context, self._group)
         super()._conclude(status, fault)
 
     def _adopted(self):
-        return adopting.seats(
+        return adoption.seats(
             self._context, self._ledger, self._revised, self._group
         )
 
@@ -239,14 +256,14 @@ class Revising(planning.Planning):
             or path in self._standing.servers
             or path not in plan.placement
         ]
-        return changeover.Change(
+        return changeover.SwapPlan(
             plan=plan,
             seats={
                 path: seat
                 for path, seat in arriving.items()
                 if path not in self._growths
             },
-            growths=self._growths,
+            reservations=self._growths,
             growing=frozenset(self._needs.growing),
             leaving=[*leaving, *self._leaving_growths],
             standing=self._standing,
@@ -254,6 +271,14 @@ class Revising(planning.Planning):
         )
 
     def _tell(self):
+        # Planners repeat replacements; an event for each would be noise.
+        if not self.IS_REPLAN:
+            VRTEvent.happened(
+                self._context,
+                self._revised.id,
+                f'revision_{self._group.status.lower()}',
+                self._group.fault,
+            )
         LOG.info(
             'The revision of VRT group %(group)s is %(status)s.',
             {'group': self._revised.uuid, 'status': self._group.status},

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The filter that an operator adds to Nova."""
+"""Scheduler filter that an operator adds to Nova."""

@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HolisticFilter: members of VRT groups go where they were planned."""
+"""HolisticFilter: restricts members of VRT groups to their hosts."""
 
 from nova.scheduler import filters
 from oslo_log import log as logging
 
 from nova_groupext import pointer
-from nova_groupext.scheduler import candidate
-from nova_groupext.scheduler.move import moving
-from nova_groupext.scheduler.redeem import first_boot
+from nova_groupext.scheduler.move import destinations
+from nova_groupext.scheduler.nova import first_boot
+from nova_groupext.scheduler.placement import marked_requests
 
 LOG = logging.getLogger(__name__)
 
 
 class HolisticFilter(filters.BaseHostFilter):
-    """Let a member's first boot through on its planned host only.
+    """Nova filter that passes a member's first boot on its planned host only.
 
-    A first boot with our hints that did not come through the redeem door was
-    scheduled by a stock nova-scheduler: it would take capacity a second time
-    and perhaps break the group's policies, so it is refused. Servers without
-    our hints pass without a question.
+    A first boot with VRT hints that did not take the redeem path was scheduled
+    by a stock nova-scheduler: it would claim capacity a second time and might
+    violate policies, so no host passes. For servers without VRT hints all
+    hosts pass.
 
-    A move of a member passes on the hosts where the strict policies of its
-    group are kept, or broken no more than they are already. None passes where
-    a strict policy `exclusive` is about it: elsewhere it would not be alone,
-    and what it left behind would be anybody's. If its group cannot be read,
-    all hosts pass.
+    For a move of a member, those hosts pass that violate the group's strict
+    policies no more than they are already. If a strict policy `exclusive`
+    includes the member, only hosts with a reservation for it pass: elsewhere
+    it would not be alone, and the capacity that it leaves would be open to
+    all. If its group cannot be read, all hosts pass.
     """
 
     def filter_all(self, filter_obj_list, spec_obj):
-        """Look at all hosts at once: what is asked is asked once."""
+        """Filter all hosts at once, so that queries run once."""
         pointed = pointer.of(spec_obj)
         if pointed is None:
             return filter_obj_list
@@ -39,7 +39,7 @@ class HolisticFilter(filters.BaseHostFilter):
         if not first_boot.is_first_boot(
             spec_obj._context, spec_obj.instance_uuid
         ):
-            return moving.permitted(
+            return destinations.permitted(
                 spec_obj._context, pointed, spec_obj, hosts
             )
         LOG.warning(
@@ -52,5 +52,5 @@ class HolisticFilter(filters.BaseHostFilter):
 
     @staticmethod
     def _is_planned(host_state):
-        hold = candidate.of(host_state)
+        hold = marked_requests.of(host_state)
         return hold is not None and hold.host == host_state.host

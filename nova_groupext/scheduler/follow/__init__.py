@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step 6, follow: what became of servers, holds and hosts meanwhile."""
+"""Step 6, follow: rows follow what Nova did to servers and hosts."""

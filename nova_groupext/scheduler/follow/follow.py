@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step 6, follow: what became of servers, holds and hosts meanwhile.
+"""Step 6, follow: update of rows after changes to servers and hosts.
 
-Nothing is concluded from silence: of a cell, a host or a Placement that does
-not answer nothing is known, and nothing is touched.
+Silence proves nothing: if a cell, a host or Placement does not answer, the
+state is unknown and the rows stay unchanged.
 """
 
 import collections
@@ -20,36 +20,38 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.move import VRTMove
-from nova_groupext.scheduler import trouble
-from nova_groupext.scheduler import verification
-from nova_groupext.scheduler.follow import whereabouts
-from nova_groupext.scheduler.follow.changes import Changes
-from nova_groupext.scheduler.hold import ownership
-from nova_groupext.scheduler.look import hosts
-from nova_groupext.scheduler.look import judging
-from nova_groupext.scheduler.look import servers
+from nova_groupext.scheduler import availability
+from nova_groupext.scheduler.current import policy_check
+from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.nova import servers
+from nova_groupext.scheduler.placement import overcommitment
+from nova_groupext.scheduler.placement.changed_providers import (
+    ChangedProviders,
+)
 from nova_groupext.scheduler.protocol import hold_again
+from nova_groupext.scheduler.protocol import ownership
+from nova_groupext.scheduler.protocol import record_location
 from nova_groupext.scheduler.protocol import take_back
 
 LOG = logging.getLogger(__name__)
 
-Fate = servers.Fate
-# What a member becomes whose server came to such an end. Until the server owns
-# nothing in Placement any more, nobody else gets the capacity.
-ENDS = {
-    Fate.UNKNOWN_TO_NOVA: {
+ServerOutcome = servers.ServerOutcome
+# Changes of a member, by the outcome of its server. The capacity stays
+# unavailable until the server owns nothing in Placement.
+MEMBER_STATUS_AFTER = {
+    ServerOutcome.UNKNOWN_TO_NOVA: {
         'status': states.Member.FAILED,
         'fault': 'its server was deleted before it was scheduled',
     },
-    Fate.UNSCHEDULED: {
+    ServerOutcome.UNSCHEDULED: {
         'status': states.Member.FAILED,
         'fault': 'its server was not scheduled',
     },
-    Fate.BROKEN: {
+    ServerOutcome.BROKEN: {
         'status': states.Member.FAILED,
         'fault': 'its server could not be built',
     },
-    Fate.DELETED: {
+    ServerOutcome.DELETED: {
         'status': states.Member.RELEASED,
         'fault': 'its server was deleted',
     },
@@ -61,18 +63,18 @@ HOST_IS_GONE = 'its host was taken out of service'
 
 
 def follow_servers(context, ledger, leases=None, group=None):
-    """Conclude from what became of the members' servers, and where they are.
+    """Update members from the outcome and the location of their servers.
 
-    :param leases: leases.Leases, by which what servers have is held again;
-        None to see only where they are
+    :param leases: leases.Leases, to hold again what ended servers had; None to
+        update only locations and members
     :param group: VRTGroup whose servers are followed; all by default
-    :returns: uuids of servers that own what they will not use, and perhaps
-        still are built, or of which nothing is known now
+    :returns: uuids of servers that own capacity they will not use and may
+        still be built, or whose state is unknown
     """
     members = VRTMember.list_servers(context, group and group.id)
     ids = [member.id for member in members]
     hold_of = VRTHold.redeemed_by(context, ids)
-    # Read before the servers are: one that is not moving then has ended it.
+    # Read before the servers: a move whose server is not moving has ended.
     moves_of = VRTMove.by_member(context, ids)
     found = servers.read(context, [each.server_uuid for each in members])
     waiting = set()
@@ -81,18 +83,18 @@ def follow_servers(context, ledger, leases=None, group=None):
         server = found.get(member.server_uuid)
         if server is None:
             continue
-        with trouble.passed_over(f'Server {member.server_uuid}'):
+        with availability.skip_unavailable(f'Server {member.server_uuid}'):
             hold, moves = hold_of.get(member.id), moves_of.get(member.id, ())
             step = _Step(context, ledger, leases, member, hold)
             if step.follow(server, moves):
                 waiting.remove(member.server_uuid)
     if group is None:
-        VRTMove.forget_strays(context)
+        VRTMove.forget_orphans(context)
     return waiting
 
 
 class _Step:
-    """What is concluded from what became of one server.
+    """Update of one member from the state of its server.
 
     :param hold: VRTHold in state REDEEMED that it has; None without one
     """
@@ -105,40 +107,40 @@ class _Step:
         self._hold = hold
 
     def follow(self, server, moves):
-        """Conclude from where a server is; returns whether all is said.
+        """Update the member; return False if that has to wait.
 
         :param server: servers.Server
         :param moves: VRTMoves of the server
         """
-        end = ENDS.get(server.fate)
+        end = MEMBER_STATUS_AFTER.get(server.fate)
         owns = end and self._ledger.allocations(
             self._context, self._member.server_uuid
         )
-        if end is None or (owns and server.fate == Fate.BROKEN):
-            whereabouts.follow(
+        if end is None or (owns and server.fate == ServerOutcome.BROKEN):
+            record_location.follow(
                 *(self._context, self._ledger, self._member, self._hold),
                 *(moves, server),
             )
         elif not owns:
             self._end(end)
-        elif server.fate == Fate.DELETED:
-            # Nova empties it, but for what a late request has filled.
+        elif server.fate == ServerOutcome.DELETED:
+            # Nova deletes its allocations, except those of a late request.
             self._empty(end)
-        elif server.fate == Fate.UNSCHEDULED or self._is_overdue():
+        elif server.fate == ServerOutcome.UNSCHEDULED or self._is_overdue():
             self._take_back()
         else:
             return False
         return True
 
     def _is_overdue(self):
-        """Whether Nova will not build a server of which it knows nothing."""
+        """Check whether Nova will not build a server that it does not know."""
         deadline = CONF.vrt.unknown_server_deadline
         uuid = self._member.server_uuid
         if not self._member.is_unchanged_for(self._context, deadline):
             return False
-        # It may have got its cell between the two questions that were asked.
+        # The server may have been mapped to a cell after the first read.
         fate = servers.read(self._context, [uuid])[uuid].fate
-        if fate != Fate.UNKNOWN_TO_NOVA:
+        if fate != ServerOutcome.UNKNOWN_TO_NOVA:
             return False
         LOG.warning(
             'Nova knows nothing of server %(server)s for %(deadline)s s; what '
@@ -152,18 +154,19 @@ class _Step:
         return True
 
     def _take_back(self):
-        """Hold again what a server has that nobody will build.
+        """Hold again the capacity of a server that will not be built.
 
-        Where nothing is to be held any more it goes back to everybody.
+        If its group no longer holds anything, release the capacity.
         """
         if self._is_being_taken_back():
             return
         group = VRTGroup.brief(self._context, self._member.group_id)
-        # Of a group that has expired it is held until that is concluded:
-        # what ends of a group that has hosts to itself is never open.
-        holds = group is not None and group.status in states.HOLDS
+        # The status decides, not the expiry time: an expired group keeps its
+        # holds until the reaper expires it, so that capacity of an exclusive
+        # host is never free in between.
+        holds = group is not None and group.status in states.GROUP_WITH_HOLDS
         if self._hold is None or not holds:
-            self._empty(ENDS[Fate.UNSCHEDULED])
+            self._empty(MEMBER_STATUS_AFTER[ServerOutcome.UNSCHEDULED])
             return
         with self._owning() as lease:
             if lease is not None:
@@ -172,18 +175,18 @@ class _Step:
                 )
 
     def _is_being_taken_back(self):
-        """Check whether a planner has begun that: the next one finishes it."""
+        """Check whether a planner has begun that; the next one finishes it."""
         return self._hold is None and VRTHold.get_by_member(
             self._context, self._member.id
         )
 
     def _empty(self, end):
-        """Give back what a server has, and end its member."""
+        """Release the allocations of a server, and end its member."""
         self._ledger.empty_consumer(self._context, self._member.server_uuid)
         self._end(end)
 
     def _end(self, end):
-        """A server owns nothing: hold for another, or let the member go."""
+        """End a member whose server owns nothing, or hold again for it."""
         hold, member = self._hold, self._member
         if hold is None:
             self._end_without_hold(end)
@@ -198,7 +201,7 @@ class _Step:
         )
         if not (
             _may_hold_again(end['status'])
-            # Else its hold tells nothing of a server as it is described now.
+            # Otherwise the hold does not match the member's description.
             and member.server_flavor is None
             and VRTGroup.is_current(self._context, member.group_id)
         ):
@@ -208,24 +211,24 @@ class _Step:
             if lease is None or self._hold_again(lease):
                 return
             if not ownership.end(self._context, hold, member, end):
-                # It has lost its hold by now.
+                # The member has lost its hold meanwhile.
                 self._end_without_hold(end)
 
     def _end_without_hold(self, end):
-        """End a member, unless what its server has is being taken back."""
+        """End a member, unless its server's capacity is being taken back."""
         member = self._member
         is_promised = VRTHold.get_by_member(self._context, member.id)
-        if member.status in states.SERVERS and not is_promised:
+        if member.status in states.MEMBER_SERVER_RUNS and not is_promised:
             with contextlib.suppress(exception.MemberStateConflict):
                 transitions.end(self._context, self._member, **end)
 
     def _hold_again(self, lease):
-        """Hold for another server; its tenant needs quota for that.
+        """Hold the capacity for another server, within the tenant's quota.
 
-        :returns: False when there is no room for it, or no quota
+        :returns: False without capacity or quota, or if a policy forbids it
         """
         group = VRTGroup.get_brief(self._context, self._hold.group_id)
-        judge = judging.RedeemJudge(self._context, group.uuid)
+        judge = policy_check.RedeemCheck(self._context, group.uuid)
 
         def check():
             quota.check(self._context, group.project_id, [self._member])
@@ -244,11 +247,11 @@ class _Step:
 
 
 def follow_holds(context, ledger, leases, changes=None):
-    """Compare what is held with what Placement knows of it.
+    """Compare holds of members with their allocations in Placement.
 
-    :param changes: changes.Changes, to read only what has changed
+    :param changes: ChangedProviders, to read only what has changed
     """
-    changes = changes or Changes()
+    changes = changes or ChangedProviders()
     by_provider = collections.defaultdict(list)
     for hold, member in _held(context):
         for provider in hold.allocations:
@@ -256,14 +259,14 @@ def follow_holds(context, ledger, leases, changes=None):
     for provider, held in sorted(by_provider.items()):
         if not changes.are_due(provider, [provider]):
             continue
-        with trouble.passed_over(f'Provider {provider}'):
+        with availability.skip_unavailable(f'Provider {provider}'):
             if _follow_provider(context, ledger, leases, provider, held):
                 changes.note(provider, [provider])
 
 
 def _follow_provider(context, ledger, leases, provider, held):
-    """Compare what is held on a provider; return whether all was well."""
-    # What ended because of another of its providers is done with.
+    """Compare the holds on a provider; return whether all of them match."""
+    # A hold may have ended because of another of its providers.
     held = [each for each in held if each[0].status == states.Hold.HELD]
     used = ledger.used(context, provider)
     if used is None:
@@ -275,16 +278,16 @@ def _follow_provider(context, ledger, leases, provider, held):
         if used.get(hold.uuid) != hold.allocations[provider]['resources']
     ]
     for hold, member in changed:
-        with trouble.passed_over(f'Hold {hold.uuid}'):
+        with availability.skip_unavailable(f'Hold {hold.uuid}'):
             _restore(context, ledger, leases, hold, member)
-    lost = verification.losers_on(context, ledger, provider, used)
+    lost = overcommitment.overcommitted_on(context, ledger, provider, used)
     too_much = [each for each in held if each[0].uuid in lost]
-    _lose(context, too_much, verification.IS_TOO_MUCH)
+    _lose(context, too_much, overcommitment.IS_TOO_MUCH)
     return not changed and not lost
 
 
 def follow_hosts(context, _ledger, _leases):
-    """Give back what is held on hosts that the operator takes away."""
+    """End holds on hosts that the operator takes out of service."""
     by_host = collections.defaultdict(list)
     for hold, member in _held(context):
         by_host[hold.host, hold.provider_uuid].append((hold, member))
@@ -294,11 +297,11 @@ def follow_hosts(context, _ledger, _leases):
 
 
 def _held(context):
-    """Return [(hold, member)] of the members that are held.
+    """Return [(hold, member)] of the members in state HELD.
 
-    Fillers are not among them: exclusive.keep follows these. A member that is
-    being redeemed is left alone: its hold may have become its server's, and
-    whoever redeems it, or concludes that, finds out.
+    Placeholders are excluded: maintain.keep() follows them. So are members
+    that are being redeemed: the hold may already be the server's, which the
+    redeeming scheduler or the reaper finds out.
     """
     holds = VRTHold.list_by_status(context, states.Hold.HELD)
     members = {
@@ -316,17 +319,17 @@ def _held(context):
 
 
 def _restore(context, ledger, leases, hold, member):
-    """Hold under a new uuid what somebody has changed in Placement."""
+    """Hold again, under a new uuid, a hold whose allocation was changed."""
     with leases.owning(context, ledger, hold.group_id) as lease:
         if (
             lease is None
-            # Whoever gives it up, or redeems it, writes that down before.
+            # A release or redeem changes the row before Placement.
             or not VRTHold.still(context, [hold], states.Hold.HELD)
             or ledger.allocations(context, hold.uuid) == hold.allocations
         ):
             return
         group = VRTGroup.get_brief(context, hold.group_id)
-        judge = judging.RedeemJudge(context, group.uuid)
+        judge = policy_check.RedeemCheck(context, group.uuid)
 
         def check():
             check_policies(judge, member)
@@ -336,21 +339,21 @@ def _restore(context, ledger, leases, hold, member):
 
 
 def _hold_again(context, ledger, lease, hold, check):
-    """Return False when there is no room for it, no quota, or no right."""
+    """Return False without capacity or quota, or if a policy forbids it."""
     try:
         return hold_again.hold_again(context, ledger, lease, hold, check)
     except (exception.LimitExceeded, exception.HoldFailed) as exc:
         LOG.info('Hold %s is not held again: %s', hold.uuid, exc)
         return False
     except exception.GenerationConflict:
-        # Somebody else has ended it meanwhile.
+        # Another process has ended the hold meanwhile.
         return True
 
 
 def check_policies(judge, member):
-    """Check that a member may be held where it is, as all others are now.
+    """Check that policies allow a member on its host, with all others now.
 
-    :param judge: judging.RedeemJudge
+    :param judge: policy_check.RedeemCheck
     :raises: HoldFailed
     """
     if judge.refused([member]):
@@ -358,9 +361,11 @@ def check_policies(judge, member):
 
 
 def _may_hold_again(status):
-    """Where one has failed, another perhaps will; see reaper.to_replan()."""
-    is_placed_anew = CONF.vrt.replan_failed and status == states.Member.FAILED
-    return CONF.vrt.hold_again and not is_placed_anew
+    """Check whether capacity is held again; not if members are replaced."""
+    is_placed_anew = (
+        CONF.vrt.max_automatic_replacements and status == states.Member.FAILED
+    )
+    return CONF.vrt.rehold_after_server_end and not is_placed_anew
 
 
 def _lose(context, held, fault):

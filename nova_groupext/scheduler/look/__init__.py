@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step 2, look: hosts, domains and free room, as the planner reads them."""
+"""Step 2, look: hosts, domains and free capacity, as a problem."""

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a look may have missed. What was not seen proves nothing.
+"""Reasons why a reading of the cloud may be incomplete.
 
-Asked for when a group is to be refused, as that takes more requests.
+A refusal needs a complete reading. The check takes more requests, so it runs
+only when a group is about to be refused.
 """
 
 import collections
-from urllib import parse
 
-# What a query for candidates and one for providers have in common, besides
-# what is asked for.
-SHARED = ('required', 'member_of', 'in_tree')
+from nova_groupext.scheduler.placement import queries
 
 CELL = 'a part of the cloud did not answer, or no host of it is up'
 SHARING = 'hosts that use a sharing resource provider cannot hold members yet'
@@ -19,28 +17,15 @@ CUT = (
     '[placement]max_allocation_candidates'
 )
 
-
-def providers_query(resources):
-    """Return the query for providers that a query for candidates implies.
-
-    :param resources: Nova's ResourceRequest
-    :returns: [(name, value)], without the amounts; None where it asks for
-        more than one provider can be asked for
-    """
-    query = parse.parse_qs(resources.to_querystring())
-    if not query.keys() <= {'resources', 'root_required', 'limit', *SHARED}:
-        return None
-    wanted = {name: query.get(name, []) for name in SHARED}
-    wanted['required'] += query.get('root_required', [])
-    return [(name, each) for name, values in wanted.items() for each in values]
+GROWN = 'there is room by now that was not there when it was looked for'
 
 
 class BlindSpots:
-    """Notes what may have been missed.
+    """Record of what a reading may have missed.
 
-    :param ledger: ledger.Ledger
+    :param ledger: PlacementClient
     :param hosts: uuids of all compute nodes' providers
-    :param go_on: called before each question; raises when there is no time
+    :param go_on: called before each request; raises when there is no time
     """
 
     def __init__(self, context, ledger, hosts, go_on):
@@ -49,15 +34,15 @@ class BlindSpots:
         self._hosts = set(hosts)
         self._go_on = go_on
         self._noted = {}
-        # (ResourceRequest, uuids of the hosts that Placement told of)
+        # (ResourceRequest, uuids of the hosts that Placement returned)
         self._asked = []
 
     def note(self, reason):
-        """Note one that is known already."""
+        """Add a known reason."""
         self._noted[reason] = True
 
     def note_answer(self, resources, candidates):
-        """Note what Placement has told.
+        """Record an answer of Placement.
 
         :param resources: Nova's ResourceRequest
         :param candidates: uuids of hosts
@@ -65,18 +50,36 @@ class BlindSpots:
         self._asked.append((resources, set(candidates)))
 
     def find(self):
-        """Return the reasons, each a phrase; none if all was seen.
+        """Return the reasons, each a phrase; none if the reading is complete.
 
         :raises: PlacementUnavailable, OutOfTime
         """
-        if any(self._is_cut(*asked) for asked in self._asked):
-            self.note(CUT)
+        for resources, told in self._asked:
+            missed = self._missed(resources, told)
+            if missed:
+                self.note(self._why_missed(resources, missed))
         return list(self._noted)
 
-    def _is_cut(self, resources, told):
-        """Tell whether Placement has left out a host that has room."""
+    def _why_missed(self, resources, missed):
+        """Return why Placement did not return hosts that have capacity now."""
         self._go_on()
-        query = providers_query(resources)
+        candidates, summaries = self._ledger.candidates(
+            self._context, resources
+        )
+        told = {
+            summaries[provider]['root_provider_uuid']
+            for candidate in candidates
+            for provider in candidate['allocations']
+        }
+        return GROWN if missed <= told else CUT
+
+    def _missed(self, resources, told):
+        """Return hosts with capacity that Placement did not return.
+
+        Of hosts with child providers one is enough.
+        """
+        self._go_on()
+        query = queries.providers_query(resources)
         if query is not None:
             amounts = ','.join(
                 f'{name}:{amount}'
@@ -85,15 +88,17 @@ class BlindSpots:
             found = self._ledger.providers(
                 self._context, [*query, ('resources', amounts)]
             )
-            if (self._hosts & set(found)) - told:
-                return True
-        return any(
-            self._has_room(resources, host)
-            for host in (self._nested() & self._hosts) - told
-        )
+            missed = (self._hosts & set(found)) - told
+            if missed:
+                return missed
+        nested = (self._nested() & self._hosts) - told
+        for host in nested:
+            if self._has_room(resources, host):
+                return {host}
+        return set()
 
     def _nested(self):
-        """Return the uuids of those providers that have children."""
+        """Return the uuids of root providers that have children."""
         roots = collections.Counter(self._ledger.roots(self._context).values())
         return {root for root, count in roots.items() if count > 1}
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step 2, look: one reading of the cloud, as a problem for the planner.
+"""Step 2, look: one reading of the cloud, as a problem for the solver.
 
-What Nova and Placement say of each class of members, through Nova's own
-request filters, filters and weighers, becomes the problem of DESIGN section
-5. Every host of every domain is in it, full ones too; where a class may go is
-in the class's ``hosts``.
+Nova's request filters, filters and weighers and Placement are run for each
+class of members; the result is the problem of DESIGN section 5. It contains
+every host of every domain, full ones too; the class's ``hosts`` say where its
+members may go.
 """
 
 import collections
@@ -18,27 +18,28 @@ from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import topology
-from nova_groupext.scheduler import ledger
-from nova_groupext.scheduler import verification
+from nova_groupext.scheduler.current import current_holds
+from nova_groupext.scheduler.current import outsiders
+from nova_groupext.scheduler.current import own_capacity
 from nova_groupext.scheduler.look import blind_spots
-from nova_groupext.scheduler.look import hosts
-from nova_groupext.scheduler.look import own_room
-from nova_groupext.scheduler.look import requests
-from nova_groupext.scheduler.look import standing as standings
+from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.nova import request_specs
+from nova_groupext.scheduler.placement import overcommitment
+from nova_groupext.scheduler.placement import placement_client
 
 LOG = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass
 class MemberClass:
-    """Members with the same needs, and where they may go.
+    """Members with the same request, and the hosts that can take them.
 
-    :ivar name: what the problem calls it
+    :ivar name: name in the problem
     :ivar spec: RequestSpec, after Nova's request filters
-    :ivar request: {resource: amount} that one member needs
+    :ivar request: {resource: amount} of one member
     :ivar ways: {host id: [allocation request of Placement, ...]}
     :ivar scores: {host id: sum of the operator's weighers}
-    :ivar is_unknown: whether they need what does not exist in Placement
+    :ivar is_unknown: whether the request names what Placement does not know
     """
 
     name: str
@@ -51,13 +52,13 @@ class MemberClass:
 
 @dataclasses.dataclass
 class Snapshot:
-    """The problem, and what its names stand for in Nova.
+    """Problem for the solver, with the Nova objects behind its names.
 
     :ivar problem: the problem of DESIGN section 5
     :ivar hosts: {host id: HostState}; the id is the compute node's name
     :ivar classes: {class name: MemberClass}
     :ivar class_of: {member path: class name}
-    :ivar blind_spots: blind_spots.BlindSpots, of what may have been missed
+    :ivar blind_spots: blind_spots.BlindSpots of this reading
     """
 
     problem: dict
@@ -70,7 +71,7 @@ class Snapshot:
         return self.classes[self.class_of[path]]
 
     def unknown(self):
-        """Return the paths of members that need what does not exist."""
+        """Return paths of members whose requests Placement does not know."""
         return sorted(
             path
             for path in self.class_of
@@ -78,7 +79,7 @@ class Snapshot:
         )
 
     def leave_out(self, class_name, host_id):
-        """Let no member of a class go to a host."""
+        """Exclude a host for the members of a class."""
         described = self.problem['classes'][class_name]
         for part in ('scores', 'alternatives'):
             described[part].pop(host_id, None)
@@ -91,16 +92,16 @@ def look(
     group,
     client,
     excluded=frozenset(),
-    standing=standings.NOTHING,
+    standing=current_holds.NOTHING,
     go_on=lambda: None,
 ):
-    """Read the cloud as this group may see it.
+    """Read the cloud as this group may use it.
 
     :param client: Nova's SchedulerReportClient
-    :param excluded: (class name, host id) pairs that were tried in vain
-    :param standing: standing.Standing, what the group has already: its
-        servers are pinned, and what it holds is free for it
-    :param go_on: called before each question; raises when there is no time
+    :param excluded: (class name, host id) pairs to exclude
+    :param standing: current_holds.CurrentHolds of the group: its servers are
+        pinned, and the capacity of its holds is free for it
+    :param go_on: called before each request; raises when there is no time
     :returns: Snapshot
     :raises: PlacementUnavailable, OutOfTime
     """
@@ -111,11 +112,13 @@ class _Look:
     def __init__(self, context, group, client, excluded, standing, go_on):
         self._context = context
         self._group = group
-        self._ledger = ledger.Ledger(client)
+        self._ledger = placement_client.PlacementClient(client)
         self._excluded = excluded
         self._standing = standing
         self._go_on = go_on
-        self._own_room = own_room.OwnRoom(context, self._ledger, standing)
+        self._own_room = own_capacity.OwnCapacity(
+            context, self._ledger, standing, go_on
+        )
         self._host_manager = hosts.HostManager()
         self._hosts = self._host_manager.all_hosts(context)
         self._ids = {
@@ -124,8 +127,6 @@ class _Look:
         self._blind_spots = blind_spots.BlindSpots(
             context, self._ledger, self._ids, go_on
         )
-        if not self._host_manager.is_complete:
-            self._blind_spots.note(blind_spots.CELL)
         # {provider uuid: Placement's summary of it}
         self._summaries = {}
 
@@ -136,6 +137,8 @@ class _Look:
             self._find_ways(member_class)
             self._filter(member_class)
             self._weigh(member_class)
+        if not self._host_manager.is_complete:
+            self._blind_spots.note(blind_spots.CELL)
         return Snapshot(
             problem=self._problem(classes, class_of),
             hosts=self._hosts,
@@ -148,9 +151,9 @@ class _Look:
         """Return ({name: MemberClass}, {path: name}), members in order."""
         by_key, class_of = {}, {}
         for member in self._group.members:
-            key = requests.key(member)
+            key = request_specs.key(member)
             if key not in by_key:
-                spec = requests.spec_for(
+                spec = request_specs.spec_for(
                     self._context,
                     member,
                     self._group.project_id,
@@ -161,9 +164,9 @@ class _Look:
         return {each.name: each for each in by_key.values()}, class_of
 
     def _find_ways(self, member_class):
-        """Ask Placement which hosts have room for one member."""
+        """Query Placement for the hosts with capacity for one member."""
         try:
-            resources = requests.placement_request(
+            resources = request_specs.placement_request(
                 self._context, member_class.spec, self._host_manager
             )
         except nova_exc.NoValidHost as exc:
@@ -207,9 +210,9 @@ class _Look:
         }
 
     def _note_sharing(self, roots):
-        """Leave out a candidate that takes from a sharing provider too.
+        """Skip a candidate that uses a sharing provider, and record that.
 
-        A hold there could not be swapped for one host's server alone.
+        A hold there could not be swapped for the server on one host alone.
         """
         LOG.info(
             'VRT group %(group)s: a candidate is left out because its host '
@@ -220,6 +223,7 @@ class _Look:
 
     def _filter(self, member_class):
         """Keep the hosts that pass the operator's filters."""
+        self._host_manager.keep_fresh(self._context, self._hosts.values())
         candidates = []
         for host_id, ways in member_class.ways.items():
             host = self._hosts[host_id]
@@ -228,7 +232,7 @@ class _Look:
         passed = self._host_manager.get_filtered_hosts(
             candidates, member_class.spec
         )
-        # A filter may strike out single ways of a host.
+        # A filter may remove single allocation candidates of a host.
         member_class.ways = {
             self._ids[host.uuid]: host.allocation_candidates
             for host in passed or ()
@@ -255,8 +259,13 @@ class _Look:
             for path, hold in self._standing.servers.items()
             if path in class_of
         }
+        others = {
+            path: seat.node
+            for path, seat in outsiders.of(self._context, self._group).items()
+        }
         # A server may be on a host that the operator has taken away.
-        gone = sorted(set(pinned.values()) - self._hosts.keys())
+        used = {*pinned.values(), *others.values()}
+        gone = sorted(used - self._hosts.keys())
         return {
             'version': 1,
             'levels': vrt.levels(CONF),
@@ -282,7 +291,8 @@ class _Look:
                 },
             ),
             'pinned': pinned,
-            'seed': CONF.vrt.planning_seed,
+            'outsiders': others,
+            'seed': CONF.vrt.solver_seed,
         }
 
     def _describe_class(self, member_class):
@@ -311,9 +321,9 @@ class _Look:
         }
 
     def _free(self):
-        """Return {root provider: {resource: amount}} that Placement told.
+        """Return {root provider: {resource: amount}} of free capacity.
 
-        Nothing of a host on which no class has room.
+        Hosts that are no candidate of any class have none.
         """
         free = collections.defaultdict(collections.Counter)
         for provider, summary in self._summaries.items():
@@ -332,24 +342,26 @@ class _Look:
         }
 
     def _is_foreign(self, host):
-        """Tell whether anything but the group is on the host already.
+        """Check whether a host has consumers other than the group's.
 
-        Only `exclusive` asks, so only then Placement is asked about hosts
-        that are no candidates.
+        Only `exclusive` needs this, so only then Placement is queried about
+        hosts that are no candidates.
         """
         if not self._group.has_policy('exclusive'):
             return False
         self._go_on()
         used = self._ledger.used(self._context, host.uuid)
-        # What a draft's group has is its own.
+        # The draft shares the consumers of the group that it revises.
         own = self._group.revises_id or self._group.id
-        return bool(verification.strangers(self._context, own, used or {}))
+        return bool(
+            overcommitment.foreign_consumers(self._context, own, used or {})
+        )
 
 
 def resource_name(name, provider, root):
-    """Return what a problem calls a resource of a host.
+    """Return the name of a host's resource in the problem.
 
-    Those of a child provider are others.
+    The name of a child provider's resource contains the provider.
     """
     return name if provider == root else f'{name}@{provider}'
 

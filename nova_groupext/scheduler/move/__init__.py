@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members that move, and where everybody is now."""
+"""Moves of servers: their destinations, and drift from the policies."""

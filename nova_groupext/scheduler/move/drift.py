@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which strict policies do not hold any more where everybody is now.
+"""Drift: strict policies that members violate on their present hosts.
 
-A server was moved past the scheduler, a host was put into another rack, a
-member is gone: nothing is done about it, but it is said as long as it is so.
+A forced move, a host in another rack or a removed member may cause drift. It
+is stored and shown as long as it lasts; nothing is moved.
 """
 
 from oslo_log import log as logging
 
 from nova_groupext.objects import relocation
-from nova_groupext.planner import answer
-from nova_groupext.planner import rules
-from nova_groupext.scheduler.look import definition
-from nova_groupext.scheduler.look import positions
+from nova_groupext.scheduler.current import definition
+from nova_groupext.scheduler.current import locations
+from nova_groupext.solver.model import answers
+from nova_groupext.solver.policies import violations
 
 LOG = logging.getLogger(__name__)
 
 
 def note(context, group, domains):
-    """Store what the places of a group's members break at present.
+    """Store the strict policies that a group violates at present.
 
     :param group: VRTGroup
     :param domains: hosts.Domains
@@ -33,17 +33,17 @@ def note(context, group, domains):
 
 
 def _find(context, group, domains):
-    """Return [{at, policy}] of the strict policies that are broken.
+    """Return [{at, policy}] of the violated strict policies.
 
-    Of `exclusive` only what the group itself breaks: strangers in its domains
-    are told of by who keeps them out.
+    Of `exclusive` only violations by the group itself: maintain.keep() logs
+    foreign consumers in its domains.
     """
     tree = definition.read(group)
-    now = positions.of(context, group)
+    now = locations.of(context, group)
     problem = definition.of_places(tree, domains, now.names)
     placement = {path: seat.node for path, seat in now.seats.items()}
     return [
-        {'at': policy.at, 'policy': answer.short(policy)}
+        {'at': policy.at, 'policy': answers.short(policy)}
         for policy in tree.policies
-        if policy.strict and rules.is_broken(problem, policy, placement)
+        if policy.strict and violations.is_violated(problem, policy, placement)
     ]

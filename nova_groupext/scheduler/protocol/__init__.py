@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who owns a member's capacity: each file is one way in which that changes.
+"""The hold protocol: every way in which capacity changes its owner.
 
-Our tables change by counted updates; in Placement one thing is relied on: a
-consumer is filled from nothing once. See doc/source/contributor/protocol.rst.
+Our tables change by counted UPDATEs only. Of Placement, the protocol relies
+on one guarantee: only one request can create a consumer's allocations. See
+doc/source/contributor/protocol.rst.
 """

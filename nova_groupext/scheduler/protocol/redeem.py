@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redeem: a hold becomes the allocation of its server. It only goes forward.
+"""Redeem: the capacity of a hold passes to its server. It only goes forward.
 
-1. *reserve*, one transaction: the hold is HELD, the group is there and has not
-   expired, its policies allow it; then REDEEMING, with the server's uuid.
+1. *reserve*, one transaction: the hold is HELD, the group exists and has not
+   expired, and its policies allow the member's host. The hold and its member
+   become REDEEMING, with the server's uuid.
 2. *swap*, one request: the hold's consumer is emptied, the server's filled.
-   The server's uuid is the latch: of many requests one fills it.
-3. *close*, one transaction: REDEEMED.
+   Only one request can fill the server's consumer, however many are sent.
+3. *close*, one transaction: the hold is REDEEMED.
 
 =============  =====================================  ========================
-who dies at    leaves behind                          and who goes on
+crash          left behind                            finished by
 =============  =====================================  ========================
-before 1       nothing                                nobody has to
-after 1        REDEEMING; the hold owns               any delivery of the same
-               it, or the server does                 request, or the reaper:
+before 1       nothing                                nothing to finish
+after 1        REDEEMING; the hold or the server      any delivery of the same
+               owns the capacity                      request, or the reaper:
                                                       2, 3
 after 2        REDEEMING; the server owns it          the same: 3
 =============  =====================================  ========================
 
-The reaper waits until no scheduler can be at it (OVERDUE). What becomes of a
-server that owns its capacity, and is never built, is no concern of this page:
-it is taken back (take_back.py).
+The reaper waits until no scheduler can work on the request (OVERDUE). If Nova
+never builds a server that owns its capacity, take_back.py holds it again.
 """
 
 import enum
@@ -31,27 +31,31 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
-from nova_groupext.db import errors as db_errors
+from nova_groupext.db import database_errors
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler import ledger as placement
-from nova_groupext.scheduler.hold import ownership
-from nova_groupext.scheduler.look import servers
+from nova_groupext.scheduler.nova import servers
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.protocol import ownership
 
 LOG = logging.getLogger(__name__)
 
-Fate = servers.Fate
+ServerOutcome = servers.ServerOutcome
 
-# Seconds for which it is tried to find out whether a swap took place.
+# Seconds for which a process tries to find out whether a swap took place.
 PATIENCE = 20
 
-# Times rpc_response_timeout after which no scheduler is at work on a request.
+# Multiple of rpc_response_timeout after which no scheduler works on a request.
 OVERDUE = 2
 
-# Servers that nobody builds, or runs, any more.
-DEAD = (Fate.UNKNOWN_TO_NOVA, Fate.UNSCHEDULED, Fate.DELETED)
+# Servers that Nova neither builds nor runs any more.
+DEAD = (
+    ServerOutcome.UNKNOWN_TO_NOVA,
+    ServerOutcome.UNSCHEDULED,
+    ServerOutcome.DELETED,
+)
 
 IS_LOST = 'its hold is gone from Placement'
 
@@ -59,33 +63,33 @@ LOST = {'status': states.Member.FAILED, 'fault': IS_LOST}
 
 
 class Outcome(enum.Enum):
-    """What became of a swap."""
+    """The result of a swap."""
 
     # The server owns the capacity.
     SWAPPED = enum.auto()
     # Neither of the two does, and the server cannot get it any more.
     LOST = enum.auto()
-    # It is not known, or goes on elsewhere.
+    # Unknown, or another process is still at work.
     OPEN = enum.auto()
 
 
 def reserve(context, own, check):
-    """Write the uuids of servers to their members' holds, all or none.
+    """Store the uuids of servers in their members' holds, all or none.
 
     :param own: {server uuid: its VRTMember in state HELD}, of one group
-    :param check: raises what speaks against it; called without arguments,
-        while nobody else changes the group
-    :returns: False when somebody else has changed any of it: then nothing is
+    :param check: raises when a policy forbids it; called without arguments,
+        with the group's lock
+    :returns: False when another process has changed a row: nothing is stored
     """
     return transitions.reserve(context, own, check)
 
 
 def swap(context, ledger, wanted, project_id, user_id, patience=None):
-    """Let servers have what is held for them.
+    """Pass the capacity of holds to their servers.
 
-    :param ledger: ledger.Ledger
+    :param ledger: PlacementClient
     :param wanted: {server uuid: VRTHold in state REDEEMING}
-    :param patience: seconds for which it is tried; by default PATIENCE
+    :param patience: seconds for which to retry; by default PATIENCE
     :returns: {server uuid: Outcome}
     """
     bodies = {
@@ -108,12 +112,12 @@ def swap(context, ledger, wanted, project_id, user_id, patience=None):
 def swap_one(
     context, ledger, uuid, hold, body, *, refills=True, patience=None
 ):
-    """Send a swap until it is known what became of it.
+    """Send the swap of one hold until its outcome is known.
 
-    :param body: Ledger.of_server() of the hold
-    :param refills: whether the server gets the capacity also if neither of
-        the two owns it
-    :returns: Outcome
+    :param body: PlacementClient.of_server() of the hold
+    :param refills: whether to fill the server's consumer also when neither of
+        the two owns anything
+    :returns: Outcome; OPEN when it is unknown after `patience` seconds
     """
     patience = PATIENCE if patience is None else patience
     ends_at = time.monotonic() + patience
@@ -131,15 +135,15 @@ def swap_one(
             return outcome
         if time.monotonic() >= ends_at:
             return Outcome.OPEN
-        placement.pause(attempt)
+        placement_client.pause(attempt)
         attempt += 1
 
 
 def _try(context, ledger, uuid, hold, body, refills):
-    """Send a swap once more; returns its Outcome, None when there is none."""
+    """Send a swap once more; return its Outcome, or None while unknown."""
     if ledger.swap(context, {uuid: hold}, {uuid: body}, reads=True):
         return Outcome.SWAPPED
-    # In this order: another's swap may end in between.
+    # The hold is read first: another process may swap between both reads.
     is_held = ledger.allocations(context, hold.uuid)
     owns = ledger.allocations(context, uuid)
     if owns and (not is_held or owns == hold.allocations):
@@ -152,14 +156,14 @@ def _try(context, ledger, uuid, hold, body, refills):
 
 
 def _fill(context, ledger, uuid, body):
-    """Neither of the two owns anything: somebody else has taken it away."""
+    """Fill a server when both it and its hold are empty; return Outcome."""
     server = servers.read(context, [uuid]).get(uuid)
     if server is None or server.is_moving:
         return Outcome.OPEN
     if server.is_shelved:
-        # It had the capacity, and has given it back.
+        # The server had the capacity and has released it.
         return Outcome.SWAPPED
-    is_failed = server.fate == Fate.BROKEN and server.host is None
+    is_failed = server.fate == ServerOutcome.BROKEN and server.host is None
     if server.fate in DEAD or is_failed:
         return Outcome.LOST
     if ledger.fill(context, {uuid: body}):
@@ -170,32 +174,31 @@ def _fill(context, ledger, uuid, body):
 
 
 def close(context, member, hold, outcome):
-    """Write down what became of a swap.
+    """Store the outcome of a swap.
 
-    What cannot be written down now, the reaper finds out once more: that the
-    server has the capacity is so in any case.
+    If the database fails, the reaper finds the outcome again from Placement.
     """
     try:
         if outcome == Outcome.SWAPPED:
             ownership.redeem(context, hold, member)
         else:
             ownership.end(context, hold, member, LOST)
-    except db_errors.ANY:
+    except database_errors.ANY:
         LOG.exception(
             'What became of member %s is written down later.', member.path
         )
 
 
 def overdue(context):
-    """Return the members of which no scheduler can be at work any more."""
+    """Return the REDEEMING members that no scheduler can work on any more."""
     return VRTMember.list_stuck(context, OVERDUE * CONF.rpc_response_timeout)
 
 
 def finish(context, ledger, member, hold):
-    """Do what a scheduler has left undone.
+    """Finish a redeem that a scheduler has left undone.
 
     :param member: VRTMember in state REDEEMING
-    :param hold: the VRTHold that it had before it was read
+    :param hold: its VRTHold, read before the member
     """
     uuid = member.server_uuid
     if hold.status != states.Hold.REDEEMING or hold.server_uuid != uuid:
@@ -205,8 +208,8 @@ def finish(context, ledger, member, hold):
         *(context, ledger, {uuid: hold}, project_id, user_id), patience=0
     ).values()
     if outcome == Outcome.OPEN and _is_dead(context, uuid):
-        # Placement may refuse it for good. Once the hold is empty no swap
-        # can land any more.
+        # Placement may refuse the swap forever. Once the hold is empty no swap
+        # can succeed any more.
         ledger.empty(context, hold)
         if not ledger.allocations(context, uuid):
             outcome = Outcome.LOST
@@ -220,7 +223,7 @@ def _is_dead(context, uuid):
 
 
 def _owner(context, member):
-    """Return the ids of the project and the user whose a server is."""
+    """Return the ids of the project and the user that own a server."""
     try:
         spec = objects.RequestSpec.get_by_instance_uuid(
             context, member.server_uuid

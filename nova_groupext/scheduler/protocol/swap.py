@@ -1,43 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Swap: what is held gives way to successors, all of it in one request.
+"""Swap: one request replaces holds by their successors. A saga of five steps.
 
-0. Its rows are written: WRITING. What has room beside the old holds is filled
-   and verified on its own, before anything is prepared.
-1. *prepare*, one transaction: whatever may fail is checked; the old holds are
-   EXCHANGING, each is paired with a successor, WRITING, which knows the new
-   place and the one that it gets if all comes to nothing.
+0. The rows are stored: WRITING. Holds that fit beside the old ones are filled
+   and verified on their own, before anything is prepared.
+1. *prepare*, one transaction: everything that may fail is checked. The old
+   holds become EXCHANGING. Each is paired with a successor, WRITING, which
+   stores the new allocation and the one that it gets by compensation.
 2. *apply*, one request: the old holds' consumers are emptied, the successors'
-   are filled at the new places. There is no way back from here.
+   are filled with the new allocations. From here there is no way back.
 3. *commit*, one transaction: the old holds are RELEASED, the successors HELD,
-   and what the swap was for counts.
-4. What was filled is verified: a successor that is more than there is ends.
+   and the change that the swap was for takes effect.
+4. The providers are read: a successor that overcommits one ends.
 
-Who does not know whether 2 has landed, as it was refused, or not answered, or
-a planner died, *finishes*:
+If the result of 2 is unknown, because Placement refused it or did not answer,
+or because a planner died, the swap is *finished*:
 
 =====================  =======================================================
-a successor is there   it was applied, or compensated: commit what it says
-no successor is there  *compensate*: the same request with the old places. The
-                       successors' uuids are taken then, so that the first
-                       request can never land. Commit that. Where somebody
-                       has removed an old hold, and its place is another's by
-                       now, apply again is tried, too; else its member fails.
-some of both           it has landed in between: read again
+Placement shows        then
+=====================  =======================================================
+successors only        it was applied or compensated: commit what they own
+no successor           *compensate*: the same request with the old allocations.
+                       It uses the successors' uuids, so that the first request
+                       can never succeed. Commit that. If another consumer has
+                       taken the capacity of an old hold, apply again, too; if
+                       that is refused its member fails.
+both                   a request has landed between the reads: read again
 =====================  =======================================================
 
-The old holds are read first: once they are gone it is decided.
+The old holds are read first: once they are empty the result is final.
 
 =============  =====================================  ========================
-who dies at    leaves behind                          and who goes on
+crash          left behind                            finished by
 =============  =====================================  ========================
-before 1       WRITING, nothing EXCHANGING            who takes the lease: the
-                                                      rows are RELEASING
-after 1        EXCHANGING and WRITING; the old own    who takes the lease:
-               it, or the successors                  finishes
+before 1       WRITING, nothing EXCHANGING            next owner of the lease:
+                                                      the rows are RELEASING
+after 1        EXCHANGING and WRITING; the old holds  next owner of the lease:
+               or the successors own the capacity     finish
 after 2        the same                               the same
 =============  =====================================  ========================
 
-Each transaction renews the lease: who has lost it writes nothing any more.
+Each transaction renews the lease: a planner that has lost it writes nothing.
 """
 
 import functools
@@ -54,29 +56,29 @@ from nova_groupext.objects import swaps
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler import ledger as placement
-from nova_groupext.scheduler.hold import ownership
+from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.protocol import ownership
 from nova_groupext.scheduler.protocol import take_back
 
 LOG = logging.getLogger(__name__)
 
 Side = swaps.Side
 
-# How often one looks what a swap has come to, before that is left for later.
+# Reads of Placement per finish(), before the swap is left for later.
 ATTEMPTS = 8
 
 
 def make(context, ledger, lease, swap, commit, *, reads=False):
     """Apply a prepared swap and commit it.
 
-    :param ledger: ledger.Ledger
+    :param ledger: PlacementClient
     :param lease: VRTLease of the group
     :param swap: swaps.Swap as it was prepared
-    :param commit: called without arguments when it is applied
-    :param reads: whether somebody else may have changed the old holds
-    :returns: whether it was made; if not, all is as it was before
-    :raises: PlacementUnavailable when it is not known: the lease is to be
-        left; GroupBusy when another has taken the group over
+    :param commit: called without arguments after the request was accepted
+    :param reads: whether another process may have changed the old holds
+    :returns: whether the swap was made; False when it was compensated
+    :raises: PlacementUnavailable when the result is unknown: the lease must
+        not be released; GroupBusy when another planner has the group
     """
     try:
         with faultpoints.around('swap.apply'):
@@ -88,8 +90,8 @@ def make(context, ledger, lease, swap, commit, *, reads=False):
         )
         side = finish(context, ledger, lease)
         if side is None:
-            # Another one has taken over, and finished it: who plans on would
-            # speak of a group that is not this one's any more.
+            # Another planner has finished the swap. Going on would plan with
+            # outdated rows.
             raise exception.GroupBusy(group=lease.group_id) from exc
         if side != Side.MADE:
             return False
@@ -100,9 +102,9 @@ def make(context, ledger, lease, swap, commit, *, reads=False):
 
 
 def _verify(context, ledger, swap):
-    """End successors that are more than there is.
+    """End successors that overcommit their providers.
 
-    There is no way back: their members fail, and are placed anew once.
+    Their members fail, as a swap cannot be undone, and are replaced once.
     """
     uuids = [each.uuid for each in swap.successors if each.allocations]
     rows = VRTHold.list_by_uuids(context, uuids)
@@ -115,9 +117,9 @@ def _verify(context, ledger, swap):
 
 
 def finish(context, ledger, lease):
-    """End what somebody has begun with a group, whatever that was.
+    """Finish the unfinished swap of a group, if there is one.
 
-    :returns: Side, None if nothing had been prepared
+    :returns: Side; None if nothing had been prepared
     :raises: as make() does
     """
     swap = swaps.Swap.of(context, lease.group_id)
@@ -126,8 +128,8 @@ def finish(context, ledger, lease):
     if swap.is_prepared:
         side, lost = _find_out(context, ledger, lease, swap)
     else:
-        # Nothing was to give way yet: nobody loses anything.
-        side, lost = Side.IN_VAIN, ()
+        # Without EXCHANGING holds no member can lose its hold.
+        side, lost = Side.COMPENSATED, ()
     _commit(context, lease, swap, side, lost)
     _tell(context, swap, side, lost)
     LOG.info(
@@ -141,10 +143,7 @@ def finish(context, ledger, lease):
 
 
 def commit_revision(context, lease, group, draft, swap, *args, **kwargs):
-    """Let a draft count, while nobody else adopts or counts in its project.
-
-    :param others: see revisions.commit()
-    """
+    """Commit a revision with its project's lock; see revisions.commit()."""
     commit = functools.partial(
         revisions.commit,
         *(context, lease, group, draft, swap, *args),
@@ -157,15 +156,15 @@ def commit_revision(context, lease, group, draft, swap, *args, **kwargs):
 def _find_out(context, ledger, lease, swap):
     """Return the Side of a swap, and the uuids of successors that are lost.
 
-    If it was not applied it never will be.
+    A swap that was not applied before is compensated, or applied, here.
     """
     if take_back.is_one(swap):
         return take_back.finish(context, ledger, swap)
     remedies = iter(REMEDIES)
     for attempt in range(ATTEMPTS):
         if attempt:
-            placement.pause(attempt)
-        # In this order: what is applied in between shows as some of both.
+            placement_client.pause(attempt)
+        # In this order: a request that lands in between shows up in both.
         there = _having(context, ledger, swap.olds)
         shown = _having(context, ledger, swap.successors)
         if shown and there:
@@ -175,9 +174,9 @@ def _find_out(context, ledger, lease, swap):
             return side, _unshown(swap, side, shown)
         remedy = next(remedies, None)
         if remedy is None:
-            # Somebody else has changed what the old ones own: their places
-            # are not theirs any more.
-            return Side.IN_VAIN, _unshown(swap, Side.IN_VAIN, ())
+            # Another process has changed the old holds' allocations, and their
+            # capacity is taken.
+            return Side.COMPENSATED, _unshown(swap, Side.COMPENSATED, ())
         side, rows = remedy(swap, there)
         olds = [old for old in swap.olds if old.uuid in there]
         if _send(context, ledger, lease, olds, rows):
@@ -196,26 +195,26 @@ def _having(context, ledger, holds):
 
 
 def _compensate(swap, _there):
-    """All get their old places."""
-    return Side.IN_VAIN, _turned_back(swap, _uuids(swap.olds))
+    """Return the compensation that restores all old allocations."""
+    return Side.COMPENSATED, _turned_back(swap, _uuids(swap.olds))
 
 
 def _apply(swap, _there):
-    """Of an old one that somebody has removed the place is another's."""
+    """Return the swap itself: a removed old hold's capacity may be taken."""
     return Side.MADE, [each for each in swap.successors if each.allocations]
 
 
 def _compensate_those(swap, there):
-    """Who has nothing left loses its place; nobody else does."""
-    return Side.IN_VAIN, _turned_back(swap, there)
+    """Return the compensation of those old holds that still own something."""
+    return Side.COMPENSATED, _turned_back(swap, there)
 
 
-# What is sent one after the other, as long as Placement refuses.
+# Requests to send one after the other, while Placement refuses them.
 REMEDIES = (_compensate, _apply, _compensate_those)
 
 
 def _turned_back(swap, uuids):
-    """Return what successors are that get the places of some old holds."""
+    """Return the successors with the old allocations of some old holds."""
     return [
         each.turned_back()
         for each in swap.successors
@@ -224,7 +223,7 @@ def _turned_back(swap, uuids):
 
 
 def _send(context, ledger, lease, olds, rows):
-    """Empty old holds and fill successors; tell whether that was done.
+    """Empty old holds and fill successors; return whether that was done.
 
     :raises: PlacementUnavailable
     """
@@ -244,7 +243,7 @@ def _uuids(holds):
 
 
 def _side(swap, shown):
-    """Return what successors say that own something.
+    """Return the Side that the successors' allocations match best.
 
     :param shown: {uuid: allocations}
     """
@@ -258,18 +257,18 @@ def _side(swap, shown):
 
 
 def _seats(swap, side):
-    """Return {uuid: allocations} of what successors own on a side."""
+    """Return {uuid: allocations} that the successors own on a Side."""
     rows = swap.successors if side == Side.MADE else swap.turned_back()
     return {each.uuid: each.allocations for each in rows if each.allocations}
 
 
 def _unshown(swap, side, shown):
-    """Return the uuids of those that should own something, and do not."""
+    """Return the uuids of successors that should own something, but do not."""
     return _seats(swap, side).keys() - set(shown)
 
 
 def _tell(context, swap, side, lost):
-    """Tell of the members that have lost their places by a swap."""
+    """Send notifications of the members that lost their holds by a swap."""
     rows = swap.arriving() if side == Side.MADE else swap.turned_back()
     ids = [row.member_id for row in rows if row.uuid in lost]
     for member in VRTMember.list_by_ids(context, ids):
@@ -282,7 +281,7 @@ def _commit(context, lease, swap, side, lost):
     draft_uuid = VRTGroup.prepared_draft(context, lease.group_id)
     draft = draft_uuid and VRTGroup.get(context, draft_uuid)
     if draft is None:
-        # A member is held, or its server has got what it had.
+        # The swap holds a member again, or takes back a server's capacity.
         swaps.commit(
             *(context, lease, swap, side, lost),
             may_be=states.Member,
@@ -295,6 +294,7 @@ def _commit(context, lease, swap, side, lost):
             lost=lost,
             is_watched=True,
         )
-        notifications.decided(context, VRTGroup.get(context, group.uuid))
+        revised = VRTGroup.get(context, group.uuid)
+        notifications.decided(context, revised, 'revised')
     else:
         revisions.turn_back(context, lease, draft, swap, lost)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The weigher that an operator adds to Nova."""
+"""Scheduler weigher that an operator adds to Nova."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helpers of the tests: waiting, and descriptions of groups."""
+"""Helpers of the tests: waiters, topologies and relaxations."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a topology that a refusal proposes."""
+"""Relaxations of a refusal, applied to a topology."""
 
 import copy
 
 
 def apply(topology, change):
-    """Return a topology with the change of a relaxation made."""
+    """Return a copy of a topology with a relaxation's change applied."""
     changed = copy.deepcopy(topology)
     for part in change.get('together', [change]):
         _apply_part(changed, part)
@@ -25,7 +25,7 @@ def _apply_part(topology, part):
 
 
 def _policy(topology, part):
-    """Return the policy that a part of a change is about."""
+    """Return the policy that a part of a change modifies."""
     [policy] = [
         each
         for each in _node(topology, part['at'])['policies']

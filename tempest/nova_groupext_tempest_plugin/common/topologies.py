@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of groups, with the flavor and image of ``[compute]``."""
+"""Topologies of groups, with the flavor and image of ``[compute]``."""
 
 from tempest import config
 
@@ -10,7 +10,7 @@ TOGETHER = {'type': 'affinity', 'scope': 'host'}
 
 
 def member(**more):
-    """Return the description of a member."""
+    """Return the definition of a member."""
     return {
         'flavor': CONF.compute.flavor_ref,
         'image': CONF.compute.image_ref,
@@ -33,9 +33,9 @@ def nested():
 
 
 def impossible(*subgroups):
-    """Return a topology that no cloud can place: two servers, one host.
+    """Return a topology that no cloud can place.
 
-    :param subgroups: names of the subgroups that contradict themselves
+    :param subgroups: names of subgroups with contradictory policies
     """
     torn = some(2, [TOGETHER, APART])
     return {

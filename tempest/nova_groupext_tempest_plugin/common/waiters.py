@@ -10,12 +10,12 @@ CONF = config.CONF
 
 
 def wait_until(read, is_good, goal):
-    """Read until the answer is good, and return it.
+    """Poll until the answer is good, and return the answer.
 
     :param read: function without arguments
-    :param is_good: predicate of what was read
+    :param is_good: predicate of the answer
     :param goal: phrase for the error, such as "the group is held"
-    :raises: TimeoutException with what was read last
+    :raises: TimeoutException with the last answer
     """
     deadline = time.monotonic() + CONF.vrt.build_timeout
     while not is_good(answer := read()):
@@ -36,7 +36,7 @@ def wait_for_group(client, group_id, is_good, goal):
 
 
 def wait_for_decision(client, group_id):
-    """Return a group once neither it nor its revision is being planned."""
+    """Return a group once the planner has decided it and its revision."""
     return wait_for_group(
         client,
         group_id,

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Service clients, and JSON schemas of the answers that they accept."""
+"""Service clients, and JSON schemas of the responses they accept."""

@@ -13,7 +13,7 @@ GROUPS = 'os-vrt-groups'
 
 
 class GroupsClient(rest_client.RestClient):
-    """Client of a tenant; it checks each answer against a JSON schema."""
+    """Client of a tenant; checks each response against a JSON schema."""
 
     schemas = groups.TENANT
 
@@ -45,11 +45,13 @@ class GroupsClient(rest_client.RestClient):
             schema=self.schemas.update,
         )
 
-    def delete_group(self, group_id):
-        return self.call('DELETE', f'/{group_id}', schema=self.schemas.delete)
+    def delete_group(self, group_id, **query):
+        return self.call(
+            'DELETE', f'/{group_id}', query=query, schema=self.schemas.delete
+        )
 
     def act(self, group_id, action, **body):
-        """Send an action; without a body it says ``null``."""
+        """Send an action; an empty body is sent as ``null``."""
         return self.call(
             'POST',
             f'/{group_id}/action',
@@ -62,9 +64,12 @@ class GroupsClient(rest_client.RestClient):
             'GET', f'/{group_id}/proposal', schema=self.schemas.proposal
         )
 
-    def list_members(self, group_id):
+    def list_members(self, group_id, **query):
         return self.call(
-            'GET', f'/{group_id}/members', schema=self.schemas.list_members
+            'GET',
+            f'/{group_id}/members',
+            query=query,
+            schema=self.schemas.list_members,
         )
 
     def show_member(self, group_id, path):
@@ -93,9 +98,9 @@ class GroupsClient(rest_client.RestClient):
     def call(self, method, path, body=None, query=None, schema=None):
         """Send a request below ``/os-vrt-groups``.
 
-        :param body: JSON value; none is sent for None
-        :param schema: schema of the answer; None to check nothing
-        :raises: tempest.lib.exceptions.RestClientException for an error
+        :param body: JSON value; None sends no body
+        :param schema: schema of the response; None skips the check
+        :raises: tempest.lib.exceptions.RestClientException on failure
         """
         url = GROUPS + path
         if query:
@@ -109,6 +114,6 @@ class GroupsClient(rest_client.RestClient):
 
 
 class AdminGroupsClient(GroupsClient):
-    """Client of an admin, to whom hosts, costs and statistics are shown."""
+    """Client of an admin, whose responses have hosts, costs and stats."""
 
     schemas = groups.ADMIN

@@ -6,14 +6,14 @@ from urllib import parse
 from oslo_serialization import jsonutils as json
 from tempest.lib.common import rest_client
 
-# The first one that counts usages by consumer type.
+# First microversion that counts usages by consumer type.
 MICROVERSION = '1.38'
-#: Consumer types of holds; allocations of servers are Nova's.
+#: Consumer types of holds and of placeholders on exclusive hosts.
 HOLD_TYPES = ('VRT_MEMBER', 'VRT_EXCLUSIVE')
 
 
 class PlacementClient(rest_client.RestClient):
-    """Client of an admin, at the microversion that counts consumers."""
+    """Client of an admin, with a fixed microversion."""
 
     def show_held(self, project_id):
         """Return the number of a project's holds by consumer type."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of VRT groups through the APIs of compute, and of Placement."""
+"""Tests of VRT groups through the compute and Placement APIs."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base class of all tests: it describes groups, and removes them."""
+"""Base class of all tests: creates groups, and removes them."""
 
 from tempest import config
 from tempest.common import credentials_factory
@@ -13,7 +13,7 @@ CONF = config.CONF
 
 
 class BaseGroupTest(leftovers.LeftoverTest):
-    """Base of tests that describe groups as the tenant ``os_primary``."""
+    """Base of tests that create groups as the tenant ``os_primary``."""
 
     credentials = ['primary']
 
@@ -60,21 +60,21 @@ class BaseGroupTest(leftovers.LeftoverTest):
 
     @classmethod
     def create_group(cls, topology, client=None, **group):
-        """Describe a group for the whole class, and wait for the decision."""
+        """Create a group for the whole class, and wait for the decision."""
         client = client or cls.groups
         created = cls._create(client, topology, **group)
         cls.addClassResourceCleanup(cls.remove_group, created['id'], client)
         return waiters.wait_for_decision(client, created['id'])
 
     def describe(self, topology, client=None, **group):
-        """Describe a group for one test, and wait for the decision."""
+        """Create a group for one test, and wait for the decision."""
         client = client or self.groups
         created = self._create(client, topology, **group)
         self.addCleanup(self.remove_group, created['id'], client)
         return waiters.wait_for_decision(client, created['id'])
 
     def hold(self, topology, client=None, **group):
-        """Describe a group that has to be held."""
+        """Create a group, and check that it becomes HELD."""
         described = self.describe(topology, client, **group)
         self.assertEqual('HELD', described['status'], described)
         return described
@@ -86,7 +86,7 @@ class BaseGroupTest(leftovers.LeftoverTest):
 
     @classmethod
     def remove_group(cls, group_id, client=None):
-        """Delete a group if it is still there."""
+        """Delete a group; ignore a group that does not exist."""
         client = client or cls.groups
         test_utils.call_and_ignore_notfound_exc(client.delete_group, group_id)
 

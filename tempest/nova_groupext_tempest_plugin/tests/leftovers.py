@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check after each class of tests: no group and no hold is left."""
+"""Base class of tests that finds groups and holds they have left."""
 
 from oslo_log import log as logging
 from tempest import config
@@ -12,11 +12,11 @@ LOG = logging.getLogger(__name__)
 
 
 class LeftoverTest(test.BaseTestCase):
-    """Base of tests whose classes fail if they leave something behind.
+    """Base of tests whose classes fail if they leave groups or holds.
 
-    ``tenants`` are the clients whose groups are compared with those before.
-    Holds are counted if ``[vrt] check_allocations`` is set; then each class
-    has an admin account.
+    Each client in ``tenants`` compares its groups with those before the
+    class. If ``[vrt] check_allocations`` is set, each class has an admin
+    account and compares the number of holds, too.
     """
 
     tenants = ()
@@ -41,7 +41,7 @@ class LeftoverTest(test.BaseTestCase):
     @classmethod
     def resource_setup(cls):
         super().resource_setup()
-        # Cleanups run in the opposite order: these are the last.
+        # Cleanups run in reverse order, so these run last.
         for client in cls.tenants:
             before = cls._list_ids(client)
             cls.addClassResourceCleanup(cls._check_groups, client, before)
@@ -63,7 +63,7 @@ class LeftoverTest(test.BaseTestCase):
 
     @classmethod
     def count_holds(cls):
-        """Return how many members are held in the whole cloud."""
+        """Return the number of holds and placeholders in the whole cloud."""
         held = cls.placement.show_held(CONF.vrt.hold_project_id)
         return sum(held.values())
 
@@ -76,7 +76,7 @@ class LeftoverTest(test.BaseTestCase):
         )
 
     def check_server_allocation(self, server_id):
-        """Wait until a server that is gone has no allocation."""
+        """Wait until a deleted server has no allocation, if configured."""
         if CONF.vrt.check_allocations:
             waiters.wait_until(
                 lambda: self.placement.list_allocations(server_id),

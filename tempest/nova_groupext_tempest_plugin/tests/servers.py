@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base class of tests that create servers of members."""
+"""Base class of tests that create servers for members."""
 
 from tempest import config
 from tempest.common import waiters as compute_waiters
@@ -14,7 +14,7 @@ CONF = config.CONF
 
 
 class BaseServerTest(base.BaseGroupTest):
-    """Base of tests whose servers are removed before their groups."""
+    """Base of tests that create servers, which cleanups remove."""
 
     def other_flavor(self):
         """Return a flavor that is not the one of ``topologies.member()``."""
@@ -24,11 +24,11 @@ class BaseServerTest(base.BaseGroupTest):
         return other
 
     def networks(self):
-        """Return ``networks`` of a server, as far as there are any."""
+        """Return the argument ``networks`` of a server, if any, as a dict."""
         return fixed_network.set_networks_kwarg(self.get_tenant_network())
 
     def create_server(self, client=None, **server):
-        """Create a server, and return its id without waiting."""
+        """Create a server without waiting for it, and return its id."""
         client = client or self.servers
         described = {
             'name': data_utils.rand_name(type(self).__name__),
@@ -42,14 +42,14 @@ class BaseServerTest(base.BaseGroupTest):
         return server_id
 
     def create_member(self, group, path, **server):
-        """Create the server of a member, and return its id when it runs."""
+        """Create the server of a member, wait for it, and return its id."""
         hints = {'vrt_group': group['id'], 'vrt_member': path}
         server_id = self.create_server(scheduler_hints=hints, **server)
         self.wait_for_server(server_id)
         return server_id
 
     def create_members(self, group):
-        """Create the servers of all members that are held."""
+        """Create the servers of all held members; return {path: id}."""
         held = [m for m in group['members'] if m['status'] == 'HELD']
         servers = {
             member['path']: self.create_member(group, member['path'])

@@ -8,7 +8,7 @@ far, as Nova's scheduler does it for server groups.
 
 import numpy
 
-from nova_groupext.planner import rules
+from nova_groupext.solver.policies import violations
 
 #: How to weigh what a host has left: the most first, or the least.
 WEIGHTS = {'spreading': 1, 'packing': -1}
@@ -39,8 +39,8 @@ def place(problem, sign):
         for watch, side in watched.get(member.path, ()):
             watch.note(side, chosen)
         placement[member.path] = hosts.ids[chosen]
-    plan = rules.Plan(placement, {})
-    return None if rules.faults(problem, plan) else plan
+    plan = violations.Plan(placement, {})
+    return None if violations.find(problem, plan) else plan
 
 
 class _Hosts:

@@ -4,9 +4,9 @@
 import dataclasses
 import time
 
-from nova_groupext.planner import child
-from nova_groupext.planner import problem as problems
-from nova_groupext.planner import rules
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.policies import violations
+from nova_groupext.solver.solve import child
 from tests.benchmarks.planner import generator
 from tests.benchmarks.planner import one_by_one
 from tests.benchmarks.planner import refused
@@ -102,7 +102,7 @@ def rival(problem, planted):
     """
     if planted is None:
         return Rival(None, {})
-    cost = float(rules.soft_cost(problem, planted))
+    cost = float(violations.soft_cost(problem, planted))
     solved = {
         name: one_by_one.place(problem, sign) is not None
         for name, sign in one_by_one.WEIGHTS.items()
@@ -143,10 +143,10 @@ def _fault(instance, problem, answer):
         return 'refused what can be placed'
     if answer.status != 'placed':
         return ''
-    plan = rules.Plan(answer.placement, answer.alternative)
-    faults = rules.faults(problem, plan)
+    plan = violations.Plan(answer.placement, answer.alternative)
+    faults = violations.find(problem, plan)
     if faults:
         return f'unlawful: {faults[0]}'
-    cost = float(rules.soft_cost(problem, plan.placement))
+    cost = float(violations.soft_cost(problem, plan.placement))
     told = answer.cost['soft']
     return '' if cost == told else f'costs {cost}, not {told}'

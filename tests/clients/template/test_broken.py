@@ -123,7 +123,7 @@ class TestBroken(base.TemplateTestCase):
             ('a: b\n--- c\n', 'is no YAML', 2),
             ('a: \x07', 'has a character', 1),
             ('a: b\nc: "\\UFFFFFFFF"\n', 'is no YAML', 2),
-            ('a: b\nc: "\\uD800"\n', 'half a character', 2),
+            ('a: b\nc: "\\uD800"\n', 'unpaired surrogate', 2),
             ('a: b\nc: "\\0"\n', 'a NUL', 2),
             ('a: b\n"\\0": c\n', 'a NUL', 2),
             ('a:\n- !!python/object:os.system x\n', 'has the tag', 2),

@@ -207,6 +207,18 @@ class TestServers(base.TemplateTestCase):
         )
         self.assertEqual(4, len(everybody['relationships']))
 
+    def test_parts_that_stay_are_still_related(self):
+        text = TIERS.replace(
+            'between: [web, data]', 'between: [web, other, data]'
+        ).replace('resources:', f'resources:\n  other:{base.SERVER}', 1)
+
+        made = template.load(text).definition
+
+        found, within = made['relationships']
+        self.assertEqual('of data', found['name'])
+        self.assertEqual(['web', 'other'], found['between'])
+        self.assertEqual(WITHIN, within)
+
     def test_groups_that_keep_somebody_stay(self):
         kept = TIERS.replace('members: [copy]', 'members: [copy, web]')
 

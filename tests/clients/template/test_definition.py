@@ -3,7 +3,7 @@
 
 import json
 
-from nova_groupext.api.schemas import vrt_groups
+from nova_groupext.api.schemas import request_schemas
 from nova_groupext_client import template
 from nova_groupext_client.template import nodes
 from tests.clients.template import base
@@ -63,9 +63,9 @@ class TestDefinition(base.TemplateTestCase):
         )
 
     def test_description_is_as_long_as_a_group_may_have_it(self):
-        limit = vrt_groups.CREATE['properties']['vrt_group']['properties'][
-            'description'
-        ]['maxLength']
+        limit = request_schemas.CREATE['properties']['vrt_group'][
+            'properties'
+        ]['description']['maxLength']
         for length, expected in (
             (0, ''),
             (limit, limit * 'x'),
@@ -125,11 +125,43 @@ class TestDefinition(base.TemplateTestCase):
         )
         self.assertEqual(0, made['members']['a']['min_count'])
 
-    def test_ends_by_path_and_by_name(self):
+    def test_policies_of_a_member_stand_on_it(self):
+        made = template.load(
+            self.hot(
+                '',
+                parameters='scope: {type: string}',
+                members='a: {policies: [{type: survive, '
+                'scope: {get_param: scope}, min_members: 1}]}',
+            ),
+            {'scope': 'rack'},
+        ).definition
+
+        survive = {'type': 'survive', 'scope': 'rack', 'min_members': 1}
+        self.assertEqual([survive], made['members']['a']['policies'])
+        self.assertNotIn('min_count', made['members']['a'])
+
+    def test_parts_of_other_groups_are_left_to_the_api(self):
+        made = template.load(
+            self.hot(
+                '',
+                parameters='other: {type: string}',
+                relationships='- {name: t, between: [a, {group: '
+                '{get_param: other}, path: db}]}',
+            ),
+            {'other': 'some-uuid'},
+        ).definition
+
+        [found] = made['relationships']
+        self.assertEqual(
+            ['a', {'group': 'some-uuid', 'path': 'db'}], found['between']
+        )
+
+    def test_parts_by_path_and_by_name(self):
         for ends, expected in {
             '[web, store]': ['web', 'store'],
             '[web-0, store/db]': ['web-0', 'store/db'],
             '[cache, db]': ['cache', 'store/db'],
+            '[web-0, web-2, db]': ['web-0', 'web-2', 'store/db'],
         }.items():
             text = base.SHOP.replace(
                 '    groups:\n',
@@ -203,7 +235,7 @@ class TestOwnForm(base.TemplateTestCase):
         )
 
     def test_all_that_a_request_takes_may_be_there(self):
-        bodies = (vrt_groups.CREATE, vrt_groups.UPDATE)
+        bodies = (request_schemas.CREATE, request_schemas.UPDATE)
         for body in bodies:
             known = body['properties']['vrt_group']['properties']
             text = json.dumps({**dict.fromkeys(known, 1), 'topology': {}})

@@ -52,7 +52,7 @@ class TestParameters(base.TemplateTestCase):
             'type: json',
         ):
             for value, reason in (
-                ('a\udcff', 'half a character'),
+                ('a\udcff', 'unpaired surrogate'),
                 ('a\0', 'a NUL'),
             ):
                 error = self.assertRaises(
@@ -64,7 +64,7 @@ class TestParameters(base.TemplateTestCase):
             error = self.assertRaises(
                 template.TemplateError, self.given, 'type: json', value
             )
-            self.assertEqual('has half a character', error.reason)
+            self.assertEqual('contains an unpaired surrogate', error.reason)
 
     def test_constraints(self):
         for kind, constraint, good, bad in (

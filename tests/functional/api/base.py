@@ -7,7 +7,7 @@ import datetime
 from oslo_utils import timeutils
 
 from nova_groupext import objects
-from nova_groupext.cloud import holistic
+from nova_groupext.cloud import with_groups
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
@@ -18,7 +18,7 @@ ONE = {'members': {'a': base.member()}}
 
 
 class ApiTestCase(base.GroupTestCase):
-    PARTS = dataclasses.replace(holistic.HOLISTIC, services=())
+    PARTS = dataclasses.replace(with_groups.HOLISTIC, services=())
 
     def setUp(self):
         super().setUp()
@@ -49,7 +49,7 @@ class ApiTestCase(base.GroupTestCase):
             status=status,
             expires_at=timeutils.utcnow() + datetime.timedelta(hours=1),
         )
-        is_held = status in states.HOLDS
+        is_held = status in states.GROUP_WITH_HOLDS
         self.set_members(
             uuid, states.Member.HELD if is_held else states.Member.TENTATIVE
         )

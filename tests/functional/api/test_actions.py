@@ -250,14 +250,14 @@ class TestActions(base.GroupTestCase):
 
     def test_a_group_is_deleted_whatever_happens_to_it_meanwhile(self):
         uuid = self.held(THREE)['id']
-        find = groups.find
+        find = groups.get_authorised
 
         def find_and_change(*args):
             found = find(*args)
             self.change_row(uuid, generation=models.Group.generation + 1)
             return found
 
-        self.patch(groups, 'find', find_and_change)
+        self.patch(groups, 'get_authorised', find_and_change)
 
         deleted = self.api().delete(f'{base.GROUPS}/{uuid}')
 

@@ -63,7 +63,8 @@ class TestBoot(booting.BootCase):
         """Return {path: {"server_id"} or {"fault"}} of what was missing."""
         made = self.made(before)
         failed = {
-            each['path']: {'fault': each['fault']} for each in boot['faults']
+            each['path']: {'fault': each['fault']['message']}
+            for each in boot['faults']
         }
         self.assertEqual(len(made) + len(failed), boot['missing'], boot)
         self.assertEqual(len(made), boot['created'])
@@ -294,7 +295,7 @@ class TestBoot(booting.BootCase):
         self.patch(boots, 'LONGEST', -1)
         left = self.group(self.uuid)['boot']
         self.assertEqual(boots.STOPPED, left['status'])
-        self.assertIn('Nothing was heard', left['fault'])
+        self.assertIn('Nothing was heard', left['fault']['message'])
         self.assertEqual('another', left['request_id'])
 
         before = self.servers()
@@ -346,7 +347,7 @@ class TestBoot(booting.BootCase):
         self.stop_after(1, background.of_process().break_off)
         self.act(self.uuid, 'boot', {'servers': {'default': booting.OFFLINE}})
         left = self.ended(self.uuid, boots.STOPPED)
-        self.assertIn('nova-api was stopped', left['fault'])
+        self.assertIn('nova-api was stopped', left['fault']['message'])
 
         # The step that was under way goes on to its end.
         self.eventually(
@@ -367,7 +368,9 @@ class TestBoot(booting.BootCase):
         self.act(self.uuid, 'boot', {'servers': {'default': booting.OFFLINE}})
 
         left = self.ended(self.uuid, boots.STOPPED)
-        self.assertIn('token of the request is not accepted', left['fault'])
+        self.assertIn(
+            'token of the request is not accepted', left['fault']['message']
+        )
         self.assertEqual((3, 1), (left['missing'], left['created']))
         self.assertEqual([], left['faults'])
         [db] = self.made(before)
@@ -380,7 +383,9 @@ class TestBoot(booting.BootCase):
         self.act(self.uuid, 'boot', {'servers': {'default': BAD_KEY}})
 
         left = self.ended(self.uuid, boots.STOPPED)
-        self.assertIn('token of the request is not accepted', left['fault'])
+        self.assertIn(
+            'token of the request is not accepted', left['fault']['message']
+        )
 
     def test_tables_that_do_not_answer_cost_a_pause(self):
         failed = []

@@ -40,6 +40,8 @@ class TestBootWithGroup(booting.BootCase):
                 for name in ('status', 'missing', 'created', 'faults')
             ),
         )
+        events = [each['event'] for each in active['events']]
+        self.assertEqual({'create', 'boot', 'held'}, {*events})
 
     def test_refused_group_has_no_servers(self):
         much = {'members': {'db': base.member('m1.large', count=9)}}
@@ -48,7 +50,8 @@ class TestBootWithGroup(booting.BootCase):
         boot = self.ended(uuid, boots.STOPPED)
 
         self.assertEqual(
-            'The group is REFUSED: nothing of it is held.', boot['fault']
+            (409, 'The group is REFUSED: nothing of it is held.'),
+            (boot['fault']['code'], boot['fault']['message']),
         )
 
     def test_same_request_again_is_the_same_boot(self):

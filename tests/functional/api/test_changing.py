@@ -3,9 +3,12 @@
 
 import datetime
 
+import fixtures
 from oslo_utils import timeutils
 
+from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext.api import groups
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
@@ -34,10 +37,11 @@ class TestRenaming(ChangingCase):
         after = self.group(uuid)
         changed = {name for name in after if after[name] != before[name]}
         self.assertEqual(
-            {'name', 'description', 'generation', 'updated_at'},
+            {'name', 'description', 'generation', 'updated_at', 'events'},
             changed | {'updated_at'},
         )
         self.assertEqual(('new', 'HELD'), (after['name'], after['status']))
+        self.assertEqual('update', after['events'][0]['event'])
 
     def test_what_is_held_is_held_for_as_long(self):
         uuid = self.stored(states.Group.HELD)
@@ -45,6 +49,8 @@ class TestRenaming(ChangingCase):
         self.assertEqual(202, self.put(uuid, expires_in=7200).status_code)
 
         group = objects.VRTGroup.get(self.context, uuid)
+        events = [each['event'] for each in self.group(uuid)['events']]
+        self.assertEqual(['extend', 'create'], events)
         left = group.expires_at - timeutils.utcnow()
         self.assertLess(abs(left - datetime.timedelta(hours=2)).seconds, 60)
         self.assertEqual(7200, group.expires_in)
@@ -55,11 +61,20 @@ class TestRenaming(ChangingCase):
             (400, 'says nothing', {}),
             (400, 'goes with a topology', {'keep_server': True}),
             (400, 'must be at most 86400', {'expires_in': 86401}),
-            (409, 'changed by another', {'name': 'x', 'generation': 99}),
+            (409, 'has changed since', {'name': 'x', 'generation': 99}),
         ):
             response = self.put(uuid, **given)
             self.assertEqual(code, response.status_code, response.text)
             self.assertIn(reason, response.text)
+
+    def test_not_while_it_is_planned(self):
+        """Its planner would have to begin anew."""
+        uuid = self.stored(states.Group.PLANNING)
+
+        response = self.put(uuid, name='new')
+
+        self.assertEqual(409, response.status_code, response.text)
+        self.assertIn('is being planned', response.text)
 
     def test_not_while_a_revision_is_planned(self):
         uuid = self.stored(states.Group.HELD)
@@ -71,6 +86,73 @@ class TestRenaming(ChangingCase):
 
 
 class TestSeen(ChangingCase):
+    def changed_as_it_is_read(self, uuid):
+        """Change a group for another client as soon as a request reads it."""
+        find = groups.get_authorised
+
+        def find_and_change(*args):
+            found = find(*args)
+            db.compare_and_set(
+                self.context,
+                models.Group,
+                models.Group.uuid == uuid,
+                generation=models.Group.generation + 1,
+            )
+            return found
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.api.groups.get_authorised', find_and_change
+            )
+        )
+
+    def test_what_changes_at_that_moment_stays_as_it_has_become(self):
+        uuid = self.stored(states.Group.HELD, topology=COUNTED)
+        before = objects.VRTGroup.get(self.context, uuid)
+        self.changed_as_it_is_read(uuid)
+        seen = before.generation
+        path = f'{functional.GROUPS}/{uuid}'
+
+        for ask in (
+            lambda seen: self.act(uuid, 'extend', seen),
+            lambda seen: self.act(uuid, 'release', seen),
+            lambda seen: self.act(
+                uuid, 'release', {'members': ['a-0'], **seen}
+            ),
+            lambda seen: self.act(uuid, 'replan', seen),
+            lambda seen: self.act(uuid, 'boot', seen),
+            lambda seen: self.api().put(
+                path, json={'vrt_group': {'expires_in': 7200, **seen}}
+            ),
+            lambda seen: self.api().delete(path, params=seen),
+            lambda seen: self.api().delete(f'{path}/members/a-4', params=seen),
+        ):
+            response = ask({'generation': seen})
+            self.assertEqual(409, response.status_code, response.text)
+            self.assertIn('has changed since', response.text)
+            seen += 1
+
+        after = objects.VRTGroup.get(self.context, uuid)
+        self.assertEqual(seen, after.generation)
+        self.assertEqual(
+            [before.status, before.expires_at, before.members[0].status],
+            [after.status, after.expires_at, after.members[0].status],
+        )
+        self.assertFalse(after.has_draft(self.context))
+        self.assertEqual(
+            {}, objects.VRTBoot.of_groups(self.context, [after.id])
+        )
+
+    def test_what_is_deleted_at_that_moment_is_not_found(self):
+        uuid = self.stored(states.Group.HELD)
+        group = objects.VRTGroup.get(self.context, uuid)
+        seen = group.generation
+        group.mark_deleted(self.context, seen)
+
+        self.assertRaises(
+            exception.GroupNotFound, group.mark_deleted, self.context, seen
+        )
+
     def test_another_generation_is_refused(self):
         uuid = self.stored(states.Group.HELD)
         seen = self.group(uuid)['generation']
@@ -95,7 +177,7 @@ class TestSeen(ChangingCase):
             ),
         ):
             self.assertEqual(409, response.status_code, response.text)
-            self.assertIn('changed by another request', response.text)
+            self.assertIn('has changed since', response.text)
         self.assertEqual(seen, self.group(uuid)['generation'])
 
     def test_the_one_that_was_seen_is_not(self):

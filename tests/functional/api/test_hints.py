@@ -81,7 +81,12 @@ class TestHints(base.GroupTestCase):
             (bad, 'force a host', {}, {'host': 'cmp-1'}),
             (bad, 'must be the id', {'vrt_group': 'nothing'}, {}),
             (unknown, 'has no member', {'vrt_member': 'b'}, {}),
-            (other, 'are 3; of the', {'vrt_member': 'a'}, {'min_count': 3}),
+            (
+                other,
+                '3 servers requested, but only 2 of the 2',
+                {'vrt_member': 'a'},
+                {'min_count': 3},
+            ),
             (other, 'flavor', {}, {'flavorRef': self.flavors['m1.small']}),
             (other, 'its image is', {}, {'imageRef': VMX}),
             (other, 'zone is az2', {}, {'availability_zone': 'az2'}),

@@ -15,6 +15,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
 from nova_groupext.objects import states
+from tests import groups
 from tests.functional import base as functional
 from tests.functional.api import base
 
@@ -123,6 +124,18 @@ class TestFilters(PageCase):
         self.change_row(old, name='renamed')
         self.assertEqual([old, new], self.listed(f'?changes-since={since}Z'))
 
+    def test_a_revision_changes_its_group(self):
+        uuid = self.stored(states.Group.HELD)
+        group = objects.VRTGroup.get(self.context, uuid)
+        draft = groups.described(revises_id=group.id, project_id='x')
+        draft.create(self.context)
+        for each, time in ((uuid, '2020-01-01'), (draft.uuid, '2021-01-01')):
+            moment = datetime.datetime.fromisoformat(time)
+            self.change_row(each, created_at=moment, updated_at=moment)
+
+        self.assertEqual([uuid], self.listed('?changes-since=2020-06-01'))
+        self.assertEqual([], self.listed('?changes-since=2021-06-01'))
+
     def test_admins_see_one_project_or_all(self):
         mine, others = self.stored(), self.post('other', topology=base.ONE)
         other = others.json()['vrt_group']
@@ -173,6 +186,10 @@ class TestFilters(PageCase):
             ('?sort_dir=up', 'query.sort_dir: must be one of'),
             ('?member_status=DONE', 'query.member_status: must be one of'),
             ('?changes-since=today', 'is no time of ISO 8601'),
+            (
+                '?changes-since=9999-12-31T23:59:59-14:00',
+                'is no time of ISO 8601',
+            ),
             ('?marker=x', 'query.marker: is no id'),
             (
                 f'?sort_key=name&marker={uuidutils.generate_uuid()}',

@@ -198,7 +198,7 @@ class TestPersonas(PersonaCase):
     def test_every_action_and_route_is_asked_for(self):
         from nova_groupext.api import vrt_groups
         from nova_groupext.api import vrt_members
-        from nova_groupext.api.schemas import vrt_groups as schemas
+        from nova_groupext.api.schemas import request_schemas
 
         asked = {
             (method, f'{prefix}{path}'.partition('?')[0])
@@ -216,7 +216,7 @@ class TestPersonas(PersonaCase):
 
         self.assertEqual(routes, asked)
         self.assertEqual(
-            set(schemas.ACTION['properties']),
+            set(request_schemas.ACTION['properties']),
             {
                 name
                 for name, _method, path, *_rest in OF_A_GROUP
@@ -260,3 +260,13 @@ project_id:%(project_id)s"
                 ),
             )
             self.assertEqual(expected, told, name)
+        # Who may not extend a group does not get round that by renaming it.
+        revised = {
+            'generation': self.group(group)['generation'],
+            'expires_in': 7200,
+        }
+        told = self.outcome(
+            *(by_name['foreign admin'], 'PUT', f'/{group}'),
+            {'vrt_group': revised},
+        )
+        self.assertEqual(403, told)

@@ -6,9 +6,9 @@ import time
 from oslotest import base
 from testtools import content
 
+from nova_groupext.cloud import components
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
-from nova_groupext.cloud import parts
 from tests.functional.cloud import shared
 
 PATIENCE_SECONDS = 60
@@ -109,7 +109,7 @@ class CloudTestCase(CloudUser):
         hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
         hosts.Host('cmp-2', 'r2', 'az2', vcpus=8),
     )
-    PARTS = parts.STOCK
+    PARTS = components.STOCK
 
     @classmethod
     def setUpClass(cls):

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import os
 import pathlib
+import random
 import tempfile
 import threading
 
@@ -18,6 +19,9 @@ from testtools import testsuite
 
 from nova_groupext.cloud import cloud
 from tests.functional.cloud import migrated
+
+# Number of orders of the kinds of clouds that are tried.
+TRIES = 500
 
 _running = contextlib.ExitStack()
 _cloud = None
@@ -49,11 +53,14 @@ def stop():
 threading._register_atexit(stop)
 
 
-def load(loader, package_file, pattern):
-    """Load the tests of a package, in the order of ordered()."""
+def load(loader, package_file, pattern, choose=iter):
+    """Load the tests of a package, in the order of ordered().
+
+    :param choose: called with all tests, returns those that are loaded
+    """
     folder = pathlib.Path(package_file).parent
-    found = loader.discover(str(folder), pattern)
-    return loader.suiteClass(ordered(testsuite.iterate_tests(found)))
+    found = testsuite.iterate_tests(loader.discover(str(folder), pattern))
+    return loader.suiteClass(ordered(choose(found)))
 
 
 def ordered(tests):
@@ -61,17 +68,39 @@ def ordered(tests):
 
     stestr deals the classes out in turn, one to each worker, as long as it
     has not seen how long they take. So the classes of one kind of cloud are
-    as many places apart as there are workers. Classes that need none, or one
-    of their own, come first in each worker.
+    as many places apart as there are workers. Of some orders of the kinds the
+    one is taken that keeps no worker busy for much longer than the others.
     """
     classes = collections.defaultdict(list)
     for test in tests:
         classes[type(test)].append(test)
-    kinds = [None, *map(_kind_of, classes)]
-    by_kind = sorted(classes, key=lambda each: kinds.index(_kind_of(each)))
-    for row in itertools.zip_longest(*_chunks(by_kind, _workers())):
+    kinds = collections.defaultdict(list)
+    for each in classes:
+        kinds[_kind_of(each)].append(each)
+    hands = min(_deals(kinds), key=lambda hands: _longest(hands, classes))
+    for row in itertools.zip_longest(*hands):
         for each in filter(None, row):
             yield from classes[each]
+
+
+def _deals(kinds):
+    """Yield ways to give each worker its classes: a list of lists."""
+    rng = random.Random(len(kinds))
+    for _try in range(TRIES):
+        order = rng.sample(list(kinds), len(kinds))
+        yield _chunks([c for kind in order for c in kinds[kind]], _workers())
+
+
+def _longest(hands, classes):
+    """Return the work of the worker that has the most, in tests.
+
+    The start of a cloud counts as a test: it takes about as long.
+    """
+    return max(
+        sum(len(classes[each]) for each in hand)
+        + len({_kind_of(each) for each in hand})
+        for hand in hands
+    )
 
 
 def _kind_of(case):

@@ -14,9 +14,9 @@ import nova.conf
 from oslotest import base as test
 
 from nova_groupext.cloud import cloud
+from nova_groupext.cloud import components
 from nova_groupext.cloud import errors
 from nova_groupext.cloud import hosts
-from nova_groupext.cloud import parts
 from tests.functional.cloud import base
 from tests.functional.cloud import shared
 
@@ -38,7 +38,7 @@ class TestLife(base.CloudUser):
         self.cloud = cloud.Cloud(
             self.state,
             [hosts.Host('cmp-1', vcpus=4)],
-            parts.Parts(prepare=self.prepare),
+            components.Parts(prepare=self.prepare),
         )
         self.addCleanup(self.cloud.stop)
 

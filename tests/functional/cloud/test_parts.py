@@ -4,8 +4,8 @@
 import nova.conf
 from oslo_service import service
 
+from nova_groupext.cloud import components
 from nova_groupext.cloud import hosts
-from nova_groupext.cloud import parts
 from tests.functional.cloud import base
 
 
@@ -47,7 +47,7 @@ class TestParts(base.CloudTestCase):
     """A cloud that has one of each."""
 
     HOSTS = (hosts.Host('cmp-1'),)
-    PARTS = parts.Parts(
+    PARTS = components.Parts(
         filters=(('mark', f'{__name__}:Mark.factory'),),
         config='[filter_scheduler]\nenabled_filters = ComputeFilter\n',
         services=(f'{__name__}.Extra',),

@@ -14,9 +14,11 @@ from nova_groupext import policies
 from nova_groupext.cmd import plan
 from nova_groupext.cmd import status
 from nova_groupext.conf import vrt
+from nova_groupext.db import migration
+from nova_groupext.db import models
 from nova_groupext.objects import states
-from nova_groupext.planner import schemas
-from nova_groupext.scheduler.follow import audit
+from nova_groupext.scheduler.audit import audit
+from nova_groupext.solver.language import schemas
 
 ROOT = pathlib.Path(__file__).parents[3]
 SOURCE = ROOT / 'doc' / 'source'
@@ -45,6 +47,25 @@ class TestDocs(base.BaseTestCase):
                 for rule in policies.list_rules()
             ),
         )
+
+    def test_operators_find_every_table_after_those_that_point_at_it(self):
+        text = (SOURCE / 'install.rst').read_text()
+        dropped = [
+            name
+            for names in re.findall(r'DROP TABLE (.*);', text)
+            for name in names.split(', ')
+        ]
+
+        tables = models.Base.metadata.sorted_tables
+        self.assertEqual(
+            {*(table.name for table in tables), migration.VERSION_TABLE},
+            {*dropped},
+        )
+        for table in tables:
+            for key in table.foreign_keys:
+                pointed_at = dropped.index(key.column.table.name)
+                # A draft is a group that points at another one.
+                self.assertLessEqual(dropped.index(table.name), pointed_at)
 
     def test_operators_find_every_check(self):
         text = (SOURCE / 'admin' / 'placement.rst').read_text()

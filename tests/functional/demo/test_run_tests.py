@@ -71,12 +71,12 @@ class TestRunTests(base.BaseTestCase):
             SERVERS.format(missing=missing, are_required=are_required),
         )
 
-    def run_it(self, *args):
+    def run_it(self, *args, parts=('--parts', 'unit,property')):
         """Return the exit status and the lines that were printed."""
         ended = subprocess.run(
             [
                 *(sys.executable, self.top / 'tools' / 'run_tests'),
-                *('--parts', 'unit,property', *args),
+                *(*parts, *args),
             ],
             capture_output=True,
             text=True,
@@ -123,6 +123,19 @@ class TestRunTests(base.BaseTestCase):
 
         self.assertEqual(0, status)
         self.assertEqual('passed: 1 passed, 0 failed, 0 skipped', lines[-1])
+
+    def test_what_is_asked_for_by_name_is_looked_for_everywhere(self):
+        for part in ('functional', 'clients', 'server_groups', 'services'):
+            self.write(f'tests/{part}/__init__.py', '')
+            self.write(f'tests/{part}/test_it.py', TESTS)
+        for part in ('later', 'long'):
+            self.write(f'tests/{part}/__init__.py', '')
+            self.write(f'tests/{part}/test_{part}.py', TESTS)
+
+        status, lines = self.run_it('test_la|test_lo', parts=())
+
+        self.assertEqual(0, status)
+        self.assertEqual('passed: 2 passed, 0 failed, 0 skipped', lines[-1])
 
     def test_arguments_that_select_nothing_are_a_failure(self):
         status, lines = self.run_it('nowhere')

@@ -35,7 +35,7 @@ class TestStarting(base.BaseTestCase):
         self.folder = pathlib.Path(
             self.enterContext(tempfile.TemporaryDirectory())
         )
-        self.elsewhere = self.enterContext(tempfile.TemporaryDirectory())
+        self.excluded_hosts = self.enterContext(tempfile.TemporaryDirectory())
         for tool in (DEMO, DEMO.with_name('in-tests')):
             shutil.copy(tool, self.folder)
         (self.folder / 'demo.py').write_text(STORY)
@@ -49,7 +49,7 @@ class TestStarting(base.BaseTestCase):
     def run_it(self, *args):
         return subprocess.run(
             [self.folder / 'demo', *args],
-            cwd=self.elsewhere,
+            cwd=self.excluded_hosts,
             capture_output=True,
             text=True,
             timeout=60,
@@ -60,7 +60,8 @@ class TestStarting(base.BaseTestCase):
 
         self.assertEqual(3, ended.returncode, ended.stderr)
         self.assertEqual(
-            f"told in {self.elsewhere} ['--state-dir', 'x']\n", ended.stdout
+            f"told in {self.excluded_hosts} ['--state-dir', 'x']\n",
+            ended.stdout,
         )
 
     def test_only_the_first_run_tells_that_it_takes_long(self):

@@ -8,7 +8,7 @@ import random
 
 from testtools import content
 
-from nova_groupext.scheduler.hold import emptying
+from nova_groupext.scheduler.protocol import release_holds
 from tests.functional import base
 from tests.functional import group_life
 from tests.functional import moves
@@ -22,7 +22,7 @@ class TestGroupLife(group_life.GroupLife):
         super().setUp()
         self.limit(instances=self.LIMIT)
         # Nobody but the test sends requests: none is on its way for long.
-        self.patch(emptying, 'REQUEST_LIFETIME', 0)
+        self.patch(release_holds, 'REQUEST_LIFETIME', 0)
         self.story = []
         self.addOnException(self._tell)
 

@@ -18,14 +18,14 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
-from nova_groupext.scheduler.look import servers as nova_servers
+from nova_groupext.scheduler.nova import servers as nova_servers
 from tests.services import life
 from tests.services import model
 from tests.services import players
 from tests.services import servers
 
 Member = states.Member
-Fate = nova_servers.Fate
+ServerOutcome = nova_servers.ServerOutcome
 
 SEEDS = 8
 LIVES_PER_SEED = 5
@@ -41,10 +41,10 @@ WHO = st.integers(0, 20)
 NOT_HELD = (Member.TENTATIVE, Member.FAILED, Member.RELEASED)
 # What becomes of a member whose server has come to an end.
 ENDS = {
-    Fate.DELETED: Member.RELEASED,
-    Fate.BROKEN: Member.FAILED,
-    Fate.UNSCHEDULED: Member.FAILED,
-    Fate.UNKNOWN_TO_NOVA: Member.FAILED,
+    ServerOutcome.DELETED: Member.RELEASED,
+    ServerOutcome.BROKEN: Member.FAILED,
+    ServerOutcome.UNSCHEDULED: Member.FAILED,
+    ServerOutcome.UNKNOWN_TO_NOVA: Member.FAILED,
 }
 
 
@@ -71,7 +71,7 @@ class WholeLife(stateful.RuleBasedStateMachine):
 
     @stateful.initialize(hold_again=st.booleans())
     def configure(self, hold_again):
-        CONF.set_override('hold_again', hold_again, 'vrt')
+        CONF.set_override('rehold_after_server_end', hold_again, 'vrt')
 
     # -- groups ------------------------------------------------------------
 
@@ -118,9 +118,9 @@ class WholeLife(stateful.RuleBasedStateMachine):
         # Who died is replaced: the group is planned in the end.
         self.do(lambda: self.life.plan(group), after, death, before=after)
 
-    @happens_to(*states.GIVES_UP, death=DEATHS)
+    @happens_to(*states.MEMBER_RELEASABLE, death=DEATHS)
     def release(self, who, death):
-        group, path = self.pick(who, *states.GIVES_UP)
+        group, path = self.pick(who, *states.MEMBER_RELEASABLE)
         self.life.give_up(group, path)
         after = self.model.copy()
         after.leave(group, path)
@@ -184,7 +184,9 @@ class WholeLife(stateful.RuleBasedStateMachine):
     @stateful.rule(
         who=WHO,
         # Only in cell0 does it matter that a server still owns something.
-        fate=st.sampled_from([*ENDS, Fate.UNSCHEDULED, Fate.UNSCHEDULED]),
+        fate=st.sampled_from(
+            [*ENDS, ServerOutcome.UNSCHEDULED, ServerOutcome.UNSCHEDULED]
+        ),
         is_gone=st.booleans(),
         death=DEATHS,
     )
@@ -196,14 +198,15 @@ class WholeLife(stateful.RuleBasedStateMachine):
         self.life.fates[server] = fate
         after = self.model.copy()
         # What Nova leaves to one that it has deleted, the reaper empties.
-        if is_gone or fate == Fate.DELETED:
+        if is_gone or fate == ServerOutcome.DELETED:
             self.life.remove(server)
             is_held_again = (
-                CONF.vrt.hold_again and self.model.groups[group].is_current()
+                CONF.vrt.rehold_after_server_end
+                and self.model.groups[group].is_current()
             )
             end = Member.HELD if is_held_again else ENDS[fate]
             after.change(group, path, end)
-        elif fate == Fate.UNSCHEDULED:
+        elif fate == ServerOutcome.UNSCHEDULED:
             is_current = self.model.groups[group].is_current()
             end = Member.HELD if is_current else Member.FAILED
             after.change(group, path, end)
@@ -267,14 +270,16 @@ class WholeLife(stateful.RuleBasedStateMachine):
 
         Fillers go first, then the highest uuids.
         """
-        fillers = self.model.occupied(provider) - self.model.used(provider)
+        placeholder_holds = self.model.occupied(provider) - self.model.used(
+            provider
+        )
         by_uuid = {
             self.life.hold(*each).uuid: each
             for each in self.model.there(Member.HELD)
             if self.model.seat(*each).provider == provider
         }
         highest_first = [by_uuid[u] for u in sorted(by_uuid, reverse=True)]
-        return highest_first[: max(0, less - fillers)]
+        return highest_first[: max(0, less - placeholder_holds)]
 
     @contextlib.contextmanager
     def smaller(self, provider, seats, at=None):
@@ -371,7 +376,7 @@ class TestWholeLife(life.LifeTestCase):
 
     def setUp(self):
         super().setUp()
-        self.addCleanup(CONF.clear_override, 'hold_again', 'vrt')
+        self.addCleanup(CONF.clear_override, 'rehold_after_server_end', 'vrt')
         self.useFixture(
             fixtures.MonkeyPatch(
                 'oslo_utils.uuidutils.generate_uuid', self.generate_uuid

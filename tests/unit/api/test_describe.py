@@ -5,7 +5,7 @@ import copy
 
 from nova_groupext.api import describe
 from nova_groupext.conf import CONF
-from nova_groupext.planner import invalid
+from nova_groupext.solver.language import validation
 from tests.unit.api import base
 
 # What is done to a good body, the JSON path and the beginning of the reason.
@@ -109,7 +109,7 @@ def nested(depth):
 
 class TestRead(base.GroupCase):
     def refused(self, body):
-        error = self.assertRaises(invalid.InvalidInput, describe.read, body)
+        error = self.assertRaises(validation.InvalidInput, describe.read, body)
         return error.path, error.reason
 
     def test_what_is_wrong_is_told_with_its_path(self):
@@ -139,8 +139,8 @@ class TestRead(base.GroupCase):
         self.assertIn('nested', reason)
 
     def test_nodes_are_as_wide_as_the_operator_allows(self):
-        CONF.set_override('max_width', 2, 'vrt')
-        self.addCleanup(CONF.clear_override, 'max_width', 'vrt')
+        CONF.set_override('max_entries_per_list', 2, 'vrt')
+        self.addCleanup(CONF.clear_override, 'max_entries_per_list', 'vrt')
         members = dict.fromkeys('abc', base.SMALL)
 
         path, _reason = self.refused(base.body({'members': members}))
@@ -193,6 +193,20 @@ class TestGroup(base.GroupCase):
                 group.hold,
                 group.expires_in,
             ),
+        )
+
+    def test_policies_of_members_are_no_part_of_what_each_is_like(self):
+        policies = [{'type': 'anti-affinity', 'scope': 'host'}]
+        described = {**base.SMALL, 'count': 2, 'policies': policies}
+        topology = {'groups': {'g': {'members': {'a': described}}}}
+
+        group = self.stored(topology)
+
+        self.assertEqual(topology, describe.as_given(group))
+        self.assertEqual(['g/a'], [policy.at for policy in group.policies])
+        self.assertEqual(
+            [{**base.SMALL, 'count': 2}] * 2,
+            [member.description for member in group.members],
         )
 
     def test_counted_members_are_expanded(self):

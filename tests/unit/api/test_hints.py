@@ -172,7 +172,7 @@ class TestRefusals(HintsCase):
         ):
             self.assertRefused(
                 409,
-                f'are 3; of the members that {name} names 2 of 3 can become',
+                f'but only 2 of the 3 members under {name} can be created',
                 server(pointer, {'vrt_member': name}, **counts),
             )
 
@@ -370,6 +370,28 @@ class TestPassing(HintsCase):
             {'block_device_mapping_v2': DATA_DISK},
         ):
             self.assertPasses(server(pointer, **same), queries=1)
+
+    def test_of_keys_that_are_given_twice_the_last_one_counts(self):
+        """Nova's own reader of JSON has it so, and what it reads counts."""
+        pointer = self.held()
+        key, right = '"os:scheduler_hints": ', json.dumps(pointer)
+        wrong = json.dumps({**pointer, 'different_host': 'x'})
+        head = json.dumps({'server': server({})['server']})[:-1]
+
+        def sent(*hints):
+            body = ', '.join([head, *(key + each for each in hints)])
+            return self.send(f'{body}}}'.encode()).status_int
+
+        self.assertEqual(202, sent(wrong, right))
+        self.assertEqual(400, sent(right, wrong))
+
+    def test_what_is_no_utf_8_is_left_to_nova(self):
+        for body in (
+            b'{"vrt_group": "\xff"}',
+            b'\xff\xfevrt_group',
+            b'vrt_group',
+        ):
+            self.assertEqual(202, self.send(body).status_int, body)
 
     def test_as_many_servers_as_there_are_free_members_pass(self):
         for name in ('workers', 'workers/worker'):

@@ -4,7 +4,7 @@
 from oslotest import base as test_base
 
 from nova_groupext import policies
-from nova_groupext.policies import vrt_groups as rules
+from nova_groupext.policies import rules
 from tests import fixtures
 from tests.unit.api import base
 

@@ -187,7 +187,7 @@ class TestQuota(base.GroupCase):
         self.redeem()
         self.assertEqual(4, self.held_cores())
 
-        self.set('lease', 30, 'vrt')
+        self.set('operation_lease', 30, 'vrt')
         self.useFixture(
             ours.Clock(timeutils.utcnow() + datetime.timedelta(seconds=31))
         )

@@ -9,7 +9,7 @@ from oslotest import base
 from nova_groupext import exception
 from nova_groupext.api import resolve
 from nova_groupext.conf import CONF
-from nova_groupext.planner import invalid
+from nova_groupext.solver.language import validation
 
 WHERE = '$.vrt_group.topology.members.a'
 NUMA = (WHERE, 'asks for NUMA nodes, huge pages or pinned CPUs')
@@ -100,6 +100,6 @@ class TestCheck(base.BaseTestCase):
             ),
             ({'extra_specs': {'hw:cpu_sockets': 'many'}}, 'many'),
         ):
-            error = self.assertRaises(invalid.InvalidInput, check, **values)
+            error = self.assertRaises(validation.InvalidInput, check, **values)
             self.assertEqual(WHERE, error.path)
             self.assertIn(reason, error.reason)

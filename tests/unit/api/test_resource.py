@@ -8,7 +8,7 @@ from nova.api.openstack import wsgi
 from nova_groupext import exception
 from nova_groupext.api import resource
 from nova_groupext.conf import CONF
-from nova_groupext.planner import invalid
+from nova_groupext.solver.language import validation
 from tests.unit.api import base
 
 UNREADABLE = [
@@ -18,10 +18,10 @@ UNREADABLE = [
     (b'{"a":' * 50000, '$: is nested too deeply'),
     (b'{"a": [{"b": 1, "b": 2}]}', '$.a[0].b: is repeated'),
     (b'{"a": ' + b'9' * 5000 + b'}', '$.a: has too many digits'),
-    (b'"\\ud800"', '$: has half a character in it'),
-    (b'{"\\udfff": 1}', '$: has half a character in it'),
-    (b'"a\\u0000"', '$: has a NUL character in it'),
-    (b'{"\\\\\\u0000": 1}', '$: has a NUL character in it'),
+    (b'"\\ud800"', '$: contains an unpaired surrogate'),
+    (b'{"\\udfff": 1}', '$: contains an unpaired surrogate'),
+    (b'"a\\u0000"', '$: contains a NUL character'),
+    (b'{"\\\\\\u0000": 1}', '$: contains a NUL character'),
     (b' ' * (1024 * 1024 + 1), '$: is more than 1048576 bytes long'),
 ]
 READABLE = [
@@ -93,7 +93,7 @@ class TestResource(base.GroupCase):
 
     def test_errors_become_faults(self):
         for error, expected in (
-            (invalid.InvalidInput('$.a', 'is bad'), (400, '$.a: is bad')),
+            (validation.InvalidInput('$.a', 'is bad'), (400, '$.a: is bad')),
             (
                 exception.GroupNotFound(group='g'),
                 (404, 'VRT group g could not be found.'),
@@ -105,7 +105,7 @@ class TestResource(base.GroupCase):
             ),
             (
                 exception.GenerationConflict(group='g'),
-                (409, 'VRT group g was changed by another request.'),
+                (409, 'VRT group g has changed since: look at it again.'),
             ),
         ):
             self.controller.error = error
@@ -138,7 +138,9 @@ class TestQuery(base.GroupCase):
             ('name=a&name=b', 'query.name: is given more than once'),
             ('name=abcd', 'query.name: must have at most 3 characters'),
             ('name=%ff', 'query: is not UTF-8'),
-            ('name=a%00', 'query.name: has a NUL character in it'),
+            ('name=a%00', 'query.name: contains a NUL character'),
         ):
-            error = self.assertRaises(invalid.InvalidInput, self.query, text)
+            error = self.assertRaises(
+                validation.InvalidInput, self.query, text
+            )
             self.assertEqual(told, str(error))

@@ -8,14 +8,15 @@ from oslo_utils import timeutils
 from oslotest import base as test_base
 
 from nova_groupext import objects
-from nova_groupext.api.schemas import vrt_groups as api_schemas
+from nova_groupext.api.schemas import request_schemas
 from nova_groupext.api.views import capabilities
-from nova_groupext.api.views import vrt_groups as views
+from nova_groupext.api.views import faults
+from nova_groupext.api.views import group_views
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.planner import schemas as planner_schemas
-from nova_groupext.planner.check import shape
+from nova_groupext.solver.language import schemas
+from nova_groupext.solver.verify import shape
 from tests import tempest_plugin as plugin
 from tests.unit.api import base
 
@@ -27,11 +28,20 @@ BOOT = objects.VRTBoot(
     status='booting',
     missing=2,
     created=1,
-    faults={'a': 'no key'},
-    fault=None,
+    faults={'a': faults.told(400, 'no key', timeutils.utcnow())},
+    fault='no token',
     created_at=timeutils.utcnow(),
     updated_at=None,
     is_left=False,
+)
+
+EVENT = objects.VRTEvent(
+    name='revision_undecided',
+    request_id=None,
+    user_id=None,
+    project_id=None,
+    message='It took too long.',
+    created_at=timeutils.utcnow(),
 )
 
 
@@ -110,24 +120,27 @@ class SchemaCase(test_base.BaseTestCase):
 class TestGroups(SchemaCase, base.GroupCase):
     def setUp(self):
         super().setUp()
-        self.view = views.GroupView()
+        self.view = group_views.GroupView()
         self.group = self.grown(self.stored(description='racks'))
         self.draft = self.stored(name='revised')
         self.draft.status = states.Group.REFUSED
+        self.draft.fault, self.draft.fault_at = 'Nowhere.', None
         self.draft.members[0].server_uuid = SERVER
         self.plans = {
             self.group.id: self.plan(VRTPlan.PLACED, plan(), self.group),
             self.draft.id: self.plan(VRTPlan.REFUSED, refusal()),
         }
         growing = self.group.members[0].id
-        self.growths = {growing: VRTHold(host='cmp-18')}
+        self.reservations = {growing: VRTHold(host='cmp-18')}
 
     def grown(self, group):
         """Return a held group with a server that is to be resized."""
         group.status = states.Group.HELD
+        group.fault, group.fault_at = 'It broke.', timeutils.utcnow()
         group.drift = [BROKEN]
         group.expires_at = timeutils.utcnow()
         member = group.members[0]
+        member.fault, member.fault_at = 'It broke.', timeutils.utcnow()
         member.status = states.Member.ACTIVE
         member.server_uuid = SERVER
         small = flavor.Flavor(
@@ -155,7 +168,9 @@ class TestGroups(SchemaCase, base.GroupCase):
         groups = (self.group, self.draft, BOOT), (refused, None, None)
         return [
             self.view.detail(
-                self.req(), group, plans, self.growths, draft, boot, sees_hosts
+                *(self.req(), group, plans, self.reservations, draft, boot),
+                [EVENT],
+                sees_hosts,
             )
             for group, draft, boot in groups
         ]
@@ -181,13 +196,16 @@ class TestGroups(SchemaCase, base.GroupCase):
 
     def test_members_are_known_in_full(self):
         for known, sees_hosts in self.viewers():
-            shown = views.members(
+            shown = group_views.members(
                 self.group,
                 self.plans[self.group.id],
-                self.growths,
+                self.reservations,
                 sees_hosts,
             )
-            self.check(known.list_members, {'members': shown})
+            first = self.view.members_page(
+                self.req('?limit=1'), self.group.uuid, shown
+            )
+            self.check(known.list_members, first, {'members': shown})
             self.check(known.show_member, {'member': shown[0]})
 
     def test_proposals_are_known_in_full(self):
@@ -215,7 +233,7 @@ class TestTerms(SchemaCase):
         )
 
     def test_statuses_are_those_that_the_api_knows(self):
-        listed = api_schemas.LIST['properties']['status']['enum']
+        listed = request_schemas.LIST['properties']['status']['enum']
 
         self.assertEqual(set(listed), set(plugin.groups.GROUP_STATUSES))
         self.assertEqual(
@@ -225,16 +243,16 @@ class TestTerms(SchemaCase):
 
     def test_topologies_have_the_parts_that_the_planner_knows(self):
         node = plugin.topology.with_node({})['definitions']['node']
-        self.assertKnown(planner_schemas.NODE['properties'], node)
+        self.assertKnown(schemas.NODE['properties'], node)
         self.assertKnown(
-            planner_schemas.RELATIONSHIP['properties'],
+            schemas.RELATIONSHIP['properties'],
             plugin.topology.RELATIONSHIP,
         )
-        member = api_schemas.MEMBER['properties'] | planner_schemas.COUNTS
+        member = request_schemas.MEMBER['properties'] | schemas.BESIDES
         self.assertKnown(member, plugin.topology.MEMBER)
 
     def test_policies_have_the_options_that_the_planner_knows(self):
-        policies = planner_schemas.GROUP_POLICIES
+        policies = schemas.GROUP_POLICIES
         options = set().union(*(p['properties'] for p in policies.values()))
 
         self.assertKnown(options, plugin.topology.POLICY)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What owners are shown, and what only admins are."""
 
+import datetime
 import hashlib
 import hmac
 
@@ -8,7 +9,8 @@ from nova.api.openstack import wsgi
 from oslo_serialization import jsonutils
 
 from nova_groupext.api.views import capabilities
-from nova_groupext.api.views import vrt_groups as views
+from nova_groupext.api.views import faults
+from nova_groupext.api.views import group_views
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.plan import VRTPlan
@@ -71,7 +73,7 @@ SECRETS = (HOST, NODE, RACK, PROVIDER, '98765')
 class TestGroupView(base.GroupCase):
     def setUp(self):
         super().setUp()
-        self.view = views.GroupView()
+        self.view = group_views.GroupView()
         self.group = self.stored()
 
     def plan(self, status=VRTPlan.PLACED, answer=ANSWER):
@@ -90,7 +92,8 @@ class TestGroupView(base.GroupCase):
     def shown(self, plan, sees_hosts=False):
         plans = {self.group.id: plan} if plan else {}
         return self.view.detail(
-            self.req(), self.group, plans, {}, None, None, sees_hosts
+            *(self.req(), self.group, plans, {}, None, None, []),
+            sees_hosts,
         )
 
     def req(self, path='/os-vrt-groups'):
@@ -122,6 +125,28 @@ class TestGroupView(base.GroupCase):
             worker,
         )
 
+    def test_a_fault_has_a_code_and_a_time(self):
+        for part, status, code in (
+            (self.group, states.Group.UNDECIDED, 503),
+            (self.group, states.Group.ERROR, 500),
+            (self.group.members[0], states.Member.FAILED, 500),
+            (self.group.members[0], states.Member.RELEASED, 410),
+        ):
+            part.status, part.fault = status, 'It broke.'
+            part.fault_at = datetime.datetime(2026, 11, 25, 8, 30)
+
+            self.assertEqual(
+                {
+                    'code': code,
+                    'message': 'It broke.',
+                    'created': '2026-11-25T08:30:00Z',
+                },
+                faults.of(part),
+            )
+        told = self.shown(None)
+        self.assertEqual(500, told['fault']['code'])
+        self.assertEqual(410, told['members'][0]['fault']['code'])
+
     def test_an_owner_reads_no_secret_anywhere(self):
         plans = (
             self.plan(),
@@ -145,7 +170,7 @@ class TestGroupView(base.GroupCase):
 
     def test_domains_are_other_ids_in_other_projects(self):
         def domain(project_id):
-            return views.domain_id(project_id, 'rack', RACK)
+            return group_views.domain_id(project_id, 'rack', RACK)
 
         self.assertEqual(domain('one'), domain('one'))
         self.assertNotEqual(domain('one'), domain('other'))
@@ -155,7 +180,7 @@ class TestGroupView(base.GroupCase):
         for key in ('one', 'other'):
             CONF.set_override('domain_key', key, 'vrt')
             self.addCleanup(CONF.clear_override, 'domain_key', 'vrt')
-            ids.add(views.domain_id('project', 'rack', RACK))
+            ids.add(group_views.domain_id('project', 'rack', RACK))
 
         self.assertEqual(2, len(ids))
 

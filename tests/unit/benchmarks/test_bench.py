@@ -11,9 +11,9 @@ from unittest import mock
 import fixtures
 from oslotest import base
 
-from nova_groupext.planner import answer as answers
-from nova_groupext.planner import child
-from nova_groupext.planner import rules
+from nova_groupext.solver.model import answers
+from nova_groupext.solver.policies import violations
+from nova_groupext.solver.solve import child
 from tests.benchmarks.planner import __main__ as command
 from tests.benchmarks.planner import bench
 from tests.benchmarks.planner import groups
@@ -139,7 +139,7 @@ class TestBench(base.BaseTestCase):
     def test_a_cheaper_plan_is_the_best_known_then(self):
         _, planted = FITTING.generate()
         cost = dict.fromkeys(('soft', 'bound', 'preference'), 0.0)
-        with mock.patch.object(rules, 'soft_cost', side_effect=[9, 0.0]):
+        with mock.patch.object(violations, 'soft_cost', side_effect=[9, 0.0]):
             answer = answers.Answer('placed', placement=planted, cost=cost)
             found = self._measure(FITTING, answer)
         self.assertEqual({FITTING: 0.0}, found.best)

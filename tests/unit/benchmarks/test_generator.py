@@ -9,8 +9,8 @@ import random
 
 from oslotest import base
 
-from nova_groupext.planner import problem as problems
-from nova_groupext.planner import rules
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.policies import violations
 from tests.benchmarks.planner import cloud as clouds
 from tests.benchmarks.planner import generator
 from tests.benchmarks.planner import groups
@@ -27,7 +27,7 @@ class TestGenerator(base.BaseTestCase):
             for fill in (0.7, 0.8, 0.9, 0.95):
                 raw, plan = generator.generate(100, 30, family, fill, 1)
                 problem = problems.parse(raw)
-                found = rules.faults(problem, rules.Plan(plan, {}))
+                found = violations.find(problem, violations.Plan(plan, {}))
                 self.assertEqual([], found, f'{family} {fill}')
 
     def test_all_members_are_planted(self):

@@ -3,12 +3,12 @@
 
 from oslotest import base
 
-from nova_groupext.planner import problem as problems
-from nova_groupext.planner import rules
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.policies import violations
 from tests.benchmarks.planner import generator
 from tests.benchmarks.planner import groups
 from tests.benchmarks.planner import one_by_one
-from tests.unit.planner import builders
+from tests.unit.solver import builders
 
 SPREADING = one_by_one.WEIGHTS['spreading']
 PACKING = one_by_one.WEIGHTS['packing']
@@ -76,5 +76,5 @@ class TestOneByOne(base.BaseTestCase):
                 plan = one_by_one.place(problem, SPREADING)
                 if plan:
                     found += 1
-                    self.assertEqual([], rules.faults(problem, plan))
+                    self.assertEqual([], violations.find(problem, plan))
         self.assertGreater(found, 0)

@@ -6,7 +6,7 @@ import json
 
 from oslotest import base
 
-from nova_groupext.planner import problem as problems
+from nova_groupext.solver.model import problems
 from tests.benchmarks.planner import cloud as clouds
 from tests.benchmarks.planner import refused
 

@@ -8,9 +8,10 @@ import tempfile
 from oslotest import base
 import yaml
 
+from nova_groupext.cloud import components
 from nova_groupext.cloud import config
 from nova_groupext.cloud import databases
-from nova_groupext.cloud import parts
+from nova_groupext.cloud import with_groups
 
 URL = 'http://127.0.0.1:1'
 
@@ -26,7 +27,7 @@ class TestWrite(base.BaseTestCase):
             self.state,
             URL,
             databases.urls(self.state),
-            parts.Parts(**exchanged),
+            components.Parts(**exchanged),
         )
 
     def paste(self):
@@ -87,3 +88,13 @@ class TestWrite(base.BaseTestCase):
             },
             projects,
         )
+
+
+class TestDefaults(base.BaseTestCase):
+    def test_groups_have_the_options_that_an_operator_gets(self):
+        """But for what an operator has to say, and an interval."""
+        read = configparser.RawConfigParser(strict=False)
+        read.read_string(with_groups.HOLISTIC.config)
+
+        self.assertEqual({'topology_levels', 'reap_interval'}, {*read['vrt']})
+        self.assertEqual({'filter_scheduler', 'vrt'}, {*read.sections()})

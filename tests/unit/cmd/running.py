@@ -5,7 +5,7 @@ from oslo_utils import uuidutils
 
 from nova_groupext import objects
 from nova_groupext.db import migration
-from nova_groupext.scheduler import process
+from nova_groupext.scheduler import process_names
 
 
 def heard(context, **values):
@@ -14,7 +14,7 @@ def heard(context, **values):
         **{
             'uuid': uuidutils.generate_uuid(),
             'host': 'ctl-1',
-            'process': process.own(),
+            'process': process_names.own(),
             'revision': migration.head(),
             'clock_offset': 0.0,
             **values,

@@ -3,6 +3,7 @@
 
 import contextlib
 import io
+import sqlite3
 import subprocess
 import sys
 
@@ -75,6 +76,22 @@ class TestManage(ManageCase):
         self.assertEqual(
             (0, migration.head(), ''), self.run_it('db', 'version')
         )
+
+    def test_sync_makes_the_key_of_domains_unless_there_is_one(self):
+        def keys():
+            with sqlite3.connect(f'{self.folder}/vrt.sqlite') as connection:
+                return [*connection.execute('SELECT value FROM vrt_keys')]
+
+        database = 'connection = sqlite:///{}/vrt.sqlite\n'
+        own = f'{database}[vrt]\ndomain_key = {"a" * 32}'
+        self.assertEqual(0, self.run_it('db', 'sync', database=own)[0])
+        self.assertEqual([], keys())
+
+        self.assertEqual(0, self.run_it('db', 'sync')[0])
+        [made] = keys()
+        self.assertEqual(0, self.run_it('db', 'sync')[0])
+
+        self.assertEqual([made], keys())
 
     def test_a_revision_that_is_none(self):
         self.assertIn('1234', self.mistake('db', 'sync', '1234'))

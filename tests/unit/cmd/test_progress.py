@@ -8,7 +8,7 @@ import fixtures
 from oslotest import base
 
 from nova_groupext.cmd import progress
-from nova_groupext.planner import answer
+from nova_groupext.solver.model import answers
 
 
 class Terminal(io.StringIO):
@@ -39,7 +39,7 @@ class Gone(Terminal):
         raise OSError('it hung up')
 
 
-PLACED = answer.Answer(
+PLACED = answers.Answer(
     'placed',
     placement={'a': 'h', 'b': 'h'},
     cost={'soft': 3.5, 'bound': 1.0, 'preference': 0.0},

@@ -108,9 +108,13 @@ class TestStatus(StatusCase):
 
     def test_options_that_contradict_each_other(self):
         for section, reason in (
-            ('[vrt]\nlease = 60', 'is being decided'),
+            ('[vrt]\noperation_lease = 60', 'is being decided'),
             (
-                '[vrt]\nredeem_replan_time_limit = 50\n[DEFAULT]\n'
+                '[vrt]\nmax_hold_lifetime = 86399',
+                'released before their group',
+            ),
+            (
+                '[vrt]\nredeem_replacement_time_limit = 50\n[DEFAULT]\n'
                 'rpc_response_timeout = 50',
                 'Nova gives up servers',
             ),
@@ -120,6 +124,11 @@ class TestStatus(StatusCase):
             result, details = results['Options']
             self.assertEqual(FAILURE, result)
             self.assertIn(reason, details)
+
+    def test_a_group_may_be_held_for_as_long_as_members_may(self):
+        _code, results = self.check('[vrt]\nmax_hold_lifetime = 86400')
+
+        self.assertEqual(SUCCESS, results['Options'][0])
 
     def test_the_defaults_contradict_nothing(self):
         _code, results = self.check()

@@ -107,8 +107,10 @@ class TestBrokenOff(base.BaseTestCase):
                 raise db_exc.DBDeadlock
             return objects.VRTGroup.count(self.context, 'project')
 
-        db.ensure(self.context, models.Project, project_id='project')
-        counted = db.locked(
+        db.insert_if_missing(
+            self.context, models.Project, project_id='project'
+        )
+        counted = db.with_row_lock(
             self.context, models.Project, work, project_id='project'
         )
 
@@ -119,7 +121,7 @@ class TestBrokenOff(base.BaseTestCase):
     def test_a_row_that_is_locked_is_not_told_to_be_changed(self):
         group = self.create()
 
-        db.locked(self.context, models.Group, lambda: None, id=group.id)
+        db.with_row_lock(self.context, models.Group, lambda: None, id=group.id)
 
         self.assertIsNone(
             db.find_one(
@@ -130,14 +132,16 @@ class TestBrokenOff(base.BaseTestCase):
     def test_a_row_that_is_locked_is_changed_for_all_nodes_of_a_cluster(self):
         """Galera's other nodes see no lock: what changed they compare."""
         group = self.create()
-        db.ensure(self.context, models.Project, project_id='project')
+        db.insert_if_missing(
+            self.context, models.Project, project_id='project'
+        )
 
         for _time in range(2):
             for model, key in (
                 (models.Group, {'id': group.id}),
                 (models.Project, {'project_id': 'project'}),
             ):
-                db.locked(self.context, model, lambda: None, **key)
+                db.with_row_lock(self.context, model, lambda: None, **key)
 
         for model in (models.Group, models.Project):
             self.assertEqual(2, db.find_one(self.context, model).counter)
@@ -159,7 +163,7 @@ class TestBrokenOff(base.BaseTestCase):
 
         self.assertRaises(
             db_exc.DBDeadlock,
-            db.locked.__wrapped__,
+            db.with_row_lock.__wrapped__,
             self.context,
             models.Group,
             work,

@@ -86,11 +86,11 @@ class TestLease(LeaseCase):
     def test_a_draft_is_busy_with_the_group_that_it_revises(self):
         draft = groups.described()
         revisions.start(self.context, self.group, draft)
-        self.assertEqual(set(), objects.VRTLease.busy_groups(self.context))
+        self.assertEqual(set(), objects.VRTLease.leased_groups(self.context))
 
         self.acquire()
 
-        busy = objects.VRTLease.busy_groups(self.context)
+        busy = objects.VRTLease.leased_groups(self.context)
         self.assertEqual({self.group.id, draft.id}, busy)
 
     def test_it_goes_with_its_group(self):

@@ -20,7 +20,7 @@ class TestFollow(base.HeldCase):
         transitions.reserve(self.context, {uuids.server: (member, hold)})
         self.become_server(member)
         self.member = member
-        self.elsewhere = groups.seat(uuids.elsewhere, 1)
+        self.excluded_hosts = groups.seat(uuids.excluded_hosts, 1)
 
     def hold(self):
         return objects.VRTHold.get_by_member(self.context, self.member.id)
@@ -30,21 +30,21 @@ class TestFollow(base.HeldCase):
             group_id=self.member.group_id,
             member_id=self.member.id,
             server_uuid=uuids.server,
-            host=uuids.elsewhere,
-            node=uuids.elsewhere,
+            host=uuids.excluded_hosts,
+            node=uuids.excluded_hosts,
         )
         relocation.begin_move(self.context, move)
         return move
 
     def follow(self, moves):
         return relocation.follow(
-            self.context, self.member, self.hold(), self.elsewhere, moves
+            self.context, self.member, self.hold(), self.excluded_hosts, moves
         )
 
     def test_server_that_has_moved_is_followed(self):
         self.assertTrue(self.follow([self.move()]))
 
-        self.assertEqual(uuids.elsewhere, self.hold().provider_uuid)
+        self.assertEqual(uuids.excluded_hosts, self.hold().provider_uuid)
         self.assertEqual(states.Hold.REDEEMED, self.hold().status)
 
     def test_look_from_before_a_move_is_not_written(self):
@@ -52,7 +52,7 @@ class TestFollow(base.HeldCase):
 
         self.assertFalse(self.follow([]))
 
-        self.assertNotEqual(uuids.elsewhere, self.hold().provider_uuid)
+        self.assertNotEqual(uuids.excluded_hosts, self.hold().provider_uuid)
 
     def test_look_at_a_move_that_another_has_followed_is_not_written(self):
         move = self.move()
@@ -60,4 +60,4 @@ class TestFollow(base.HeldCase):
 
         self.assertFalse(self.follow([move]))
 
-        self.assertNotEqual(uuids.elsewhere, self.hold().provider_uuid)
+        self.assertNotEqual(uuids.excluded_hosts, self.hold().provider_uuid)

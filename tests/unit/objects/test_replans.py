@@ -20,13 +20,13 @@ class TestAgain(base.HeldCase):
         self.group = self.held()
 
     def test_a_draft_describes_the_group_as_it_is(self):
-        elsewhere = {'master': ['node']}
-        draft = revisions.again(self.group, elsewhere)
+        excluded_hosts = {'master': ['node']}
+        draft = revisions.again(self.group, excluded_hosts)
 
         revisions.start(self.context, self.group, draft)
 
         stored = objects.VRTGroup.get(self.context, draft.uuid)
-        self.assertEqual(elsewhere, stored.elsewhere)
+        self.assertEqual(excluded_hosts, stored.excluded_hosts)
         for one, other in zip(self.group.members, stored.members, strict=True):
             self.assertEqual(Member.TENTATIVE, other.status)
             for name in ('path', 'stem', 'description', 'request'):

@@ -36,9 +36,9 @@ class SwapCase(base.HeldCase):
         self.first, self.second, self.third = self.group.members
         self.lease = groups.lease(self.context, self.group)
 
-    def draft(self, elsewhere=None, without=()):
+    def draft(self, excluded_hosts=None, without=()):
         self.group = self.get(self.group)
-        draft = revisions.again(self.group, elsewhere)
+        draft = revisions.again(self.group, excluded_hosts)
         revisions.start(self.context, self.group, draft)
         placed = [m for m in self.group.members if m.path not in without]
         objects.VRTPlan(
@@ -93,7 +93,7 @@ class SwapCase(base.HeldCase):
         rows = {
             hold.member_id: hold.status
             for hold in self.holds_of(self.group)
-            if hold.status in states.PROMISED
+            if hold.status in states.HOLD_COMMITTED
         }
         members = self.get(self.group).members
         return [(member.status, rows.get(member.id)) for member in members]
@@ -404,20 +404,20 @@ class TestExpiry(SwapCase):
         super().setUp()
         self.useFixture(fixtures.Clock(NOON))
 
-    def revised(self, expires_at, elsewhere=None, extended=None):
+    def revised(self, expires_at, excluded_hosts=None, extended=None):
         """Return until when a group is held after a revision."""
         self.group = self.held(expires_at)
         self.first, self.second, self.third = self.group.members
         self.lease = groups.lease(self.context, self.group)
-        draft = self.draft(elsewhere)
+        draft = self.draft(excluded_hosts)
         if extended is not None:
             self.group.extend(self.context, extended)
         self.commit(draft, swaps.Swap([], []))
         return self.get(self.group).expires_at
 
     def test_nothing_of_an_extension_is_lost(self):
-        for elsewhere in (None, {}):
-            self.assertEqual(LATER, self.revised(SOON, elsewhere, 3600))
+        for excluded_hosts in (None, {}):
+            self.assertEqual(LATER, self.revised(SOON, excluded_hosts, 3600))
 
     def test_a_replan_leaves_a_group_that_expires_sooner_as_it_is(self):
         self.assertEqual(SOON, self.revised(LATER, {}, extended=60))

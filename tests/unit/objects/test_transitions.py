@@ -231,9 +231,11 @@ class TestResizeReservation(base.HeldCase):
         super().setUp()
         self.group = self.held()
         member = self.group.members[0]
-        self.row = objects.VRTHold.growth(member, groups.seat(uuids.rp, 1))
+        self.row = objects.VRTHold.reservation(
+            member, groups.seat(uuids.rp, 1)
+        )
         self.row.create(self.context)
-        transitions.promise(self.context, self.group, [self.row])
+        transitions.commit_placeholders(self.context, self.group, [self.row])
 
     def current(self):
         [row] = objects.VRTHold.list_by_uuids(self.context, [self.row.uuid])
@@ -241,7 +243,9 @@ class TestResizeReservation(base.HeldCase):
 
     def test_reservation_that_has_ended_does_not_end_again(self):
         stale = self.current()
-        transitions.reserve_growth(self.context, self.current(), uuids.server)
+        transitions.redeem_reservation(
+            self.context, self.current(), uuids.server
+        )
 
         self.assertFalse(transitions.end_hold(self.context, stale))
 
@@ -252,7 +256,7 @@ class TestResizeReservation(base.HeldCase):
         swaps.prepare(self.context, lease, (), [self.current()])
 
         self.assertFalse(
-            transitions.reserve_growth(
+            transitions.redeem_reservation(
                 self.context, self.current(), uuids.server
             )
         )
@@ -260,19 +264,23 @@ class TestResizeReservation(base.HeldCase):
         self.assertEqual(Hold.HELD, self.current().status)
 
     def test_reservation_of_another_server_is_not_reserved(self):
-        transitions.reserve_growth(self.context, self.current(), uuids.server)
+        transitions.redeem_reservation(
+            self.context, self.current(), uuids.server
+        )
 
         self.assertFalse(
-            transitions.reserve_growth(
+            transitions.redeem_reservation(
                 self.context, self.current(), uuids.other
             )
         )
 
     def test_reservation_that_was_concluded_is_not_concluded_again(self):
-        transitions.reserve_growth(self.context, self.current(), uuids.server)
-        transitions.conclude_growth(self.context, self.current(), True)
+        transitions.redeem_reservation(
+            self.context, self.current(), uuids.server
+        )
+        transitions.end_reservation(self.context, self.current(), True)
 
-        transitions.conclude_growth(self.context, self.current(), False)
+        transitions.end_reservation(self.context, self.current(), False)
 
         self.assertEqual(Hold.REDEEMED, self.current().status)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of API version 1."""
+"""Commands of API version 1."""

@@ -1,22 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``openstack vrt group``: what is done to a group as it is."""
+"""Commands ``openstack vrt group`` that keep a group's definition."""
 
+from osc_lib import exceptions
 from osc_lib.cli import parseractions
 
+from nova_groupext_client import sentences
 from nova_groupext_client.osc import command
+from nova_groupext_client.osc import definition
+from nova_groupext_client.osc import progress
 
 
-class HoldGroup(command.GroupCommand):
-    """Keep what was only planned, or try to plan a group once more"""
+class _Action(command.GroupCommand):
+    """A command with the option --generation."""
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        command.add_generation(parser)
+        return parser
+
+
+class HoldGroup(_Action):
+    """Hold a group that was only planned, or try to plan it once more"""
 
     WAIT = 'the group is planned, and held'
 
     def act(self, group, parsed_args):
-        self.vrt.hold_group(group)
+        self.vrt.hold_group(group, parsed_args.generation)
 
 
-class ReleaseGroup(command.GroupCommand):
-    """Give up places of members that are no servers"""
+class ReleaseGroup(_Action):
+    """Release the capacity held for members without a server"""
 
     WAIT = None
 
@@ -26,11 +39,13 @@ class ReleaseGroup(command.GroupCommand):
         return parser
 
     def act(self, group, parsed_args):
-        self.vrt.release_group(group, parsed_args.members)
+        self.vrt.release_group(
+            group, parsed_args.members, parsed_args.generation
+        )
 
 
-class ReplanGroup(command.GroupCommand):
-    """Decide again where members are to be that are no servers"""
+class ReplanGroup(_Action):
+    """Choose hosts again for members without a server"""
 
     WAIT = 'the decision is made, and held'
 
@@ -40,11 +55,13 @@ class ReplanGroup(command.GroupCommand):
         return parser
 
     def act(self, group, parsed_args):
-        self.vrt.replan_group(group, parsed_args.members)
+        self.vrt.replan_group(
+            group, parsed_args.members, parsed_args.generation
+        )
 
 
-class ExtendGroup(command.GroupCommand):
-    """Keep what is held for longer"""
+class ExtendGroup(_Action):
+    """Extend the time for which a group's capacity is held"""
 
     WAIT = None
 
@@ -59,11 +76,13 @@ class ExtendGroup(command.GroupCommand):
         return parser
 
     def act(self, group, parsed_args):
-        self.vrt.extend_group(group, parsed_args.expires_in)
+        self.vrt.extend_group(
+            group, parsed_args.expires_in, parsed_args.generation
+        )
 
 
-class AdoptGroup(command.GroupCommand):
-    """Let servers that run already become members of a group"""
+class AdoptGroup(_Action):
+    """Turn existing servers into members of a group"""
 
     WAIT = 'the rest is planned, and held, around them'
 
@@ -86,17 +105,56 @@ class AdoptGroup(command.GroupCommand):
             path: compute.find_server(name, ignore_missing=False).id
             for path, name in parsed_args.servers.items()
         }
-        self.vrt.adopt_servers(group, servers)
+        self.vrt.adopt_servers(group, servers, parsed_args.generation)
 
 
-class ProposeMoves(command.GroupCommand):
-    """Ask which servers to move for a group's policies to hold again"""
+class BootGroup(_Action):
+    """Create the servers of all held members"""
 
-    WAIT = None
+    WAIT = 'Nova has been asked for all servers'
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--servers',
+            metavar='<file>',
+            help='File in JSON or YAML with what the servers are besides '
+            'their flavor and image, as POST /servers takes it, by path, by '
+            'name of counted members, or for all by "default"; - for '
+            'standard input',
+        )
+        return parser
+
+    def act(self, group, parsed_args):
+        servers = None
+        if parsed_args.servers:
+            servers = definition.load(parsed_args.servers)
+        self.vrt.boot_group(group, servers, parsed_args.generation)
+
+    def wait(self, group):
+        with progress.Line(self.app.stderr) as line:
+            found = self.vrt.wait_for_boot(group, callback=line.show)
+        if found.boot['fault'] or found.boot['faults']:
+            raise exceptions.CommandError(
+                '\n'.join(sentences.boot(found.boot))
+            )
+        return found
+
+
+class ProposeMoves(command.ShowOne):
+    """Propose server moves that restore a group's policies"""
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        command.add_group(parser)
+        command.add_generation(parser)
+        return parser
 
     def take_action(self, parsed_args):
-        group = self.vrt.find_group(parsed_args.group, ignore_missing=False)
-        proposal = self.vrt.propose_moves(group)
+        group = self.find(parsed_args.group)
+        proposal = self.vrt.propose_moves(
+            group, generation=parsed_args.generation
+        )
         told = {
             'status': proposal.status,
             'fewest': proposal.is_fewest,
@@ -106,7 +164,7 @@ class ProposeMoves(command.GroupCommand):
 
 
 def _move(move):
-    """Say where a server is to go."""
+    """Return one line: member, server and destination of a move."""
     where = move.get('host') or ', '.join(
         f'{level} {domain}' for level, domain in move['domains'].items()
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``openstack vrt capabilities``"""
+"""Command ``openstack vrt capabilities show``."""
 
 from cliff import columns as cliff_columns
 from osc_lib.cli import format_columns
@@ -9,7 +9,7 @@ from nova_groupext_client.osc import command
 
 
 class _Policies(cliff_columns.FormattableColumn):
-    """One policy on a line, with the names of its parameters."""
+    """Policies with the names of their parameters, one per line."""
 
     def human_readable(self):
         return '\n'.join(
@@ -18,8 +18,19 @@ class _Policies(cliff_columns.FormattableColumn):
         )
 
 
+class _Quota(cliff_columns.FormattableColumn):
+    """Resources with used and held amounts and limit, one per line."""
+
+    def human_readable(self):
+        return '\n'.join(
+            f'{name}: {each["used"]} used, {each["held"]} held, '
+            + ('no limit' if each['limit'] < 0 else f'of {each["limit"]}')
+            for name, each in self._value.items()
+        )
+
+
 class ShowCapabilities(command.ShowOne):
-    """Show which policies, scopes and limits this cloud has for groups"""
+    """Show which policies, scopes, limits and quota there are for groups"""
 
     def take_action(self, parsed_args):
         found = self.vrt.get_capabilities()
@@ -28,5 +39,6 @@ class ShowCapabilities(command.ShowOne):
             ('scopes', format_columns.ListColumn(found.scopes)),
             ('policies', _Policies(found.policies)),
             ('limits', columns.Tree(found.limits)),
+            ('quota', _Quota(found.quota)),
             strict=True,
         )

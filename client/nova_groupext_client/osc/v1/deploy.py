@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``openstack vrt deploy``: from a template to servers in one go."""
+"""Command ``openstack vrt deploy``: create the servers of a template."""
 
 import contextlib
 import logging
@@ -15,11 +15,11 @@ _COLUMNS = ('Member', 'State', 'Server ID', 'Fault')
 
 
 class Deploy(command.Lister):
-    """Hold places for all servers of a template, then create the servers.
+    """Hold capacity for all servers of a template, then create the servers.
 
     The template is a Heat template, perhaps with groups, policies and
-    relationships. What cannot be created is released at the end. When it is
-    interrupted it says how to go on, and how to undo what was done.
+    relationships. The command finally releases the holds of servers that it
+    could not create. An interrupted command prints how to resume or undo.
     """
 
     def get_parser(self, prog_name):
@@ -70,13 +70,13 @@ class Deploy(command.Lister):
         return super().run(parsed_args) or int(self._is_partial)
 
     def take_action(self, parsed_args):
-        self.vrt  # noqa: B018 (only now the connection has it)
+        self.vrt  # noqa: B018 (adds conn.vrt to the connection)
         known = parsed_args.resume or parsed_args.emit_heat
         group = self.find(known) if known else None
         template = templates.load(
             parsed_args.template,
             parsed_args.parameters,
-            # The template may use it, as the name of the stack.
+            # The template may refer to it as the name of the stack.
             group.name
             if parsed_args.name is None and group
             else parsed_args.name,
@@ -103,9 +103,9 @@ class Deploy(command.Lister):
 
     @contextlib.contextmanager
     def _deploying(self, parsed_args, template):
-        """Yield a Deployment; what ends it early is told in sentences."""
+        """Yield a Deployment; convert what stops it to CommandError."""
         from nova_groupext_client.deploy import deployment
-        from nova_groupext_client.deploy import telling
+        from nova_groupext_client.deploy import messages
 
         made = None
         try:
@@ -120,9 +120,9 @@ class Deploy(command.Lister):
             told = self._stopped('Stopped.', made, parsed_args, template)
             raise exceptions.CommandError(told) from None
         except deployment.NotPlanned as exc:
-            why_not = telling.not_held
+            why_not = messages.not_held
             if parsed_args.dry_run:
-                why_not = telling.does_not_fit
+                why_not = messages.does_not_fit
             raise exceptions.CommandError(why_not(exc.group)) from exc
         except deployment.FAULTS as exc:
             why = f'{command.sentence(exc)}\nStopped.'
@@ -131,11 +131,11 @@ class Deploy(command.Lister):
 
     @staticmethod
     def _stopped(why, made, parsed_args, template):
-        from nova_groupext_client.deploy import telling
+        from nova_groupext_client.deploy import messages
 
         again = _again(parsed_args, template)
         if made is not None and made.group is not None:
-            return telling.stopped(why, made, again)
+            return messages.stopped(why, made, again)
         if parsed_args.resume:
             again = f'{again} --resume {shlex.quote(parsed_args.resume)}'
             return f'{why} To go on:  {again}'
@@ -145,8 +145,8 @@ class Deploy(command.Lister):
         from nova_groupext_client.deploy import deployment
         from nova_groupext_client.deploy import progress
 
-        # With more requests at a time than connections are kept it warns of
-        # each, in the midst of the bars.
+        # urllib3 warns of each connection beyond its pool's size; warnings
+        # would break up the progress bars.
         logging.getLogger('urllib3.connectionpool').setLevel(logging.ERROR)
         show = progress.Bars(self.app.stderr).show
         if parsed_args.dry_run:
@@ -160,7 +160,7 @@ class Deploy(command.Lister):
         return self.app.client_manager.sdk_connection
 
     def _ask(self, deployment, template, parsed_args):
-        from nova_groupext_client.deploy import telling
+        from nova_groupext_client.deploy import messages
         from nova_groupext_client.deploy import what_if
 
         try:
@@ -169,13 +169,13 @@ class Deploy(command.Lister):
             )
         finally:
             if deployment.group is not None:
-                self._say(telling.not_deleted(deployment.group))
-        self._say(*telling.unmet(group))
+                self._say(messages.not_deleted(deployment.group))
+        self._say(*messages.unmet(group))
         return what_if.table(group)
 
     def _emit(self, group, template, parsed_args):
+        from nova_groupext_client.deploy import messages
         from nova_groupext_client.deploy import names
-        from nova_groupext_client.deploy import telling
 
         with templates.located(parsed_args.template, template):
             topology = names.with_ids(
@@ -187,15 +187,15 @@ class Deploy(command.Lister):
                 f'Group {group.name} ({group.id}) is {group.status}: nothing '
                 'is held for Heat to create.'
             )
-        told = telling.not_held_for_heat(group)
+        told = messages.not_held_for_heat(group)
         if told is not None:
             raise exceptions.CommandError(told)
         return (), template.with_hints(group.id)
 
     def _outcome(self, deployment, again):
-        from nova_groupext_client.deploy import telling
+        from nova_groupext_client.deploy import messages
 
-        told = telling.partial(deployment, again)
+        told = messages.partial(deployment, again)
         if told is not None:
             self._is_partial = True
             self._say(told)
@@ -218,7 +218,7 @@ def _attributes(template, parsed_args):
 
 
 def _check_same(group, topology, template, parsed_args):
-    """Refuse a group of another topology."""
+    """Raise CommandError if the group has another topology."""
     if group.topology != topology:
         words = ['openstack', 'vrt', 'group', 'set', group.id, '--wait']
         words += ['--template', *_source(parsed_args, template)]
@@ -230,7 +230,7 @@ def _check_same(group, topology, template, parsed_args):
 
 
 def _again(parsed_args, template):
-    """Return the command line that goes on, but for the group and secrets."""
+    """Return the command line to resume, without --resume and secrets."""
     words = ['openstack', 'vrt', 'deploy', *_source(parsed_args, template)]
     if parsed_args.name:
         words += ['--name', parsed_args.name]
@@ -238,7 +238,7 @@ def _again(parsed_args, template):
 
 
 def _source(parsed_args, template):
-    """Return the words that name the template and its parameters."""
+    """Return the arguments for the template and its parameters."""
     words = [parsed_args.template]
     for option, text in parsed_args.parameters:
         name, _is_one, _value = text.partition('=')
@@ -248,4 +248,4 @@ def _source(parsed_args, template):
 
 
 def _show_nothing(members):
-    """Show no progress where there is none."""
+    """Ignore progress: a dry run has none."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``openstack vrt group``: groups made, seen, revised and deleted."""
+"""Commands ``openstack vrt group``: create, list, show, set and delete."""
 
 import shutil
 
@@ -28,6 +28,7 @@ _SHOWN = (
     'drift',
     'revision',
     'boot',
+    'events',
 )
 _ADMIN = ('cost', 'stats')
 _FORMATTERS = {
@@ -38,6 +39,8 @@ _FORMATTERS = {
     'drift': columns.Policies,
     'revision': columns.Revision,
     'boot': columns.Boot,
+    'fault': columns.Fault,
+    'events': columns.Events,
     'cost': columns.Tree,
     'stats': columns.Tree,
 }
@@ -55,7 +58,7 @@ _LONG = {
 
 
 class CreateGroup(command.ShowOne):
-    """Describe a group of servers, and have places kept for them"""
+    """Create a group of servers and hold capacity for them"""
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
@@ -89,7 +92,7 @@ class CreateGroup(command.ShowOne):
             parsed_args, self.app.client_manager.sdk_connection
         ) as wanted:
             wanted = _without(wanted, 'generation', 'keep_server')
-            wanted |= _given(
+            wanted |= command.given(
                 parsed_args,
                 *('name', 'description', 'expires_in', 'hold', 'client_token'),
             )
@@ -130,6 +133,11 @@ class ListGroup(command.Lister):
             help='Only the group that this server is in (ID)',
         )
         parser.add_argument(
+            '--client-token',
+            metavar='<text>',
+            help='Only the group that was created with this token',
+        )
+        parser.add_argument(
             '--changes-since',
             metavar='<time>',
             help='Only groups that were made or changed since (ISO 8601)',
@@ -149,24 +157,26 @@ class ListGroup(command.Lister):
             '--long', action='store_true', help='List additional fields'
         )
         parser.add_argument(
-            '--limit',
-            metavar='<number>',
-            type=command.positive,
-            help='Display no more groups than this',
+            '--sort',
+            metavar='<key>[:<direction>]',
+            help='Sort by created_at, updated_at, name or status, in the '
+            'direction asc or desc (default: created_at:asc)',
         )
-        parser.add_argument(
-            '--marker',
-            metavar='<group>',
-            help='ID of the last group of the previous list',
+        command.add_page(
+            *(parser, 'groups'),
+            ('<group>', 'ID of the last group of the previous list'),
         )
         return parser
 
     def take_action(self, parsed_args):
-        query = _given(
+        query = command.given(
             parsed_args,
             *('name', 'status', 'member_status', 'server_id'),
-            *('changes_since', 'project_id', 'marker'),
+            *('client_token', 'changes_since', 'project_id', 'marker'),
         )
+        if parsed_args.sort:
+            key, _colon, direction = parsed_args.sort.partition(':')
+            query |= {'sort_key': key, 'sort_dir': direction or 'asc'}
         shown = dict(_LONG if parsed_args.long else _LISTED)
         if parsed_args.all_projects:
             query['all_projects'] = True
@@ -175,13 +185,16 @@ class ListGroup(command.Lister):
             details=parsed_args.long, max_items=parsed_args.limit, **query
         )
         return shown.values(), (
-            [_cell(group, each, members=columns.Counts) for each in shown]
+            [
+                columns.cell(group, each, members=columns.Counts)
+                for each in shown
+            ]
             for group in groups
         )
 
 
 class ShowGroup(command.ShowOne):
-    """Show a group, and what has become of its members"""
+    """Show a group and the states of its members"""
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
@@ -215,7 +228,7 @@ class ShowGroup(command.ShowOne):
 
 
 class SetGroup(command.GroupCommand):
-    """Change a group: it is planned again around the servers it has"""
+    """Change a group; a new topology is planned around its servers"""
 
     WAIT = 'the revision is planned, and held'
 
@@ -232,6 +245,7 @@ class SetGroup(command.GroupCommand):
         )
         _add_attributes(parser)
         command.add_keep_server(parser)
+        command.add_generation(parser)
         return parser
 
     def act(self, group, parsed_args):
@@ -244,24 +258,27 @@ class SetGroup(command.GroupCommand):
             wanted = _without(wanted, 'hold', 'client_token')
             if parsed_args.template:
                 wanted.pop('name')
-            wanted |= _given(parsed_args, 'name', 'description', 'expires_in')
+            wanted |= command.given(
+                parsed_args, 'name', 'description', 'expires_in'
+            )
             if not wanted:
                 raise exceptions.CommandError('There is nothing to change.')
+            wanted |= command.given(parsed_args, 'generation')
             if parsed_args.keep_server:
                 wanted['keep_server'] = True
             self.vrt.update_group(group, **wanted)
 
     def _relax(self, group, parsed_args):
-        given = _given(parsed_args, 'name', 'description', 'expires_in')
+        given = command.given(parsed_args, 'name', 'description', 'expires_in')
         if given or parsed_args.keep_server:
             raise exceptions.CommandError(
                 '--relax changes the topology, and nothing else.'
             )
-        self.vrt.relax_group(group, parsed_args.relax)
+        self.vrt.relax_group(group, parsed_args.relax, parsed_args.generation)
 
 
 class DeleteGroup(command.Command):
-    """Delete groups: what is held is given back, and servers go on"""
+    """Delete groups and release their holds; their servers keep running"""
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
@@ -300,26 +317,15 @@ def _add_attributes(parser):
     )
 
 
-def _given(parsed_args, *names):
-    """Return {name: value} of the options that were used."""
-    given = {name: getattr(parsed_args, name) for name in names}
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def _without(wanted, *names):
-    """Leave out what is for others: one file may create and revise."""
+    """Drop attributes of the other command: both take the same file."""
     return {name: each for name, each in wanted.items() if name not in names}
 
 
 def _show(group):
-    # Only admins are shown the plan itself.
+    # The API shows cost and stats of the plan only to admins.
     names = _SHOWN + _ADMIN * (group.stats is not None)
-    return names, [_cell(group, name, **_FORMATTERS) for name in names]
-
-
-def _cell(group, name, **formatters):
-    value = getattr(group, name)
-    return formatters[name](value) if name in formatters else value
+    return names, [columns.cell(group, name, **_FORMATTERS) for name in names]
 
 
 def _draw(group, file_name):

@@ -1,11 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``openstack vrt member``"""
+"""Commands ``openstack vrt member``: list, add and remove."""
+
+import json
+
+from osc_lib.cli import parseractions
 
 from nova_groupext_client.osc import columns
 from nova_groupext_client.osc import command
 
 _LISTED = {'path': 'Path', 'status': 'Status', 'server_id': 'Server ID'}
-_LONG = {**_LISTED, 'fault': 'Fault'}
+_LONG = {**_LISTED, 'domains': 'Domains', 'fault': 'Fault'}
+_FORMATTERS = {'domains': columns.Domains, 'fault': columns.Fault}
+
+_OPTIONS = [
+    'strict',
+    'weight',
+    'max_per_domain',
+    'max_skew',
+    'min_domains',
+    'failures',
+    'min_members',
+    'bandwidth',
+]
 
 
 class ListMember(command.Lister):
@@ -15,24 +31,35 @@ class ListMember(command.Lister):
         parser = super().get_parser(prog_name)
         command.add_group(parser)
         parser.add_argument(
+            '--status',
+            metavar='<status>',
+            type=str.upper,
+            help='Only members with this status',
+        )
+        parser.add_argument(
             '--long', action='store_true', help='List additional fields'
+        )
+        command.add_page(
+            *(parser, 'members'),
+            ('<path>', 'Path of the last member of the previous list'),
         )
         return parser
 
     def take_action(self, parsed_args):
-        members = list(self.vrt.members(self.find(parsed_args.group)))
+        members = self.vrt.members(
+            self.find(parsed_args.group),
+            max_items=parsed_args.limit,
+            **command.given(parsed_args, 'status', 'marker'),
+        )
         shown = dict(_LONG if parsed_args.long else _LISTED)
-        rows = [[getattr(each, name) for name in shown] for each in members]
-        titles = list(shown.values())
-        if parsed_args.long:
-            titles.insert(3, 'Domains')
-            for row, member in zip(rows, members, strict=True):
-                row.insert(3, columns.Domains(member.domains))
-        return titles, rows
+        return shown.values(), (
+            [columns.cell(member, name, **_FORMATTERS) for name in shown]
+            for member in members
+        )
 
 
 class AddMember(command.GroupCommand):
-    """Add a member to a group, or some more of those that are counted"""
+    """Add a member to a group, or more counted members"""
 
     WAIT = 'the member is planned, and held'
 
@@ -74,31 +101,39 @@ class AddMember(command.GroupCommand):
             type=int,
             help='How many of them are enough',
         )
+        parser.add_argument(
+            '--policy',
+            metavar='type=<type>,scope=<scope>[,<option>=<value>]',
+            dest='policies',
+            action=parseractions.MultiKeyValueAction,
+            required_keys=['type', 'scope'],
+            optional_keys=_OPTIONS,
+            help='Policy about it, or about all that are added, such as '
+            'type=anti-affinity,scope=rack,strict=false (repeat option for '
+            f'several policies; options: {", ".join(_OPTIONS)})',
+        )
         return parser
 
     def act(self, group, parsed_args):
-        wanted = {
-            'path': parsed_args.path,
-            'flavor': parsed_args.flavor,
-            'image': self._image_id(parsed_args.image),
-            'boot_from_volume': parsed_args.boot_from_volume,
-            'availability_zone': parsed_args.availability_zone,
-            'count': parsed_args.count,
-            'min_count': parsed_args.min_count,
-        }
-        self.vrt.create_member(
-            group, **{k: it for k, it in wanted.items() if it is not None}
+        wanted = command.given(
+            parsed_args,
+            *('path', 'flavor', 'boot_from_volume', 'availability_zone'),
+            *('count', 'min_count'),
         )
-
-    def _image_id(self, name_or_id):
-        if name_or_id is None:
-            return None
-        images = self.app.client_manager.image
-        return images.find_image(name_or_id, ignore_missing=False).id
+        if parsed_args.image is not None:
+            images = self.app.client_manager.image
+            found = images.find_image(parsed_args.image, ignore_missing=False)
+            wanted['image'] = found.id
+        if parsed_args.policies:
+            wanted['policies'] = [
+                {name: _value(text) for name, text in policy.items()}
+                for policy in parsed_args.policies
+            ]
+        self.vrt.create_member(group, **wanted)
 
 
 class RemoveMember(command.GroupCommand):
-    """Remove a member from a group: of counted ones the last, or all"""
+    """Remove a member from a group; of counted ones, the last or all"""
 
     WAIT = 'the group is planned without it'
 
@@ -108,6 +143,7 @@ class RemoveMember(command.GroupCommand):
             'path', metavar='<path>', help='Member, such as front/web-3'
         )
         command.add_keep_server(parser)
+        command.add_generation(parser)
         return parser
 
     def act(self, group, parsed_args):
@@ -116,4 +152,13 @@ class RemoveMember(command.GroupCommand):
             parsed_args.path,
             ignore_missing=False,
             keep_server=parsed_args.keep_server,
+            generation=parsed_args.generation,
         )
+
+
+def _value(text):
+    """Return the value of a policy option: parsed JSON, else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

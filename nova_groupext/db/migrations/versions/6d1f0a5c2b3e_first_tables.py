@@ -70,6 +70,7 @@ def upgrade():
         sa.Column('description', sa.Text),
         sa.Column('status', sa.String(16), nullable=False),
         sa.Column('fault', sa.Text),
+        sa.Column('fault_at', sa.DateTime),
         sa.Column('generation', sa.Integer, nullable=False),
         _counter(),
         sa.Column('hold', sa.Boolean, nullable=False),
@@ -78,10 +79,10 @@ def upgrade():
         sa.Column('expires_in', sa.Integer, nullable=False),
         sa.Column('expires_at', sa.DateTime),
         sa.Column('revises_id', sa.Integer),
-        sa.Column('movable', sa.JSON),
+        sa.Column('movable_paths', sa.JSON),
         sa.Column('keep_server', sa.Boolean, nullable=False),
         sa.Column('is_prepared', sa.Boolean, nullable=False),
-        sa.Column('elsewhere', sa.JSON),
+        sa.Column('excluded_hosts', sa.JSON),
         sa.Column('drift', sa.JSON),
         _points_to('vrt_groups', 'revises_id', 'vrt_groups'),
         _unique('vrt_groups', 'uuid'),
@@ -105,8 +106,9 @@ def upgrade():
         sa.Column('stem', PATH, nullable=False),
         sa.Column('status', sa.String(16), nullable=False),
         sa.Column('fault', sa.Text),
+        sa.Column('fault_at', sa.DateTime),
         sa.Column('server_uuid', sa.String(36)),
-        sa.Column('replans', sa.Integer, nullable=False),
+        sa.Column('replacement_attempts', sa.Integer, nullable=False),
         sa.Column('held_since', sa.DateTime),
         sa.Column('growth_since', sa.DateTime),
         sa.Column('description', sa.JSON, nullable=False),
@@ -159,7 +161,7 @@ def upgrade():
         sa.Column('uuid', sa.String(36), nullable=False),
         sa.Column('group_id', sa.Integer),
         sa.Column('member_id', sa.Integer),
-        sa.Column('grows_id', sa.Integer),
+        sa.Column('resize_member_id', sa.Integer),
         sa.Column('status', sa.String(16), nullable=False),
         sa.Column('server_uuid', sa.String(36)),
         sa.Column('host', sa.String(255), nullable=False),
@@ -174,11 +176,11 @@ def upgrade():
         sa.Column('lost', sa.Boolean, nullable=False),
         _points_to('vrt_holds', 'group_id', 'vrt_groups'),
         _points_to('vrt_holds', 'member_id', 'vrt_members'),
-        _points_to('vrt_holds', 'grows_id', 'vrt_members'),
+        _points_to('vrt_holds', 'resize_member_id', 'vrt_members'),
         _unique('vrt_holds', 'uuid'),
     )
     for column in (
-        *('group_id', 'member_id', 'grows_id'),
+        *('group_id', 'member_id', 'resize_member_id'),
         *('status', 'watched_at'),
     ):
         _index('vrt_holds', column)
@@ -233,6 +235,18 @@ def upgrade():
         _points_to('vrt_proposals', 'group_id', 'vrt_groups', 'CASCADE'),
         _unique('vrt_proposals', 'group_id'),
     )
+
+    _create(
+        'vrt_events',
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('name', sa.String(32), nullable=False),
+        sa.Column('request_id', sa.String(255)),
+        sa.Column('user_id', sa.String(255)),
+        sa.Column('project_id', sa.String(255)),
+        sa.Column('message', sa.Text),
+        _points_to('vrt_events', 'group_id', 'vrt_groups', 'CASCADE'),
+    )
+    _index('vrt_events', 'group_id')
 
     _create(
         'vrt_planners',

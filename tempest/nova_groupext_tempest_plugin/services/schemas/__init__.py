@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON schemas of all answers; a field that is not listed is an error.
+"""JSON schemas of all responses; an unlisted field is an error.
 
-Nothing is imported here but other schemas, so that a test of the API can
-compare them with the API's own views without Tempest.
+These modules import only each other, so that the unit tests of the API can
+compare the schemas with the API's views without Tempest.
 """

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schema of what a cloud can do with groups."""
+"""Schema of the capabilities of a cloud: scopes, policies and limits."""
 
 from nova_groupext_tempest_plugin.services.schemas import shapes
 
 _LIMITS = (
     'max_members',
     'max_depth',
-    'max_width',
+    'max_entries_per_list',
     'max_classes',
     'max_body_size',
     'max_groups_per_project',
@@ -22,7 +22,7 @@ _QUOTA = shapes.closed(
     dict.fromkeys(('limit', 'used', 'held'), shapes.INTEGER)
 )
 
-#: A parameter of a policy, told as a JSON schema of its own.
+#: Parameter of a policy, which the API describes as a JSON schema.
 _PARAMETER = shapes.closed(
     {
         'type': {'enum': ['boolean', 'integer', 'number', 'string']},

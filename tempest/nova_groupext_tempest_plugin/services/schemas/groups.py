@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schemas of groups, their members, and proposals.
 
-Admins are shown more than tenants: ``TENANT`` and ``ADMIN`` have the same
-attributes, and a tenant who is shown an admin's field is an error.
+``TENANT`` and ``ADMIN`` have the same attributes. Responses to admins have
+more fields; such a field in a response to a tenant is an error.
 """
 
 import types
@@ -70,7 +70,7 @@ _CONFLICT = shapes.closed(
 
 
 def _refusal(for_admin):
-    # A class is the planner's name for members with the same needs.
+    # A class of members with the same needs, as the planner names it.
     fields = {**_CHANGE, 'class': shapes.TEXT} if for_admin else _CHANGE
     change = shapes.closed(fields, optional=fields)
     together = {'together': shapes.array(change)}
@@ -88,6 +88,27 @@ def _refusal(for_admin):
     )
 
 
+_FAULT = shapes.closed(
+    {
+        'code': shapes.NUMBER,
+        'message': shapes.TEXT,
+        'created': shapes.TIME_OR_NULL,
+    }
+)
+_FAULT_OR_NULL = shapes.nullable(_FAULT)
+
+_EVENT = shapes.closed(
+    {
+        'event': shapes.TEXT,
+        'created_at': shapes.TIME,
+        'request_id': shapes.TEXT_OR_NULL,
+        'user_id': shapes.TEXT_OR_NULL,
+        'project_id': shapes.TEXT_OR_NULL,
+        'message': shapes.TEXT_OR_NULL,
+    }
+)
+
+
 def _member(for_admin):
     host = {'host': shapes.TEXT_OR_NULL} if for_admin else {}
     resize = {
@@ -102,7 +123,7 @@ def _member(for_admin):
             'status': {'enum': list(MEMBER_STATUSES)},
             'server_id': shapes.TEXT_OR_NULL,
             'domains': _DOMAINS,
-            'fault': shapes.TEXT_OR_NULL,
+            'fault': _FAULT_OR_NULL,
             'resize': shapes.nullable(shapes.closed(resize)),
             **host,
         }
@@ -120,7 +141,7 @@ def _revision(for_admin):
                 'topology': topology.NODE,
                 'servers': shapes.mapping(shapes.TEXT),
                 'held_again': shapes.array(shapes.TEXT),
-                'fault': shapes.TEXT_OR_NULL,
+                'fault': _FAULT_OR_NULL,
                 'refusal': _refusal(for_admin),
             }
         )
@@ -136,9 +157,9 @@ _BOOT = shapes.closed(
         'missing': shapes.NUMBER,
         'created': shapes.NUMBER,
         'faults': shapes.array(
-            shapes.closed({'path': shapes.TEXT, 'fault': shapes.TEXT})
+            shapes.closed({'path': shapes.TEXT, 'fault': _FAULT})
         ),
-        'fault': shapes.TEXT_OR_NULL,
+        'fault': _FAULT_OR_NULL,
     }
 )
 
@@ -154,12 +175,13 @@ def _detail(for_admin):
         'expires_at': shapes.TIME_OR_NULL,
         'topology': topology.NODE,
         'members': shapes.array(_member(for_admin)),
-        'fault': shapes.TEXT_OR_NULL,
+        'fault': _FAULT_OR_NULL,
         'refusal': _refusal(for_admin),
         'violations': shapes.array(shapes.closed({**_BROKEN, **cost})),
         'revision': _revision(for_admin),
         'drift': shapes.array(shapes.closed(_BROKEN)),
         'boot': shapes.nullable(_BOOT),
+        'events': shapes.array(_EVENT),
     }
     return shapes.closed({**detail, **_FOR_ADMINS} if for_admin else detail)
 
@@ -174,7 +196,7 @@ _FOR_ADMINS = {
             }
         )
     ),
-    # Figures of the planner's search, other ones for each way that it goes.
+    # Statistics of the planner; the keys depend on the course of its search.
     'stats': {'type': ['object', 'null']},
 }
 
@@ -196,15 +218,15 @@ def _proposal(for_admin):
     )
 
 
-def _page(shown):
+def _page(name, shown):
+    links = f'{name}_links'
     return shapes.closed(
-        {'vrt_groups': shapes.array(shown), 'vrt_groups_links': _LINKS},
-        optional=['vrt_groups_links'],
+        {name: shapes.array(shown), links: _LINKS}, optional=[links]
     )
 
 
 def _answers(for_admin):
-    """Return the schema of each answer, by the name of the client's call."""
+    """Return the response schemas, named after the client's methods."""
     detail = topology.with_node(
         shapes.closed({'vrt_group': _detail(for_admin)})
     )
@@ -215,17 +237,16 @@ def _answers(for_admin):
         create=shapes.answer(202, detail, response_header=location),
         update=shapes.answer(202, detail),
         delete=shapes.answer(202),
-        list=shapes.answer(200, _page(shapes.closed(_SUMMARY))),
+        list=shapes.answer(200, _page('vrt_groups', shapes.closed(_SUMMARY))),
         list_detail=shapes.answer(
-            200, topology.with_node(_page(_detail(for_admin)))
+            200,
+            topology.with_node(_page('vrt_groups', _detail(for_admin))),
         ),
         action=shapes.answer(202),
         proposal=shapes.answer(
             200, shapes.closed({'proposal': _proposal(for_admin)})
         ),
-        list_members=shapes.answer(
-            200, shapes.closed({'members': shapes.array(member)})
-        ),
+        list_members=shapes.answer(200, _page('members', member)),
         show_member=shapes.answer(200, shapes.closed({'member': member})),
         change_members=shapes.answer(202),
     )

@@ -14,14 +14,14 @@ TIME_OR_NULL = {**TIME, 'type': ['string', 'null']}
 
 
 def closed(properties, optional=()):
-    """Return the schema of an object that has these fields and no others."""
+    """Return the schema of an object with exactly these properties."""
     schema = {
         'type': 'object',
         'properties': properties,
         'additionalProperties': False,
     }
     required = sorted(set(properties) - set(optional))
-    # An empty list is no JSON schema.
+    # Draft 4 of JSON Schema forbids an empty list.
     return {**schema, 'required': required} if required else schema
 
 
@@ -36,11 +36,11 @@ def array(items):
 
 
 def mapping(values):
-    """Return the schema of an object whose keys are names of the tenant's."""
+    """Return the schema of an object with arbitrary keys."""
     return {'type': 'object', 'additionalProperties': values}
 
 
 def answer(status_code, body=None, **more):
-    """Return what ``RestClient.validate_response`` takes."""
+    """Return a schema for ``RestClient.validate_response``."""
     expected = {'status_code': [status_code], **more}
     return expected if body is None else {**expected, 'response_body': body}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schema of a topology, which the API returns as it was described."""
+"""Schema of a topology, which the API returns as the tenant sent it."""
 
 from nova_groupext_tempest_plugin.services.schemas import shapes
 
@@ -37,10 +37,15 @@ POLICY = shapes.closed(
     ),
 )
 
+#: Reference to another group or to a part of one.
+OUTER_PART = shapes.closed(
+    {'group': shapes.TEXT, 'path': shapes.TEXT}, optional=['path']
+)
+
 RELATIONSHIP = shapes.closed(
     {
         'name': shapes.TEXT,
-        'between': shapes.array(shapes.TEXT),
+        'between': shapes.array({'anyOf': [shapes.TEXT, OUTER_PART]}),
         'bandwidth': shapes.NUMBER,
         'policies': shapes.array(POLICY),
     },
@@ -55,6 +60,7 @@ MEMBER = shapes.closed(
         'availability_zone': shapes.TEXT,
         'count': shapes.NUMBER,
         'min_count': shapes.NUMBER,
+        'policies': shapes.array(POLICY),
     },
     optional=(
         'image',
@@ -62,10 +68,11 @@ MEMBER = shapes.closed(
         'availability_zone',
         'count',
         'min_count',
+        'policies',
     ),
 )
 
-#: A subgroup has the same fields as its group: see ``with_node()``.
+#: Recursive reference: a subgroup has the fields of a group.
 NODE = {'$ref': '#/definitions/node'}
 
 _NODE = shapes.closed(
@@ -80,5 +87,5 @@ _NODE = shapes.closed(
 
 
 def with_node(schema):
-    """Return a schema in which ``NODE`` can be referred to."""
+    """Return a schema with the definition that ``NODE`` refers to."""
     return {**schema, 'definitions': {'node': _NODE}}

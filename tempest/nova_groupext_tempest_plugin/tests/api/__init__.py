@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of each route to good, bad and foreign requests."""
+"""Tests of each route: valid, invalid and unauthorised requests."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of every call of the API, as a good and as a bad request.
+"""Tables of valid and of invalid requests to every route of the API.
 
-A test of the API compares these tables with the API's own routes; so nothing
-of Tempest is imported here.
+The unit tests of the API compare these tables with its routes; so this module
+imports nothing of Tempest.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ COLOUR = '?colour=red'
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A request; ``path`` stands behind ``/os-vrt-groups``."""
+    """A request; ``path`` is relative to ``/os-vrt-groups``."""
 
     name: str
     method: str
@@ -28,17 +28,17 @@ class Call:
 
 @dataclasses.dataclass(frozen=True)
 class Bad(Call):
-    """A request that is refused, and the JSON path of what is wrong."""
+    """An invalid request; ``where`` is the JSON path of its error."""
 
     where: str = ''
 
 
-#: Calls that readers may make.
+#: Names of the calls that the role ``reader`` permits.
 READS = {'capabilities', 'list', 'detail', 'show', 'members', 'member'}
 
 
 def of_project(topology):
-    """Return the calls that name no group."""
+    """Return the valid calls of routes without a group id."""
     group = {'vrt_group': {'name': 'good', 'topology': topology}}
     return [
         Call('capabilities', 'GET', '/capabilities'),
@@ -49,7 +49,7 @@ def of_project(topology):
 
 
 def of_group(group):
-    """Return every call about a group, as good as its state allows."""
+    """Return every call for a group; all are valid, but may conflict."""
     root = f'/{group["id"]}'
     last = group['members'][-1]['path']
     described = {name: group[name] for name in ('generation', 'topology')}
@@ -89,7 +89,7 @@ def _actions(path):
 
 
 def bad_of_project(topology):
-    """Return bad requests to the routes that name no group."""
+    """Return invalid requests to the routes without a group id."""
 
     def create(where, **group):
         body = {'vrt_group': {'name': 'bad', 'topology': topology, **group}}
@@ -142,7 +142,7 @@ def bad_of_project(topology):
 
 
 def bad_of_group(group):
-    """Return bad requests to the routes of a group."""
+    """Return invalid requests to the routes of a group."""
     root = f'/{group["id"]}'
     members = f'{root}/members'
     last = group['members'][-1]['path']

@@ -31,7 +31,7 @@ class OtherProjectTest(base.BaseGroupTest):
         self.assertEqual(self.planned, self.group(own))
 
     def refusal(self, *request):
-        """Return the message of a 404."""
+        """Check that a request is answered with 404; return the message."""
         refusal = self.assertRaises(
             lib_exc.NotFound, self.other_groups.call, *request
         )
@@ -63,12 +63,19 @@ class OtherProjectTest(base.BaseGroupTest):
         )
 
     @decorators.idempotent_id('3f0a6f3e-6d0b-4b52-9d38-2f8f1b9c8e14')
-    def test_marker_of_another_project_is_refused_as_an_unknown_one(self):
+    def test_marker_of_another_project_is_as_good_as_an_unknown_one(self):
+        # The default order is by id: any id is a valid marker.
+        own = self.describe(topologies.some(1), self.other_groups, hold=False)
+        listed = self.other_groups.list_groups(marker=self.planned['id'])
+        self.assertIn(own['id'], [g['id'] for g in listed['vrt_groups']])
+
+        # The order by name would reveal the name of the marker's group.
         messages = []
         for marker in (self.planned['id'], calls.NOBODY):
             refusal = self.assertRaises(
                 lib_exc.BadRequest,
                 self.other_groups.list_groups,
+                sort_key='name',
                 marker=marker,
             )
             messages.append(

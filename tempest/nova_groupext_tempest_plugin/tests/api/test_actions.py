@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of hold, release, extend, replan, and proposals.
 
-``boot`` and ``adopt`` are among the scenarios.
+The scenarios test ``boot`` and ``adopt``.
 """
 
 import datetime
@@ -18,7 +18,7 @@ HOUR = 3600
 
 class ActionsTest(base.BaseGroupTest):
     def conflict(self, group, action, **body):
-        """Send an action that the state of the group does not allow."""
+        """Check that an action conflicts with the state of a group."""
         before = self.group(group['id'])
         refusal = self.assertRaises(
             lib_exc.Conflict, self.groups.act, group['id'], action, **body
@@ -119,8 +119,24 @@ class ActionsTest(base.BaseGroupTest):
             (proposal['status'], proposal['fewest'], proposal['moves']),
         )
 
+    @decorators.idempotent_id('d5e9a3c7-1f42-4c58-b6d0-2a7b8c9d5409')
+    def test_events_tell_who_asked_for_what_and_what_came_of_it(self):
+        group = self.hold(topologies.some(1))
+
+        asked = self.groups.act(group['id'], 'extend')
+
+        extended, *earlier = self.group(group['id'])['events']
+        self.assertEqual('extend', extended['event'])
+        self.assertEqual(
+            asked.response['x-compute-request-id'], extended['request_id']
+        )
+        self.assertEqual(group['user_id'], extended['user_id'])
+        self.assertEqual(
+            ['held', 'create'], [each['event'] for each in earlier]
+        )
+
 
 def _time(group):
-    """Return when a group expires, in seconds."""
+    """Return the expiry time of a group, in seconds since the epoch."""
     expires_at = datetime.datetime.fromisoformat(group['expires_at'])
     return expires_at.timestamp()

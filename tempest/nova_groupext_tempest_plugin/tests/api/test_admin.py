@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what admins see, and of the domain ids that tenants see."""
+"""Tests of the fields for admins, and of the domain ids for tenants."""
 
 from tempest.lib import decorators
 from tempest.lib import exceptions as lib_exc

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of bad requests: 400, and the JSON path of what is wrong."""
+"""Tests of invalid requests: 400, and the JSON path of the error."""
 
 from tempest.lib import decorators
 from tempest.lib import exceptions as lib_exc
@@ -16,7 +16,7 @@ class BadRequestsTest(base.BaseGroupTest):
         cls.planned = cls.create_group(topologies.some(), hold=False)
 
     def refuse(self, bad):
-        """Send a bad request, and check where the answer finds the fault."""
+        """Send an invalid request, and check the JSON path of the 400."""
         refusal = self.assertRaises(
             lib_exc.BadRequest,
             self.groups.call,

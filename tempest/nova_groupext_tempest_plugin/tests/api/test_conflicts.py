@@ -46,6 +46,37 @@ class GenerationTest(base.BaseGroupTest):
 
         self.assertEqual(group, self.group(group['id']))
 
+    @decorators.idempotent_id('b8d7f2a1-95c3-4e06-8a40-6f1e2d3c4306')
+    def test_nothing_is_done_for_an_old_generation(self):
+        group = self.hold(topologies.some(2))
+        old = group['generation']
+        self.groups.act(group['id'], 'extend', generation=old)
+        extended = self.group(group['id'])
+
+        for action in ('hold', 'release', 'replan', 'extend', 'propose'):
+            self.assertRaises(
+                lib_exc.Conflict,
+                self.groups.act,
+                group['id'],
+                action,
+                generation=old,
+            )
+        self.assertRaises(
+            lib_exc.Conflict,
+            self.groups.remove_member,
+            group['id'],
+            'a-1',
+            generation=old,
+        )
+        self.assertRaises(
+            lib_exc.Conflict,
+            self.groups.delete_group,
+            group['id'],
+            generation=old,
+        )
+
+        self.assertEqual(extended, self.group(group['id']))
+
 
 class ClientTokenTest(base.BaseGroupTest):
     credentials = ['primary', 'alt']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the hints of POST /servers: bad ones create no server."""
+"""Tests of invalid scheduler hints: POST /servers rejects them."""
 
 from tempest.lib import decorators
 from tempest.lib import exceptions as lib_exc
@@ -19,7 +19,7 @@ class HintsTest(servers.BaseServerTest):
         cls.hints = {'vrt_group': cls.held['id'], 'vrt_member': 'a-0'}
 
     def refuse(self, error, hints, client=None, **server):
-        """Try to create a server; the group stays as it is."""
+        """Check that hints are refused and the group stays unchanged."""
         refusal = self.assertRaises(
             error,
             self.create_server,

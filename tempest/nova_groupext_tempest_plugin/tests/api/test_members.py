@@ -27,6 +27,21 @@ class MembersTest(base.BaseGroupTest):
             shown = self.groups.show_member(group_id, member['path'])
             self.assertEqual(member, shown['member'])
 
+    @decorators.idempotent_id('e7a0b4d8-2c53-4d69-87e1-3b8c9d0e6505')
+    def test_members_come_in_pages_and_are_filtered_by_status(self):
+        group_id = self.planned['id']
+        first, second = self.planned['members']
+
+        page = self.groups.list_members(group_id, limit=1)
+        rest = self.groups.list_members(group_id, marker=first['path'])
+        held = self.groups.list_members(group_id, status='HELD')
+
+        self.assertEqual([first], page['members'])
+        [link] = page['members_links']
+        self.assertEqual('next', link['rel'])
+        self.assertEqual({'members': [second]}, dict(rest))
+        self.assertEqual({'members': []}, dict(held))
+
     @decorators.idempotent_id('e7a0b4d8-2c53-4d69-87e1-3b8c9d0e6502')
     def test_unknown_member_is_not_found(self):
         for call in (self.groups.show_member, self.groups.remove_member):

@@ -25,9 +25,9 @@ class PagingTest(base.BaseGroupTest):
         ]
 
     def pages(self, detail, **query):
-        """Return the ids of each page, by following the links."""
+        """Return a list of the group ids of each page."""
         pages = []
-        # Links that lead in circles end after as many pages as groups.
+        # The limit ends the loop if the links form a circle.
         while query is not None and len(pages) < GROUPS:
             page = self.groups.list_groups(detail, **query)
             pages.append([group['id'] for group in page['vrt_groups']])
@@ -35,7 +35,7 @@ class PagingTest(base.BaseGroupTest):
         return pages
 
     def next_query(self, page, detail):
-        """Return the query of the next page's link, None for the last."""
+        """Return the query of the link to the next page, or None."""
         if 'vrt_groups_links' not in page:
             return None
         [link] = page['vrt_groups_links']

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stories of a group, from its description to its end."""
+"""Scenario tests of groups, from their creation to their deletion."""

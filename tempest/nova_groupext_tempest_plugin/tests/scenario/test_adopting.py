@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios of adopting servers that run already."""
+"""Scenarios of adopting running servers."""
 
 from tempest.lib import decorators
 from tempest.lib import exceptions as lib_exc

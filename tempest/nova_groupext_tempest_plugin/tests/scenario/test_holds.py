@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios of what-ifs that are held later, and of expiry."""
+"""Scenarios of plans that are held later (what-ifs), and of expiry."""
 
 from tempest.lib import decorators
 from tempest.lib import exceptions as lib_exc
@@ -45,7 +45,7 @@ class ExpiryTest(servers.BaseServerTest):
         for member in released['members']:
             self.assertEqual('RELEASED', member['status'])
             self.assertEqual({}, member['domains'])
-            self.assertIn('expired', member['fault'])
+            self.assertIn('expired', member['fault']['message'])
         self.assertRaises(lib_exc.Conflict, self.create_member, group, 'a-0')
         self.assertRaises(
             lib_exc.Conflict, self.groups.act, group['id'], 'extend'

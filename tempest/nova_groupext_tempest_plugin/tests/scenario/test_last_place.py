@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios of two tenants who want the last free capacity."""
+"""Scenarios of two tenants that compete for the last free capacity."""
 
 from tempest.common import waiters as compute_waiters
 from tempest.lib import decorators
@@ -12,7 +12,7 @@ from nova_groupext_tempest_plugin.tests import servers
 
 
 class LastPlaceTest(servers.BaseServerTest):
-    """Tests with a flavor that fits once, on one host with its trait."""
+    """Tests with a flavor that fits once, on the only host with a trait."""
 
     credentials = ['primary', 'alt', 'admin']
 
@@ -39,7 +39,7 @@ class LastPlaceTest(servers.BaseServerTest):
 
     @classmethod
     def find_provider(cls):
-        """Return the resource provider of a host that takes a member."""
+        """Return the resource provider uuid of a host with free capacity."""
         group = cls.create_group(topologies.some(1), hold=False)
         shown = cls.admin_groups.show_group(group['id'])['vrt_group']
         host = shown['members'][0]['host']
@@ -62,7 +62,7 @@ class LastPlaceTest(servers.BaseServerTest):
 
     @classmethod
     def change_traits(cls, provider, change):
-        """Change a provider's traits; others may change the provider too."""
+        """Change the traits of a provider; retry on concurrent changes."""
 
         def is_done():
             now = cls.placement.show_traits(provider)
@@ -115,7 +115,7 @@ class LastPlaceTest(servers.BaseServerTest):
         self.hold_at_last(loser[0], loser[1]['id'])
 
     def hold_at_last(self, client, group_id):
-        """Ask for the place until the other's hold is released."""
+        """Retry until the release of the other hold lets a group be held."""
 
         def ask():
             group = client.show_group(group_id)['vrt_group']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios of a whole life: describe, hold, create servers, release."""
+"""Scenarios of a group's life cycle: create, hold, redeem, release."""
 
 from tempest.lib import decorators
 from tempest.lib import exceptions as lib_exc
@@ -35,7 +35,7 @@ class LifeTest(servers.BaseServerTest):
         self.assertEqual('ACTIVE', shown['status'])
 
     def refuse_second_server(self, group, path):
-        """Try to create the server of a member that has one."""
+        """Check that a member with a server is not redeemed or released."""
         self.assertRaises(lib_exc.Conflict, self.create_member, group, path)
         self.assertRaises(
             lib_exc.Conflict,
@@ -65,7 +65,7 @@ class LifeTest(servers.BaseServerTest):
         return {'default': self.networks() or {'networks': 'none'}}
 
     def check_boot(self, group):
-        """Wait until every member of a group is a server, and remove these."""
+        """Check that every member gets a server; the cleanup removes them."""
         booted = waiters.wait_for_group(
             self.groups,
             group['id'],
@@ -90,7 +90,7 @@ class LifeTest(servers.BaseServerTest):
 
         self.remove_server(server)
 
-        # The reaper follows the server in its next round.
+        # The reaper updates the member in its next round.
         waiters.wait_for_group(
             self.groups,
             group['id'],

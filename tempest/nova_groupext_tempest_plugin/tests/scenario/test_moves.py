@@ -23,7 +23,7 @@ class BaseMoveTest(servers.BaseServerTest):
         return shown['server']['OS-EXT-SRV-ATTR:host']
 
     def confirm(self, server_id):
-        """Wait until a server has moved, and confirm it."""
+        """Wait for the resize or migration of a server, and confirm it."""
         self.wait_for_server(server_id, 'VERIFY_RESIZE')
         self.servers.confirm_resize_server(server_id)
         self.wait_for_server(server_id)
@@ -61,7 +61,7 @@ class ResizeTest(BaseMoveTest):
         self.confirm(server)
 
         self.assertEqual(held_on, self.host_of(server))
-        # The reaper follows the server in its next round.
+        # The reaper updates the member in its next round.
         resized = waiters.wait_for_group(
             self.groups,
             group_id,
@@ -84,7 +84,7 @@ class ColdMigrationTest(BaseMoveTest):
             raise cls.skipException('[compute] min_compute_nodes is below 3.')
 
     def pair(self):
-        """Return a group of two servers on two hosts, near each other."""
+        """Return a group of two servers on two hosts of one domain."""
         scopes = self.groups.show_capabilities()['capabilities']['scopes']
         near = {'type': 'affinity', 'scope': scopes[1]}
         group = self.hold(topologies.some(2, [topologies.APART, near]))
@@ -118,7 +118,7 @@ class ColdMigrationTest(BaseMoveTest):
     def test_migration_to_the_host_of_the_other_member_is_refused(self):
         one, two = self.pair()['members']
         before = self.host_of(one['server_id'])
-        # The first microversion in which a host can be named.
+        # First microversion with a target host for cold migration.
         self.useFixture(
             api_microversion_fixture.APIMicroversionFixture(
                 compute_microversion='2.56'

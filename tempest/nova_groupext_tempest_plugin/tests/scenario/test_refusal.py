@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios of refusals, and of soft policies that cannot be kept."""
+"""Scenarios of refusals, and of violated soft policies."""
 
 from tempest.lib import decorators
 
@@ -10,14 +10,14 @@ from nova_groupext_tempest_plugin.tests import base
 
 class RefusalTest(base.BaseGroupTest):
     def refuse(self, topology):
-        """Describe what cannot be placed, and return the refusal."""
+        """Create a group, check that it is refused, return its refusal."""
         group = self.describe(topology)
         self.assertEqual('REFUSED', group['status'])
         self.assertIs(True, group['refusal']['minimal'])
         return group['refusal']
 
     def fit(self, topology, refusal):
-        """Check that each relaxation of a refusal fits."""
+        """Check that each relaxation of a refusal makes a group feasible."""
         for relaxation in refusal['relaxations']:
             changed = relaxations.apply(topology, relaxation['change'])
             self.assertNotEqual(topology, changed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios of revised groups, and of members added and removed."""
+"""Scenarios of revising groups, and of adding and removing members."""
 
 from tempest.lib import decorators
 from tempest.lib import exceptions as lib_exc
@@ -11,7 +11,7 @@ from nova_groupext_tempest_plugin.tests import servers
 
 class RevisingTest(servers.BaseServerTest):
     def revise(self, group_id, topology, **more):
-        """Revise a group, and return it when the revision is decided."""
+        """Revise a group, wait for the decision, and return the group."""
         generation = self.group(group_id)['generation']
         self.groups.update_group(
             group_id, generation=generation, topology=topology, **more
@@ -97,7 +97,7 @@ class MembersTest(servers.BaseServerTest):
         self.assertEqual(first, left)
 
     def decided(self, group_id):
-        """Return the members' statuses when the revision is decided."""
+        """Wait for the decision, and return {member path: status}."""
         group = waiters.wait_for_decision(self.groups, group_id)
         return waiters.member_statuses(group)
 

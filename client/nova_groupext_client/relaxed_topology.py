@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Application of a refusal's relaxations to a topology."""
+
+import copy
+
+
+def relaxed(topology, change):
+    """Return a copy of a topology with one relaxation applied.
+
+    :param topology: as the API shows it
+    :param change: ``change`` of one of the ``relaxations`` of a refusal
+    :raises: LookupError when the change names a part that is missing
+    """
+    changed = copy.deepcopy(topology)
+    for part in change.get('together', [change]):
+        _make(changed, part)
+    return changed
+
+
+def _make(topology, part):
+    if 'min_counts' in part:
+        for path, count in part['min_counts'].items():
+            at, _slash, name = path.rpartition('/')
+            _node(topology, at)['members'][name]['min_count'] = count
+    elif 'members' in part:
+        node = _node(topology, part['at'])
+        node['members'][part['members']]['min_count'] = part['min_count']
+    else:
+        policies = [
+            each
+            for each in _policies(topology, part['at'])
+            if (each['type'], each['scope']) == (part['policy'], part['scope'])
+        ]
+        if not policies:
+            raise LookupError(f'{part["at"]}: {part["policy"]}')
+        for policy in policies:
+            policy['strict'] = part['strict']
+
+
+def _policies(topology, at):
+    """Yield the policies of a node, member or relationship at a path."""
+    above, _slash, name = at.rpartition('/')
+    for each in _find(topology, above).get('relationships', []):
+        if each['name'] == name:
+            yield from each.get('policies', [])
+    yield from (
+        _find(topology, above)
+        .get('members', {})
+        .get(name, {})
+        .get('policies', [])
+    )
+    yield from _find(topology, at).get('policies', [])
+
+
+def _find(topology, path):
+    try:
+        return _node(topology, path)
+    except KeyError:
+        return {}
+
+
+def _node(topology, path):
+    """Return the group or subgroup at a path."""
+    node = topology
+    for name in filter(None, path.split('/')):
+        node = node['groups'][name]
+    return node

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Response bodies of groups, for their owners and for admins.
+
+Tenants see only the fields of plans that are listed here by name, so a new
+field stays hidden from them by default.
+"""
+
+import hashlib
+import hmac
+
+from nova import utils
+from nova.api.openstack import common
+
+from nova_groupext.api import describe
+from nova_groupext.api.views import faults
+from nova_groupext.conf import CONF
+from nova_groupext.objects import boot as boots
+from nova_groupext.objects import keys
+from nova_groupext.objects import member as member_obj
+from nova_groupext.objects import revisions
+from nova_groupext.objects import states
+from nova_groupext.objects.plan import VRTPlan
+
+COLLECTION = 'os-vrt-groups'
+
+# Statuses of members that have a host.
+PLACED = (
+    states.Member.HELD,
+    states.Member.REDEEMING,
+    states.Member.ACTIVE,
+)
+CONFLICT = ('kind', 'at', 'policy', 'members', 'code', 'text')
+REASON = ('code', 'text')
+RELAXATION = ('change', 'text')
+# Without ``class``: classes are internal to the planner.
+CHANGE = (
+    'at',
+    'policy',
+    'scope',
+    'strict',
+    'members',
+    'min_count',
+    'min_counts',
+)
+VIOLATION = ('at', 'policy')
+
+LEFT = (
+    'Nothing was heard of the nova-api that created the servers. Boot the '
+    'group again to go on.'
+)
+
+
+def domain_id(project_id, level, name):
+    """Return the id that tenants see instead of a domain's name.
+
+    A domain has one id in all groups of a project and a different id in every
+    other project. The id is the hexadecimal HMAC-SHA-224 of the project id,
+    the level and the name, concatenated without separator, under the cloud's
+    secret key. Without the key nobody can verify a guessed name. Zones are
+    public and keep their name.
+    """
+    if level == 'zone':
+        return name
+    text = f'{project_id}{level}{name}'
+    key = CONF.vrt.domain_key or keys.stored(keys.DOMAINS)
+    return hmac.new(key.encode(), text.encode(), hashlib.sha224).hexdigest()
+
+
+class GroupView(common.ViewBuilder):
+    """Builder of response bodies, with links like those of Nova."""
+
+    def summary(self, req, group):
+        return {
+            'id': group.uuid,
+            'name': group.name,
+            'status': group.status,
+            'generation': group.generation,
+            'project_id': group.project_id,
+            'links': self._get_links(req, group.uuid, COLLECTION),
+        }
+
+    def detail(
+        self, req, group, plans, reservations, draft, boot, events, sees_hosts
+    ):
+        """Return the details of a group.
+
+        :param plans: {group id: VRTPlan} of the group and its draft
+        :param reservations: see members()
+        :param draft: VRTGroup with the revised definition, or None
+        :param boot: its VRTBoot, or None
+        :param events: its VRTEvents, the newest first
+        :param sees_hosts: whether to include the fields for admins
+        """
+        plan = plans.get(group.id)
+        shown = {
+            **self.summary(req, group),
+            'description': group.description,
+            'user_id': group.user_id,
+            'created_at': _time(group.created_at),
+            'updated_at': _time(group.updated_at),
+            'expires_at': _time(group.expires_at),
+            'topology': describe.as_given(group),
+            'members': members(group, plan, reservations, sees_hosts),
+            'fault': faults.of(group),
+            'refusal': _refusal(group, plan, sees_hosts),
+            'violations': _violations(plan, sees_hosts),
+            'revision': draft
+            and _revision(group, draft, plans.get(draft.id), sees_hosts),
+            'drift': drift(group),
+            'boot': boot and _boot(boot),
+            'events': [_event(each) for each in events],
+        }
+        if sees_hosts:
+            answer = plan.answer if plan else {}
+            shown['cost'] = answer.get('cost')
+            shown['stats'] = answer.get('stats')
+        return shown
+
+    def proposal(self, group, proposed, sees_hosts):
+        """Return the servers to move and their destinations.
+
+        :param proposed: VRTProposal
+        """
+        moves = []
+        for member in group.members:
+            seat = proposed.moves.get(member.path)
+            if seat is not None:
+                move = {
+                    'path': member.path,
+                    'server_id': member.server_uuid,
+                    'domains': _domains(group, seat),
+                }
+                moves.append(
+                    {**move, 'host': seat['host']} if sees_hosts else move
+                )
+        return {
+            'status': proposed.status,
+            'fewest': proposed.fewest,
+            'created_at': _time(proposed.created_at),
+            'moves': moves,
+        }
+
+    def members_page(self, req, group_id, found):
+        """Return a page of members, with a link to the next page if any.
+
+        :param found: member views, those of later pages included
+        """
+        limit, _marker = common.get_limit_and_marker(req)
+        page = {'members': found[:limit]}
+        if 0 < limit < len(found):
+            last = found[limit - 1]['path']
+            href = self._get_next_link(
+                req, last, f'{COLLECTION}/{group_id}/members'
+            )
+            page['members_links'] = [{'rel': 'next', 'href': href}]
+        return page
+
+    def page(self, req, shown, collection=COLLECTION, *, goes_on=False):
+        """Return a list of groups with the link to the next page, if any.
+
+        :param goes_on: whether more groups follow, regardless of the limit
+        """
+        links = self._get_collection_links(req, shown, collection, 'id')
+        if goes_on:
+            href = self._get_next_link(req, shown[-1]['id'], collection)
+            links = [{'rel': 'next', 'href': href}]
+        page = {'vrt_groups': shown}
+        if links:
+            page['vrt_groups_links'] = links
+        return page
+
+
+def members(group, plan, reservations, sees_hosts):
+    """Return the status and the location of each member.
+
+    :param plan: the group's VRTPlan, or None
+    :param reservations: {member id: VRTHold}, the resize reservations
+    :param sees_hosts: whether to include the fields for admins
+    """
+    return [
+        _member(group, each, plan, sees_hosts)
+        | {'resize': _resize(each, reservations.get(each.id), sees_hosts)}
+        for each in group.members
+    ]
+
+
+def _time(value):
+    return utils.isotime(value) if value else None
+
+
+def _member(group, member, plan, sees_hosts):
+    seat = {}
+    if plan and _has_place(group, member):
+        seat = plan.placement.get(member.path, {})
+    shown = {
+        'path': member.path,
+        'status': member.status,
+        'server_id': member.server_uuid,
+        'domains': _domains(group, seat),
+        'fault': faults.of(member),
+    }
+    if sees_hosts:
+        shown['host'] = seat.get('host')
+    return shown
+
+
+def _resize(member, reservation, sees_hosts):
+    """Return the pending resize of a member's server, or None."""
+    if member.status != states.Member.ACTIVE or not member.server_flavor:
+        return None
+    shown = {
+        'from': member.server_flavor['name'],
+        'to': member_obj.flavor_of(member.request)['name'],
+        'held': reservation is not None,
+    }
+    if sees_hosts:
+        shown['host'] = reservation and reservation.host
+    return shown
+
+
+def _domains(group, seat):
+    return {
+        level: domain_id(group.project_id, level, name)
+        for level, name in seat.get('domains', {}).items()
+    }
+
+
+def _has_place(group, member):
+    """Check whether the plan's host of a member applies to it."""
+    if member.status == states.Member.TENTATIVE:
+        return group.status == states.Group.PLANNED
+    return member.status in PLACED
+
+
+def _held_again(group, draft):
+    """Return the paths of RELEASED members that the draft would hold."""
+    if not draft.hold or draft.excluded_hosts is not None:
+        return []
+    drafted = {member.path for member in draft.members}
+    return [
+        member.path
+        for member in group.members
+        if member.status == states.Member.RELEASED and member.path in drafted
+    ]
+
+
+def _revision(group, draft, plan, sees_hosts):
+    """Return the pending revision of a group and its fault or refusal."""
+    return {
+        'status': draft.status,
+        'name': draft.name,
+        'description': draft.description,
+        'created_at': _time(draft.created_at),
+        'topology': describe.as_given(draft),
+        'servers': revisions.adopted(draft),
+        'held_again': _held_again(group, draft),
+        'fault': faults.of(draft),
+        'refusal': _refusal(draft, plan, sees_hosts),
+    }
+
+
+def _boot(boot):
+    """Return the progress and the faults of a group's boot."""
+    status, fault, code = boot.status, boot.fault, faults.CONFLICT
+    if status == boots.BOOTING and boot.is_left:
+        status, fault, code = boots.STOPPED, LEFT, faults.AGAIN
+    return {
+        'status': status,
+        'request_id': boot.request,
+        'created_at': _time(boot.created_at),
+        'updated_at': _time(boot.updated_at),
+        'missing': boot.missing,
+        'created': boot.created,
+        'faults': [
+            {'path': path, 'fault': each} for path, each in boot.faults.items()
+        ],
+        'fault': fault and faults.told(code, fault, boot.updated_at),
+    }
+
+
+def _event(event):
+    """Return an event: a request about a group, or its outcome."""
+    return {
+        'event': event.name,
+        'created_at': _time(event.created_at),
+        'request_id': event.request_id,
+        'user_id': event.user_id,
+        'project_id': event.project_id,
+        'message': event.message,
+    }
+
+
+def _refusal(group, plan, sees_hosts):
+    """Return why the group is REFUSED; None in any other status."""
+    is_refused = group.status == states.Group.REFUSED
+    # A group deleted after it was loaded may have no plan.
+    if not (is_refused and plan and plan.status == VRTPlan.REFUSED):
+        return None
+    answer = plan.answer
+    reason = _only(REASON, [answer.get('reason') or {}], sees_hosts)
+    relaxations = _only(RELAXATION, answer['relaxations'], sees_hosts)
+    if not sees_hosts:
+        relaxations = [
+            {**each, 'change': _change(each['change'])} for each in relaxations
+        ]
+    return {
+        'conflict': _only(CONFLICT, answer['conflict'], sees_hosts),
+        'minimal': answer['minimal'],
+        'reason': reason[0] or None,
+        'relaxations': relaxations,
+    }
+
+
+def _change(change):
+    """Return a relaxation's change with the fields for tenants only."""
+    if 'together' in change:
+        return {'together': [_change(part) for part in change['together']]}
+    return _only(CHANGE, [change], False)[0]
+
+
+def _violations(plan, sees_hosts):
+    violations = plan.answer['violations'] if plan else []
+    return _only(VIOLATION, violations, sees_hosts)
+
+
+def drift(group):
+    """Return the strict policies that the members' locations violate."""
+    return (
+        (group.drift or []) if group.status in states.GROUP_WITH_HOLDS else []
+    )
+
+
+def _only(names, items, sees_all):
+    if sees_all:
+        return items
+    return [
+        {name: item[name] for name in names if name in item} for item in items
+    ]

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recent events of a group: requests by users, and their results."""
+
+from oslo_db import exception as db_exc
+from oslo_log import log as logging
+from oslo_versionedobjects import base as ovo
+from oslo_versionedobjects import fields
+
+from nova_groupext.db import api as db
+from nova_groupext.db import database_errors
+from nova_groupext.db import models
+from nova_groupext.objects import base
+
+LOG = logging.getLogger(__name__)
+
+# Number of events stored per group
+KEPT = 20
+
+
+@ovo.VersionedObjectRegistry.register
+class VRTEvent(base.VRTObject):
+    """A request about a group, or a change by time or a planner."""
+
+    VERSION = '1.0'
+
+    fields = {
+        'group_id': fields.IntegerField(),
+        'name': fields.StringField(),
+        # The request and its user; null for a change without a request.
+        'request_id': fields.StringField(nullable=True),
+        'user_id': fields.StringField(nullable=True),
+        'project_id': fields.StringField(nullable=True),
+        'message': fields.StringField(nullable=True),
+        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+    }
+
+    @classmethod
+    def asked(cls, context, group_id, name):
+        """Store an accepted request.
+
+        :param context: of the request
+        """
+        cls._remember(
+            context,
+            group_id=group_id,
+            name=name,
+            request_id=context.request_id,
+            user_id=context.user_id,
+            project_id=context.project_id,
+        )
+
+    @classmethod
+    def happened(cls, context, group_id, name, message=None):
+        """Store a result of requests, or of time.
+
+        Planners work on many groups with one context, so its request id and
+        its user are not stored.
+        """
+        cls._remember(context, group_id=group_id, name=name, message=message)
+
+    @classmethod
+    def of_groups(cls, context, group_ids):
+        """Return {group id: [VRTEvent, ...]}, the newest first."""
+        found = {}
+        for row in db.find(
+            context,
+            models.Event,
+            models.Event.group_id.in_(group_ids),
+            order=(models.Event.id.desc(),),
+        ):
+            found.setdefault(row.group_id, []).append(
+                cls.from_row(context, row)
+            )
+        return found
+
+    @staticmethod
+    def _remember(context, group_id, name, **values):
+        """Insert an event and delete old ones; log database errors.
+
+        The change that the event reports was made, so a failure must not break
+        the caller.
+        """
+        own = models.Event.group_id == group_id
+        try:
+            db.insert(
+                context, models.Event, group_id=group_id, name=name, **values
+            )
+            ids = db.find_columns(
+                context, [models.Event.id], models.Event, own
+            )
+            old = sorted(row_id for (row_id,) in ids)[:-KEPT]
+            if old:
+                db.delete(context, models.Event, models.Event.id.in_(old))
+        except db_exc.DBReferenceError:
+            LOG.info('A group was forgotten before event %s of it.', name)
+        except database_errors.ANY:
+            LOG.exception('Event %s of a group is not remembered.', name)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Members of other groups that a group's relationships name."""
+
+import sqlalchemy as sa
+
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import states
+
+
+def parts(group):
+    """Return {(uuid of another group, path in it)} that a VRTGroup names.
+
+    The path is '' where the part is the whole group.
+    """
+    return {
+        (part['group'], part.get('path', ''))
+        for relationship in group.relationships
+        for part in relationship.definition['between']
+        if isinstance(part, dict)
+    }
+
+
+def is_known(context, project_id, group_uuid, path):
+    """Check whether a part of a project's group contains any member."""
+    named = _named(project_id, group_uuid, path)
+    return bool(db.count(context, models.Member, *named))
+
+
+def seats(context, project_id, group_uuid, path):
+    """Return the locations of the members in a part of a project's group.
+
+    :returns: [(member path, host, node)] of the members with a committed hold,
+        held or redeemed
+    """
+    return db.find_columns(
+        context,
+        (models.Member.path, models.Hold.host, models.Hold.node),
+        models.Member,
+        models.Hold.member_id == models.Member.id,
+        models.Hold.status.in_(states.HOLD_COMMITTED),
+        *_named(project_id, group_uuid, path),
+    )
+
+
+def _named(project_id, group_uuid, path):
+    """Return the conditions on members of a group that is no draft."""
+    member = models.Member
+    below = f'{path}/'
+    # LIKE ignores case on SQLite.
+    start = sa.func.substr(member.path, 1, len(below))
+    names = (member.path == path, member.stem == path, start == below)
+    return (
+        sa.true() if not path else sa.or_(*names),
+        member.group_id == models.Group.id,
+        models.Group.uuid == group_uuid,
+        models.Group.project_id == project_id,
+        models.Group.status != states.Group.RELEASING,
+        models.Group.revises_id.is_(None),
+    )

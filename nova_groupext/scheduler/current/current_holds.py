@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The holds that a group already has when it is planned again.
+
+Servers stay where they are. Holds may move, and their capacity counts as free
+for their own group.
+"""
+
+import dataclasses
+
+from nova_groupext.objects import states
+from nova_groupext.objects.hold import VRTHold
+
+
+@dataclasses.dataclass(frozen=True)
+class CurrentHolds:
+    """The committed holds of a group.
+
+    :ivar servers: {member path: its VRTHold} of members that have a server, or
+        whose redeem is under way
+    :ivar held: {member path: its VRTHold} of members in state HELD
+    :ivar reservations: {member path: VRTHold} of the resize reservations
+    :ivar placeholder_holds: [VRTHold] of the placeholders on exclusive hosts
+    """
+
+    servers: dict[str, VRTHold]
+    held: dict[str, VRTHold]
+    reservations: dict[str, VRTHold]
+    placeholder_holds: list[VRTHold]
+
+    @classmethod
+    def of(cls, context, group):
+        promised = VRTHold.list_by_group(
+            context, group.id, *states.HOLD_COMMITTED
+        )
+        holds = {hold.member_id: hold for hold in promised}
+        growth_of = {
+            hold.resize_member_id: hold
+            for hold in promised
+            if hold.is_resize_reservation and hold.status == states.Hold.HELD
+        }
+        servers, held, reservations = {}, {}, {}
+        for member in group.members:
+            if (
+                member.id in holds
+                and member.status in states.MEMBER_HAS_SERVER
+            ):
+                servers[member.path] = holds[member.id]
+            elif member.id in holds and member.status == states.Member.HELD:
+                held[member.path] = holds[member.id]
+            if member.id in growth_of:
+                reservations[member.path] = growth_of[member.id]
+        placeholder_holds = [hold for hold in promised if hold.is_placeholder]
+        return cls(servers, held, reservations, placeholder_holds)
+
+    @property
+    def free(self):
+        """List of the VRTHolds that may move to another host."""
+        return [
+            *self.held.values(),
+            *self.reservations.values(),
+            *self.placeholder_holds,
+        ]
+
+    def adopting(self, seats):
+        """Return a copy with further servers.
+
+        :param seats: {member path: VRTHold} with the location of each server
+        """
+        servers = {**self.servers, **seats}
+        return dataclasses.replace(self, servers=servers)
+
+
+NOTHING = CurrentHolds(
+    servers={}, held={}, reservations={}, placeholder_holds=[]
+)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check of a plan against all hosts where moving servers may end.
+
+A plan assigns one host to each server. A server that moves, or that has a
+resize reservation, may end on another host, and no member may be put where
+that would violate a strict policy.
+"""
+
+import functools
+
+from nova_groupext import exception
+from nova_groupext.scheduler.current import definition
+from nova_groupext.scheduler.nova import hosts
+from nova_groupext.solver.moves import move_check
+
+
+class EndStates:
+    """A placement with the other hosts where its servers may end.
+
+    :param group: VRTGroup with the definition that the plan is for
+    :param placement: as in VRTPlan, with servers on their present hosts
+    :param resizes: {path: Location} that is planned for a resize
+    :param now: locations.MemberLocations of the group
+    """
+
+    def __init__(self, context, group, placement, resizes, now):
+        self._context = context
+        self._group = group
+        self._names = {
+            **{seat['node']: seat['host'] for seat in placement.values()},
+            **{seat.node: seat.host for seat in resizes.values()},
+            **now.names,
+        }
+        self._placement = placement
+        self._resizes = resizes
+        self._moves = {
+            path: {seat.node for seat in seats}
+            for path, seats in now.targets.items()
+            if path in placement
+        }
+        # {path: host ids} that the member may be on until all moves end.
+        self._moved = {
+            path: {seat['node'], *self._moves.get(path, ())}
+            for path, seat in placement.items()
+        }
+
+    @property
+    def moving(self):
+        """Paths of the members that move."""
+        return self._moves.keys()
+
+    def unwelcome(self, coming):
+        """Return the paths of members that must not use their new hosts.
+
+        :param coming: {member path: host id} of the new assignments
+        """
+        if not self._moves and not self._resizes:
+            return set()
+        places = {
+            path: {*nodes, *self._resized(path)}
+            for path, nodes in self._moved.items()
+        }
+        return {
+            path
+            for path, host in coming.items()
+            if host != self._home(path)
+            and not move_check.Move(
+                self._problem,
+                {other: h for other, h in places.items() if other != path},
+                path,
+                None,
+            ).allows(host)
+        }
+
+    def check(self):
+        """Refuse a plan that violates a strict policy after some move.
+
+        :raises: MemberStateConflict that names the moving members
+        """
+        if self._moves and any(
+            move_check.worst_violation(self._problem, policy, self._moved)
+            for policy in self._problem.topology.policies
+            if policy.strict
+        ):
+            raise conflict(self._moves)
+
+    def _home(self, path):
+        """Return the host of a server that is to be resized, else None."""
+        is_server = path in self._resizes
+        return self._placement[path]['node'] if is_server else None
+
+    def _resized(self, path):
+        return {self._resizes[path].node} if path in self._resizes else ()
+
+    @functools.cached_property
+    def _problem(self):
+        tree = definition.read(self._group)
+        return definition.of_places(
+            tree,
+            hosts.Domains(self._context, definition.levels(tree)),
+            self._names,
+        )
+
+
+def conflict(moving):
+    """Return the error of a revision that has to wait for moving servers.
+
+    :param moving: paths of their members
+    """
+    return exception.state_conflict(
+        sorted(moving),
+        status='moving',
+        reason='where that may end, a strict policy would be broken; try '
+        'again when it is over',
+    )

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slots that limit how many groups a planner plans at a time.
+
+A decision may need a core and much memory for a while, so slots are few. No
+project gets all of them, and one extra slot is for members whose servers wait.
+No thread waits for a slot: a group without one stays a row in the database
+until a later round.
+"""
+
+import collections
+import contextlib
+import threading
+
+
+class Slots:
+    """Thread-safe pool of planning slots with turns for projects.
+
+    :param number: of slots, at least 2
+    """
+
+    def __init__(self, number):
+        self._number = number
+        self._lock = threading.Lock()
+        self._taken = collections.Counter()
+        # {project: number of its last turn}
+        self._turns = collections.Counter()
+        self._is_urgent_taken = False
+
+    def admits(self, project_id):
+        """Check whether a project would get a slot now."""
+        return (
+            self._taken.total() < self._number
+            and self._taken[project_id] < self._number - 1
+        )
+
+    @contextlib.contextmanager
+    def taken(self, project_id, *, is_urgent=False):
+        """Take a slot, if the project may have one; yield whether it got one.
+
+        :param is_urgent: whether a server waits for the result
+        """
+        give_back = self._take(project_id, is_urgent)
+        try:
+            yield give_back is not None
+        finally:
+            if give_back is not None:
+                give_back()
+
+    def _take(self, project_id, is_urgent):
+        """Return a function that returns the slot; None if there is none."""
+        with self._lock:
+            if self.admits(project_id):
+                self._taken[project_id] += 1
+                self._turns[project_id] = 1 + max(
+                    self._turns.values(), default=0
+                )
+                return lambda: self._give_back(project_id)
+            if is_urgent and not self._is_urgent_taken:
+                self._is_urgent_taken = True
+                return self._give_urgent_back
+        return None
+
+    def _give_back(self, project_id):
+        with self._lock:
+            self._taken[project_id] -= 1
+            self._taken += collections.Counter()
+
+    def _give_urgent_back(self):
+        with self._lock:
+            self._is_urgent_taken = False
+
+    def in_turn(self, waiting):
+        """Return waiting items in the order in which they should get slots.
+
+        First one item of each project, then a second one, and so on. Projects
+        that use slots come later; among equals, those that had a turn last.
+
+        :param waiting: [(project id, item)], oldest first
+        """
+        with self._lock:
+            before = collections.Counter(self._taken)
+            turns = dict(self._turns)
+        ranked = []
+        for project_id, each in waiting:
+            rank = before[project_id], turns.get(project_id, 0)
+            ranked.append((rank, each))
+            before[project_id] += 1
+        ranked.sort(key=lambda one: one[0])
+        return [each for _rank, each in ranked]

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Detection of the providers that have changed since the last reaper round.
+
+Two requests suffice for the whole cloud. A POST that fills or empties a
+consumer, and a change of an inventory, raise the generation of the provider.
+A DELETE of allocations does not. It shows in the total of all holds, whose
+difference from the rows changes.
+"""
+
+import collections
+
+from nova_groupext.objects import states
+from nova_groupext.objects.hold import VRTHold
+
+
+class ChangedProviders:
+    """The providers that were found consistent, from round to round.
+
+    The first round, and a round after a failed begin(), has to read all.
+    """
+
+    def __init__(self):
+        # {provider: generation} as this round has found it.
+        self._generations = {}
+        # {key: [generation]} of what was consistent, last round and this one.
+        self._before, self._now = {}, {}
+        # Difference of Placement's totals from the rows.
+        self._difference = None
+
+    def begin(self, context, ledger):
+        """Begin a round.
+
+        :raises: PlacementUnavailable
+        """
+        self._before, self._now = self._now, {}
+        difference = _difference(context, ledger)
+        if difference != self._difference:
+            self._before = {}
+        self._difference = difference
+        # Read before the providers: the next round finds a later change.
+        self._generations = ledger.generations(context)
+
+    def are_due(self, key, providers):
+        """Check whether providers may have changed since they were consistent.
+
+        :param key: identifies the check
+        :param providers: their uuids
+        """
+        found = [self._generations.get(each) for each in providers]
+        if self._before.get(key) != found:
+            return True
+        self._now[key] = found
+        return False
+
+    def note(self, key, providers):
+        """Store that providers are consistent; see are_due()."""
+        self._now[key] = [self._generations.get(each) for each in providers]
+
+
+def _difference(context, ledger):
+    """Return {class: Placement's total minus that of the rows}.
+
+    `holds` is the difference in number.
+    """
+    count, amounts = ledger.total(context)
+    difference = collections.Counter(amounts)
+    holds = VRTHold.list_by_status(context, states.Hold.HELD)
+    for hold in holds:
+        for allocation in hold.allocations.values():
+            difference.subtract(allocation['resources'])
+    return {'holds': count - len(holds), **difference}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Step 4, hold: a whole plan is written to Placement, or nothing of it.
+
+1. One transaction: the rows are stored, WRITING. They say what Placement may
+   have, whatever happens to this process, and do not count as capacity yet.
+2. Requests of `holds_per_request` holds each fill the consumers.
+3. The providers are read: a hold that overcommits one fails the whole plan.
+4. `transitions.hold`, one transaction: group, members and holds are HELD.
+
+=============  =====================================  ========================
+crash          left behind                            finished by
+=============  =====================================  ========================
+after 1 to 3   WRITING, filled or not                 next owner of the lease:
+                                                      the rows are RELEASING
+=============  =====================================  ========================
+"""
+
+import itertools
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.objects import states
+from nova_groupext.objects import swaps
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler.placement import overcommitment
+from nova_groupext.scheduler.protocol import release_holds
+
+
+def write_down(context, lease, members, placement, others=()):
+    """Store and return VRTHolds, in state WRITING, for all placed members.
+
+    :param lease: VRTLease of the group
+    :param members: VRTMembers, at least those that are placed
+    :param placement: in the form of VRTPlan.placement
+    :param others: further VRTHolds of the plan, not stored yet: placeholders
+        and resize reservations
+    :raises: GroupBusy when another planner has taken the group over,
+        GroupNotFound
+    """
+    by_path = {member.path: member for member in members}
+    seated = [VRTHold.of(by_path[path], s) for path, s in placement.items()]
+    return store(context, lease, [*seated, *others])
+
+
+def store(context, lease, rows):
+    """Store new VRTHolds, in state WRITING, and return them.
+
+    :raises: GroupBusy when another planner has the group, GroupNotFound
+    """
+    return swaps.write_down(
+        context, lease, lambda: VRTHold.create_all(context, rows)
+    )
+
+
+def hold(context, ledger, lease, rows, go_on=lambda: None):
+    """Fill the consumers of holds in Placement, in chunks.
+
+    :param rows: VRTHold rows in state WRITING
+    :param ledger: PlacementClient
+    :param lease: VRTLease of their group
+    :param go_on: called before each request; raises when the time is over
+    :raises: HoldFailed, PlacementUnavailable, OutOfTime, or GroupBusy when
+        another planner has taken the group over. The holds are released then;
+        the next owner of the lease releases a chunk without an answer.
+    """
+    unanswered = []
+    try:
+        for chunk in _chunks(rows, CONF.vrt.holds_per_request):
+            go_on()
+            lease.renew(context)
+            unanswered = chunk
+            ledger.hold(context, chunk)
+            unanswered = []
+        if overcommitment.overcommitted_holds(context, ledger, rows):
+            raise exception.HoldFailed(
+                reason='another allocation was written at the same time'
+            )
+    except exception.VRTException as exc:
+        if isinstance(exc, exception.HoldFailed):
+            unanswered = []
+        undo(context, ledger, [r for r in rows if r not in unanswered])
+        raise
+
+
+def undo(context, ledger, rows):
+    """Release rows about which Placement has answered."""
+    release_holds.empty(context, ledger, retired(context, rows))
+
+
+def retired(context, rows):
+    """Abandon rows about which Placement has answered, and return them.
+
+    Also rows that others have emptied: a slow request may have filled them.
+    """
+    VRTHold.retire(context, rows)
+    for row in rows:
+        row.status = states.Hold.RELEASING
+    return rows
+
+
+def _chunks(rows, size):
+    iterator = iter(rows)
+    return iter(lambda: list(itertools.islice(iterator, size)), [])

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transitions by which a hold is redeemed or ends, together with its member.
+
+A hold and its member change in one transaction or not at all, so that no
+reader finds a HELD member without a hold.
+"""
+
+from oslo_log import log as logging
+
+from nova_groupext import exception
+from nova_groupext import notifications
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler.placement import overcommitment
+
+LOG = logging.getLogger(__name__)
+
+Event = notifications.Event
+
+ACTIVE = {'status': states.Member.ACTIVE}
+
+# The new values of a member whose hold overcommits its provider.
+TOO_MUCH = {
+    'status': states.Member.FAILED,
+    'fault': overcommitment.IS_TOO_MUCH,
+}
+
+
+def redeem(context, hold, member):
+    """Store that a member's server owns the allocation of its hold.
+
+    :param hold: VRTHold in state REDEEMING
+    :param member: its VRTMember
+    :returns: False when another process has changed one of them
+    """
+    if not _change(context, transitions.redeem, hold, member, ACTIVE):
+        return False
+    notifications.of_member(context, Event.REDEEM, member)
+    return True
+
+
+def end(context, hold, member, values):
+    """End a hold and update its member, unless another process has ended it.
+
+    Placement is not changed: the owner of the lease, or the reaper, empties a
+    hold that is RELEASING.
+
+    :param hold: VRTHold; a HELD one becomes RELEASING, any other RELEASED
+    :param member: VRTMember that the hold belongs to
+    :param values: new values of the member, its status among them
+    :returns: whether the hold and the member were changed
+    """
+    was = hold.status
+    if not _change(context, transitions.end_hold, hold, member, values):
+        return False
+    if was != states.Hold.REDEEMED:
+        notifications.of_member(context, Event.LOSE_HOLD, member)
+    return True
+
+
+def end_overcommitted(context, ledger, holds):
+    """End those of some holds that overcommit their providers.
+
+    Their members become FAILED, the holds RELEASING: Placement has them still.
+
+    :param ledger: PlacementClient
+    :param holds: VRTHolds in state HELD
+    :returns: the overcommitted VRTHolds, also those ended by another process
+    :raises: PlacementUnavailable
+    """
+    lost = overcommitment.overcommitted_holds(context, ledger, holds)
+    for hold in lost:
+        member = hold.member_id and VRTMember.find_by_id(
+            context, hold.member_id
+        )
+        if member:
+            end(context, hold, member, TOO_MUCH)
+        else:
+            transitions.end_hold(context, hold)
+    return lost
+
+
+def end_growth(context, reservation, why):
+    """End a resize reservation, unless another process has changed it.
+
+    :param reservation: VRTHold in state HELD
+    :param why: a phrase for the log
+    """
+    if transitions.end_hold(context, reservation):
+        LOG.info(
+            'Growth %(hold)s on %(host)s ends: %(why)s.',
+            {'hold': reservation.uuid, 'host': reservation.host, 'why': why},
+        )
+
+
+def _change(context, transition, hold, member, values):
+    try:
+        changed = member.changed(**values)
+    except exception.MemberStateConflict:
+        return False
+    if not transition(context, hold, changed):
+        return False
+    for name, value in values.items():
+        setattr(member, name, value)
+    group = VRTGroup.brief(context, hold.group_id)
+    LOG.info(
+        'VRT group %(group)s: hold %(hold)s on %(host)s is %(status)s; '
+        'member %(member)s is %(fate)s, server %(server)s: %(fault)s',
+        {
+            # The group may have been deleted and purged meanwhile.
+            'group': group and group.uuid,
+            'hold': hold.uuid,
+            'host': hold.host,
+            'status': hold.status,
+            'member': member.path,
+            'fate': member.status,
+            'server': member.server_uuid,
+            'fault': member.fault,
+        },
+    )
+    return True

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Periodic steps that finish the work other processes have left.
+
+Several planners may run each step at the same time and repeat it: each step is
+idempotent. Objects in an unknown state are skipped.
+
+1. Groups that expired release holds that were not redeemed; so do groups with
+   holds older than the maximum lifetime.
+2. Overdue creates are finished.
+3. Servers are followed: one that failed or was deleted ends its member. Holds
+   on hosts out of service end.
+4. Holds are compared with Placement: two requests show which providers have
+   changed. Resize reservations are compared with servers and hosts, too.
+5. Holds that end are emptied in Placement, except those of groups with
+   exclusive hosts: see 12.
+6. Consumers that late requests may have filled are checked, and emptied again:
+   after 2, 10 and 60 minutes, and a day.
+7. Rows of holds that ended long ago are removed.
+8. Deleted groups are removed when they own nothing.
+9. Strict policies that members violate on their present hosts are stored as
+   drift.
+
+Three steps have timers of their own, as decisions take time, and Nova itself
+deletes the allocations of a deleted server:
+
+10. Groups that wait to be planned, or that a planner has left, are served.
+11. Failed members are replaced, if the operator has enabled that.
+12. Free capacity, and holds that end, on exclusive hosts of groups become
+    placeholder allocations.
+"""
+
+from oslo_log import log as logging
+
+from nova_groupext import notifications
+from nova_groupext.conf import CONF
+from nova_groupext.conf import vrt
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.scheduler.protocol import release_holds
+from nova_groupext.scheduler.resize import reservations
+
+LOG = logging.getLogger(__name__)
+
+Event = notifications.Event
+
+
+def expire(context):
+    """Release holds of groups that expired, and holds that are too old."""
+    for group in VRTGroup.list_expired(context):
+        if transitions.expire(context, group):
+            LOG.info('VRT group %s has expired.', group.uuid)
+            notifications.of_group(context, Event.EXPIRE, group)
+    lifetime = CONF.vrt.max_hold_lifetime
+    for group in VRTGroup.list_held_long(context, lifetime):
+        if transitions.end_lifetime(context, group, lifetime):
+            LOG.info(
+                'VRT group %(group)s gives up what was held for %(seconds)d '
+                's.',
+                {'group': group.uuid, 'seconds': lifetime},
+            )
+            notifications.of_group(context, Event.EXPIRE, group)
+
+
+def list_stuck_redeems(context):
+    """Return the members whose create is overdue."""
+    return redeem.overdue(context)
+
+
+def resolve_redeem(context, ledger, member):
+    """Finish a create, if it is not finished yet."""
+    hold = VRTHold.get_by_member(context, member.id)
+    if hold is not None:
+        redeem.finish(context, ledger, member, hold)
+
+
+def to_follow():
+    """Return the steps that follow servers and hosts in Nova."""
+    return follow.follow_servers, follow.follow_hosts
+
+
+def to_compare():
+    """Return the steps that compare changed providers with the rows."""
+    return follow.follow_holds, reservations.follow_reservations
+
+
+def empty(context, ledger):
+    """Release holds that end, except those of exclusive groups."""
+    release_holds.empty(context, ledger, VRTHold.list_to_empty(context))
+
+
+def watch(context, ledger):
+    """Empty consumers that late requests have filled."""
+    release_holds.watch(context, ledger)
+
+
+def forget_ended(context):
+    """Remove rows of holds that ended long ago."""
+    VRTHold.forget_ended(context, CONF.vrt.tombstone_lifetime)
+
+
+def empty_stray(context, ledger, finding):
+    """Empty a consumer that has no current row."""
+    ledger.empty_consumer(context, finding.consumer)
+
+
+def to_release(context):
+    """Return the groups that are deleted but not removed yet."""
+    return VRTGroup.list_releasing(context)
+
+
+def members_to_replace(context):
+    """Return [(group, excluded hosts)] of groups with members to replace.
+
+    Excluded hosts are {path: [node where it has failed]}. Members with enough
+    attempts are left out. A member whose hold a swap has lost is tried once in
+    any case, and may go back to its node.
+    """
+    most = CONF.vrt.max_automatic_replacements
+    groups = VRTGroup.list_with_failed(context, most)
+    return [(group, _elsewhere(context, group, most)) for group in groups]
+
+
+def _elsewhere(context, group, most):
+    plan = VRTPlan.newest(context, group.id)
+    nodes = plan.hosts() if plan else {}
+    lost = VRTHold.lost_members(context, group.id)
+    excluded_hosts = {}
+    for member in group.members:
+        is_lost = member.id in lost
+        if member.status != states.Member.FAILED or (
+            member.replacement_attempts >= max(most, is_lost)
+        ):
+            continue
+        is_barred = member.path in nodes and not is_lost
+        excluded_hosts[member.path] = [nodes[member.path]] if is_barred else []
+    return excluded_hosts
+
+
+def to_check(context):
+    """Return [(group, domains)] of groups to be checked for drift."""
+    groups = VRTGroup.list_with_policies(context)
+    domains = groups and hosts.Domains(context, vrt.levels(CONF))
+    return [(group, domains) for group in groups]
+
+
+def to_keep(context):
+    """Return the groups that have, or had, exclusive hosts."""
+    return VRTGroup.list_exclusive(context)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Follow-up of reservations to resize or unshelve servers."""
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler import availability
+from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.placement import overcommitment
+from nova_groupext.scheduler.placement.changed_providers import (
+    ChangedProviders,
+)
+from nova_groupext.scheduler.protocol import hold_again
+from nova_groupext.scheduler.protocol import ownership
+from nova_groupext.scheduler.protocol import redeem
+
+
+def follow_reservations(context, ledger, leases, changes=None):
+    """Compare reservations with servers, hosts and Placement.
+
+    :param changes: ChangedProviders, to read only what has changed
+    """
+    changes = changes or ChangedProviders()
+    found = VRTHold.list_reservations(context)
+    members = {
+        member.id: member
+        for member in VRTMember.list_by_ids(
+            context, [reservation.resize_member_id for reservation in found]
+        )
+    }
+    for reservation in found:
+        if reservation.resize_member_id not in members:
+            # Its group was removed since the reservations were read.
+            continue
+        with availability.skip_unavailable(f'Growth {reservation.uuid}'):
+            member = members[reservation.resize_member_id]
+            _follow(context, ledger, leases, reservation, member, changes)
+    _conclude(context, ledger)
+
+
+def _follow(context, ledger, leases, reservation, member, changes):
+    why = _why_over(context, reservation, member)
+    key = reservation.uuid, [*reservation.allocations]
+    if why is None and not changes.are_due(*key):
+        return
+    if why is None and overcommitment.overcommitted_holds(
+        context, ledger, [reservation]
+    ):
+        why = overcommitment.IS_TOO_MUCH
+    if why is not None:
+        ownership.end_growth(context, reservation, why)
+    elif (
+        ledger.allocations(context, reservation.uuid)
+        != reservation.allocations
+    ):
+        _hold_again(context, ledger, leases, reservation)
+    else:
+        changes.note(*key)
+
+
+def _why_over(context, reservation, member):
+    """Return why a reservation has to end; None if it is kept."""
+    if member.status != states.Member.SHELVED and (
+        member.status != states.Member.ACTIVE or member.server_flavor is None
+    ):
+        return 'there is no server to resize or unshelve'
+    if hosts.is_out_of_service(
+        context, reservation.host, reservation.provider_uuid
+    ):
+        return 'its host was taken out of service'
+    return None
+
+
+def _hold_again(context, ledger, leases, reservation):
+    """Hold a reservation under a new uuid if its allocation has changed."""
+    with leases.owning(context, ledger, reservation.group_id) as lease:
+        if (
+            lease is None
+            or not VRTHold.still(context, [reservation], states.Hold.HELD)
+            or ledger.allocations(context, reservation.uuid)
+            == reservation.allocations
+        ):
+            # It was ended or claimed since it was read.
+            return
+        try:
+            hold_again.hold_again(context, ledger, lease, reservation)
+        except exception.GenerationConflict:
+            return
+
+
+def _conclude(context, ledger):
+    """End or resolve reservations that no process works on any more."""
+    seconds = redeem.OVERDUE * CONF.rpc_response_timeout
+    for reservation in VRTHold.list_not_unshelved(context, seconds):
+        ownership.end_growth(
+            context, reservation, 'its server was not unshelved'
+        )
+    for reservation in VRTHold.list_reservations_redeeming(context, seconds):
+        with availability.skip_unavailable(f'Growth {reservation.uuid}'):
+            owns = ledger.swap_happened(
+                context, reservation, reservation.server_uuid
+            )
+            transitions.end_reservation(context, reservation, owns)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts of a problem as arrays with one entry per host."""
+
+import numpy as np
+
+#: Capacity of a host without limits: more members than any topology has.
+MANY = 1_000_000
+
+
+class HostArrays:
+    """Arrays over the hosts of a problem, built on first use.
+
+    :ivar ids: host ids, in the order of every array
+    :ivar index: host id -> array index
+    """
+
+    def __init__(self, problem):
+        self.ids = list(problem.hosts)
+        self.index = {host_id: n for n, host_id in enumerate(self.ids)}
+        self._problem = problem
+        self._hosts = list(problem.hosts.values())
+        self._free = {}
+        self._domains = {}
+        self._fits = {}
+
+    def is_of(self, problem):
+        """Check whether a problem has the same hosts and levels."""
+        own = self._problem
+        return problem.hosts is own.hosts and problem.levels == own.levels
+
+    def free(self, resource):
+        """Return the free amount of a resource, int64 by host."""
+        if resource not in self._free:
+            amounts = (host.free.get(resource, 0) for host in self._hosts)
+            self._free[resource] = np.fromiter(amounts, np.int64)
+        return self._free[resource]
+
+    def domains(self, level):
+        """Return the domain number of each host, -1 without a domain.
+
+        :returns: (int64 array by host, number of domains)
+        """
+        if level not in self._domains:
+            numbers = {}
+            names = (self._problem.domain(h.id, level) for h in self._hosts)
+            found = np.fromiter(
+                (
+                    -1
+                    if name is None
+                    else numbers.setdefault(name, len(numbers))
+                    for name in names
+                ),
+                np.int64,
+            )
+            self._domains[level] = found, len(numbers)
+        return self._domains[level]
+
+    def foreign(self):
+        """Return which hosts have foreign consumers, bool by host."""
+        return np.fromiter((host.foreign for host in self._hosts), bool)
+
+    def fits(self, member_class):
+        """Return an upper bound on a class's members on each host, alone.
+
+        The bound is at most MANY, and 0 where the class excludes the host.
+        """
+        # A class is unhashable. The cache keeps it, so its id stays unique.
+        known = self._fits.get(id(member_class))
+        if known is None:
+            known = member_class, self._find_fits(member_class)
+            self._fits[id(member_class)] = known
+        return known[1]
+
+    def where(self, member_class):
+        """Return ids of the hosts with capacity for a member of a class."""
+        return [self.ids[n] for n in np.flatnonzero(self.fits(member_class))]
+
+    def _find_fits(self, member_class):
+        may = np.zeros(len(self._hosts), bool)
+        may[[self.index[h] for h in member_class.hosts if h in self.index]] = 1
+        room = np.full(len(self._hosts), MANY, np.int64)
+        for resource, amount in member_class.request.items():
+            if amount:
+                room = np.minimum(room, self.free(resource) // amount)
+        for host_id, ways in member_class.alternatives.items():
+            if host_id in self.index:
+                number = self.index[host_id]
+                # Members with different requests may share the host.
+                rooms = (self._room(number, way) for way in ways)
+                room[number] = min(MANY, sum(rooms))
+        return np.where(may, room, 0)
+
+    def _room(self, number, request):
+        return min(
+            (
+                int(self.free(resource)[number]) // amount
+                for resource, amount in request.items()
+                if amount
+            ),
+            default=MANY,
+        )

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ends of a relationship: parts of this group and of other groups."""
+
+import collections
+import dataclasses
+import itertools
+
+from nova_groupext.solver.language import paths
+from nova_groupext.solver.language import schemas
+from nova_groupext.solver.language import validation
+
+
+@dataclasses.dataclass(frozen=True)
+class OuterPart:
+    """Part of a relationship that belongs to another group.
+
+    :ivar group: id of that group
+    :ivar path: path of a subgroup, a member, or the stem of a counted member
+        in that group; '' for the whole group
+    :ivar where: JSON path of its description
+    """
+
+    group: str
+    path: str
+    where: str
+
+    @property
+    def place(self):
+        """Path name with the id of the group, as outsiders have it."""
+        return paths.outside(self.group, self.path)
+
+    def among(self, outsiders):
+        """Return the path names of those outsiders that it contains."""
+        return tuple(
+            path for path in outsiders if paths.is_within(path, self.place)
+        )
+
+
+def read(between, node, where, members_at):
+    """Parse the parts of a relationship.
+
+    :param between: JSON value, a list
+    :param node: path of the node with the relationship
+    :param where: JSON path of the list
+    :param members_at: function of a path, returns paths of its members
+    :returns: (list of paths of its parts in this group, list of OuterPart)
+    :raises InvalidInput: with path and reason
+    """
+    inner, outer = [], []
+    for number, part in enumerate(between):
+        part_at = validation.json_path(where, number)
+        if isinstance(part, dict):
+            validation.check(part, schemas.OUTER_PART, part_at)
+            path = part.get('path', '')
+            outer.append(OuterPart(part['group'], path, part_at))
+        else:
+            validation.check(part, schemas.PART, part_at)
+            inner.append(paths.join(node, part))
+            if not members_at(inner[-1]):
+                raise validation.InvalidInput(part_at, 'matches no member')
+    if not inner:
+        raise validation.InvalidInput(where, 'needs a part of this group')
+    shared = _shared(map(members_at, inner)) or _overlapping(outer)
+    if shared:
+        raise validation.InvalidInput(
+            where, f'has {validation.quote(shared)} in more than one part'
+        )
+    return inner, outer
+
+
+def _shared(sides):
+    """Return the first member path of two parts, None without one."""
+    counts = collections.Counter(itertools.chain(*sides))
+    return min((path for path, n in counts.items() if n > 1), default=None)
+
+
+def _overlapping(outer):
+    """Return the first part within another one, judged by its name."""
+    return min(
+        (
+            paths.join(one.group, one.path)
+            for one, other in itertools.permutations(outer, 2)
+            if paths.is_within(one.place, other.place)
+        ),
+        default=None,
+    )

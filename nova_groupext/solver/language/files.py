@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Input files as JSON values, with size limits checked before parsing."""
+
+import collections
+import functools
+import json
+
+from nova_groupext.solver.language import validation
+
+#: Larger files are refused unparsed: 64 MiB is far above 10,000 hosts.
+MAX_BYTES = 64 * 1024**2
+
+#: A value may take one byte in a file and a hundred in memory; 100,000 hosts
+#: with ten scores each need two million values.
+MAX_VALUES = 3_000_000
+
+# Every value but the first follows one of these; strings may add some.
+_BEFORE_VALUES = (b',', b'[', b'{')
+
+
+def read(name, stdin):
+    """Return the bytes of a file, at most one more than is allowed.
+
+    :param name: file name; '-' means ``stdin``
+    :param stdin: text stream, None if it is closed
+    :raises InvalidInput: it cannot be read
+    """
+    try:
+        if name == '-' and stdin is not None:
+            return stdin.buffer.read(MAX_BYTES + 1)
+        with open(name, 'rb') as file:
+            return file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = f'cannot be read: {_reason(error)}'
+        raise validation.InvalidInput('$', reason) from None
+
+
+def check_writable(name, where):
+    """Check early that an output file can be written; create it.
+
+    :param where: text for the message instead of a JSON path
+    :raises InvalidInput: a file of that name cannot be written
+    """
+    try:
+        open(name, 'ab').close()
+    except (OSError, ValueError) as error:
+        reason = f'cannot be written: {_reason(error)}'
+        raise validation.InvalidInput(where, reason) from None
+
+
+def _reason(error):
+    return getattr(error, 'strerror', None) or 'not a file name'
+
+
+def load(data):
+    """Parse JSON bytes, and refuse repeated keys.
+
+    :raises InvalidInput: with path and reason
+    """
+    _check_size(data)
+    try:
+        return _parse(data)
+    except RecursionError:
+        raise validation.InvalidInput('$', 'is nested too deeply') from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise validation.InvalidInput('$', f'is not JSON: {error}') from None
+
+
+def _check_size(data):
+    if len(data) > MAX_BYTES:
+        raise validation.InvalidInput('$', f'is larger than {MAX_BYTES} bytes')
+    # A small file cannot have too many values: skip the counts.
+    if len(data) > MAX_VALUES and (
+        sum(map(data.count, _BEFORE_VALUES)) > MAX_VALUES
+    ):
+        raise validation.InvalidInput(
+            '$', f'has more than {MAX_VALUES} values'
+        )
+
+
+def _parse(data):
+    mistakes = []
+    hook = functools.partial(_object, mistakes)
+    try:
+        value = json.loads(data, object_pairs_hook=hook)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except ValueError:
+        # A number has thousands of digits: parse again to locate it.
+        whole = functools.partial(_whole, mistakes)
+        value = json.loads(data, object_pairs_hook=hook, parse_int=whole)
+    if mistakes:
+        raise _first_mistake(value)
+    return value
+
+
+class _Repeating(dict):
+    """JSON object with a repeated key."""
+
+    key = None
+
+
+class _Long(int):
+    """Number with too many digits to convert."""
+
+
+_MAY_BE_WRONG = (dict, list, _Long)
+
+
+def _object(mistakes, pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        counts = collections.Counter(key for key, _ in pairs)
+        value = _Repeating(value)
+        value.key = counts.most_common(1)[0][0]
+        mistakes.append(value)
+    return value
+
+
+def _whole(mistakes, text):
+    try:
+        return int(text)
+    except ValueError:
+        mistakes.append(text)
+        return _Long()
+
+
+def _first_mistake(value):
+    """Return the InvalidInput of the first mistake in a value."""
+    places = [('$', value)]
+    while places:
+        path, value = places.pop()
+        if isinstance(value, _Repeating):
+            path = validation.json_path(path, value.key)
+            return validation.InvalidInput(path, 'is repeated')
+        if isinstance(value, _Long):
+            return validation.InvalidInput(path, 'has too many digits')
+        is_object = isinstance(value, dict)
+        inside = list(value.items() if is_object else enumerate(value))
+        places += [
+            (validation.json_path(path, key), each)
+            for key, each in reversed(inside)
+            if isinstance(each, _MAY_BE_WRONG)
+        ]
+    # Only an object with a repeated key, a mistake itself, can hide another.
+    raise AssertionError('no mistake was found')

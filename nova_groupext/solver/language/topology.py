@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topology language: nested groups, members, relationships, policies.
+
+The HTTP API, the scheduler and ``nova-groupext-plan`` read the same language;
+only the description of a member differs (flavor and image, or class).
+"""
+
+import collections
+import dataclasses
+import itertools
+
+from nova_groupext.solver.language import endpoints
+from nova_groupext.solver.language import paths
+from nova_groupext.solver.language import schemas
+from nova_groupext.solver.language import validation
+
+InvalidInput = validation.InvalidInput
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """Size limits of a topology.
+
+    :ivar depth: levels of nested nodes, the top-level group included
+    :ivar width: entries in one list or object of a node
+    :ivar groups: groups of the whole topology, the top-level one included
+    :ivar members: members of the whole topology, counted ones expanded
+    :ivar relationships: relationships of the whole topology
+    :ivar policies: policies of the whole topology
+    :ivar name_length: characters of one name
+    :ivar path_length: characters of a member's path name
+    """
+
+    depth: int = 16
+    width: int = 10_000
+    groups: int = 1_000
+    members: int = 10_000
+    relationships: int = 1_000
+    policies: int = 1_000
+    name_length: int = 255
+    path_length: int = 1_024
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """One server that may not exist yet.
+
+    :ivar path: unique path name, ``workers/worker-3``
+    :ivar stem: path of its member set, ``workers/worker``
+    :ivar index: its number within the member set
+    :ivar spec: its description without count, min_count and policies
+    """
+
+    path: str
+    stem: str
+    index: int
+    spec: dict = dataclasses.field(hash=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stem:
+    """Member set: one entry of ``members``, ``count`` equal members.
+
+    :ivar node: path of its group or subgroup, '' at the top
+    :ivar count: number of its members
+    :ivar min_count: number of members that a plan has to place
+    :ivar where: JSON path of its description
+    """
+
+    path: str
+    node: str
+    name: str
+    count: int
+    min_count: int
+    members: tuple[Member, ...]
+    spec: dict = dataclasses.field(hash=False)
+    where: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Relationship:
+    """Named relationship between disjoint parts of the topology.
+
+    :ivar path: its node's path and its name, ``workers/shuffle``
+    :ivar between: full paths of its parts, two or more; parts of other groups
+        come last
+    :ivar sides: member paths of each part
+    """
+
+    path: str
+    between: tuple[str, ...]
+    sides: tuple[tuple[str, ...], ...]
+    bandwidth: float
+    where: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """Policy over members; parameters of other types keep their default.
+
+    :ivar at: path of its node, stem or relationship
+    :ivar sides: member paths it covers: one set, or, for network-proximity on
+        a relationship, the parts whose pairs it constrains
+    :ivar where: JSON path of its description
+    :ivar bandwidth: on a relationship always that of the relationship
+    """
+
+    at: str
+    type: str
+    scope: str
+    sides: tuple[tuple[str, ...], ...]
+    where: str
+    strict: bool = True
+    weight: float = 1
+    bandwidth: float = 1
+    max_per_domain: int = 1
+    max_skew: int = 1
+    min_domains: int = 2
+    failures: int = 1
+    min_members: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Topology:
+    """Valid topology, in an order that does not depend on the input's.
+
+    :ivar nodes: paths of the group ('') and its subgroups
+    :ivar stems: by path
+    :ivar members: by stem, then by number
+    :ivar relationships: by path
+    :ivar policies: by path, type, scope and parameters
+    :ivar outer_parts: parts of relationships that are in other groups
+    """
+
+    nodes: tuple[str, ...]
+    stems: tuple[Stem, ...]
+    members: tuple[Member, ...]
+    relationships: tuple[Relationship, ...]
+    policies: tuple[Policy, ...]
+    outer_parts: tuple[endpoints.OuterPart, ...]
+
+
+def parse(
+    raw,
+    *,
+    levels,
+    member_schema,
+    limits=None,
+    path='$.topology',
+    outsiders=(),
+):
+    """Parse a topology.
+
+    :param raw: JSON value as loaded
+    :param levels: names of the topology levels, ``host`` first
+    :param member_schema: JSON schema of a member's description; count,
+        min_count and policies are added, other keys are refused
+    :param limits: Limits
+    :param path: JSON path of ``raw``, for messages
+    :param outsiders: path names of placed members of other groups; they
+        become members, each with its own stem
+    :returns: Topology
+    :raises InvalidInput: with path and reason
+    """
+    reader = _Reader(levels, member_schema, limits or Limits(), outsiders)
+    reader.read_members(raw, '', path, depth=1)
+    for node in reader.nodes:
+        reader.read_rules(node)
+    for stem in reader.stems:
+        reader.read_rules_of_members(stem)
+    for node in reader.nodes:
+        reader.refuse_empty(node)
+    stems = [*reader.stems, *map(_outsider, outsiders)]
+    return Topology(
+        nodes=tuple(sorted(reader.nodes)),
+        stems=tuple(sorted(stems, key=lambda s: s.path)),
+        members=_in_path_order(m for s in stems for m in s.members),
+        relationships=tuple(
+            sorted(reader.relationships, key=lambda r: r.path)
+        ),
+        policies=tuple(sorted(reader.policies, key=_policy_order)),
+        outer_parts=tuple(reader.outer_parts),
+    )
+
+
+def _outsider(path):
+    """Return the Stem of another group's member, which is pinned."""
+    spec = {'class': None}
+    member = Member(path, path, 0, spec)
+    return Stem(path, '', path, 1, 0, (member,), spec, '')
+
+
+def _in_path_order(members):
+    return tuple(sorted(members, key=lambda m: (m.stem, m.index)))
+
+
+def _policy_order(policy):
+    """Return a sort key that ignores the position in the input."""
+    return tuple(
+        getattr(policy, field.name)
+        for field in dataclasses.fields(policy)
+        if field.name != 'where'
+    )
+
+
+def _whole(value):
+    """Convert 3.0 to 3: JSON has one kind of number."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole else value
+
+
+class _Names:
+    """Names in use within one node."""
+
+    def __init__(self, limit):
+        self.limit = limit
+        self.taken = {}
+
+    def take(self, name, where):
+        if not name or '/' in name:
+            raise InvalidInput(where, 'needs a name without slashes')
+        if len(name) > self.limit:
+            raise InvalidInput(
+                where, f'has a name of more than {self.limit} characters'
+            )
+        if name in self.taken:
+            raise InvalidInput(
+                where,
+                f'takes the name {validation.quote(name)} of '
+                f'{self.taken[name]}',
+            )
+        self.taken[name] = where
+
+
+class _Reader:
+    """Parser of all members first, then of policies and relationships."""
+
+    def __init__(self, levels, member_schema, limits, outsiders):
+        self.levels = levels
+        self.limits = limits
+        self.outsiders = outsiders
+        self.member_schema = {
+            **member_schema,
+            'type': 'object',
+            'properties': {
+                **member_schema.get('properties', {}),
+                **schemas.COUNTS,
+                **schemas.RULES,
+            },
+            'additionalProperties': False,
+        }
+        self.nodes = {}
+        # Stem path -> its JSON object.
+        self.members = {}
+        self.stems = []
+        self.relationships = []
+        self.policies = []
+        self.outer_parts = []
+        self.total = 0
+        self.total_policies = 0
+        # Path that `between` may name -> its members.
+        self.members_at = collections.defaultdict(list)
+
+    def read_members(self, raw, node, where, depth):
+        if depth > self.limits.depth:
+            raise InvalidInput(
+                where,
+                f'is nested more than {self.limits.depth - 1} subgroups deep',
+            )
+        validation.check(raw, schemas.NODE, where)
+        for key, entries in raw.items():
+            self._check_width(entries, validation.json_path(where, key))
+        self._check_room('groups', len(self.nodes), where)
+        self.nodes[node] = (raw, where)
+        names = _Names(self.limits.name_length)
+        for name, entry, entry_at in _entries(raw, where, 'members'):
+            self._read_stem(entry, node, name, entry_at, names)
+        for name, entry, entry_at in _entries(raw, where, 'groups'):
+            names.take(name, entry_at)
+            self.read_members(
+                entry, paths.join(node, name), entry_at, depth + 1
+            )
+
+    def read_rules(self, node):
+        raw, where = self.nodes[node]
+        self._read_policies(
+            raw, where, schemas.GROUP_POLICIES, node, (self._paths(node),)
+        )
+        names = _Names(self.limits.name_length)
+        for number, entry, entry_at in _entries(raw, where, 'relationships'):
+            validation.check(entry, schemas.RELATIONSHIP, entry_at)
+            name = entry.get('name', f'relationships[{number}]')
+            names.take(name, validation.json_path(entry_at, 'name'))
+            self._read_relationship(entry, node, name, entry_at)
+
+    def read_rules_of_members(self, stem):
+        """Read the policies of a member set itself."""
+        raw = self.members[stem.path]
+        self._read_policies(
+            raw,
+            stem.where,
+            schemas.GROUP_POLICIES,
+            stem.path,
+            (self._paths(stem.path),),
+        )
+
+    def refuse_empty(self, node):
+        """Raise InvalidInput if a node has no member at or below it."""
+        if not self.members_at.get(node):
+            _, where = self.nodes[node]
+            raise InvalidInput(where, 'describes no member')
+
+    def _read_stem(self, raw, node, name, where, names):
+        validation.check(raw, self.member_schema, where)
+        count, min_count = self._counts(raw, where)
+        path = paths.join(node, name)
+        spec = {k: v for k, v in raw.items() if k not in schemas.BESIDES}
+        names.take(name, where)
+        made = [name]
+        if 'count' in raw:
+            made = [f'{name}-{index}' for index in range(count)]
+            for each in made:
+                names.take(each, where)
+        members = tuple(
+            Member(paths.join(node, each), path, index, spec)
+            for index, each in enumerate(made)
+        )
+        if len(members[-1].path) > self.limits.path_length:
+            raise InvalidInput(
+                where,
+                'makes a path name of more than '
+                f'{self.limits.path_length} characters',
+            )
+        stem = Stem(path, node, name, count, min_count, members, spec, where)
+        self.stems.append(stem)
+        self.members[path] = raw
+        self._register(stem)
+
+    def _counts(self, raw, where):
+        count = int(raw.get('count', 1))
+        min_count = int(raw.get('min_count', count))
+        if min_count > count:
+            raise InvalidInput(
+                validation.json_path(where, 'min_count'),
+                f'must not be more than the count, {count}',
+            )
+        self.total += count
+        if self.total > self.limits.members:
+            raise InvalidInput(
+                validation.json_path(where, 'count')
+                if 'count' in raw
+                else where,
+                f'makes more than {self.limits.members} members in all',
+            )
+        return count, min_count
+
+    def _register(self, stem):
+        nodes = itertools.accumulate(stem.node.split('/'), paths.join)
+        for place in {'', *nodes, stem.path}:
+            self.members_at[place].extend(stem.members)
+        for member in stem.members:
+            if member.path != stem.path:
+                self.members_at[member.path].append(member)
+
+    def _read_relationship(self, raw, node, name, where):
+        between_at = validation.json_path(where, 'between')
+        self._check_width(raw['between'], between_at)
+        inner, outer = endpoints.read(
+            raw['between'], node, between_at, self._paths
+        )
+        self._check_room('relationships', len(self.relationships), where)
+        relationship = Relationship(
+            paths.join(node, name),
+            between=(*inner, *(part.place for part in outer)),
+            sides=(
+                *map(self._paths, inner),
+                *(part.among(self.outsiders) for part in outer),
+            ),
+            bandwidth=_whole(raw.get('bandwidth', 1)),
+            where=where,
+        )
+        self.relationships.append(relationship)
+        self.outer_parts += outer
+        self._read_policies(
+            raw,
+            where,
+            schemas.SOFT_POLICIES if outer else schemas.RELATIONSHIP_POLICIES,
+            relationship.path,
+            relationship.sides,
+            relationship.bandwidth,
+        )
+
+    def _read_policies(self, raw, where, shapes, at, sides, bandwidth=1):
+        self._check_width(raw.get('policies', []), f'{where}.policies')
+        # A part in another group may have no placed members.
+        parts = tuple(side for side in sides if side)
+        for _, entry, entry_at in _entries(raw, where, 'policies'):
+            validation.check(entry, schemas.ANY_POLICY, entry_at)
+            if shapes is schemas.SOFT_POLICIES and entry.get('strict', True):
+                raise InvalidInput(
+                    validation.json_path(entry_at, 'strict'),
+                    'must be false: what is about members of another group '
+                    'can only be soft',
+                )
+            validation.check(entry, shapes[entry['type']], entry_at)
+            if entry['scope'] not in self.levels:
+                raise InvalidInput(
+                    validation.json_path(entry_at, 'scope'),
+                    f'must be one of {validation.quote(list(self.levels))}',
+                )
+            self._check_room('policies', self.total_policies, entry_at)
+            self.total_policies += 1
+            in_pairs = entry['type'] == 'network-proximity'
+            if in_pairs and len(parts) < min(2, len(sides)):
+                continue
+            given = {key: _whole(value) for key, value in entry.items()}
+            self.policies.append(
+                Policy(
+                    **{'bandwidth': bandwidth, **given},
+                    at=at,
+                    sides=parts if in_pairs else (sum(parts, ()),),
+                    where=entry_at,
+                )
+            )
+
+    def _paths(self, place):
+        members = self.members_at.get(place, ())
+        return tuple(m.path for m in _in_path_order(members))
+
+    def _check_width(self, entries, where):
+        if len(entries) > self.limits.width:
+            raise InvalidInput(
+                where, f'has more than {self.limits.width} entries'
+            )
+
+    def _check_room(self, kind, number, where):
+        most = getattr(self.limits, kind)
+        if number == most:
+            raise InvalidInput(where, f'is one more than {most} {kind}')
+
+
+def _entries(raw, where, key):
+    """Return (key or index, value, JSON path) of each entry of ``key``."""
+    entries = raw.get(key, {})
+    path = validation.json_path(where, key)
+    is_object = isinstance(entries, dict)
+    items = entries.items() if is_object else enumerate(entries)
+    return [
+        (name, entry, validation.json_path(path, name))
+        for name, entry in items
+    ]

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placement problem: hosts, classes, a topology and pinned members."""
+
+import dataclasses
+import functools
+
+from nova_groupext.solver.language import files
+from nova_groupext.solver.language import paths
+from nova_groupext.solver.language import topology
+from nova_groupext.solver.language import validation
+
+DEFAULT_TIME_LIMIT = 30.0
+MAX_TIME_LIMIT = 1e6
+
+# Class of other groups' members: they request nothing, and are pinned.
+_OUTSIDER = None
+
+#: Parser of a problem file's bytes into a JSON value for parse().
+load = files.load
+
+# Far above any cloud; the size limit of the file restricts the total more.
+_MANY_HOSTS = 100_000
+_MANY_CLASSES = 10_000
+_MANY_RESOURCES = 1_000
+_MANY_WAYS = 1_000
+
+_NAME = {'type': 'string', 'minLength': 1, 'maxLength': 255}
+_AMOUNTS = {
+    'type': 'object',
+    'maxProperties': _MANY_RESOURCES,
+    'additionalProperties': {
+        'type': 'integer',
+        'minimum': 0,
+        'maximum': 2**63 - 1,
+    },
+}
+
+_PROBLEM = {
+    'type': 'object',
+    'properties': {
+        'version': {'const': 1},
+        # Every level doubles the terms of soft network-proximity.
+        'levels': {
+            'type': 'array',
+            'items': _NAME,
+            'minItems': 1,
+            'maxItems': 8,
+            'uniqueItems': True,
+        },
+        'hosts': {'type': 'array', 'maxItems': _MANY_HOSTS},
+        'classes': {'type': 'object', 'maxProperties': _MANY_CLASSES},
+        'topology': {'type': 'object'},
+        'pinned': {'type': 'object', 'additionalProperties': _NAME},
+        'outsiders': {'type': 'object', 'additionalProperties': _NAME},
+        'time_limit': {
+            'type': 'number',
+            'minimum': 0,
+            'maximum': MAX_TIME_LIMIT,
+        },
+        'seed': {'type': 'integer', 'minimum': 0, 'maximum': 2**31 - 1},
+    },
+    'required': ['version', 'levels', 'hosts', 'classes', 'topology'],
+    'additionalProperties': False,
+}
+
+_HOST = {
+    'type': 'object',
+    'properties': {
+        'id': _NAME,
+        'domains': {'type': 'object', 'additionalProperties': _NAME},
+        'free': _AMOUNTS,
+        'foreign': {'type': 'boolean'},
+    },
+    'required': ['id'],
+    'additionalProperties': False,
+}
+
+_CLASS = {
+    'type': 'object',
+    'properties': {
+        'request': _AMOUNTS,
+        'hosts': {'type': 'array', 'items': _NAME},
+        'scores': {
+            'type': 'object',
+            'additionalProperties': {
+                'type': 'number',
+                'minimum': -1e12,
+                'maximum': 1e12,
+            },
+        },
+        'alternatives': {
+            'type': 'object',
+            'additionalProperties': {
+                'type': 'array',
+                'items': _AMOUNTS,
+                'minItems': 1,
+                'maxItems': _MANY_WAYS,
+            },
+        },
+    },
+    'required': ['request'],
+    'additionalProperties': False,
+}
+
+_MEMBER = {
+    'type': 'object',
+    'properties': {'class': {'type': 'string'}},
+    'required': ['class'],
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """Compute host as this group sees it.
+
+    :ivar domains: level -> name of the domain, without ``host``
+    :ivar free: resource -> amount
+    :ivar foreign: True if it has servers or holds from outside of the group
+    """
+
+    id: str
+    domains: dict
+    free: dict
+    foreign: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class MemberClass:
+    """Needs that several members share.
+
+    :ivar request: resource -> amount
+    :ivar hosts: ids of the hosts that may take a member
+    :ivar scores: host id -> score by the operator's weighers
+    :ivar alternatives: host id -> requests, one of which replaces `request`
+    """
+
+    request: dict
+    hosts: frozenset
+    scores: dict
+    alternatives: dict
+
+    def ways(self, host_id):
+        """Return the requests of which a host has to meet one."""
+        return self.alternatives.get(host_id, [self.request])
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Placement problem, in an order that is independent of the input's.
+
+    :ivar levels: topology levels, smallest first, ``host`` is the first
+    :ivar hosts: id -> Host, by id
+    :ivar classes: name -> MemberClass, by name
+    :ivar pinned: member path -> host id; outsiders are pinned, too
+    :ivar outsiders: path name -> host id of placed members of other groups
+    :ivar time_limit: seconds
+    """
+
+    levels: tuple[str, ...]
+    hosts: dict[str, Host]
+    classes: dict[str, MemberClass]
+    topology: topology.Topology
+    pinned: dict[str, str]
+    outsiders: dict[str, str]
+    time_limit: float
+    seed: int
+
+    @functools.cached_property
+    def class_of(self):
+        """Mapping of member path to MemberClass."""
+        return {
+            member.path: self.classes[member.spec['class']]
+            for member in self.topology.members
+        }
+
+    @functools.cached_property
+    def movable(self):
+        """Paths of the members that are not pinned."""
+        return frozenset(self.class_of.keys() - self.pinned.keys())
+
+    @functools.cached_property
+    def own(self):
+        """Paths of the group's own members, in their order."""
+        return [p for p in self.class_of if p not in self.outsiders]
+
+    def domain(self, host_id, level):
+        """Return the host's domain at a level, None if it has none."""
+        if level == self.levels[0]:
+            return host_id
+        return self.hosts[host_id].domains.get(level)
+
+
+def of_places(levels, domains, tree):
+    """Return a Problem for policy checks: only hosts' domains, no classes.
+
+    :param levels: topology levels, smallest first
+    :param domains: host id -> {level: domain}, without ``host``
+    :param tree: topology.Topology
+    """
+    return Problem(
+        levels=tuple(levels),
+        hosts={
+            host_id: Host(id=host_id, domains=each, free={}, foreign=False)
+            for host_id, each in sorted(domains.items())
+        },
+        classes={},
+        topology=tree,
+        pinned={},
+        outsiders={},
+        time_limit=0,
+        seed=0,
+    )
+
+
+def parse(raw):
+    """Parse a problem.
+
+    :param raw: JSON value, see the problem file format
+    :returns: Problem
+    :raises InvalidInput: with path and reason
+    """
+    validation.check(raw, _PROBLEM, '$')
+    levels = tuple(raw['levels'])
+    if levels[0] != 'host':
+        raise validation.InvalidInput('$.levels[0]', 'must be "host"')
+    hosts = _read_hosts(raw['hosts'], levels)
+    # One set for all classes without a list of hosts.
+    everywhere = frozenset(hosts)
+    classes = {
+        name: _read_class(
+            entry, everywhere, validation.json_path('$.classes', name)
+        )
+        for name, entry in sorted(raw['classes'].items())
+    }
+    outsiders = _read_outsiders(raw.get('outsiders', {}), hosts)
+    tree = topology.parse(
+        raw['topology'],
+        levels=levels,
+        member_schema=_MEMBER,
+        outsiders=outsiders,
+    )
+    for stem in tree.stems:
+        if stem.path not in outsiders:
+            _check_known(
+                stem.spec['class'],
+                classes,
+                validation.json_path(stem.where, 'class'),
+            )
+    members = {member.path for member in tree.members}
+    if outsiders:
+        classes[_OUTSIDER] = MemberClass({}, frozenset(), {}, {})
+    pinned = _read_pins(
+        raw.get('pinned', {}), members - outsiders.keys(), hosts
+    )
+    return Problem(
+        levels=levels,
+        hosts=hosts,
+        classes=classes,
+        topology=tree,
+        pinned={**outsiders, **pinned},
+        outsiders=outsiders,
+        time_limit=raw.get('time_limit', DEFAULT_TIME_LIMIT),
+        seed=int(raw.get('seed', 0)),
+    )
+
+
+def _read_hosts(raw, levels):
+    hosts = {}
+    for number, entry in enumerate(raw):
+        where = validation.json_path('$.hosts', number)
+        validation.check(entry, _HOST, where)
+        if entry['id'] in hosts:
+            raise validation.InvalidInput(f'{where}.id', 'is repeated')
+        domains = entry.get('domains', {})
+        for level in domains:
+            _check_known(
+                level,
+                levels[1:],
+                validation.json_path(f'{where}.domains', level),
+            )
+        hosts[entry['id']] = Host(
+            id=entry['id'],
+            domains=domains,
+            free=_amounts(entry.get('free', {})),
+            foreign=entry.get('foreign', False),
+        )
+    return dict(sorted(hosts.items()))
+
+
+def _read_class(raw, everywhere, where):
+    validation.check(raw, _CLASS, where)
+    for key in ('hosts', 'scores', 'alternatives'):
+        _check_all_known(raw.get(key, []), everywhere, f'{where}.{key}')
+    return MemberClass(
+        request=_amounts(raw['request']),
+        hosts=frozenset(raw['hosts']) if 'hosts' in raw else everywhere,
+        scores=raw.get('scores', {}),
+        alternatives={
+            host_id: [_amounts(way) for way in ways]
+            for host_id, ways in raw.get('alternatives', {}).items()
+        },
+    )
+
+
+def _read_pins(raw, members, hosts):
+    for path, host_id in raw.items():
+        where = validation.json_path('$.pinned', path)
+        _check_known(path, members, where)
+        _check_known(host_id, hosts, where)
+    return dict(sorted(raw.items()))
+
+
+def _read_outsiders(raw, hosts):
+    """Return {path name: host id} of placed members of other groups."""
+    for path, host_id in raw.items():
+        _check_known(host_id, hosts, validation.json_path('$.outsiders', path))
+    return {paths.outside('', path): raw[path] for path in sorted(raw)}
+
+
+def _amounts(raw):
+    return {name: int(amount) for name, amount in sorted(raw.items())}
+
+
+def _check_all_known(names, known, where):
+    """Check the items of an array, or the keys of an object."""
+    for number, name in enumerate(names):
+        if name not in known:
+            key = name if isinstance(names, dict) else number
+            _check_known(name, known, validation.json_path(where, key))
+
+
+def _check_known(name, known, where):
+    if name not in known:
+        raise validation.InvalidInput(
+            where, f'{validation.quote(name)} is unknown'
+        )

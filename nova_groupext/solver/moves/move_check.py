@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check of one member's move while others of its group may be moving too.
+
+The host of a moving member is unknown until its move ends. So the member
+counts on both hosts, and a policy has to hold for all end states. A violated
+policy does not refuse a move that makes it no worse.
+"""
+
+import dataclasses
+import itertools
+import math
+
+from nova_groupext.solver.model.problems import Host
+from nova_groupext.solver.policies import violations
+
+# Limit of end states to enumerate; beyond it, the worst case is unknown.
+MOST_ENDS = 64
+
+# Types that members on two hosts at once violate as much as on either host.
+# With several placed members, some end state then violates them, too.
+_ADDS_UP = {'affinity', 'anti-affinity', 'exclusive', 'network-proximity'}
+
+# An imaginary host in empty domains of its own; no real name is empty.
+_EMPTY = ''
+
+
+def worst_violation(problem, policy, positions):
+    """Return the worst-case violation, before weight and bandwidth.
+
+    :param positions: {member path: ids of its present and possible hosts}
+    :returns: a number; infinity if there are too many end states
+    """
+    placed = {p for side in policy.sides for p in side if p in positions}
+    # One member alone is never in two domains when its move has ended.
+    if policy.type in _ADDS_UP and len(placed) > 1:
+        return _harm(problem, *_everywhere(problem, policy, positions))
+    open_ends = {
+        path: _one_per_domain(problem, policy, positions[path])
+        for path in sorted(placed)
+    }
+    if math.prod(map(len, open_ends.values())) > MOST_ENDS:
+        return math.inf
+    return max(
+        _harm(problem, policy, dict(zip(open_ends, end, strict=True)))
+        for end in itertools.product(*open_ends.values())
+    )
+
+
+def _harm(problem, policy, placement):
+    """Return the violation plus the members in no domain of the scope."""
+    nowhere = violations.count(problem, policy, placement)[None]
+    return violations.amount(problem, policy, placement) + nowhere
+
+
+def _everywhere(problem, policy, positions):
+    """Return policy and placement with a copy of each member per host."""
+    placement = {
+        (path, host): host
+        for path, hosts in positions.items()
+        for host in _one_per_domain(problem, policy, hosts)
+    }
+    copies = {}
+    for path, host in placement:
+        copies.setdefault(path, []).append((path, host))
+    sides = tuple(
+        tuple(copy for path in side for copy in copies.get(path, ()))
+        for side in policy.sides
+    )
+    return dataclasses.replace(policy, sides=sides), placement
+
+
+def _one_per_domain(problem, policy, hosts):
+    """Return one host per domain of the scope; ignore other levels."""
+    by_domain = {
+        problem.domain(host, policy.scope): host for host in sorted(hosts)
+    }
+    return list(by_domain.values())
+
+
+class Move:
+    """The move of one member, judged by the policies of its group.
+
+    Results are cached per combination of domains; all domains without members
+    share one.
+
+    :param problem: Problem with the candidate hosts, those of ``others`` and
+        ``home``, the topology and the levels
+    :param others: {path: ids of hosts} of all other placed members
+    :param path: path of the member
+    :param home: id of its host; None if it returns or becomes a server
+    :param away: {path: planned hosts} of unplaced members, so that their
+        absence does not count against this member
+    """
+
+    def __init__(self, problem, others, path, home, away=None):
+        self._problem = _with_an_empty_host(problem)
+        self._others = others
+        self._away = away or {}
+        self._path = path
+        self._home = home
+        self._policies = [
+            _seen_from(path, policy)
+            for policy in problem.topology.policies
+            if policy.type == 'exclusive' or _covers(policy, path)
+        ]
+        self._used = {
+            level: {
+                problem.domain(host, level)
+                for host in itertools.chain(
+                    *others.values(), *self._away.values()
+                )
+            }
+            for level in problem.levels
+        }
+        # By identity: hashing a policy takes long, it names all its members.
+        self._known = {id(policy): {} for policy in self._policies}
+
+    @property
+    def is_bound(self):
+        """True if a strict policy concerns the member."""
+        return any(policy.strict for policy in self._policies)
+
+    def allows(self, host):
+        """Check whether a host violates no strict policy more than home.
+
+        Without a home, compare with the host of least violation.
+        """
+        return all(
+            self._is_no_worse(policy, host)
+            for policy in self._policies
+            if policy.strict
+        )
+
+    def cost(self, host):
+        """Return the part of the group's cost that depends on the host.
+
+        :returns: (violation of strict policies, soft cost)
+        """
+        strict, soft = 0, 0
+        for policy in self._policies:
+            there = self._harm(policy, host)
+            if policy.strict:
+                strict += there
+            elif there < math.inf:
+                soft += violations.unit_cost(policy) * there
+        return strict, soft
+
+    def _is_no_worse(self, policy, host):
+        if self._home is None:
+            most = self._least(policy)
+        elif self._key(policy, host) == self._key(policy, self._home):
+            return True
+        else:
+            most = self._harm(policy, self._home)
+        there = self._harm(policy, host)
+        return there < math.inf and there <= most
+
+    def _least(self, policy):
+        """Return the least violation on any used host or an empty one.
+
+        A violation by the member's absence does not justify a bad host.
+        """
+        places = {
+            *itertools.chain(*self._others.values(), *self._away.values()),
+            _EMPTY,
+        }
+        return min(self._harm(policy, place) for place in places)
+
+    def _harm(self, policy, host):
+        known, key = self._known[id(policy)], self._key(policy, host)
+        if key not in known:
+            positions = {**self._others, self._path: {host}}
+            if policy.type not in _ADDS_UP:
+                positions = {**self._away, **positions}
+            known[key] = worst_violation(self._problem, policy, positions)
+        return known[key]
+
+    def _key(self, policy, host):
+        """Return the domains by which a policy distinguishes hosts."""
+        levels = (policy.scope,)
+        if policy.type == 'network-proximity':
+            levels += self._problem.levels
+        domains = [self._problem.domain(host, level) for level in levels]
+        return tuple(
+            domain if domain is None or domain in self._used[level] else _EMPTY
+            for level, domain in zip(levels, domains, strict=True)
+        )
+
+
+def _with_an_empty_host(problem):
+    empty = dict.fromkeys(problem.levels[1:], _EMPTY)
+    host = Host(id=_EMPTY, domains=empty, free={}, foreign=False)
+    return dataclasses.replace(problem, hosts={**problem.hosts, _EMPTY: host})
+
+
+def _seen_from(path, policy):
+    """Return a policy without pairs of other members, which do not change."""
+    if policy.type != 'network-proximity':
+        return policy
+    others = [side for side in policy.sides if path not in side] or [
+        tuple(other for other in policy.sides[0] if other != path)
+    ]
+    everybody = tuple(itertools.chain(*others))
+    return dataclasses.replace(policy, sides=((path,), everybody))
+
+
+def _covers(policy, path):
+    return any(path in side for side in policy.sides)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parent side of the solver's child process.
+
+The child protects its parent from HiGHS's use of memory and time. The parent
+reads every answer as it arrives, so the answers of a child that is killed are
+not lost.
+"""
+
+import json
+import math
+import pickle
+import sys
+
+from nova_groupext.solver.model import answers
+from nova_groupext.solver.solve import piped_process
+
+#: Address space of a child, in bytes.
+MEMORY_LIMIT = 2 * 1024**3
+
+#: Seconds over the time limit after which the parent kills a child.
+GRACE = 10.0
+
+_ENVIRONMENT = {
+    # Every thread of a numeric library reserves address space.
+    'OPENBLAS_NUM_THREADS': '1',
+    # Sets have the same order in every run.
+    'PYTHONHASHSEED': '0',
+}
+
+# Exits of libraries that cannot allocate memory.
+_GIVING_UP = ('ended with status 1', 'ended by signal SIGABRT')
+
+_CODE = 'from nova_groupext.solver.solve import worker; worker.main({!r}, {})'
+
+
+def run(problem, memory_limit=MEMORY_LIMIT, grace=GRACE, on_answer=None):
+    """Solve a problem in a child process.
+
+    :param problem: problems.Problem; its time limit binds the child
+    :param memory_limit: bytes of address space
+    :param grace: seconds over the time limit until the child is killed
+    :param on_answer: called with every answers.Answer as it arrives
+    :returns: answers.Answer; its stats contain the reason if the child failed
+    """
+    with Solver('search', memory_limit) as solver:
+        return solver.search(problem, grace, on_answer)
+
+
+class Solver(piped_process.PipedProcess):
+    """Child process that starts while the parent still reads the problem."""
+
+    def __init__(self, job='search', memory_limit=MEMORY_LIMIT):
+        """Start the child.
+
+        :param job: key of worker.JOBS
+        :param memory_limit: bytes of address space
+        """
+        code = _CODE.format(job, memory_limit)
+        super().__init__([sys.executable, '-P', '-c', code], _ENVIRONMENT)
+        self._memory_limit = memory_limit
+
+    def search(self, problem, grace=GRACE, on_answer=None):
+        """Solve one problem, as run() does; call this only once."""
+        best = answers.undecided({'stage': 'start', 'cut_short': True})
+        for found in self.found(problem.time_limit + grace, problem):
+            best = answers.Answer(**found)
+            if on_answer:
+                on_answer(best)
+        if self.ending:
+            reason = f'the solver {self.ending}'
+            best = best.with_stats(cut_short=True, reason=reason)
+        return best.with_stats(peak_mib=self.peak_mib)
+
+    def found(self, seconds, *arguments):
+        """Run the job; set ``ending`` to the reason if it fails.
+
+        :param seconds: time limit, after which the parent kills the child
+        :param arguments: arguments of the job's function
+        :returns: generator of dicts, the attributes of each result
+        """
+        # The CPU limit is a fallback: before it, the parent kills the child,
+        # and knows the reason.
+        most = max(1, math.ceil(seconds)) + 1
+        data = pickle.dumps((most, arguments))
+        told = {}
+        for line in self.lines(data, seconds):
+            try:
+                told = json.loads(line)
+                self.peak_mib = max(self.peak_mib, told['peak_mib'])
+            except (KeyError, TypeError, ValueError):
+                self.ending = 'wrote what is no answer'
+                return
+            if 'found' in told:
+                yield told['found']
+        self.ending = self._explain(told)
+
+    def _explain(self, last):
+        """Return why the child failed, or None, from its last line."""
+        if 'reason' in last:
+            return last['reason']
+        if self.ending in _GIVING_UP:
+            most = self._memory_limit // 1024**2
+            return f'{self.ending}, maybe for lack of memory: {most} MiB'
+        if not last or 'found' in last:
+            return self.ending or 'ended before it was done'
+        return None

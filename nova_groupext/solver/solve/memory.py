@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Peak memory of a process."""
+
+import re
+
+_PEAK = re.compile(r'^VmHWM:\s+(\d+) kB', re.MULTILINE)
+
+
+def peak_mib(pid='self'):
+    """Return the peak resident memory of a Linux process, in MiB.
+
+    Unlike ru_maxrss, it excludes the process from which this one was forked.
+
+    :returns: 0 if the process is gone
+    """
+    try:
+        with open(f'/proc/{pid}/status') as file:
+            found = _PEAK.search(file.read())
+    except OSError:
+        return 0
+    return int(found[1]) // 1024 if found else 0

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SVG picture of an answer: zones, racks, hosts, and their members.
+
+A problem states only the free capacity of a host, so a bar shows the part of
+the free amount that the group takes. Letters and colours identify the member
+set of a member.
+"""
+
+import collections
+import dataclasses
+import itertools
+import math
+import textwrap
+
+from nova_groupext.solver.solve import summary
+from nova_groupext_client.drawing import style
+from nova_groupext_client.drawing import svg
+
+_CELL = 10
+
+# In a larger cloud, hosts without members become small cells.
+_SMALL_CLOUD = 200
+# More members than this on one host are drawn as a number per member set.
+_MANY_MEMBERS = 28
+_MOST_BARS = 4
+_MOST_NAMES = 40
+
+
+def write(problem, answer):
+    """Draw an answer.
+
+    :param problem: problems.Problem
+    :param answer: answers.Answer to it; without a plan only pinned members are
+        drawn
+    :returns: text of an SVG file
+    """
+    return _Picture(problem, answer).page()
+
+
+class _Picture:
+    def __init__(self, problem, answer):
+        self.problem = problem
+        self.answer = answer
+        self.placement = answer.placement or problem.pinned
+        self.members = collections.defaultdict(list)
+        own = {*problem.own}
+        for member in problem.topology.members:
+            if member.path in own and member.path in self.placement:
+                self.members[self.placement[member.path]].append(member)
+        self.stems = [
+            stem
+            for stem in problem.topology.stems
+            if stem.members[0].path in own
+        ]
+        names = [stem.path for stem in self.stems]
+        self.letters = {stem: style.letters(n) for n, stem in enumerate(names)}
+        self.colours = {s: style.colour(n) for n, s in enumerate(names)}
+
+    def page(self):
+        words = _head(self.problem, self.answer)
+        head = [svg.line(text, 'head') for text in words]
+        stems = self.stems
+        legend = [self._stem(stem) for stem in stems[:_MOST_NAMES]]
+        if len(stems) > _MOST_NAMES:
+            legend.append(svg.line(f'and {len(stems) - _MOST_NAMES} more'))
+        cloud = self._domains(list(self.problem.hosts.values()), self._levels)
+        blocks = [svg.column(head, 0), svg.rows(legend, style.WIDTH), cloud]
+        return svg.page(svg.column(blocks, 12), words[0], style.CSS)
+
+    @property
+    def _levels(self):
+        """Levels drawn as frames: at most two, the outer one first."""
+        above_host = self.problem.levels[1:]
+        return list(dict.fromkeys([*above_host[-1:], *above_host[:1]]))
+
+    def _stem(self, stem):
+        """Draw a member set's entry in the legend."""
+        members = [m for m in stem.members if m.path in self.placement]
+        chip = self._chip(stem.path, members, self.letters[stem.path])
+        label = f'{stem.path} ({len(members)} of {stem.count})'
+        return svg.rows([chip, svg.line(label, room=230)], style.WIDTH)
+
+    def _domains(self, hosts, levels):
+        """Draw hosts in a frame for each of their domains, level by level."""
+        if not levels:
+            return self._hosts(hosts)
+        level, *inner = levels
+        by_name = collections.defaultdict(list)
+        for host in hosts:
+            by_name[host.domains.get(level)].append(host)
+        frames = []
+        for name in sorted(by_name, key=style.natural):
+            inside = by_name[name]
+            members = sum(len(self.members[host.id]) for host in inside)
+            label = f'no {level}' if name is None else f'{level} {name}'
+            tip = f'{label}: {len(inside)} hosts, {members} members'
+            kind = 'outer' if inner else 'inner'
+            block = self._domains(inside, inner)
+            frame = svg.frame(block, label, kind, tip)
+            frames.append((not members, frame))
+        # Domains that the group uses come first.
+        frames.sort(key=lambda f: f[0])
+        return svg.rows([frame for _, frame in frames], style.WIDTH)
+
+    def _hosts(self, hosts):
+        is_small = len(self.problem.hosts) <= _SMALL_CLOUD
+        large = [h for h in hosts if is_small or self.members[h.id]]
+        small = [h for h in hosts if not (is_small or self.members[h.id])]
+        # Make the block about as wide as high.
+        across = math.sqrt(len(large) / 3 + len(small) / 200)
+        width = style.HOST_WIDTH * max(1, min(8, round(across)))
+        cells = svg.rows([self._cell(host) for host in small], width, 2)
+        boxes = svg.rows([self._host(host) for host in large], width)
+        return svg.column([each for each in (boxes, cells) if each.code])
+
+    def _cell(self, host):
+        dot = '\u00b7' if host.foreign else ''
+        return svg.box(_CELL, _CELL, 'cell', _tip(host), dot)
+
+    def _host(self, host):
+        """Draw a host with its load and its members."""
+        width = style.HOST_WIDTH - 12
+        taken = self._taken(host)
+        bars = [
+            svg.bar(width, 12, part, host.free[name], name)
+            for name, part in list(taken.items())[:_MOST_BARS]
+        ]
+        chips = svg.rows(self._chips(host), width, 2)
+        parts = [each for each in [*bars, chips] if each.code]
+        tip = '\n'.join(
+            [_tip(host), *(f'group takes {n} {r}' for r, n in taken.items())]
+        )
+        kind = 'shared' if host.foreign else 'host'
+        inside = svg.column(parts, 3)
+        inside = dataclasses.replace(inside, width=width)
+        return svg.frame(inside, host.id, kind, tip)
+
+    def _taken(self, host):
+        """Return the amounts that the group takes, scarce resources first."""
+        taken = collections.Counter()
+        for member in self.members[host.id]:
+            if member.path not in self.problem.pinned:
+                ways = self.problem.class_of[member.path].ways(host.id)
+                way = self.answer.alternative.get(member.path, 0)
+                taken.update({r: n for r, n in ways[way].items() if n})
+        by_share = sorted(taken, key=lambda r: -taken[r] / host.free[r])
+        return {resource: taken[resource] for resource in by_share}
+
+    def _chips(self, host):
+        members = self.members[host.id]
+        if len(members) <= _MANY_MEMBERS:
+            for member in members:
+                stem = member.stem
+                yield self._chip(stem, [member], self.letters[stem])
+        else:
+            for stem, same in itertools.groupby(members, lambda m: m.stem):
+                same = list(same)
+                label = f'{self.letters[stem]} \u00d7 {len(same)}'
+                yield self._chip(stem, same, label)
+
+    def _chip(self, stem, members, label):
+        """Draw members of one member set, as a coloured box with a label."""
+        names = [member.path for member in members[:_MOST_NAMES]]
+        if len(members) > _MOST_NAMES:
+            names.append(f'and {len(members) - _MOST_NAMES} more')
+        kind = 'member'
+        if members and all(m.path in self.problem.pinned for m in members):
+            kind = 'pinned'
+            names.append('(a server already)')
+        kind += f' {self.colours[stem]}'
+        return svg.box(8 + 7 * len(label), 16, kind, '\n'.join(names), label)
+
+
+def _head(problem, answer):
+    """Return the heading: a summary of the answer, and a legend."""
+    lines = summary.write(problem, answer).splitlines()
+    told = textwrap.wrap(lines[0], 160)
+    if answer.status == 'placed':
+        told.append(lines[1])
+    return [
+        *told,
+        'Bar: what the group takes of the free amount. Broken line or dot: '
+        'others are on this host too. Thick line: a server already.',
+    ]
+
+
+def _tip(host):
+    """Return the tooltip of a host."""
+    lines = [host.id]
+    lines += [f'{level} {name}' for level, name in host.domains.items()]
+    free = list(host.free.items())
+    lines += [f'{amount} {name} free' for name, amount in free[:_MOST_NAMES]]
+    if host.foreign:
+        lines.append('others are here too')
+    return '\n'.join(lines)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Child process that gets one input, returns lines, and always ends."""
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+
+from nova_groupext.solver.solve import memory
+
+#: Limit on the length of a line, in bytes: a plan for 10,000 members with the
+#: longest names fits several times.
+MAX_LINE = 64 * 1024**2
+
+_CHUNK = 64 * 1024
+
+
+class PipedProcess:
+    """Running command; as a context manager, it kills the command on exit.
+
+    Its standard input stays open until then, so the child can detect the end
+    of its parent. Signals from a terminal do not reach the child.
+
+    :ivar ending: why the lines ended, None if the child was successful
+    :ivar peak_mib: peak memory in MiB, if the parent had to kill the child
+    """
+
+    def __init__(self, command, environment=None):
+        """Start the command.
+
+        :param command: list of the program and its arguments
+        :param environment: variables added to those of this process
+        """
+        self.ending = 'was not asked'
+        self.peak_mib = 0
+        self._is_late = False
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **(environment or {})},
+            bufsize=0,
+            process_group=0,
+        )
+        for pipe in self._pipes:
+            os.set_blocking(pipe.fileno(), False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._process.kill()
+        self._process.wait()
+        for pipe in self._pipes:
+            pipe.close()
+
+    @property
+    def _pipes(self):
+        return self._process.stdin, self._process.stdout
+
+    def lines(self, data, seconds):
+        """Write data to the child and read its lines, until it ends or has to.
+
+        :param data: bytes for its standard input
+        :param seconds: time limit, after which the parent kills the child
+        :returns: generator of whole lines, bytes without the line feed
+        """
+        end = time.monotonic() + seconds
+        rest = bytearray()
+        for chunk in self._chunks(memoryview(data), end):
+            first, *others = chunk.split(b'\n')
+            rest += first
+            for other in others:
+                yield bytes(rest)
+                rest = bytearray(other)
+            if len(rest) > MAX_LINE:
+                self.ending = 'wrote an endless line'
+                return
+        self.ending = self._wait(end)
+
+    def _chunks(self, data, end):
+        """Yield the output of the child as it arrives."""
+        stdin, stdout = self._pipes
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdin, selectors.EVENT_WRITE)
+            selector.register(stdout, selectors.EVENT_READ)
+            while (left := end - time.monotonic()) > 0:
+                for key, _ in selector.select(left):
+                    if key.fileobj is stdin:
+                        data = self._feed(data)
+                        if not data:
+                            selector.unregister(stdin)
+                    elif chunk := stdout.read(_CHUNK):
+                        yield chunk
+                    else:
+                        return
+        # Output that is in the pipe by now is in time.
+        self._kill()
+        while chunk := stdout.read(_CHUNK):
+            yield chunk
+
+    def _feed(self, data):
+        """Write as much as the pipe accepts; return the rest."""
+        try:
+            return data[self._process.stdin.write(data) :]
+        except BrokenPipeError:
+            # The exit status of the child shows why it reads no more.
+            return b''
+
+    def _wait(self, end):
+        """Wait for the end of the child; return why it failed, or None."""
+        try:
+            status = self._process.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self._kill()
+        if self._is_late:
+            return 'did not end in time'
+        return _describe(status)
+
+    def _kill(self):
+        self.peak_mib = memory.peak_mib(self._process.pid)
+        self._process.kill()
+        self._process.wait()
+        self._is_late = True
+
+
+def _describe(status):
+    """Return why an exit status is a failure, None if it is not."""
+    if status < 0:
+        # Most real-time signals have no name.
+        with contextlib.suppress(ValueError):
+            return f'ended by signal {signal.Signals(-status).name}'
+        return f'ended by signal {-status}'
+    return f'ended with status {status}' if status else None

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stages of the solver: from a problem to answers that improve."""
+
+from nova_groupext.solver import explain
+from nova_groupext.solver.model import answers
+from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.policies import merging
+from nova_groupext.solver.proofs import quick_proofs
+from nova_groupext.solver.search import feasible
+from nova_groupext.solver.search import improve
+from nova_groupext.solver.search import incumbent
+
+
+def solve(problem):
+    """Return the last answer of search()."""
+    *_, last = search(problem)
+    return last
+
+
+def search(problem):
+    """Yield better and better answers; the last is the best in time.
+
+    This process is not protected from HiGHS's use of memory and time.
+
+    :param problem: problems.Problem
+    :returns: generator of answers.Answer, at least one
+    """
+    budget = time_budget.TimeBudget(problem.time_limit)
+    lean = merging.merged(problem)
+    finder = feasible.FeasibilitySearch(lean, budget)
+    verdict = finder.try_once()
+    if verdict.plan is None:
+        proof = quick_proofs.find(lean, budget)
+        if proof is not None:
+            stats = {'stage': proof.stage}
+            yield from _refuse(problem, budget, stats, proof.tags)
+            return
+        verdict = finder.find()
+    stats = {'stage': verdict.stage, 'cut_short': not verdict.is_impossible}
+    if verdict.plan is not None:
+        best = incumbent.Incumbent(lean, verdict.plan)
+        stats['first_seconds'] = round(budget.spent(), 4)
+        yield best.answer(problem, stats)
+        for stage in improve.stages(best, finder.attempts, budget):
+            yield best.answer(problem, {**stats, **stage})
+    elif verdict.is_impossible:
+        yield from _refuse(problem, budget, stats)
+    else:
+        yield answers.undecided(stats)
+
+
+def _refuse(problem, budget, stats, tags=None):
+    for refusal in explain.refusals(problem, budget, tags):
+        stats.setdefault('first_seconds', round(budget.spent(), 4))
+        yield answers.refused(refusal, stats)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answer in words, for operators of the cloud."""
+
+import collections
+
+from nova_groupext.solver.language import validation
+
+# Limit on listed names.
+_MOST = 8
+
+
+def write(problem, answer):
+    """Return an answer in words.
+
+    :param problem: problems.Problem
+    :param answer: answers.Answer to it
+    :returns: text of several lines
+    """
+    lines = _WRITERS[answer.status](problem, answer)
+    return '\n'.join([*map(_plain, lines), _how(answer), ''])
+
+
+def _plain(line):
+    """Escape unprintable characters: names must not control the terminal."""
+    return ''.join(
+        each if each.isprintable() else validation.quote(each)[1:-1]
+        for each in line
+    )
+
+
+def _placed(problem, answer):
+    members = len(problem.own)
+    yield f'placed: {len(answer.placement)} of {members} members'
+    if answer.unplaced:
+        yield f'left out: {_list(answer.unplaced)}'
+    yield from _costs(answer)
+    yield 'where (how many domains of each level, and the members in each):'
+    for node in problem.topology.nodes:
+        yield f'  {_at(node)}: {_where(problem, answer, node)}'
+
+
+def _costs(answer):
+    cost = answer.cost
+    is_least = cost['bound'] >= cost['soft']
+    proved = 'the least' if is_least else f'at least {cost["bound"]:g} is due'
+    yield f'cost of the soft policies: {cost["soft"]:g} ({proved})'
+    for each in answer.violations:
+        policy = f'{each["policy"]["scope"]} {each["policy"]["type"]}'
+        yield f'  {policy} of {_at(each["at"])}: {each["cost"]:g}'
+    yield f'sum of the scores: {cost["preference"]:g}'
+
+
+def _where(problem, answer, node):
+    """Return how many domains of each level a node's members use."""
+    inside = f'{node}/' if node else ''
+    hosts = [h for p, h in answer.placement.items() if p.startswith(inside)]
+    parts = [f'{len(hosts)} members', f'host {len(set(hosts))}']
+    for level in problem.levels[1:]:
+        count = collections.Counter(
+            problem.domain(host_id, level) for host_id in hosts
+        )
+        domains = len(count.keys() - {None})
+        parts.append(f'{level} {domains} ({_counts(count)})')
+    return ', '.join(parts)
+
+
+def _counts(count):
+    """Return domains and the members in each, the fullest first."""
+    by_size = sorted(count.items(), key=lambda c: (-c[1], c[0] or ''))
+    return _list(
+        f'{domain or "none"}: {members}' for domain, members in by_size
+    )
+
+
+def _refused(problem, answer):
+    reason = answer.reason or {'text': 'there is no plan.'}
+    yield f'refused: {reason["text"]}'
+    rest = '' if answer.minimal else '; perhaps not all of them are needed'
+    yield f'What cannot be together{rest}:'
+    for item in answer.conflict:
+        yield f'  {item["text"]} [{item["code"]}]'
+    if answer.relaxations:
+        yield 'What would help:'
+    for relaxation in answer.relaxations:
+        yield f'  {relaxation["text"]}'
+
+
+def _undecided(problem, answer):
+    yield (
+        f'undecided: within {problem.time_limit:g} s there was neither a plan '
+        'nor a proof that there is none'
+    )
+
+
+_WRITERS = {
+    'placed': _placed,
+    'refused': _refused,
+    'undecided': _undecided,
+}
+
+
+def _how(answer):
+    """Return a line with time, stage and reason of an early end."""
+    stats = answer.stats
+    told = [f'{stats["seconds"]:g} s', f'stage {stats["stage"]}']
+    if stats['cut_short']:
+        told.append(stats.get('reason', 'the time ran out'))
+    return f'({", ".join(told)})'
+
+
+def _at(path):
+    return path or 'the group'
+
+
+def _list(names):
+    names = list(names)
+    if len(names) > _MOST:
+        more = len(names) - _MOST
+        names = [*names[:_MOST], f'{more} more']
+    return ', '.join(names)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Child side of the solver's process.
+
+It reads a pickled job from its standard input and writes results, one JSON
+object per line, each with the peak memory so far. The last line has no result,
+but the reason if the job failed.
+"""
+
+import dataclasses
+import fcntl
+import gc
+import importlib
+import json
+import os
+import pickle
+import re
+import resource
+import select
+import signal
+import sys
+import traceback
+
+from nova_groupext.solver.solve import memory
+
+#: Jobs by name: module and function, which yields dataclass objects.
+JOBS = {
+    'search': ('nova_groupext.solver.solve.stages', 'search'),
+    'check': ('nova_groupext.solver.verify.verify', 'findings'),
+}
+
+_DEEP = 100_000
+
+# Messages of failed imports of shared libraries without memory.
+_NO_MEMORY = re.compile('allocate memory|failed to map')
+
+
+def main(job, memory_limit):
+    """Run a job and exit.
+
+    :param job: key of JOBS
+    :param memory_limit: bytes of address space
+    """
+    # Constructions nest as deep as policies that bind a member to one domain.
+    sys.setrecursionlimit(_DEEP)
+    out = os.fdopen(os.dup(sys.stdout.fileno()), 'wb')
+    # Output of libraries must not get between the lines.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    _limit(resource.RLIMIT_AS, memory_limit, memory_limit)
+    try:
+        reason = _try(job, out, memory_limit)
+        _tell(out, **({'reason': reason} if reason else {}))
+    except (BrokenPipeError, EOFError):
+        # The parent is gone: no process would read a reason.
+        os._exit(1)
+    # The operating system frees all resources.
+    os._exit(0)
+
+
+def _try(job, out, memory_limit):
+    """Run a job; return the reason if it fails."""
+    try:
+        _work(job, out)
+    except (BrokenPipeError, EOFError):
+        raise
+    except Exception as error:
+        if _is_for_lack_of_memory(error):
+            return f'ran out of memory: {memory_limit // 1024**2} MiB'
+        traceback.print_exc()
+        return f'failed: {type(error).__name__}'
+
+
+def _is_for_lack_of_memory(error):
+    return isinstance(error, MemoryError) or (
+        isinstance(error, (ImportError, OSError))
+        and _NO_MEMORY.search(str(error))
+    )
+
+
+def _work(job, out):
+    module, function = JOBS[job]
+    # Import while the parent still reads the problem.
+    do = getattr(importlib.import_module(module), function)
+    try:
+        # The other end of the pipe is child.Solver.
+        cpu_limit, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301
+    except pickle.UnpicklingError:
+        # The parent closed the pipe in the middle of the job.
+        raise EOFError from None
+    # The child ends even if the parent is gone and HiGHS ignores the time.
+    _limit(resource.RLIMIT_CPU, cpu_limit, cpu_limit + 1)
+    _end_with_parent()
+    # No part of a large problem is garbage before the end.
+    gc.freeze()
+    for found in do(*arguments):
+        _tell(out, found=dataclasses.asdict(found))
+
+
+def _limit(kind, soft, hard):
+    """Set a resource limit, unless a lower one is set already."""
+    _, most = resource.getrlimit(kind)
+    if most != resource.RLIM_INFINITY:
+        soft, hard = min(soft, most), min(hard, most)
+    resource.setrlimit(kind, (soft, hard))
+
+
+def _end_with_parent():
+    """Make the kernel end this process when the parent closes the pipe."""
+    stdin = sys.stdin.fileno()
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(stdin, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(stdin, fcntl.F_GETFL)
+    fcntl.fcntl(stdin, fcntl.F_SETFL, flags | os.O_ASYNC)
+    if select.select([stdin], [], [], 0)[0]:
+        # The parent closed the pipe before the kernel watched it.
+        raise EOFError
+
+
+def _tell(out, **line):
+    line['peak_mib'] = memory.peak_mib()
+    out.write(json.dumps(line).encode() + b'\n')
+    out.flush()

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verification of an answer of any status."""
+
+from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.verify import placed
+from nova_groupext.solver.verify import refused
+from nova_groupext.solver.verify.finding import Finding
+
+#: Parts of each status; the other parts must be empty.
+_PARTS = {
+    'placed': (
+        'placement',
+        'alternative',
+        'unplaced',
+        'cost',
+        'violations',
+    ),
+    'refused': ('conflict', 'reason', 'relaxations'),
+    'undecided': (),
+}
+
+
+def findings(problem, raw):
+    """Yield errors in an answer, and parts not verified in time.
+
+    :param problem: problems.Problem; its time limit applies
+    :param raw: JSON value that shape.parse() returned
+    :returns: generator of Finding
+    """
+    budget = time_budget.TimeBudget(problem.time_limit)
+    yield from _strangers(raw)
+    if raw['status'] == 'placed':
+        yield from placed.findings(problem, raw)
+    elif raw['status'] == 'refused':
+        yield from refused.findings(problem, raw, budget)
+
+
+def _strangers(raw):
+    """Yield parts that do not belong to the answer's status."""
+    every = [part for parts in _PARTS.values() for part in parts]
+    for part in every:
+        if raw.get(part) and part not in _PARTS[raw['status']]:
+            yield Finding(f'$.{part}', f'is not for "{raw["status"]}"')

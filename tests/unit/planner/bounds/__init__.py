@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Do quick comparisons prove what they can, and nothing else?"""

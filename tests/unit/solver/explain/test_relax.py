@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes that are offered, and how."""
+
+import fixtures
+from oslotest import base
+
+from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.explain import feasibility_oracle
+from nova_groupext.solver.explain import minimal_conflict
+from nova_groupext.solver.explain import relax
+from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.policies import violations
+from nova_groupext.solver.search import feasible
+from nova_groupext.solver.solve import stages
+from tests.unit.solver import builders
+from tests.unit.solver.builders import group
+from tests.unit.solver.builders import policy
+from tests.unit.solver.builders import racks
+
+AFFINITY = policy('affinity', 'rack')
+
+
+def menu(*args, **kwargs):
+    """Change of every relaxation, by its text."""
+    found = builders.solve(*args, **kwargs).relaxations
+    return {entry['text']: entry['change'] for entry in found}
+
+
+class TestRelaxations(base.BaseTestCase):
+    SMALL = feasible.SMALL
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(
+            fixtures.MockPatchObject(feasible, 'SMALL', self.SMALL)
+        )
+
+    def assertOffered(self, expected, *args, **kwargs):
+        offered = menu(*args, **kwargs)
+        self.assertEqual(expected, offered)
+        self.assertEqual(list(expected), list(offered))
+
+    def test_a_soft_policy_or_fewer_members(self):
+        self.assertOffered(
+            {
+                'fits if the rack affinity of g is soft': {
+                    'at': 'g',
+                    'policy': 'affinity',
+                    'scope': 'rack',
+                    'strict': False,
+                },
+                'fits with 6 of 8 w in g': {
+                    'at': 'g',
+                    'members': 'w',
+                    'min_count': 6,
+                },
+            },
+            racks(a=(4, 2), b=(5,)),
+            group(groups={'g': group([AFFINITY], w=8)}),
+        )
+
+    def test_fewest_members_lost_first(self):
+        self.assertOffered(
+            {
+                'fits without b': {'at': '', 'members': 'b', 'min_count': 0},
+                'fits with 1 of 3 a': {
+                    'at': '',
+                    'members': 'a',
+                    'min_count': 1,
+                },
+            },
+            racks(a=(3,)),
+            group(a=3, b={'class': 'two'}),
+            {'two': {'request': {'VCPU': 2}}},
+        )
+
+    def test_a_policy_that_does_not_help_is_not_offered(self):
+        offered = menu(
+            racks(a=(2,), b=(2,)),
+            group([AFFINITY, policy('spread', 'host')], w=3),
+        )
+        self.assertIn('fits with 1 of 3 w', offered)
+        self.assertNotIn('fits if the host spread of the group', str(offered))
+
+    def test_pinned_members_are_not_left_out(self):
+        self.assertOffered(
+            {
+                'fits with 2 of 4 w': {
+                    'at': '',
+                    'members': 'w',
+                    'min_count': 2,
+                },
+            },
+            racks(a=(0,)),
+            group(w=4),
+            pinned={'w-0': 'a1', 'w-3': 'a1'},
+        )
+
+    def test_fewer_of_a_class(self):
+        three = {'class': 'two', 'count': 3}
+        self.assertOffered(
+            {
+                'fits with 2 of 6 members like a': {
+                    'class': 'two',
+                    'min_counts': {'a': 1, 'b': 1},
+                },
+            },
+            racks(a=(4,), b=(6,)),
+            group(a=three, b=three, c=three),
+            {'two': {'request': {'VCPU': 2}}},
+        )
+
+    def test_several_policies_where_one_is_not_enough(self):
+        self.assertOffered(
+            {
+                'fits if the rack affinity of g and the rack affinity of h '
+                'are soft': {
+                    'together': [
+                        {
+                            'at': at,
+                            'policy': 'affinity',
+                            'scope': 'rack',
+                            'strict': False,
+                        }
+                        for at in 'gh'
+                    ]
+                },
+                'fits with 2 of 3 v in g and 2 of 3 w in h': {
+                    'together': [
+                        {'at': 'g', 'members': 'v', 'min_count': 2},
+                        {'at': 'h', 'members': 'w', 'min_count': 2},
+                    ]
+                },
+            },
+            racks(a=(2,), b=(2,), c=(2,)),
+            group(
+                groups={
+                    'g': group([AFFINITY], v=3),
+                    'h': group([AFFINITY], w=3),
+                }
+            ),
+        )
+
+    def test_policies_and_members_where_neither_is_enough(self):
+        self.assertOffered(
+            {
+                'fits with 1 of 2 w if the rack affinity of the group is '
+                'soft': {
+                    'together': [
+                        {
+                            'at': '',
+                            'policy': 'affinity',
+                            'scope': 'rack',
+                            'strict': False,
+                        },
+                        {'at': '', 'members': 'w', 'min_count': 1},
+                    ]
+                }
+            },
+            racks(a=(0,), b=(0, 1)),
+            group([AFFINITY], p=2, w=2),
+            pinned={'p-0': 'a1', 'p-1': 'b1'},
+        )
+
+    def test_what_is_offered_helps(self):
+        raw = builders.raw_problem(
+            racks(a=(4, 2), b=(5,)), group([AFFINITY], w=8)
+        )
+        raw['topology']['members']['w']['min_count'] = 6
+        self.assertEqual('placed', stages.solve(problems.parse(raw)).status)
+        raw['topology']['members']['w']['min_count'] = 7
+        self.assertEqual('refused', stages.solve(problems.parse(raw)).status)
+
+
+class TestRelaxationsOfLarge(TestRelaxations):
+    """The same changes where all is not placed anew at once."""
+
+    SMALL = 0
+
+
+class Hard(feasibility_oracle.Oracle):
+    """Questions about a problem that takes too long as a whole."""
+
+    def __init__(self, problem, verdicts):
+        """Nothing but the first questions has an answer.
+
+        :param verdicts: ask.Verdict objects on a plan without the conflict,
+            and on what is asked then
+        """
+        super().__init__(problem, time_budget.TimeBudget(60))
+        self._verdicts = list(verdicts)
+
+    def find(self, problem, share=0.1):
+        if self._verdicts:
+            verdict = self._verdicts.pop(0)
+            self.is_cut_short = verdict == feasibility.Verdict(
+                closest=verdict.closest
+            )
+            return verdict
+        if not problem.pinned:
+            self.is_cut_short = True
+            return feasibility.Verdict()
+        return super().find(problem, share)
+
+
+class TestHardProblems(base.BaseTestCase):
+    """What is offered if no whole problem is solved in time."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.MockPatchObject(feasible, 'SMALL', 0))
+        self.useFixture(
+            fixtures.MockPatchObject(feasible, 'complete', lambda *_: None)
+        )
+        self.problem = builders.problem(
+            racks(a=(2, 3), b=(3,)),
+            group(u=1, v=1, groups={'g': group([AFFINITY], w=5)}),
+        )
+        rule = assumptions.PolicyAssumption('g', 'affinity', 'rack')
+        self.core = minimal_conflict.Conflict(
+            (rule, assumptions.MemberAssumption('g/w')), True
+        )
+
+    def menu(self, *verdicts):
+        asked = Hard(self.problem, verdicts)
+        found = relax.find_corrections(asked, self.core)
+        return [entry['text'] for entry in found], asked.is_cut_short
+
+    def test_a_plan_without_the_conflict_is_built_upon(self):
+        texts, _ = self.menu(
+            feasibility.Verdict(
+                violations.Plan({'u-0': 'a1', 'v-0': 'a1'}, {})
+            )
+        )
+        self.assertEqual(
+            [
+                'fits if the rack affinity of g is soft',
+                'fits with 3 of 5 w in g',
+            ],
+            texts,
+        )
+
+    def test_whoever_was_left_out_may_be_left_out(self):
+        texts, is_cut_short = self.menu(
+            feasibility.Verdict(closest=violations.Plan({'u-0': 'a1'}, {}))
+        )
+        self.assertEqual(['fits with 4 of 5 w in g'], texts)
+        self.assertTrue(is_cut_short)
+
+    def test_the_same_without_several_conflicts(self):
+        texts, is_cut_short = self.menu(
+            feasibility.Verdict(is_impossible=True),
+            feasibility.Verdict(closest=violations.Plan({'u-0': 'a1'}, {})),
+        )
+        self.assertEqual(['fits with 4 of 5 w in g'], texts)
+        self.assertTrue(is_cut_short)
+
+    def test_nothing_if_nothing_was_found(self):
+        self.assertEqual([], self.menu()[0])

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quick look never lets through what jsonschema refuses."""
+
+import math
+
+import hypothesis
+from hypothesis import strategies
+from oslotest import base
+
+from nova_groupext.solver.language import fast_check
+from nova_groupext.solver.language import schemas
+from nova_groupext.solver.language import validation
+from nova_groupext.solver.model import problems
+
+SCHEMAS = [
+    problems._PROBLEM,
+    problems._HOST,
+    problems._CLASS,
+    problems._MEMBER,
+    schemas.NODE,
+    schemas.RELATIONSHIP,
+    schemas.ANY_POLICY,
+    *schemas.GROUP_POLICIES.values(),
+    {},
+    {'const': True},
+    {'type': ['string', 'null']},
+    {'type': 'number'},
+    {'type': 'string', 'pattern': 'a'},
+    {'type': 'object', 'maxProperties': 1},
+    {'type': 'array', 'uniqueItems': True, 'maxItems': 2},
+    {'enum': ['a', 1, None]},
+    {'minimum': 3},
+]
+
+ODD = strategies.sampled_from(
+    [
+        *(None, True, False, '', 'a', 'affinity', 'x' * 256, [], {}, [[]]),
+        *(0, 1, -1, 2, 0.5, 1.0, 2**63, -(2**63), 10**400, 1e12, 1e300),
+        *(math.nan, math.inf, -math.inf, ['a', 'a'], [1, True], {'a': None}),
+    ]
+)
+
+
+@strategies.composite
+def values(draw, schema):
+    """A JSON value that nearly matches a schema."""
+    if draw(strategies.integers(0, 9)) == 0:
+        return draw(ODD)
+    kind = schema.get('type')
+    if kind == 'object':
+        return draw(objects(schema))
+    if kind == 'array':
+        items = values(schema.get('items', {}))
+        return draw(strategies.lists(items, max_size=3))
+    if kind == 'string':
+        return draw(strategies.sampled_from(['', 'a', 'bc', 'x' * 255]))
+    if kind in ('integer', 'number'):
+        limits = [schema.get(k) for k in ('minimum', 'maximum')]
+        known = [limit for limit in limits if limit is not None]
+        return draw(strategies.sampled_from([0, 1, 3.0, 0.5, *known]))
+    if kind == 'boolean':
+        return draw(strategies.booleans())
+    return schema['const'] if 'const' in schema else draw(ODD)
+
+
+@strategies.composite
+def objects(draw, schema):
+    """An object with some of the keys of a schema."""
+    parts = schema.get('properties', {})
+    wanted = schema.get('required', [])
+    keys = draw(strategies.sets(strategies.sampled_from([*parts, 'x', ''])))
+    if draw(strategies.integers(0, 4)):
+        keys |= set(wanted)
+    others = schema.get('additionalProperties', {})
+    return {
+        key: draw(values(parts.get(key, others or {})))
+        for key in sorted(keys)
+        if others is not False or key in parts
+    }
+
+
+def is_valid(value, schema):
+    return validation._validator()(schema).is_valid(value)
+
+
+class TestIsSurely(base.BaseTestCase):
+    @hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
+    @hypothesis.given(strategies.data())
+    def test_what_it_accepts_is_valid(self, data):
+        schema = data.draw(strategies.sampled_from(SCHEMAS))
+        value = data.draw(values(schema))
+        if fast_check.surely_valid(value, schema):
+            self.assertTrue(is_valid(value, schema), (value, schema))
+
+    def test_what_is_odd_is_left_to_jsonschema_unless_it_is_valid(self):
+        for schema in SCHEMAS:
+            for value in ODD.elements:
+                if fast_check.surely_valid(value, schema):
+                    self.assertTrue(is_valid(value, schema), (value, schema))
+
+    def test_it_knows_what_files_are_made_of(self):
+        for value, schema in (
+            ({'id': 'h'}, problems._HOST),
+            (
+                {
+                    'id': 'h',
+                    'domains': {'rack': 'r'},
+                    'free': {'VCPU': 8, 'DISK_GB': 9.0},
+                    'foreign': True,
+                },
+                problems._HOST,
+            ),
+            (
+                {
+                    'request': {'VCPU': 1},
+                    'hosts': ['h'],
+                    'scores': {'h': -1.5},
+                    'alternatives': {'h': [{'VCPU': 2}, {}]},
+                },
+                problems._CLASS,
+            ),
+            ({'members': {}, 'policies': [1]}, schemas.NODE),
+            (
+                {'type': 'spread', 'scope': 'rack', 'max_skew': 0},
+                schemas.GROUP_POLICIES['spread'],
+            ),
+            ({'type': 'spread'}, schemas.ANY_POLICY),
+        ):
+            self.assertTrue(fast_check.surely_valid(value, schema), value)
+
+    def test_many_schemas_do_not_pile_up(self):
+        for number in range(2 * fast_check._ROOM):
+            fast_check.surely_valid(number, {'const': number})
+        self.assertLessEqual(len(fast_check._known), fast_check._ROOM)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No plan leaves the planner unchecked."""
+
+import dataclasses
+
+from oslotest import base
+
+from nova_groupext.solver.solve import decide
+from nova_groupext.solver.solve import stages
+from tests.unit.solver import builders
+
+PROBLEM = builders.problem(
+    builders.racks(a=(2,), b=(1,)),
+    builders.group([builders.policy('affinity', 'rack', False)], w=3),
+)
+
+
+def engine(**changes):
+    """A search whose answer is tampered with."""
+
+    def run(problem):
+        return dataclasses.replace(stages.solve(problem), **changes)
+
+    return run
+
+
+class TestDecide(base.BaseTestCase):
+    def test_an_answer_file(self):
+        answer = decide.decide(PROBLEM).to_dict()
+        for measured in ('seconds', 'first_seconds', 'peak_mib'):
+            self.assertGreater(answer['stats'].pop(measured), 0)
+        self.assertEqual(
+            {
+                'status': 'placed',
+                'placement': {'w-0': 'a1', 'w-1': 'a1', 'w-2': 'b1'},
+                'alternative': {},
+                'unplaced': [],
+                'cost': {'soft': 1.0, 'bound': 1.0, 'preference': 0.0},
+                'violations': [
+                    {
+                        'at': '',
+                        'policy': {'type': 'affinity', 'scope': 'rack'},
+                        'cost': 1.0,
+                    }
+                ],
+                'conflict': [],
+                'minimal': True,
+                'reason': None,
+                'relaxations': [],
+                'stats': {'stage': 'ties', 'cut_short': False},
+            },
+            answer,
+        )
+
+    def test_an_unlawful_plan_is_a_bug(self):
+        crowd = dict.fromkeys(['w-0', 'w-1', 'w-2'], 'a1')
+        error = self.assertRaises(
+            decide.UnsoundPlan,
+            decide.decide,
+            PROBLEM,
+            engine(placement=crowd),
+        )
+        self.assertIn('vrt.capacity', str(error))
+
+    def test_a_wrong_cost_is_a_bug(self):
+        cost = {'soft': 0.0, 'bound': 0.0, 'preference': 0.0}
+        self.assertRaises(
+            decide.UnsoundPlan, decide.decide, PROBLEM, engine(cost=cost)
+        )

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A right answer holds, and whatever is changed about it is found."""
+
+import dataclasses
+
+from oslotest import base
+
+from nova_groupext.solver.solve import stages
+from nova_groupext.solver.verify import shape
+from nova_groupext.solver.verify import verify
+from tests.unit.solver import builders
+from tests.unit.solver.builders import group
+from tests.unit.solver.builders import policy
+from tests.unit.solver.builders import racks
+from tests.unit.solver.verify.test_shape import changed
+
+CLASSES = {
+    'two': {
+        'request': {'VCPU': 3},
+        'hosts': ['a1', 'a2'],
+        'scores': {'a1': 2, 'a2': 1},
+        'alternatives': {'a1': [{'VCPU': 9}, {'VCPU': 2}]},
+    }
+}
+
+# Two of w may stay out; d takes the second of its ways on a1.
+PLACED = builders.problem(
+    racks(a=(3, 1), b=(1,)),
+    group(
+        [policy('affinity', 'rack', False, weight=0.5)],
+        groups={'db': group(d={'class': 'two'})},
+        w={'class': 'one', 'count': 4, 'min_count': 2},
+        p=1,
+    ),
+    CLASSES,
+    pinned={'p-0': 'b1'},
+)
+
+# All of w in one rack, and none is so large; q has nothing to do with it.
+REFUSED = builders.problem(
+    racks(a=(2, 1), b=(2,)),
+    group(
+        [policy('spread', 'zone', max_skew=9, min_domains=1)],
+        groups={'in': group([policy('affinity', 'rack')], w=4)},
+        q=1,
+    ),
+)
+
+
+def right(problem):
+    return stages.solve(problem).to_dict()
+
+
+def complaints(problem, raw):
+    """Places of what is found about an answer."""
+    return [
+        finding.where
+        for finding in verify.findings(problem, shape.parse(raw))
+        if finding.is_fault
+    ]
+
+
+class TestPlaced(base.BaseTestCase):
+    def _found(self, path, value):
+        return complaints(PLACED, changed(right(PLACED), path, value))
+
+    def test_a_right_one_holds(self):
+        raw = right(PLACED)
+        self.assertEqual([], complaints(PLACED, raw))
+        self.assertEqual(1, raw['alternative']['db/d'])
+        self.assertTrue(raw['unplaced'] and raw['violations'])
+
+    def test_names_that_are_unknown(self):
+        self.assertEqual(
+            ['$.placement.w-0'], self._found(['placement', 'w-0'], 'c1')
+        )
+        self.assertEqual(
+            ['$.placement.w-9'], self._found(['placement', 'w-9'], 'a1')
+        )
+        self.assertEqual(
+            ['$.alternative.w-9'], self._found(['alternative', 'w-9'], 0)
+        )
+
+    def test_alternatives_that_do_not_exist_or_are_not_told(self):
+        where = '$.alternative["db/d"]'
+        for value in (2, 10**400):
+            self.assertEqual(
+                [where], self._found(['alternative', 'db/d'], value)
+            )
+        self.assertEqual([where], self._found(['alternative'], {}))
+        for path in ('w-0', 'p-0', 'w-3'):
+            self.assertEqual(
+                [f'$.alternative.{path}'],
+                self._found(['alternative', path], 0),
+            )
+
+    def test_plans_that_are_not_lawful(self):
+        full = self._found(['alternative', 'db/d'], 0)
+        self.assertIn('$.placement', full)
+        moved = self._found(['placement', 'p-0'], 'a1')
+        self.assertIn('$.placement', moved)
+        raw = right(PLACED)
+        few = {p: h for p, h in raw['placement'].items() if p[0] != 'w'}
+        self.assertIn('$.placement', self._found(['placement'], few))
+
+    def test_a_strict_policy_that_is_broken(self):
+        far = builders.problem(
+            racks(a=(2,), b=(2,)),
+            group([policy('anti-affinity', 'rack')], w=2),
+        )
+        raw = changed(right(far), ['placement', 'w-0'], 'b1')
+        raw['placement']['w-1'] = 'b1'
+        self.assertEqual(['$.placement'], complaints(far, raw))
+
+    def test_members_left_out_that_are_not_told_or_not_left_out(self):
+        for value in ([], ['w-0'], ['w-2', 'w-3', 'w-3']):
+            self.assertIn('$.unplaced', self._found(['unplaced'], value))
+
+    def test_wrong_costs(self):
+        for key, value in (('soft', 2), ('preference', 2.5), ('bound', 1)):
+            self.assertEqual(
+                [f'$.cost.{key}'], self._found(['cost', key], value)
+            )
+
+    def test_costs_but_for_the_rounding(self):
+        raw = right(PLACED)
+        for key in ('soft', 'bound', 'preference'):
+            raw['cost'][key] += 1e-12
+        self.assertEqual([], complaints(PLACED, raw))
+
+    def test_violations_that_are_not_told_or_are_none(self):
+        one = right(PLACED)['violations']
+        for value in (
+            [],
+            [*one, *one],
+            [{**one[0], 'at': 'db'}],
+            [{**one[0], 'cost': 1}],
+            [{**one[0], 'policy': {'type': 'spread', 'scope': 'rack'}}],
+        ):
+            self.assertEqual(
+                ['$.violations'], self._found(['violations'], value)
+            )
+
+    def test_parts_of_another_status(self):
+        reason = {'code': 'vrt.capacity', 'text': 'no room'}
+        self.assertEqual(['$.reason'], self._found(['reason'], reason))
+        self.assertEqual(
+            ['$.placement', '$.cost'],
+            complaints(
+                PLACED,
+                {
+                    'status': 'undecided',
+                    'placement': {'w-0': 'a1'},
+                    'cost': {'soft': 0, 'bound': 0, 'preference': 0},
+                },
+            ),
+        )
+
+
+class TestRefused(base.BaseTestCase):
+    def _found(self, path, value):
+        return complaints(REFUSED, changed(right(REFUSED), path, value))
+
+    def test_a_right_one_holds(self):
+        raw = right(REFUSED)
+        self.assertEqual([], complaints(REFUSED, raw))
+        self.assertEqual(2, len(raw['conflict']))
+        self.assertTrue(raw['relaxations'])
+
+    def test_a_refusal_of_what_can_be_placed(self):
+        item = {'kind': 'members', 'at': '', 'members': 'w'}
+        raw = {
+            'status': 'refused',
+            'conflict': [{**item, 'code': 'vrt.members'}],
+        }
+        self.assertEqual(['$.conflict'], complaints(PLACED, raw))
+
+    def test_a_conflict_that_is_none_or_too_small(self):
+        self.assertEqual(['$.conflict'], self._found(['conflict'], []))
+        for item in right(REFUSED)['conflict']:
+            self.assertIn('$.conflict', self._found(['conflict'], [item]))
+
+    def test_a_conflict_that_is_not_minimal_but_says_so(self):
+        item = {'kind': 'members', 'at': '', 'members': 'q'}
+        raw = right(REFUSED)
+        raw['conflict'].append({**item, 'code': 'vrt.members'})
+        self.assertEqual(['$.conflict[2]'], complaints(REFUSED, raw))
+        self.assertEqual([], complaints(REFUSED, {**raw, 'minimal': False}))
+
+    def test_words_that_mean_nothing_here(self):
+        for path, value in (
+            (['at'], 'out'),
+            (['policy', 'type'], 'exclusive'),
+            (['policy', 'scope'], 'zone'),
+            (['code'], 'vrt.members'),
+        ):
+            found = self._found(['conflict', 0, *path], value)
+            self.assertTrue(found[0].startswith('$.conflict[0]'), found)
+        found = self._found(['conflict', 1, 'members'], 'v')
+        self.assertEqual(['$.conflict[1]'], found)
+
+    def test_changes_that_help_and_changes_that_do_not(self):
+        softer = {'at': 'in', 'policy': 'affinity', 'scope': 'rack'}
+        other = {'at': '', 'policy': 'spread', 'scope': 'zone'}
+        fewer = {'at': 'in', 'members': 'w'}
+        for helps, change in (
+            (True, {**softer, 'strict': False}),
+            (False, {**other, 'strict': False}),
+            (True, {**fewer, 'min_count': 3}),
+            (False, {**fewer, 'min_count': 4}),
+            (True, {'class': 'one', 'min_counts': {'in/w': 3, 'q': 1}}),
+            (False, {'class': 'one', 'min_counts': {'q': 0}}),
+            (
+                True,
+                {
+                    'together': [
+                        {**other, 'strict': False},
+                        {**fewer, 'min_count': 2},
+                    ]
+                },
+            ),
+            (False, {'together': []}),
+            (False, {'at': '', 'members': 'w', 'min_count': 1}),
+            (False, {**softer, 'scope': 'zone', 'strict': False}),
+            (False, {'class': 'one', 'min_counts': {'w': 1}}),
+        ):
+            found = self._found(
+                ['relaxations'], [{'change': change, 'text': 'fits'}]
+            )
+            self.assertIs(helps, not found, (change, found))
+
+    def test_pins_alone_are_enough_for_a_conflict(self):
+        apart = builders.problem(
+            racks(a=(2,), b=(2,)),
+            group([policy('affinity', 'rack')], w=2),
+            pinned={'w-0': 'a1', 'w-1': 'b1'},
+        )
+        self.assertEqual([], complaints(apart, right(apart)))
+
+    def test_what_there_is_no_time_for_is_no_fault(self):
+        hurried = dataclasses.replace(REFUSED, time_limit=0)
+        found = list(verify.findings(hurried, shape.parse(right(REFUSED))))
+        self.assertIn('$.conflict', [each.where for each in found])
+        for each in found:
+            self.assertEqual(
+                (False, 'was not verified in time'),
+                (each.is_fault, each.text),
+            )
