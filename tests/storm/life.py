@@ -56,7 +56,7 @@ SHARE_MOVED = 0.5
 
 # Seconds until a planner or a scheduler counts as dead; a request lives as
 # long at most, so that one looks for late ones after that.
-LEASE = 10
+LEASE = 30
 WATCHES = (LEASE, 5 * LEASE, 3600, 86400)
 
 # What an operation may end with, besides success.
