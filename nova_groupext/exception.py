@@ -18,7 +18,7 @@
         +-- GroupBooting             409  another request boots the group
         +-- BootTakenOver                 another boot has replaced this one
         +-- DescriptionMismatch      409  the server differs from the member
-        +-- TooFewFree               409  fewer members free than requested
+        +-- TooFewRedeemable         409  fewer members free than requested
         +-- LimitExceeded            403
         +-- Unsupported              400  a limit of the first version
         +-- ProposalNotFound         404  no proposal was requested
@@ -28,7 +28,7 @@
         +-- PlacementUnavailable          Placement did not answer
         +-- UnknownToPlacement            Placement lacks a named object
         +-- RedeemFailed                  the hold could not be redeemed
-        +-- TablesDiffer                  tables of another release
+        +-- SchemaMismatch                tables of another release
 
 Deriving from Nova's base class makes Nova's fault wrapper and RPC layer treat
 them like Nova's own errors: with a code and a safe message.
@@ -58,12 +58,18 @@ class ServerNotFound(VRTException):
 
 
 class GenerationConflict(VRTException):
-    msg_fmt = _('VRT group %(group)s has changed since: look at it again.')
+    msg_fmt = _(
+        'VRT group %(group)s has changed since it was read: read it again '
+        'and retry.'
+    )
     code = 409
 
 
 class TokenUsed(VRTException):
-    msg_fmt = _('The client_token %(token)s was used for %(by)s.')
+    msg_fmt = _(
+        'The client_token %(token)s was already used for %(by)s; use another '
+        'one.'
+    )
     code = 409
 
 
@@ -93,27 +99,30 @@ class GroupBusy(VRTException):
 
 class GroupBooting(VRTException):
     msg_fmt = _(
-        'Another request creates the servers of VRT group %(group)s; the '
-        'group tells how far it has come.'
+        'Another request is creating the servers of VRT group %(group)s; the '
+        'field "boot" of the group shows its progress.'
     )
     code = 409
 
 
 class BootTakenOver(VRTException):
-    msg_fmt = _('The boot of request %(request)s does not go on any more.')
+    msg_fmt = _(
+        'The boot of request %(request)s stops: another boot has replaced '
+        'it, or its group was deleted.'
+    )
 
 
 class DescriptionMismatch(VRTException):
     msg_fmt = _(
-        'The server differs from what member %(member)s of the VRT '
-        'group describes: %(reason)s'
+        'The server differs from the description of member %(member)s of the '
+        'VRT group: %(reason)s'
     )
     code = 409
 
 
-class TooFewFree(VRTException):
+class TooFewRedeemable(VRTException):
     msg_fmt = _(
-        '%(wanted)s servers requested, but only %(free)s of the %(total)s '
+        '%(requested)s servers requested, but only %(free)s of the %(total)s '
         'members under %(member)s can be created now.'
     )
     code = 409
@@ -131,26 +140,26 @@ class Unsupported(VRTException):
 
 class ProposalNotFound(VRTException):
     msg_fmt = _(
-        'Nobody has asked what to move of VRT group %(group)s: the action '
-        '"propose" does.'
+        'No proposal of server moves was requested for VRT group %(group)s: '
+        'request one with the action "propose".'
     )
     code = 404
 
 
 class TooManyPlanned(VRTException):
     msg_fmt = _(
-        'The project has %(number)s VRT groups, revisions and proposals that '
-        'are being planned, and may have %(limit)s at a time. Try again when '
-        'some are decided.'
+        'The project has %(number)s VRT groups, revisions and proposals in '
+        'planning; the limit is %(limit)s. Retry when some of them are '
+        'planned.'
     )
     code = 409
 
 
 class OutOfTime(VRTException):
     msg_fmt = _(
-        'There was no time to find a plan and to hold it: both may take '
-        '%(seconds)s seconds here. Another try may succeed; so may a group '
-        'with fewer kinds of members, or with fewer members.'
+        'Planning and holding exceeded the time limit of %(seconds)s '
+        'seconds. Retry, or describe a group with fewer members or fewer '
+        'member classes.'
     )
 
 
@@ -163,18 +172,21 @@ class PlacementUnavailable(VRTException):
 
 
 class UnknownToPlacement(VRTException):
-    msg_fmt = _('Placement does not know what is asked for: %(reason)s')
+    msg_fmt = _(
+        'Placement does not know a requested trait or resource class: '
+        '%(reason)s'
+    )
 
 
 class RedeemFailed(VRTException):
     msg_fmt = _('Member %(member)s could not be redeemed: %(reason)s')
 
 
-def state_conflict(paths, status, reason):
+def member_state_conflict(paths, status, reason):
     """Return the MemberStateConflict that names one member or several."""
     one_or_more = MembersStateConflict if paths[1:] else MemberStateConflict
     return one_or_more(member=', '.join(paths), status=status, reason=reason)
 
 
-class TablesDiffer(VRTException):
+class SchemaMismatch(VRTException):
     msg_fmt = '%(reason)s'

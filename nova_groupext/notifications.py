@@ -45,9 +45,9 @@ class Event(enum.StrEnum):
 
 
 # Names of the VRTEvents that groups store for these notifications.
-_REMEMBERED = {Event.EXPIRE: 'expired', Event.LOSE_HOLD: 'hold_lost'}
+_STORED_EVENTS = {Event.EXPIRE: 'expired', Event.LOSE_HOLD: 'hold_lost'}
 
-_DECISIONS = {
+_EVENT_OF_STATUS = {
     states.Group.PLANNED: Event.PLAN,
     states.Group.HELD: Event.HOLD,
     # A revision that left nothing to hold.
@@ -125,42 +125,42 @@ class VRTMemberPayload(VRTPayload):
         self.populate_schema(group=group, member=member)
 
 
-def decided(context, group, name=None):
+def notify_decision(context, group, name=None):
     """Record and notify the result of planning a group.
 
     :param group: VRTGroup with its new status
     :param name: name of the VRTEvent, by default the status
     """
-    event = _DECISIONS.get(group.status)
+    event = _EVENT_OF_STATUS.get(group.status)
     # A status without an entry is that of a group deleted meanwhile: whoever
     # releases it notifies.
     if event is not None:
-        VRTEvent.happened(
+        VRTEvent.record_change(
             context, group.id, name or group.status.lower(), group.fault
         )
-        of_group(context, event, group)
+        notify_group(context, event, group)
 
 
-def of_group(context, event, group):
+def notify_group(context, event, group):
     """Notify of an event of a group, and store the VRTEvent it has."""
-    if event in _REMEMBERED:
-        VRTEvent.happened(context, group.id, _REMEMBERED[event])
-    _notify_of_group(context, event, group)
+    if event in _STORED_EVENTS:
+        VRTEvent.record_change(context, group.id, _STORED_EVENTS[event])
+    _send_group(context, event, group)
 
 
-def of_member(context, event, member):
+def notify_member(context, event, member):
     """Notify of an event of a member, and store the VRTEvent it has."""
-    if event in _REMEMBERED:
-        VRTEvent.happened(
+    if event in _STORED_EVENTS:
+        VRTEvent.record_change(
             context,
             member.group_id,
-            _REMEMBERED[event],
+            _STORED_EVENTS[event],
             f'{member.path}: {member.fault}',
         )
-    _notify_of_member(context, event, member)
+    _send_member(context, event, member)
 
 
-def _safely(function):
+def _log_errors(function):
     """Skip a notification where they are off, and log its errors.
 
     The change that it reports was made and stands, even if the notification
@@ -168,27 +168,29 @@ def _safely(function):
     """
 
     @functools.wraps(function)
-    def wrapped(context, event, about):
+    def wrapped(context, event, subject):
         # No RPC transport is set up.
         if rpc.NOTIFIER is None:
             return
         try:
-            rpc.if_notifications_enabled(function)(context, event, about)
+            rpc.if_notifications_enabled(function)(context, event, subject)
         except Exception:
-            LOG.exception('Notification %s could not be sent.', event)
+            LOG.exception(
+                'Notification %s could not be sent; it is dropped.', event
+            )
 
     return wrapped
 
 
-@_safely
-def _notify_of_group(context, event, group):
-    fresh = VRTGroup.get(context, group.uuid)
-    _send(context, event, VRTGroupPayload(fresh))
+@_log_errors
+def _send_group(context, event, group):
+    current = VRTGroup.get(context, group.uuid)
+    _send(context, event, VRTGroupPayload(current))
 
 
-@_safely
-def _notify_of_member(context, event, member):
-    group = VRTGroup.brief(context, member.group_id)
+@_log_errors
+def _send_member(context, event, member):
+    group = VRTGroup.find_row(context, member.group_id)
     _send(context, event, VRTMemberPayload(group, member))
 
 

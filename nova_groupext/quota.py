@@ -28,7 +28,7 @@ from nova_groupext.objects.member import VRTMember
 RESOURCES = nova_limits.LEGACY_LIMITS
 
 
-def serialised(context, project_id, work):
+def with_project_lock(context, project_id, work):
     """Run work while no other transaction counts or holds for a project.
 
     Its checks and writes are one transaction: a concurrent transaction sees
@@ -37,51 +37,53 @@ def serialised(context, project_id, work):
     :param work: called without arguments, perhaps more than once
     :returns: the result of the work
     """
-    db.insert_if_missing(context, models.Project, project_id=project_id)
+    db.insert_if_missing(context, models.ProjectLock, project_id=project_id)
     return db.with_row_lock(
-        context, models.Project, work, project_id=project_id
+        context, models.ProjectLock, work, project_id=project_id
     )
 
 
-def check(context, project_id, members, besides=(), growing=()):
+def check(context, project_id, members, excluded_ids=(), resizing=()):
     """Raise LimitExceeded if a project may not hold some more members.
 
-    Only within serialised() the result stays valid.
+    Only within with_project_lock() the result stays valid.
 
     :param members: VRTMembers that are to be held
-    :param growing: VRTMembers with servers for whose resizes capacity is to be
-        held; only their increase counts
-    :param besides: ids of members that these replace
+    :param resizing: VRTMembers with servers for whose resizes capacity is to
+        be held; only their increase counts
+    :param excluded_ids: ids of members that these replace
     :raises: LimitExceeded, naming each resource and the excess
     """
-    known = [each.id for each in members if each.obj_attr_is_set('id')]
-    tallies = VRTMember.tally_held(
-        context, project_id, besides=[*known, *besides]
+    stored_ids = [each.id for each in members if each.obj_attr_is_set('id')]
+    counts = VRTMember.count_held(
+        context, project_id, excluded_ids=[*stored_ids, *excluded_ids]
     )
-    _check_number(sum(count for _member, count in tallies), len(members))
-    wanted = _sum((member, 1) for member in members) + _more(growing)
-    held, quotas = _count(context, project_id, tallies, besides)
-    over = []
+    _check_number(sum(count for _member, count in counts), len(members))
+    requested = _sum_amounts((member, 1) for member in members) + _increases(
+        resizing
+    )
+    held, quotas = _count(context, project_id, counts, excluded_ids)
+    exceeded = []
     for unified, name in RESOURCES.items():
         limit, used = quotas[name]['limit'], quotas[name]['in_use']
-        if 0 <= limit < used + held[name] + wanted[name]:
-            over.append(
+        if 0 <= limit < used + held[name] + requested[name]:
+            exceeded.append(
                 limit_exc.OverLimitInfo(
-                    unified, limit, used + held[name], wanted[name]
+                    unified, limit, used + held[name], requested[name]
                 )
             )
-    if over and _is_enforced(project_id, over):
-        raise exception.LimitExceeded(reason=_explain(over))
+    if exceeded and _is_enforced(project_id, exceeded):
+        raise exception.LimitExceeded(reason=_explain(exceeded))
 
 
-def shown(context, project_id):
+def get_usage(context, project_id):
     """Return {resource: {limit, used, held}} of a project; -1 is no limit.
 
     The held amount is not included in the used one.
     """
-    tallies = VRTMember.tally_held(context, project_id)
-    held, quotas = _count(context, project_id, tallies)
-    number = sum(count for _member, count in tallies)
+    counts = VRTMember.count_held(context, project_id)
+    held, quotas = _count(context, project_id, counts)
+    number = sum(count for _member, count in counts)
     return {
         **{
             name: {
@@ -99,32 +101,33 @@ def shown(context, project_id):
     }
 
 
-def _count(context, project_id, tallies, besides=()):
+def _count(context, project_id, counts, excluded_ids=()):
     """Return ({resource: held amount}, Nova's quotas).
 
-    :param tallies: [(VRTMember, number of held members like it)]
-    :param besides: ids of members that do not count
+    :param counts: [(VRTMember, number of held members like it)]
+    :param excluded_ids: ids of members that do not count
     """
     # The order is holds, builds, running servers: a member that changes from
     # one to the next meanwhile may count twice, but always counts.
-    held = _sum(tallies) + _more(
-        VRTMember.list_growing(context, project_id, besides)
+    held = _sum_amounts(counts) + _increases(
+        VRTMember.list_resizing(context, project_id, excluded_ids)
     )
-    held.update(_not_in_a_cell_yet(context, project_id))
-    held.subtract(_counted_by_nova(context, project_id))
+    held.update(_count_without_cell(context, project_id))
+    held.subtract(_count_in_nova(context, project_id))
     return held, quota.QUOTAS.get_project_quotas(context, project_id)
 
 
-def _check_number(held, wanted):
+def _check_number(held, requested):
     limit = CONF.vrt.max_held_members_per_project
-    if 0 <= limit < held + wanted:
+    if 0 <= limit < held + requested:
         raise exception.LimitExceeded(
-            reason=f'{wanted} members are asked for and {held} are held: the '
-            f'VRT groups of a project may hold {limit} members in all.'
+            reason=f'{requested} members requested and {held} already held, '
+            f'but the VRT groups of a project may hold at most {limit} '
+            'members in total.'
         )
 
 
-def _counted_by_nova(context, project_id):
+def _count_in_nova(context, project_id):
     """Return {resource: amount} of held members that Nova counts as well.
 
     Both count a member while its server is being created: Nova counts a server
@@ -135,16 +138,16 @@ def _counted_by_nova(context, project_id):
     # A server in cell0 failed to schedule and is not the member's.
     cells = {
         uuid: cell
-        for uuid, cell in _cells(context, members).items()
+        for uuid, cell in _cells_by_server(context, members).items()
         if not (cell and cell.is_cell0())
     }
-    counted = _sum((m, 1) for m in members if cells.get(m.server_uuid))
+    amounts = _sum_amounts((m, 1) for m in members if cells.get(m.server_uuid))
     if _nova_counts_mappings():
-        counted['instances'] = len(cells)
-    return counted
+        amounts['instances'] = len(cells)
+    return amounts
 
 
-def _not_in_a_cell_yet(context, project_id):
+def _count_without_cell(context, project_id):
     """Return {resource: amount} of servers that nothing else counts.
 
     Their holds are redeemed, but Nova writes them to their cells only when all
@@ -154,13 +157,15 @@ def _not_in_a_cell_yet(context, project_id):
     """
     if _nova_counts_mappings():
         return {}
-    members = usage.redeemed_since(
+    members = usage.list_redeemed_since(
         context, project_id, clock.now(-CONF.vrt.operation_lease)
     )
     # A server without a mapping was deleted before it had a cell.
-    cells = _cells(context, members)
-    waiting = {uuid for uuid, cell in cells.items() if cell is None}
-    return _sum((m, 1) for m in members if m.server_uuid in waiting)
+    cells = _cells_by_server(context, members)
+    without_cell = {uuid for uuid, cell in cells.items() if cell is None}
+    return _sum_amounts(
+        (m, 1) for m in members if m.server_uuid in without_cell
+    )
 
 
 def _nova_counts_mappings():
@@ -171,7 +176,7 @@ def _nova_counts_mappings():
     )
 
 
-def _cells(context, members):
+def _cells_by_server(context, members):
     """Return {server uuid: CellMapping or None} of the mapped servers."""
     if not members:
         return {}
@@ -181,45 +186,45 @@ def _cells(context, members):
     return {each.instance_uuid: each.cell_mapping for each in mappings}
 
 
-def _sum(tallies):
+def _sum_amounts(counts):
     """Return {resource: amount} of members, multiplied by their numbers."""
     total = collections.Counter()
-    for member, count in tallies:
-        flavor = member.request['flavor']['nova_object.data']
+    for member, count in counts:
+        flavor = member.resolved_request['flavor']['nova_object.data']
         total['instances'] += count
         total['cores'] += count * flavor['vcpus']
         total['ram'] += count * flavor['memory_mb']
     return total
 
 
-def _more(members):
+def _increases(members):
     """Return {resource: amount} by which servers are to grow.
 
     Decreases count as nothing, as in Nova's resize.
     """
     total = collections.Counter()
     for member in members:
-        flavor = member_obj.flavor_of(member.request)
-        now = member.server_flavor
-        total['cores'] += max(0, flavor['vcpus'] - now['vcpus'])
-        total['ram'] += max(0, flavor['memory_mb'] - now['memory_mb'])
+        flavor = member_obj.flavor_of(member.resolved_request)
+        current = member.server_flavor
+        total['cores'] += max(0, flavor['vcpus'] - current['vcpus'])
+        total['ram'] += max(0, flavor['memory_mb'] - current['memory_mb'])
     return total
 
 
-def _is_enforced(project_id, over):
+def _is_enforced(project_id, exceeded):
     """Check whether the exceeded limits apply.
 
     Unified limits also report 0 where no limit is set.
     """
     return not limit_utils.use_unified_limits() or limit_utils.should_enforce(
-        limit_exc.ProjectOverLimit(project_id, over)
+        limit_exc.ProjectOverLimit(project_id, exceeded)
     )
 
 
-def _explain(over):
+def _explain(exceeded):
     return _('Quota exceeded: %s') % '; '.join(
-        f'{RESOURCES[info.resource_name]}: {info.delta} asked for, '
-        f'{info.current_usage} of {info.limit} used or held, '
-        f'{info.current_usage + info.delta - info.limit} too many'
-        for info in over
+        f'{RESOURCES[info.resource_name]}: {info.delta} requested, '
+        f'{info.current_usage} of {info.limit} already used or held, '
+        f'{info.current_usage + info.delta - info.limit} over the quota'
+        for info in exceeded
     )

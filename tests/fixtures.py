@@ -75,7 +75,7 @@ class Clock(fixtures.Fixture):
     """
 
     # What the database calls now, and how it writes another time.
-    _WORDS = {
+    _CLOCK_EXPRESSIONS = {
         "'now'": "'{}'",
         'UTC_TIMESTAMP(6)': "TIMESTAMP('{}')",
         'statement_timestamp()': "TIMESTAMP WITH TIME ZONE '{}+00'",
@@ -88,19 +88,19 @@ class Clock(fixtures.Fixture):
     def _setUp(self):
         timeutils.set_time_override(self._at)
         self.addCleanup(timeutils.clear_time_override)
-        ours = (sa.Engine, 'before_cursor_execute', self._stop)
-        sa.event.listen(*ours, retval=True)
-        self.addCleanup(sa.event.remove, *ours)
+        listener = (sa.Engine, 'before_cursor_execute', self._stop)
+        sa.event.listen(*listener, retval=True)
+        self.addCleanup(sa.event.remove, *listener)
 
     def _stop(self, _connection, _cursor, statement, parameters, *_others):
-        for word, other in self._WORDS.items():
+        for word, other in self._CLOCK_EXPRESSIONS.items():
             statement = statement.replace(
                 word, other.format(timeutils.utcnow())
             )
         return statement, parameters
 
 
-class BrokenOff(fixtures.Fixture):
+class DeadlockOnCommit(fixtures.Fixture):
     """A database that breaks each transaction off once, at its very end.
 
     As a cluster does that finds out only then that another node was faster.
@@ -108,18 +108,18 @@ class BrokenOff(fixtures.Fixture):
 
     def _setUp(self):
         self.useFixture(fixtures.MockPatch('time.sleep'))
-        breaks = itertools.cycle((True, False))
+        fails = itertools.cycle((True, False))
 
         def on_commit(_connection):
-            if next(breaks):
+            if next(fails):
                 raise db_exc.DBDeadlock
 
-        ours = engine.get_engine()
-        sa.event.listen(ours, 'commit', on_commit)
-        self.addCleanup(sa.event.remove, ours, 'commit', on_commit)
+        listener = engine.get_engine()
+        sa.event.listen(listener, 'commit', on_commit)
+        self.addCleanup(sa.event.remove, listener, 'commit', on_commit)
 
 
-def differences():
+def model_differences():
     """Return how the tables differ from the models, as alembic tells it."""
     with engine.get_engine().connect() as connection:
         return autogenerate.compare_metadata(
@@ -134,7 +134,7 @@ def differences():
         )
 
 
-def rows():
+def row_counts():
     """Return {table: how many rows} of our tables that are not empty.
 
     Tombstones and planners are left out: they are meant to stay for a while.
@@ -150,7 +150,7 @@ def rows():
     return {name: count for name, count in counts.items() if count}
 
 
-def wipe():
+def delete_all_rows():
     """Delete all rows of our tables, drafts before what they revise."""
     groups = models.Group.__table__
     with engine.get_engine().begin() as connection:
@@ -170,12 +170,12 @@ class Policy(fixtures.Fixture):
         policies.register()
 
 
-class CtrlC(fixtures.Fixture):
+class DefaultSigint(fixtures.Fixture):
     """Heeds Ctrl-C, here and in child processes.
 
     Whoever runs the tests in the background may have it ignored.
     """
 
     def _setUp(self):
-        heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
-        self.addCleanup(signal.signal, signal.SIGINT, heeded)
+        previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, previous)

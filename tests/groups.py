@@ -26,7 +26,7 @@ TOPOLOGY = {
 }
 
 
-def described(**values):
+def unstored(**values):
     """A group of three members with every kind of part, not stored yet."""
     return objects.VRTGroup(
         **{
@@ -35,7 +35,7 @@ def described(**values):
             'name': 'analytics',
             'description': None,
             'fault': None,
-            'hold': True,
+            'hold_when_planned': True,
             'client_token': None,
             'expires_in': 60,
             'expires_at': None,
@@ -64,17 +64,17 @@ def described(**values):
     )
 
 
-def alike(size, **values):
+def equal_members(size, **values):
     """A group of so many members and nothing else, not stored yet."""
     description = {'count': size}
     members = [
         member(f'm-{number}', 'm', description) for number in range(size)
     ]
-    nothing = {'subgroups': [], 'policies': [], 'relationships': []}
-    return described(**{'members': members, **nothing, **values})
+    no_other_parts = {'subgroups': [], 'policies': [], 'relationships': []}
+    return unstored(**{'members': members, **no_other_parts, **values})
 
 
-def seat(provider, vcpus):
+def placement(provider, vcpus):
     """What a plan says of a member on a host of one provider."""
     return {
         'host': provider,
@@ -86,28 +86,30 @@ def seat(provider, vcpus):
     }
 
 
-def member(path, stem, description):
+def member(path, member_set, description):
     return objects.VRTMember(
         path=path,
-        stem=stem,
+        member_set=member_set,
         status=states.Member.TENTATIVE,
         description=description,
-        request={},
+        resolved_request={},
     )
 
 
-def holds(context, group):
+def create_holds(context, group):
     """Store a hold for each member, as a planner does before it asks."""
     return objects.VRTHold.create_all(
         context,
         [
-            objects.VRTHold.of(each, seat(uuidutils.generate_uuid(), 1))
+            objects.VRTHold.for_member(
+                each, placement(uuidutils.generate_uuid(), 1)
+            )
             for each in group.members
         ],
     )
 
 
-def lease(context, group):
+def acquire_lease(context, group):
     """Return the lease of a group, which nobody else has."""
     return objects.VRTLease.try_to_acquire(
         context,
@@ -117,11 +119,11 @@ def lease(context, group):
     )
 
 
-def hold(context, group, rows, expires_at):
+def hold_all(context, group, rows, expires_at):
     """Let a group be held, as a planner does when Placement has agreed."""
-    mine = lease(context, group)
-    transitions.hold(context, mine, group, rows, expires_at)
-    mine.release(context)
+    own_lease = acquire_lease(context, group)
+    transitions.hold_group(context, own_lease, group, rows, expires_at)
+    own_lease.release(context)
 
 
 def policy(at, definition):
@@ -131,9 +133,9 @@ def policy(at, definition):
 
 
 def _relationship():
-    [described] = TOPOLOGY['relationships']
+    [relationship] = TOPOLOGY['relationships']
     return objects.VRTRelationship(
         at='',
-        definition={key: described[key] for key in ('name', 'between')},
-        policies=[policy('', described['policies'][0])],
+        definition={key: relationship[key] for key in ('name', 'between')},
+        policies=[policy('', relationship['policies'][0])],
     )

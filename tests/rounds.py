@@ -7,4 +7,4 @@ def reap(planner, context):
     planner.beat(context)
     planner.reap(context)
     planner.serve_waiting(context)
-    planner.replan_failed(context)
+    planner.replace_failed(context)

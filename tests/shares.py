@@ -20,32 +20,32 @@ SHARE = int(os.environ.get('VRT_SHARE', '10'))
 DRAW = os.environ.get('VRT_DRAW', '')
 
 #: Fewer cases of one kind than this show nothing.
-FEWEST = 2
+MIN_CASES = 2
 
 
-def seeds(count: int, first: int = 0) -> list[int]:
+def sample_seeds(count: int, first: int = 0) -> list[int]:
     """Draw some of the seeds from ``first`` to ``first + count - 1``.
 
     :returns: the drawn seeds in their order, but no fewer than ``FEWEST`` as
         long as there are so many
     """
-    every = range(first, first + count)
-    return sorted(random.Random(DRAW).sample(every, _share_of(count)))
+    all_seeds = range(first, first + count)
+    return sorted(random.Random(DRAW).sample(all_seeds, _share_of(count)))
 
 
 def _share_of(count: int) -> int:
-    return max(count // SHARE, min(count, FEWEST))
+    return max(count // SHARE, min(count, MIN_CASES))
 
 
-def few_examples(count: int) -> Callable[[Callable], Callable]:
+def with_share_of_examples(count: int) -> Callable[[Callable], Callable]:
     """Return a decorator: run a hypothesis test on a share of its examples.
 
     :param count: number of examples where the share is everything
     """
-    return examples(_share_of(count))
+    return with_examples(_share_of(count))
 
 
-def examples(count: int) -> Callable[[Callable], Callable]:
+def with_examples(count: int) -> Callable[[Callable], Callable]:
     """Return a decorator: run a hypothesis test on so many examples."""
     settings = hypothesis.settings(
         max_examples=count,
@@ -57,26 +57,26 @@ def examples(count: int) -> Callable[[Callable], Callable]:
 
     def decorate(test: Callable) -> Callable:
         name = f'{test.__module__}.{test.__qualname__}'
-        return settings(hypothesis.seed(number(name))(test))
+        return settings(hypothesis.seed(number_of(name))(test))
 
     return decorate
 
 
-def drawn(tests: Iterable[unittest.TestCase]) -> Iterator[unittest.TestCase]:
+def sampled(tests: Iterable[unittest.TestCase]) -> Iterator[unittest.TestCase]:
     """Draw some of the tests, in their order."""
     for test in tests:
         # A module that cannot be imported is no test that may be left out.
         is_broken = isinstance(test, unittest.loader._FailedTest)
-        if is_broken or is_drawn(test.id()):
+        if is_broken or is_sampled(test.id()):
             yield test
 
 
-def is_drawn(name: str, share: int = SHARE, draw: str = DRAW) -> bool:
+def is_sampled(name: str, share: int = SHARE, draw: str = DRAW) -> bool:
     """Check whether a name is drawn."""
-    return number(name, draw) % share == 0
+    return number_of(name, draw) % share == 0
 
 
-def number(name: str, draw: str = DRAW) -> int:
+def number_of(name: str, draw: str = DRAW) -> int:
     """Return the number that is drawn for a name."""
     digest = hashlib.sha256(f'{draw} {name}'.encode()).digest()
     return int.from_bytes(digest[:8])

@@ -11,10 +11,10 @@ import pathlib
 import sys
 import tempfile
 
-from demo_story import before
-from demo_story import screen
-from demo_story import stage
-from demo_story import together
+from demo_steps import context
+from demo_steps import group_steps
+from demo_steps import screen
+from demo_steps import single_servers
 
 from nova_groupext.cloud import cloud
 from nova_groupext.cloud import with_groups
@@ -29,9 +29,9 @@ def main():
         if state is None:
             state = stack.enter_context(tempfile.TemporaryDirectory())
         try:
-            _tell(show, state, stack)
-        except screen.NotAsTold as exc:
-            show.not_as_told(exc)
+            _run(show, state, stack)
+        except screen.FalseClaim as exc:
+            show.report_false_claim(exc)
             show.end('Run again with --state-dir DIR to read DIR/cloud.log.')
             return 1
     show.end('Everything is as told.')
@@ -60,7 +60,7 @@ def _new_directory(name):
     return path
 
 
-def _tell(show, state, stack):
+def _run(show, state, stack):
     show.step(1, 'A cloud with little room left')
     show.say(
         'A real Nova and Placement start in this process: 12 computes of 16 '
@@ -69,11 +69,11 @@ def _tell(show, state, stack):
     running = stack.enter_context(
         cloud.Cloud(state, parts=with_groups.HOLISTIC)
     )
-    the = stage.Stage(running, show)
-    before.fill(the)
+    demo = context.Demo(running, show)
+    single_servers.fill(demo)
     show.step(2, 'Today: one server at a time')
-    before.one_by_one(the)
-    group = together.Group(the)
+    single_servers.one_by_one(demo)
+    group = group_steps.Group(demo)
     show.step(3, 'Describe, plan and hold: one POST')
     group.describe()
     show.step(4, 'What is held is held: a competitor comes')
@@ -81,7 +81,7 @@ def _tell(show, state, stack):
     show.step(5, 'Create the servers, with two hints each')
     group.redeem()
     show.step(6, 'Give up two members')
-    group.give_up()
+    group.release()
     show.step(7, 'Delete the group')
     group.delete()
 

@@ -6,7 +6,7 @@ GROUP = 'vrt_group'
 MEMBER = 'vrt_member'
 
 # Nova's hints that restrict hosts: a member's host is planned by policies.
-PLACING = (
+CONFLICTING = (
     'build_near_host_ip',
     'cidr',
     'different_cell',

@@ -135,11 +135,11 @@ class VrtGroupManager(base.ManagerWithFind):
 
         Its ``status`` is ``planning`` until a planner has answered.
         """
-        return self._shown(f'{_url(group)}/proposal', 'proposal')
+        return self._get_value(f'{_url(group)}/proposal', 'proposal')
 
     def capabilities(self):
         """Return the cloud's policies, scopes, limits and quota, as a dict."""
-        return self._shown(f'{_URL}/capabilities', 'capabilities')
+        return self._get_value(f'{_URL}/capabilities', 'capabilities')
 
     def members(self, group, status=None, limit=None, marker=None):
         """Return one page of members, a list of VrtMember.
@@ -172,14 +172,18 @@ class VrtGroupManager(base.ManagerWithFind):
             f'{_url(group)}/members/{parse.quote(path)}{query}'
         )
 
-    def _act(self, group, action, **given):
-        given = {name: it for name, it in given.items() if it is not None}
+    def _act(self, group, action, **parameters):
+        parameters = {
+            name: value
+            for name, value in parameters.items()
+            if value is not None
+        }
         resp, body = self.api.client.post(
-            f'{_url(group)}/action', body={action: given or None}
+            f'{_url(group)}/action', body={action: parameters or None}
         )
         return self.convert_into_with_meta(body, resp)
 
-    def _shown(self, url, key):
+    def _get_value(self, url, key):
         resp, body = self.api.client.get(url)
         return self.convert_into_with_meta(body[key], resp)
 
@@ -188,7 +192,9 @@ def _url(group):
     return f'{_URL}/{base.getid(group)}'
 
 
-def _query(**given):
+def _query(**parameters):
     """Return the query of a URL, without parameters that are None."""
-    given = {name: it for name, it in given.items() if it is not None}
-    return f'?{parse.urlencode(given)}' if given else ''
+    parameters = {
+        name: value for name, value in parameters.items() if value is not None
+    }
+    return f'?{parse.urlencode(parameters)}' if parameters else ''

@@ -4,7 +4,7 @@
 import copy
 
 
-def relaxed(topology, change):
+def apply(topology, change):
     """Return a copy of a topology with one relaxation applied.
 
     :param topology: as the API shows it
@@ -13,11 +13,11 @@ def relaxed(topology, change):
     """
     changed = copy.deepcopy(topology)
     for part in change.get('together', [change]):
-        _make(changed, part)
+        _apply_part(changed, part)
     return changed
 
 
-def _make(topology, part):
+def _apply_part(topology, part):
     if 'min_counts' in part:
         for path, count in part['min_counts'].items():
             at, _slash, name = path.rpartition('/')
@@ -39,20 +39,20 @@ def _make(topology, part):
 
 def _policies(topology, at):
     """Yield the policies of a node, member or relationship at a path."""
-    above, _slash, name = at.rpartition('/')
-    for each in _find(topology, above).get('relationships', []):
+    parent, _slash, name = at.rpartition('/')
+    for each in _node_or_empty(topology, parent).get('relationships', []):
         if each['name'] == name:
             yield from each.get('policies', [])
     yield from (
-        _find(topology, above)
+        _node_or_empty(topology, parent)
         .get('members', {})
         .get(name, {})
         .get('policies', [])
     )
-    yield from _find(topology, at).get('policies', [])
+    yield from _node_or_empty(topology, at).get('policies', [])
 
 
-def _find(topology, path):
+def _node_or_empty(topology, path):
     try:
         return _node(topology, path)
     except KeyError:

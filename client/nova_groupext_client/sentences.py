@@ -2,14 +2,15 @@
 """Texts for users about refusals, faults, revisions, boots and events."""
 
 _GROUP = 'openstack vrt group'
-_AGAIN = {
-    'REFUSED': 'It may fit later, or with another definition.',
-    'UNDECIDED': 'It was neither planned nor proved impossible in time.',
-    'ERROR': 'Something broke.',
+_DEFAULT_REASONS = {
+    'REFUSED': 'The group may fit later, or with another definition.',
+    'UNDECIDED': 'Neither a plan nor a proof that none exists was found in '
+    'time.',
+    'ERROR': 'An unexpected error occurred.',
 }
 
 
-def why_not(group, source='--definition|--template FILE'):
+def explain_failure(group, source='--definition|--template FILE'):
     """Explain why a group, or its revision, has no plan and what would help.
 
     :param group: with the attributes of the SDK's VrtGroup
@@ -17,118 +18,124 @@ def why_not(group, source='--definition|--template FILE'):
     :returns: text of one or more lines; None if planning has not failed
     """
     name = f'{group.name} ({group.id})'
-    if group.status in _AGAIN:
+    if group.status in _DEFAULT_REASONS:
         lines = [
             f'Group {name} is {group.status}.',
-            *reasons(group),
-            f'To try once more: {_GROUP} hold {group.id} --wait',
-            f'To give it up:    {_GROUP} delete {group.id}',
-            f'To change it:     {_GROUP} set {group.id} --wait {source}',
-            *_how_to_relax(group.id, group.refusal),
+            *failure_reasons(group),
+            f'To retry:      {_GROUP} hold {group.id} --wait',
+            f'To delete it:  {_GROUP} delete {group.id}',
+            f'To change it:  {_GROUP} set {group.id} --wait {source}',
+            *_relax_command(group.id, group.refusal),
         ]
-    elif group.revision and group.revision['status'] in _AGAIN:
+    elif group.revision and group.revision['status'] in _DEFAULT_REASONS:
         lines = [
-            f'The revision of group {name} has no plan; the group stays as '
-            'it was.',
-            *revision(group.revision),
-            *_how_to_relax(group.id, group.revision['refusal']),
+            f'The revision of group {name} has no plan; the group is '
+            'unchanged.',
+            *format_revision(group.revision),
+            *_relax_command(group.id, group.revision['refusal']),
         ]
     else:
         return None
     return '\n'.join(lines)
 
 
-def reasons(group):
+def failure_reasons(group):
     """Explain why a group is REFUSED, UNDECIDED or in ERROR.
 
     :returns: [line], empty for other states without a fault
     """
-    return [*_reasons(group.status, group.fault, group.refusal)]
+    return [*_failure_reasons(group.status, group.fault, group.refusal)]
 
 
-def revision(given):
+def format_revision(revision):
     """Describe the status of a revision, and the reasons if it failed.
 
-    :param given: ``revision`` of a group
+    :param revision: ``revision`` of a group
     :returns: [line]
     """
-    status = given['status']
-    return [status, *_reasons(status, given['fault'], given['refusal'])]
+    status = revision['status']
+    return [
+        status,
+        *_failure_reasons(status, revision['fault'], revision['refusal']),
+    ]
 
 
-def boot(given):
+def format_boot(boot):
     """Describe the progress and the faults of a boot.
 
-    :param given: ``boot`` of a group
+    :param boot: ``boot`` of a group
     :returns: [line]
     """
-    counts = f'{given["created"]} of {given["missing"]} created'
+    counts = f'{boot["created"]} of {boot["missing"]} created'
     return [
-        f'{given["status"]}: {counts}',
-        *([given['fault']['message']] if given['fault'] else []),
+        f'{boot["status"]}: {counts}',
+        *([boot['fault']['message']] if boot['fault'] else []),
         *(
             f'{each["path"]}: {each["fault"]["message"]}'
-            for each in given['faults']
+            for each in boot['faults']
         ),
     ]
 
 
-def event(given):
+def format_event(event):
     """Format an event as one line.
 
-    :param given: one of the ``events`` of a group
+    :param event: one of the ``events`` of a group
     """
     return ' '.join(
         filter(
             None,
             (
-                given['created_at'],
-                given['event'],
-                given['request_id'],
-                given['user_id'] and f'by {given["user_id"]}',
-                given['message'],
+                event['created_at'],
+                event['event'],
+                event['request_id'],
+                event['user_id'] and f'by {event["user_id"]}',
+                event['message'],
             ),
         )
     )
 
 
-def refusal(given):
+def format_refusal(refusal):
     """Describe the conflict of a refusal and the relaxations that help.
 
-    :param given: ``refusal`` of a group
+    :param refusal: ``refusal`` of a group
     :returns: [line]
     """
-    lines = [given['reason']['text']] if given['reason'] else []
-    rest = '' if given['minimal'] else ', though perhaps not all are needed'
-    lines.append(f'What cannot be together{rest}:')
-    lines += (f'  - {item["text"]}' for item in given['conflict'])
-    if given['relaxations']:
-        lines.append('What would help:')
+    lines = [refusal['reason']['text']] if refusal['reason'] else []
+    qualification = (
+        '' if refusal['minimal'] else ' (possibly not all of them are needed)'
+    )
+    lines.append(f'These requirements conflict{qualification}:')
+    lines += (f'  - {item["text"]}' for item in refusal['conflict'])
+    if refusal['relaxations']:
+        lines.append('Changes that would help:')
         lines += (
             f'  {number}. {each["text"]}'
-            for number, each in enumerate(given['relaxations'], 1)
+            for number, each in enumerate(refusal['relaxations'], 1)
         )
     return lines
 
 
-def _how_to_relax(group_id, refused):
-    if refused and refused['relaxations']:
+def _relax_command(group_id, refusal):
+    if refusal and refusal['relaxations']:
         yield (
-            'To do what would help, by its number: '
-            f'{_GROUP} set {group_id} --wait --relax 1'
+            f'To apply a change, by its number: {_GROUP} set {group_id} '
+            '--wait --relax 1'
         )
 
 
-def policy(given):
+def format_policy(violation):
     """Name a violated policy: ``{'at': ..., 'policy': {...}}``."""
-    where = given['at'] or 'the group'
-    return f'{given["policy"]["scope"]} {given["policy"]["type"]} of {where}'
+    path = violation['at'] or 'the group'
+    policy = violation['policy']
+    return f'{policy["scope"]} {policy["type"]} of {path}'
 
 
-def _reasons(status, fault, refused):
+def _failure_reasons(status, fault, refusal):
     if fault:
         yield fault['message']
-    if refused:
-        yield from refusal(refused)
-    elif status in _AGAIN:
-        yield _AGAIN[status]
+    if refusal:
+        yield from format_refusal(refusal)
+    elif status in _DEFAULT_REASONS:
+        yield _DEFAULT_REASONS[status]

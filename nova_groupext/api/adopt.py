@@ -22,17 +22,17 @@ from nova_groupext.solver.language import validation
 SERVERS = '$.adopt.servers'
 
 # VM state that prevents adoption -> action of the tenant that ends it.
-FIRST = {
+REMEDIES = {
     vm_states.BUILDING: 'wait until it is built',
     vm_states.RESIZED: 'confirm or revert its resize first',
     vm_states.SHELVED: 'unshelve it first',
     vm_states.SHELVED_OFFLOADED: 'unshelve it first',
-    vm_states.ERROR: 'mend it, or replace it, first',
+    vm_states.ERROR: 'repair or replace it first',
     vm_states.SOFT_DELETED: 'restore it first',
 }
 
 # Fields of a flavor that determine what a server needs from its host.
-_AMOUNTS = (
+_CAPACITY_FIELDS = (
     'vcpus',
     'memory_mb',
     'root_gb',
@@ -57,11 +57,11 @@ def adopt(context, group, servers):
             SERVERS, 'cannot be members of a group with a policy "exclusive"'
         )
     members = _members(group, servers)
-    known = compute_api.API()
+    nova_api = compute_api.API()
     uuids = {}
     for path, server_uuid in servers.items():
-        server = _find(context, known, group, server_uuid)
-        _check_once(uuids, path, server.uuid)
+        server = _get_server(context, nova_api, group, server_uuid)
+        _check_unique(uuids, path, server.uuid)
         _check(context, members[path], server)
         # Some databases also match another spelling of the uuid.
         uuids[path] = server.uuid
@@ -74,30 +74,34 @@ def _members(group, servers):
     for path in servers:
         if path not in members:
             raise exception.MemberNotFound(group=group.uuid, member=path)
-    taken = [
+    in_use = [
         members[p]
         for p in servers
         if members[p].status in states.MEMBER_HAS_SERVER
     ]
-    if taken:
-        raise revise.in_use(taken, 'a server is there already; delete that')
+    if in_use:
+        raise revise.in_use_error(
+            in_use,
+            'a member with a server cannot adopt '
+            'another one; delete its server first',
+        )
     return {path: members[path] for path in servers}
 
 
-def _find(context, known, group, server_uuid):
+def _get_server(context, nova_api, group, server_uuid):
     """Return Nova's Instance of a server of the group's project.
 
-    :param known: Nova's compute API
+    :param nova_api: Nova's compute API
     :raises: ServerNotFound, ServerConflict if its cell does not answer
     """
     try:
-        server = known.get(context, server_uuid, expected_attrs=['flavor'])
+        server = nova_api.get(context, server_uuid, expected_attrs=['flavor'])
     except nova_exc.InstanceNotFound:
         server = None
     except nova_exc.NovaException as exc:
         raise exception.ServerConflict(
             server=server_uuid,
-            reason='its cell does not answer; try again later',
+            reason='its cell does not answer; retry later',
         ) from exc
     if (
         server is None
@@ -108,13 +112,13 @@ def _find(context, known, group, server_uuid):
     return server
 
 
-def _check_once(uuids, path, server_uuid):
+def _check_unique(uuids, path, server_uuid):
     """Refuse a server that the request assigns to two members."""
     for other, uuid in uuids.items():
         if uuid == server_uuid:
             raise validation.InvalidInput(
                 validation.json_path(SERVERS, path),
-                f'is the server of {validation.quote(other)} too',
+                f'is also the server of {validation.quote(other)}',
             )
 
 
@@ -122,10 +126,10 @@ def _check(context, member, server):
     """Refuse a server that cannot become the member in its present state."""
     _check_state(server)
     _check_owner(context, member, server.uuid)
-    found = _differences(context, server, member.request)
-    if found:
+    differences = _differences(context, server, member.resolved_request)
+    if differences:
         raise exception.DescriptionMismatch(
-            member=member.path, reason='; '.join(found)
+            member=member.path, reason='; '.join(differences)
         )
 
 
@@ -135,10 +139,13 @@ def _check_state(server):
     :raises: ServerConflict, which tells the tenant what to do
     """
     reason = None
-    if server.vm_state in FIRST:
-        reason = f'it is {server.vm_state}; {FIRST[server.vm_state]}'
+    if server.vm_state in REMEDIES:
+        reason = f'it is {server.vm_state}; {REMEDIES[server.vm_state]}'
     elif server.task_state is not None:
-        reason = f'it is {server.task_state}; wait until that is over'
+        reason = (
+            f'its task state is {server.task_state}; retry when the task has '
+            'ended'
+        )
     if reason is not None:
         raise exception.ServerConflict(server=server.uuid, reason=reason)
 
@@ -150,8 +157,9 @@ def _check_owner(context, member, server_uuid):
             group = VRTGroup.get_owner(context, owner)
             raise exception.ServerConflict(
                 server=server_uuid,
-                reason=f'it is member {owner.path} of VRT group {group.uuid}; '
-                'remove that with keep_server (--keep-server) first',
+                reason=f'it is already member {owner.path} of VRT group '
+                f'{group.uuid}; remove that member with keep_server '
+                '(--keep-server) first',
             )
 
 
@@ -168,23 +176,24 @@ def _differences(context, server, request):
     if zone is not None:
         zone = _zone(context, server)
     from_volume = compute_utils.is_volume_backed_instance(context, server)
-    asked = {
+    properties = {
         'flavor': _flavor(server, request),
         'availability zone': zone,
         'boot source': hints.boot_source(from_volume),
         'image': server.image_ref,
     }
-    return hints.compare(asked, request)
+    return hints.compare(properties, request)
 
 
 def _flavor(server, request):
     """Return a server's flavor id, or a phrase if its amounts are outdated."""
-    own, flavor_id = server.flavor, server.flavor.flavorid
-    described = objects.Flavor.obj_from_primitive(request['flavor'])
+    current, flavor_id = server.flavor, server.flavor.flavorid
+    expected = objects.Flavor.obj_from_primitive(request['flavor'])
     if flavor_id == request['flavor_id'] and any(
-        getattr(own, name) != getattr(described, name) for name in _AMOUNTS
+        getattr(current, name) != getattr(expected, name)
+        for name in _CAPACITY_FIELDS
     ):
-        return f'what {flavor_id} was at another time'
+        return f'an older version of {flavor_id}'
     return flavor_id
 
 

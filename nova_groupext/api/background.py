@@ -28,76 +28,78 @@ class Background:
         self._changed = threading.Condition()
         self._waiting = []  # heap of (due time, number, work)
         self._numbers = itertools.count()
-        self._under_way = set()
+        self._unfinished = set()
         self._threads = 0
 
     def add(self, work):
         """Schedule a work item, whose first step is due at once.
 
         :param work: object with ``step()``, which returns the seconds until
-            the next step or None at the end, and ``break_off()``, called if
+            the next step or None at the end, and ``abort()``, called if
             the process exits earlier
         """
         with self._changed:
-            self._under_way.add(work)
-            self._put(work, 0)
-            is_one_more = self._threads < THREADS
-            self._threads += is_one_more
-        if is_one_more:
+            self._unfinished.add(work)
+            self._schedule(work, 0)
+            needs_thread = self._threads < THREADS
+            self._threads += needs_thread
+        if needs_thread:
             threading.Thread(
                 target=self._run, name='vrt-background', daemon=True
             ).start()
 
-    def break_off(self):
+    def abort(self):
         """Abort all unfinished work because the process exits."""
         with self._changed:
-            left, self._under_way = self._under_way, set()
+            aborted, self._unfinished = self._unfinished, set()
             self._waiting.clear()
             self._changed.notify_all()
-        for work in left:
-            self._guarded(work.break_off)
+        for work in aborted:
+            self._call_and_log(work.abort)
 
-    def _put(self, work, pause):
+    def _schedule(self, work, pause):
         due = time.monotonic() + pause
         heapq.heappush(self._waiting, (due, next(self._numbers), work))
         self._changed.notify()
 
     def _run(self):
         while (work := self._next()) is not None:
-            self._go_on(work, self._guarded(work.step))
+            self._finish_step(work, self._call_and_log(work.step))
 
     def _next(self):
         """Wait for the next due step; return its work, None if none waits."""
         with self._changed:
             while self._waiting:
-                early = self._waiting[0][0] - time.monotonic()
-                if early <= 0:
+                remaining = self._waiting[0][0] - time.monotonic()
+                if remaining <= 0:
                     return heapq.heappop(self._waiting)[-1]
-                self._changed.wait(early)
+                self._changed.wait(remaining)
             self._threads -= 1
             return None
 
-    def _go_on(self, work, pause):
+    def _finish_step(self, work, pause):
         with self._changed:
-            if work not in self._under_way:
+            if work not in self._unfinished:
                 return
             if pause is None:
-                self._under_way.remove(work)
+                self._unfinished.remove(work)
             else:
-                self._put(work, pause)
+                self._schedule(work, pause)
 
-    def _guarded(self, function):
+    def _call_and_log(self, function):
         """Call a function of a work item; on an exception return None."""
         try:
             return function()
         except Exception:
-            LOG.exception('Work behind the answer to a request has ended.')
+            LOG.exception(
+                'Background work of a request failed; it is not continued.'
+            )
             return None
 
 
 @functools.cache
-def of_process():
+def get_background():
     """Return the Background of this process."""
     background = Background()
-    atexit.register(background.break_off)
+    atexit.register(background.abort)
     return background

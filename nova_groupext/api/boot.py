@@ -23,7 +23,7 @@ from oslo_utils import timeutils
 import webob.exc
 
 from nova_groupext import exception
-from nova_groupext import pointer
+from nova_groupext import member_ref
 from nova_groupext.api import background
 from nova_groupext.api import describe
 from nova_groupext.api import hints
@@ -45,7 +45,7 @@ DEFAULT = 'default'
 PLACEHOLDER = '{member}'
 
 # Seconds between two polls of a group in PLANNING or an unreachable database.
-PAUSE = 1
+POLL_INTERVAL = 1
 
 # Microversion of POST /servers that applies to templates, regardless of the
 # microversion of the request.
@@ -53,41 +53,41 @@ _VERSION = api_version_request.APIVersionRequest('2.94')
 
 _NO_PROCESS = (
     'nova-api was stopped before all servers were created. Boot the group '
-    'again to go on.'
+    'again to create the remaining servers.'
 )
 _NO_ACCESS = (
-    'The token of the request is not accepted any more. Boot the group '
-    'again to go on.'
+    'The token of the request is no longer valid. Boot the group again to '
+    'create the remaining servers.'
 )
 
 
-def of_new_group(req, wanted, group):
+def read_for_new_group(req, attributes, group):
     """Return the Boot of a group that is not stored yet.
 
-    :param wanted: the request's ``vrt_group``
+    :param attributes: the request's ``vrt_group``
     :returns: None if the request has no ``boot``
     :raises: InvalidInput, PolicyNotAuthorized
     """
-    if 'boot' not in wanted:
+    if 'boot' not in attributes:
         return None
     where = f'{describe.GROUP}.boot'
-    if not group.hold:
+    if not group.hold_when_planned:
         raise validation.InvalidInput(
-            where, 'needs members that are held: "hold" is false'
+            where, 'requires held members, but "hold" is false'
         )
     target = {'project_id': group.project_id}
     req.environ['nova.context'].can(rules.BOOT, target)
-    return read(req, wanted['boot'], group, where)
+    return read(req, attributes['boot'], group, where)
 
 
-def read(req, given, group, where):
+def read(req, parameters, group, where):
     """Return the Boot that a request describes.
 
-    :param given: ``{"servers": {...}}``, or None
-    :param where: JSON path of ``given``
+    :param parameters: ``{"servers": {...}}``, or None
+    :param where: JSON path of ``parameters``
     :raises: InvalidInput
     """
-    boot = Boot(req, (given or {}).get('servers', {}))
+    boot = Boot(req, (parameters or {}).get('servers', {}))
     boot.check(group, f'{where}.servers')
     return boot
 
@@ -96,7 +96,7 @@ class Boot:
     """Background work that creates servers of held members, one per step.
 
     :param req: request with the tenant's context
-    :param templates: {stem or path of a member, or DEFAULT: template}
+    :param templates: {member set or path of a member, or DEFAULT: template}
     """
 
     def __init__(self, req, templates):
@@ -121,35 +121,43 @@ class Boot:
         :param where: JSON path of the templates
         :raises: InvalidInput
         """
-        names = {DEFAULT}.union(*((m.path, m.stem) for m in group.members))
+        names = {DEFAULT}.union(
+            *((m.path, m.member_set) for m in group.members)
+        )
         schema = self._controller.create.request_body_schemas(self._request)
         validator = validators._SchemaValidator(schema)
         for name, template in self._templates.items():
-            at = validation.json_path(where, name)
+            template_at = validation.json_path(where, name)
             if name not in names:
-                raise validation.InvalidInput(at, 'is no member of the group')
-            server = {'name': name, 'flavorRef': 'any', **_given(template)}
+                raise validation.InvalidInput(
+                    template_at, 'is not a member of the group'
+                )
+            server = {
+                'name': name,
+                'flavorRef': 'any',
+                **_server_properties(template),
+            }
             try:
                 validator.validate({'server': server})
             except nova_exc.ValidationError as exc:
                 raise validation.InvalidInput(
-                    at, exc.kwargs['detail']
+                    template_at, exc.kwargs['detail']
                 ) from exc
 
-    def begin(self, group, seen=None):
+    def start(self, group, generation=None):
         """Start creating the servers in the background.
 
         A group in PLANNING gets its servers as soon as it is held.
 
-        :param seen: expected generation of the group, None for any
+        :param generation: expected one of the group, None for any
         :raises: GroupBooting while another boot of the group runs,
             GroupNotFound, GenerationConflict
         """
         self._group = group
-        self._row = VRTBoot.begin(
-            self._context, group, self._context.request_id, seen
+        self._row = VRTBoot.start(
+            self._context, group, self._context.request_id, generation
         )
-        background.of_process().add(self)
+        background.get_background().add(self)
 
     def step(self):
         """Create the next server.
@@ -159,11 +167,11 @@ class Boot:
         self._context.update_store()
         try:
             # Renew ownership first: a boot that lost it must stop.
-            self._row.go_on(self._context)
+            self._row.store_progress(self._context)
             if self._paths is None:
                 return self._wait_for_plan()
             if not self._paths:
-                self._row.end(self._context, boot.DONE)
+                self._row.finish(self._context, boot.DONE)
                 return None
             return self._create_next()
         except exception.BootTakenOver as exc:
@@ -171,28 +179,33 @@ class Boot:
             return None
         except database_errors.ANY:
             # Another request takes over if the outage lasts too long.
-            LOG.exception('The tables of VRT groups do not answer.')
-            return PAUSE
+            LOG.exception(
+                'The tables of VRT groups are not available; the boot will '
+                'be continued.'
+            )
+            return POLL_INTERVAL
 
-    def break_off(self):
+    def abort(self):
         """Stop the boot because the process exits."""
         self._stop(_NO_PROCESS)
 
     def _stop(self, fault):
         with contextlib.suppress(exception.BootTakenOver):
-            self._row.end(self._context, boot.STOPPED, fault)
+            self._row.finish(self._context, boot.STOPPED, fault)
 
     def _wait_for_plan(self):
-        group = VRTGroup.get_brief(self._context, self._group.id)
+        group = VRTGroup.get_row(self._context, self._group.id)
         if group.status == states.Group.PLANNING:
-            return PAUSE
+            return POLL_INTERVAL
         if group.status not in states.GROUP_WITH_HOLDS:
-            self._stop(f'The group is {group.status}: nothing of it is held.')
+            self._stop(f'The group is {group.status}: it has no held members.')
             return None
         # Another request may have created some of the servers meanwhile.
-        fresh = VRTGroup.get(self._context, group.uuid)
+        planned = VRTGroup.get(self._context, group.uuid)
         self._paths = [
-            member.path for member in fresh.members if self._is_missing(member)
+            member.path
+            for member in planned.members
+            if self._is_missing(member)
         ]
         self._row.missing = len(self._paths)
         return 0
@@ -200,7 +213,7 @@ class Boot:
     def _create_next(self):
         path = self._paths[0]
         try:
-            fault = self._fault_of(path)
+            fault = self._try_to_create(path)
         except nova_exc.Unauthorized:
             self._stop(_NO_ACCESS)
             return None
@@ -223,10 +236,10 @@ class Boot:
             return True
         return False
 
-    def _fault_of(self, path):
+    def _try_to_create(self, path):
         """Create the server of a member, unless it exists already.
 
-        :returns: the fault, see faults.told(), or None
+        :returns: the fault, see faults.view(), or None
         :raises: nova.exception.Unauthorized if the token has expired
         """
         try:
@@ -251,7 +264,7 @@ class Boot:
             return None
         if self._token_ends_at and self._token_ends_at < timeutils.utcnow():
             raise nova_exc.Unauthorized
-        return faults.told(code, message, timeutils.utcnow())
+        return faults.view(code, message, timeutils.utcnow())
 
     def _create(self, member):
         """Create the server of a member.
@@ -260,22 +273,22 @@ class Boot:
         """
         hints.check_redeemable(member)
         server = self._server(member)
-        differences = hints.differences(server, member.request)
+        differences = hints.differences(server, member.resolved_request)
         if differences:
             raise exception.DescriptionMismatch(
                 member=member.path, reason='; '.join(differences)
             )
-        made = self._controller.create(
+        response = self._controller.create(
             self._request,
             body={
                 'server': server,
                 'os:scheduler_hints': {
-                    pointer.GROUP_HINT: self._group.uuid,
-                    pointer.MEMBER_HINT: member.path,
+                    member_ref.GROUP_HINT: self._group.uuid,
+                    member_ref.MEMBER_HINT: member.path,
                 },
             },
         )
-        uuid = made.obj['server']['id']
+        uuid = response.obj['server']['id']
         # For later boots. The scheduler may have changed the status first.
         with contextlib.suppress(exception.MemberStateConflict):
             member.change(self._context, member.status, server_uuid=uuid)
@@ -283,10 +296,10 @@ class Boot:
     def _server(self, member):
         """Return the ``server`` of a POST /servers body for a member."""
         template = self._template(member)
-        request = member.request
+        request = member.resolved_request
         name = template.get('name', PLACEHOLDER)
         server = {
-            **_given(template),
+            **_server_properties(template),
             'name': name.replace(PLACEHOLDER, member.path.replace('/', '-')),
             'flavorRef': request['flavor_id'],
             'imageRef': template.get('image', request['image_id'] or ''),
@@ -296,17 +309,17 @@ class Boot:
         return server
 
     def _template(self, member):
-        for name in (member.path, member.stem, DEFAULT):
+        for name in (member.path, member.member_set, DEFAULT):
             if name in self._templates:
                 return self._templates[name]
         return {}
 
 
-def _given(template):
+def _server_properties(template):
     """Return the properties of POST /servers that a template sets."""
-    given = {k: v for k, v in template.items() if k != 'image'}
+    properties = {k: v for k, v in template.items() if k != 'image'}
     # Copied: Nova modifies the body.
-    return copy.deepcopy({'networks': 'auto', **given})
+    return copy.deepcopy({'networks': 'auto', **properties})
 
 
 def _token_ends_at(environ):

@@ -24,56 +24,56 @@ TOPOLOGY = f'{GROUP}.topology'
 PATH_LENGTH = 512
 
 
-def read(body, schema=request_schemas.CREATE):
+def read_body(body, schema=request_schemas.CREATE):
     """Check the body of a POST or, with its schema, of a PUT.
 
     :returns: (the object ``vrt_group``, its Topology or None)
     :raises: InvalidInput
     """
     validation.check(body, schema, '$')
-    wanted = body['vrt_group']
-    if 'name' in wanted:
-        _check_name(wanted['name'], f'{GROUP}.name')
-    check_expires_in(wanted, GROUP)
-    if 'client_token' in wanted:
-        token_at = f'{GROUP}.client_token'
-        _check_name(wanted['client_token'], token_at, what='token')
-    if 'topology' not in wanted:
-        return wanted, None
-    return wanted, read_topology(wanted['topology'])
+    attributes = body['vrt_group']
+    if 'name' in attributes:
+        _check_name(attributes['name'], f'{GROUP}.name')
+    check_expires_in(attributes, GROUP)
+    if 'client_token' in attributes:
+        where = f'{GROUP}.client_token'
+        _check_name(attributes['client_token'], where, kind='token')
+    if 'topology' not in attributes:
+        return attributes, None
+    return attributes, read_topology(attributes['topology'])
 
 
-def read_topology(described):
+def read_topology(description):
     """Check a topology and return it as the planner's Topology.
 
     :raises: InvalidInput
     """
     parsed = topology.parse(
-        described,
+        description,
         levels=vrt.levels(CONF),
         member_schema=request_schemas.MEMBER,
         limits=limits(),
         path=TOPOLOGY,
     )
-    for stem in parsed.stems:
-        _check_name(stem.name, stem.where)
-    _check_classes(parsed.stems)
-    for path, where, _node in _nodes(described):
+    for member_set in parsed.member_sets:
+        _check_name(member_set.name, member_set.where)
+    _check_classes(parsed.member_sets)
+    for path, where, _node in _nodes(description):
         _check_node(path, where)
     return parsed
 
 
-def check_expires_in(given, where):
+def check_expires_in(parameters, where):
     """Refuse an ``expires_in`` above the operator's maximum.
 
-    :param given: object that may have ``expires_in``, in seconds
-    :param where: JSON path of ``given``
+    :param parameters: object that may have ``expires_in``, in seconds
+    :param where: JSON path of the object
     :raises: InvalidInput
     """
-    most = CONF.vrt.max_expires_in
-    if given.get('expires_in', 0) > most:
+    limit = CONF.vrt.max_expires_in
+    if parameters.get('expires_in', 0) > limit:
         raise validation.InvalidInput(
-            f'{where}.expires_in', f'must be at most {most}'
+            f'{where}.expires_in', f'must be at most {limit}'
         )
 
 
@@ -87,28 +87,38 @@ def limits():
     )
 
 
-def group(context, wanted, parsed):
+def build_group(context, attributes, parsed):
     """Return the described VRTGroup, which is not stored yet.
 
-    Its members have no ``request`` until resolve.requests() provides it.
+    Its members have no ``resolved_request`` until resolve.requests() provides
+    it.
+
+    :param attributes: the request's ``vrt_group``
+    :param parsed: Topology of its topology
     """
-    nodes = [(path, node) for path, _where, node in _nodes(wanted['topology'])]
+    nodes = [
+        (path, node) for path, _where, node in _nodes(attributes['topology'])
+    ]
     return VRTGroup(
         context,
         project_id=context.project_id,
         user_id=context.user_id,
-        name=wanted['name'],
-        description=wanted.get('description'),
+        name=attributes['name'],
+        description=attributes.get('description'),
         fault=None,
-        hold=wanted.get('hold', True),
-        client_token=wanted.get('client_token'),
-        request_digest=_digest(wanted),
-        expires_in=int(wanted.get('expires_in', CONF.vrt.default_expires_in)),
+        hold_when_planned=attributes.get('hold', True),
+        client_token=attributes.get('client_token'),
+        request_digest=_digest(attributes),
+        expires_in=int(
+            attributes.get('expires_in', CONF.vrt.default_expires_in)
+        ),
         expires_at=None,
         subgroups=[path for path, _node in nodes if path],
         members=_members(nodes, parsed),
         policies=[
-            each for path, part in _parts(nodes) for each in _rules(path, part)
+            policy
+            for path, part in _parts(nodes)
+            for policy in _policies(path, part)
         ],
         relationships=[
             _relationship(path, each)
@@ -118,41 +128,46 @@ def group(context, wanted, parsed):
     )
 
 
-def is_repeated(made, group):
+def is_retry_of(group, stored):
     """Check whether two groups come from the same POST, sent again.
 
     Later changes to the stored group do not matter.
 
-    :param made: VRTGroup that is stored
-    :param group: VRTGroup with the same client_token
+    :param group: VRTGroup, not stored
+    :param stored: VRTGroup with the same client_token
     """
-    if made.request_digest is None:
+    if stored.request_digest is None:
         # A row from before digests existed: compare its present values.
-        return _said(made) == _said(group)
-    return made.request_digest == group.request_digest
+        return _definition(stored) == _definition(group)
+    return stored.request_digest == group.request_digest
 
 
-def as_given(group):
+def compose_topology(group):
     """Return the topology of a group as its owner described it."""
     return rows.compose(group, lambda member: member.description)
 
 
-def _digest(wanted):
+def _digest(attributes):
     """Return the SHA-256 of a request, to compare retries.
 
     :returns: hexadecimal str; None without a client_token
     """
-    if 'client_token' not in wanted:
+    if 'client_token' not in attributes:
         return None
     # A boot may contain secrets, and may differ in a retry.
-    stored = {name: wanted[name] for name in wanted if name != 'boot'}
-    said = jsonutils.dumps(stored, sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()
+    stored = {name: attributes[name] for name in attributes if name != 'boot'}
+    text = jsonutils.dumps(stored, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _said(group):
-    scalars = (group.name, group.description, group.hold, group.expires_in)
-    return (*scalars, as_given(group))
+def _definition(group):
+    scalars = (
+        group.name,
+        group.description,
+        group.hold_when_planned,
+        group.expires_in,
+    )
+    return (*scalars, compose_topology(group))
 
 
 def _nodes(node, path='', where=TOPOLOGY):
@@ -165,15 +180,19 @@ def _nodes(node, path='', where=TOPOLOGY):
         )
 
 
-def _check_classes(stems):
+def _check_classes(member_sets):
     """Refuse more classes than planners have time to query Placement for."""
-    most = CONF.vrt.max_classes
-    classes = {jsonutils.dumps(stem.spec, sort_keys=True) for stem in stems}
-    if len(classes) > most:
+    limit = CONF.vrt.max_classes
+    classes = {
+        jsonutils.dumps(member_set.spec, sort_keys=True)
+        for member_set in member_sets
+    }
+    if len(classes) > limit:
         raise validation.InvalidInput(
             TOPOLOGY,
-            f'describes {len(classes)} kinds of members, which differ in '
-            f'flavor, image or availability zone; {most} are allowed',
+            f'describes {len(classes)} member classes (combinations of '
+            f'flavor, image and availability zone); at most {limit} are '
+            'allowed',
         )
 
 
@@ -186,22 +205,24 @@ def _check_node(path, where):
         )
 
 
-def _check_name(name, where, what='name'):
+def _check_name(name, where, kind='name'):
     """Refuse names that people or databases may confuse with others."""
     if name != name.strip() or not name.isprintable():
         raise validation.InvalidInput(
             where,
-            f'needs a {what} of printable characters without blanks at its '
-            'ends',
+            f'needs a {kind} of printable characters without leading or '
+            'trailing blanks',
         )
 
 
 def _members(nodes, parsed):
-    stems = {stem.path: stem for stem in parsed.stems}
+    member_sets = {
+        member_set.path: member_set for member_set in parsed.member_sets
+    }
     return [
         VRTMember(
             path=member.path,
-            stem=member.stem,
+            member_set=member.member_set,
             status=states.Member.TENTATIVE,
             fault=None,
             server_uuid=None,
@@ -209,7 +230,7 @@ def _members(nodes, parsed):
         )
         for path, node in nodes
         for name, description in node.get('members', {}).items()
-        for member in stems[paths.join(path, name)].members
+        for member in member_sets[paths.join(path, name)].members
     ]
 
 
@@ -221,15 +242,15 @@ def _parts(nodes):
             yield paths.join(path, name), member
 
 
-def _rules(path, described):
+def _policies(path, description):
     return [
-        VRTPolicy(at=path, type=each['type'], definition=each)
-        for each in described.get('policies', [])
+        VRTPolicy(at=path, type=policy['type'], definition=policy)
+        for policy in description.get('policies', [])
     ]
 
 
-def _relationship(path, described):
-    definition = {k: v for k, v in described.items() if k != 'policies'}
+def _relationship(path, description):
+    definition = {k: v for k, v in description.items() if k != 'policies'}
     return VRTRelationship(
-        at=path, definition=definition, policies=_rules(path, described)
+        at=path, definition=definition, policies=_policies(path, description)
     )

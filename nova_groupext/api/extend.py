@@ -12,18 +12,18 @@ from nova_groupext.objects.member import VRTMember
 SECOND = datetime.timedelta(seconds=1)
 
 
-def extend(context, group, seconds, seen=None):
+def extend(context, group, seconds, generation=None):
     """Set the expiry of a group's holds to a number of seconds from now.
 
-    :param seen: expected generation of the group, None for any
+    :param generation: expected one of the group, None for any
     :raises: GroupStateConflict if nothing is held or the maximum is reached;
         LimitExceeded if holds and servers exceed the project's present
         quota; GenerationConflict
     """
-    group.extend(context, allowed(context, group, seconds), seen)
+    group.extend(context, allowed_seconds(context, group, seconds), generation)
 
 
-def allowed(context, group, seconds):
+def allowed_seconds(context, group, seconds):
     """Return for how many seconds from now a group may be held.
 
     The limit is when its newest hold reaches ``[vrt]max_hold_lifetime``.
@@ -33,14 +33,15 @@ def allowed(context, group, seconds):
     held = [m for m in group.members if m.status == states.Member.HELD]
     quota.check(context, group.project_id, held)
     lifetime = CONF.vrt.max_hold_lifetime
-    most = VRTMember.held_until(context, group.id, lifetime)
+    latest = VRTMember.held_until(context, group.id, lifetime)
     now = db.time(context)
     end = now + seconds * SECOND
-    if most and most < end:
-        if group.expires_at and most - group.expires_at < SECOND:
+    if latest and latest < end:
+        if group.expires_at and latest - group.expires_at < SECOND:
             raise group.conflict(
-                f'nothing of it may be held after {most:%Y-%m-%dT%H:%M:%SZ}: '
-                f'this cloud holds for at most {lifetime} seconds'
+                f'its members can be held until {latest:%Y-%m-%dT%H:%M:%SZ} '
+                'at the latest: this cloud holds a member for at most '
+                f'{lifetime} seconds'
             )
-        seconds = (most - now) // SECOND
+        seconds = (latest - now) // SECOND
     return seconds

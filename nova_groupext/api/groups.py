@@ -14,32 +14,32 @@ from nova_groupext.policies import rules
 
 LOG = logging.getLogger(__name__)
 
-NO_PLANNER = 'No planner runs at the moment; it is planned when one does.'
+NO_PLANNER = 'No planner is running; planning starts when one does.'
 
 
-def get_authorised(context, rule, group_id, given=None):
+def get_authorised(context, rule, group_id, parameters=None):
     """Return a group if the policy rule allows the request.
 
-    :param given: the request's parameters; ``generation``, if present, is the
-        expected generation
+    :param parameters: the request's parameters; ``generation``, if present, is
+        the expected generation
     :raises: GroupNotFound for a deleted group, a draft, or a group of another
         project; PolicyNotAuthorized; GenerationConflict
     """
     group = VRTGroup.get(context, group_id)
     target = {'project_id': group.project_id}
-    is_own = group.project_id == context.project_id
-    if not is_there(group) or not (
-        is_own or context.can(rule, target, fatal=False)
+    is_own_project = group.project_id == context.project_id
+    if not is_visible(group) or not (
+        is_own_project or context.can(rule, target, fatal=False)
     ):
         raise exception.GroupNotFound(group=group_id)
     context.can(rule, target)
-    seen = (given or {}).get('generation')
-    if seen is not None and int(seen) != group.generation:
+    generation = (parameters or {}).get('generation')
+    if generation is not None and int(generation) != group.generation:
         raise exception.GenerationConflict(group=group_id)
     return group
 
 
-def is_there(group):
+def is_visible(group):
     """Check whether a group is visible: neither a draft nor deleted."""
     return group.status != states.Group.RELEASING and group.revises_id is None
 
@@ -53,18 +53,18 @@ def may_see_hosts(context, group):
     )
 
 
-def note_absence(context, found):
+def set_no_planner_fault(context, candidates):
     """Set the unsaved fault NO_PLANNER on groups if no planner runs.
 
-    :param found: VRTGroups and drafts; only waiting ones get the fault
+    :param candidates: VRTGroups and drafts; only waiting ones get the fault
     """
     waiting = [
         group
-        for group in found
+        for group in candidates
         if group.status == states.Group.PLANNING and group.fault is None
     ]
     interval = CONF.vrt.heartbeat_interval
-    if waiting and not VRTPlanner.is_any_heard(context, interval):
+    if waiting and not VRTPlanner.is_any_alive(context, interval):
         for group in waiting:
             group.fault = NO_PLANNER
             # Start of the wait: the same in every answer.
@@ -80,15 +80,15 @@ def check_exclusive(context, group, parsed):
         context.can(rules.EXCLUSIVE, {'project_id': group.project_id})
 
 
-def accept(context, group, name, planner, to_serve):
+def accept(context, group, name, planner, group_to_plan):
     """Store a request as an event of its group and notify a planner.
 
     :param name: name of the event
     :param planner: rpcapi.PlannerAPI
-    :param to_serve: VRTGroup, or draft, for the planner to process
+    :param group_to_plan: VRTGroup, or draft, for the planner to process
     """
-    VRTEvent.asked(context, group.id, name)
-    cast_to_planner(planner.serve_group, context, to_serve.uuid)
+    VRTEvent.record_request(context, group.id, name)
+    cast_to_planner(planner.serve_group, context, group_to_plan.uuid)
 
 
 def cast_to_planner(cast, context, *args):
@@ -99,4 +99,8 @@ def cast_to_planner(cast, context, *args):
     try:
         cast(context, *args)
     except messaging.MessagingException:
-        LOG.exception('No planner was told of what waits: %s', args)
+        LOG.exception(
+            'A cast to the planners failed; a planner will find the work '
+            'when it polls: %s',
+            args,
+        )

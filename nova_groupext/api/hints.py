@@ -22,7 +22,7 @@ import webob.dec
 import webob.exc
 
 from nova_groupext import exception
-from nova_groupext import pointer
+from nova_groupext import member_ref
 from nova_groupext.api import groups
 from nova_groupext.api import resolve
 from nova_groupext.api import resource
@@ -34,10 +34,10 @@ from nova_groupext_client import hints as client_hints
 
 CREATES = ('servers', 'os-volumes_boot')
 HINTS = ('os:scheduler_hints', 'OS-SCH-HNT:scheduler_hints')
-OURS = (pointer.GROUP_HINT, pointer.MEMBER_HINT)
+OUR_HINTS = (member_ref.GROUP_HINT, member_ref.MEMBER_HINT)
 # JSON escapes of the letters in a hint's name. They are rare in bodies: only
 # non-ASCII characters need escapes.
-ESCAPED = tuple(f'\\u00{digit}' for digit in range(4, 8))
+ESCAPES = tuple(f'\\u00{digit}' for digit in range(4, 8))
 FORCED = ('host', 'hypervisor_hostname')
 AN_IMAGE = 'an image'
 
@@ -54,7 +54,7 @@ class HintsFilter(base_wsgi.Middleware):
 
     @webob.dec.wsgify(RequestClass=wsgi.Request)
     def __call__(self, req):
-        if not _mentions_us(req):
+        if not _may_have_hints(req):
             return self.application
         with contextlib.suppress(
             nova_exc.InvalidAPIVersionString, nova_exc.InvalidGlobalAPIVersion
@@ -67,7 +67,7 @@ class HintsFilter(base_wsgi.Middleware):
         return self.application
 
 
-def _mentions_us(req):
+def _may_have_hints(req):
     """Check whether a request creates a server and may have our hints."""
     if req.method != 'POST':
         return False
@@ -76,11 +76,11 @@ def _mentions_us(req):
     return (
         last in CREATES
         and len(project) <= 1
-        and any(name.encode() in req.body for name in (*OURS, *ESCAPED))
+        and any(name.encode() in req.body for name in (*OUR_HINTS, *ESCAPES))
     )
 
 
-@resource.translated
+@resource.translate_errors
 def _check_request(req):
     body = _read(req.body)
     if not isinstance(body, dict) or not isinstance(body.get('server'), dict):
@@ -88,13 +88,13 @@ def _check_request(req):
     # Nova reads the first if both keys are present.
     key = next((each for each in HINTS if each in body), None)
     hints = body.get(key)
-    if isinstance(hints, dict) and any(name in hints for name in OURS):
+    if isinstance(hints, dict) and any(name in hints for name in OUR_HINTS):
         _check_hints(hints, validation.json_path('$', key))
         _check_server(body['server'])
         _check_members(
             req.environ['nova.context'],
-            hints[pointer.GROUP_HINT],
-            hints[pointer.MEMBER_HINT],
+            hints[member_ref.GROUP_HINT],
+            hints[member_ref.MEMBER_HINT],
             body['server'],
         )
 
@@ -109,27 +109,28 @@ def _read(body):
 
 
 def _check_hints(hints, where):
-    for name in OURS:
+    for name in OUR_HINTS:
         if name not in hints:
             raise validation.InvalidInput(
-                where, f'needs {OURS[0]} and {OURS[1]} together'
+                where, f'requires both {OUR_HINTS[0]} and {OUR_HINTS[1]}'
             )
         value = hints[name]
         if not (isinstance(value, str) and value and value.isprintable()):
             raise validation.InvalidInput(
-                validation.json_path(where, name), 'must be a text'
+                validation.json_path(where, name),
+                'must be a non-empty string of printable characters',
             )
-    if not uuidutils.is_uuid_like(hints[pointer.GROUP_HINT]):
+    if not uuidutils.is_uuid_like(hints[member_ref.GROUP_HINT]):
         raise validation.InvalidInput(
-            validation.json_path(where, pointer.GROUP_HINT),
-            'must be the id of a VRT group, a UUID; its name will not do',
+            validation.json_path(where, member_ref.GROUP_HINT),
+            'must be the id (UUID) of a VRT group, not its name',
         )
-    for name in client_hints.PLACING:
+    for name in client_hints.CONFLICTING:
         if name in hints:
             raise validation.InvalidInput(
                 validation.json_path(where, name),
-                'cannot be given for a member of a VRT group, whose host is '
-                'planned',
+                'cannot be used with a member of a VRT group: its plan '
+                'selects the host',
             )
 
 
@@ -139,8 +140,8 @@ def _check_server(server):
     for name in forced or [each for each in FORCED if each in server]:
         raise validation.InvalidInput(
             f'$.server.{name}',
-            'cannot force a host for a member of a VRT group, whose host is '
-            'planned',
+            'cannot force a host for a member of a VRT group: its plan '
+            'selects the host',
         )
 
 
@@ -150,36 +151,36 @@ def _check_members(context, group, path, server):
     A member's own path takes one query.
 
     :raises: GroupNotFound, MemberNotFound, MemberStateConflict,
-        DescriptionMismatch, TooFewFree, InvalidInput
+        DescriptionMismatch, TooFewRedeemable, InvalidInput
     """
-    members = _named(context, group, path)
+    members = _find_members(context, group, path)
     if members[0].path == path:
         _check_counts(server)
     if len(members) == 1:
         check_redeemable(members[0])
-    fitting = _described(members, path, server)
-    free = [m for m in fitting if m.why_not_redeemable() is None]
-    if len(free) < _wanted(server):
-        raise exception.TooFewFree(
-            wanted=_wanted(server),
+    matching = _matching_members(members, path, server)
+    free = [m for m in matching if m.redeem_obstacle() is None]
+    if len(free) < _requested_number(server):
+        raise exception.TooFewRedeemable(
+            requested=_requested_number(server),
             member=path,
             free=len(free),
             total=len(members),
         )
 
 
-def _named(context, group, path):
+def _find_members(context, group, path):
     project_id = context.project_id
     try:
         return VRTMember.list_by_path(
             context, group, path, project_id=project_id
         )
     except exception.MemberNotFound as exc:
-        found = VRTGroup.find(context, group)
+        vrt_group = VRTGroup.find(context, group)
         if (
-            found is None
-            or found.project_id != project_id
-            or not groups.is_there(found)
+            vrt_group is None
+            or vrt_group.project_id != project_id
+            or not groups.is_visible(vrt_group)
         ):
             raise exception.GroupNotFound(group=group) from exc
         raise
@@ -193,35 +194,39 @@ def _check_counts(server):
             )
 
 
-def _wanted(server):
+def _requested_number(server):
     """Return the number of servers requested.
 
     Nova creates fewer than ``max_count`` only if the quota requires it; its
     scheduler finds hosts for all of them or for none.
     """
-    most = server.get('max_count', server.get('min_count', 1))
+    number = server.get('max_count', server.get('min_count', 1))
     try:
-        return int(most)
+        return int(number)
     except (TypeError, ValueError, OverflowError):
         return 1  # Nova's schema has the better error.
 
 
-def _described(members, path, server):
+def _matching_members(members, path, server):
     """Return the members whose description the server matches.
 
     :raises: DescriptionMismatch if there are none
     """
-    requests = {member.stem: member.request for member in members}
-    found = {
-        stem: differences(server, request)
-        for stem, request in requests.items()
+    requests = {
+        member.member_set: member.resolved_request for member in members
     }
-    fitting = [member for member in members if not found[member.stem]]
-    if not fitting:
+    differing = {
+        member_set: differences(server, request)
+        for member_set, request in requests.items()
+    }
+    matching = [
+        member for member in members if not differing[member.member_set]
+    ]
+    if not matching:
         raise exception.DescriptionMismatch(
-            member=path, reason='; '.join(found[members[0].stem])
+            member=path, reason='; '.join(differing[members[0].member_set])
         )
-    return fitting
+    return matching
 
 
 def check_redeemable(member):
@@ -229,7 +234,7 @@ def check_redeemable(member):
 
     :raises: MemberStateConflict
     """
-    obstacle = member.why_not_redeemable()
+    obstacle = member.redeem_obstacle()
     if obstacle is not None:
         raise exception.MemberStateConflict(
             member=member.path, status=member.status, reason=obstacle
@@ -238,36 +243,37 @@ def check_redeemable(member):
 
 def differences(server, request):
     """Return the differences of a ``server`` from a member, as phrases."""
-    asked = _asked(server)
-    if asked['boot source'] == AN_IMAGE:
-        asked['image'] = _id(server.get('imageRef'), '$.server.imageRef')
-    return compare(asked, request)
+    properties = _properties(server)
+    if properties['boot source'] == AN_IMAGE:
+        properties['image'] = _id(server.get('imageRef'), '$.server.imageRef')
+    return compare(properties, request)
 
 
-def compare(asked, request):
+def compare(properties, request):
     """Return the differences of properties from a member, as phrases.
 
-    :param asked: {property: value}; image is ignored when booting from volume
+    :param properties: {property: value}; the image is ignored when booting
+        from a volume
     """
-    described = {
+    expected = {
         'flavor': request['flavor_id'],
         'availability zone': request['availability_zone'],
         'boot source': boot_source(request['is_bfv']),
     }
-    if asked['boot source'] == described['boot source'] == AN_IMAGE:
-        described['image'] = request['image_id']
+    if properties['boot source'] == expected['boot source'] == AN_IMAGE:
+        expected['image'] = request['image_id']
     return [
-        f'its {name} is {asked[name] or "not given"} instead of '
-        f'{described[name] or "none"}'
-        for name in described
-        if asked[name] != described[name]
+        f'its {name} is {properties[name] or "not given"} instead of '
+        f'{expected[name] or "none"}'
+        for name in expected
+        if properties[name] != expected[name]
     ]
 
 
-def _asked(server):
+def _properties(server):
     return {
         'flavor': _id(server.get('flavorRef'), '$.server.flavorRef'),
-        'availability zone': resolve.asked_zone(server),
+        'availability zone': resolve.requested_zone(server),
         'boot source': boot_source(_boots_from_volume(server)),
     }
 
@@ -282,7 +288,7 @@ def _id(reference, where):
     try:
         return common.get_id_from_href(reference)
     except ValueError as exc:
-        raise validation.InvalidInput(where, 'is no reference') from exc
+        raise validation.InvalidInput(where, 'is not an id or a URL') from exc
 
 
 def _boots_from_volume(server):

@@ -5,7 +5,7 @@ from nova_groupext.objects import related
 from nova_groupext.solver.language import validation
 
 # Each part costs one database query whenever the group is planned.
-MOST = 100
+MAX_PARTS = 100
 
 
 def check(context, project_id, parsed, group=None):
@@ -17,24 +17,24 @@ def check(context, project_id, parsed, group=None):
     :param group: VRTGroup that is revised, None for a new one
     :raises: InvalidInput
     """
-    named = {(part.group, part.path): part for part in parsed.outer_parts}
-    if len(named) > MOST:
+    parts = {(part.group, part.path): part for part in parsed.outer_parts}
+    if len(parts) > MAX_PARTS:
         raise validation.InvalidInput(
-            [*named.values()][MOST].where,
-            f'is one more than {MOST} parts of other groups',
+            [*parts.values()][MAX_PARTS].where,
+            f'exceeds the limit of {MAX_PARTS} parts of other groups',
         )
-    known = related.parts(group) if group else set()
-    for key, part in named.items():
+    present_parts = related.named_parts(group) if group else set()
+    for key, part in parts.items():
         where = validation.json_path(part.where, 'group')
         if group and part.group == group.uuid:
             raise validation.InvalidInput(
                 where, 'is this group itself: name its parts by their paths'
             )
-        if key not in known and not related.is_known(
+        if key not in present_parts and not related.has_members(
             context, project_id, *key
         ):
             raise validation.InvalidInput(
                 where,
-                f'{validation.quote(part.group)} is no group of the project, '
-                'or has no such path',
+                f'{validation.quote(part.group)} is not a group of the '
+                'project or has no such path',
             )

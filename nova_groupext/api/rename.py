@@ -14,40 +14,44 @@ from nova_groupext.solver.language import validation
 GROUP = '$.vrt_group'
 
 
-def rename(context, group, wanted):
+def rename(context, group, attributes):
     """Change name, description or ``expires_in`` of a group.
 
     A new ``expires_in`` also restarts the expiry of a group in HELD.
 
-    :param wanted: the ``vrt_group`` of a PUT without a topology
+    :param attributes: the ``vrt_group`` of a PUT without a topology
     :raises: GenerationConflict, InvalidInput, PolicyNotAuthorized;
         GroupStateConflict while the group or its revision is planned, or
-        after it expired; the errors of extend.allowed()
+        after it expired; the errors of extend.allowed_seconds()
     """
-    if wanted['generation'] != group.generation:
+    if attributes['generation'] != group.generation:
         raise exception.GenerationConflict(group=group.uuid)
-    values = {k: v for k, v in wanted.items() if k != 'generation'}
+    values = {k: v for k, v in attributes.items() if k != 'generation'}
     if 'keep_server' in values:
         raise validation.InvalidInput(
-            f'{GROUP}.keep_server', 'goes with a topology'
+            f'{GROUP}.keep_server', 'requires a topology'
         )
     if not values:
-        raise validation.InvalidInput(GROUP, 'says nothing that would change')
+        raise validation.InvalidInput(GROUP, 'contains no change')
     if group.status == states.Group.PLANNING:
-        raise group.conflict('it is being planned')
-    draft = VRTGroup.drafts_of(context, [group.id]).get(group.id)
+        raise group.conflict(
+            'it is being planned; retry when planning has ended'
+        )
+    draft = VRTGroup.drafts_by_group(context, [group.id]).get(group.id)
     if draft is not None and draft.status == states.Group.PLANNING:
-        raise group.conflict('a revision of it is being planned')
+        raise group.conflict(
+            'a revision of it is being planned; retry when planning has ended'
+        )
     is_extended = 'expires_in' in values and group.status == states.Group.HELD
     if is_extended:
         context.can(rules.EXTEND, {'project_id': group.project_id})
         if group.has_expired:
             raise group.conflict('it has expired')
-        seconds = extend.allowed(context, group, values['expires_in'])
+        seconds = extend.allowed_seconds(context, group, values['expires_in'])
         values['expires_at'] = clock.now(seconds)
-    group.describe_anew(context, values)
+    group.update_description(context, values)
     if not is_extended or values.keys() - {'expires_in', 'expires_at'}:
-        VRTEvent.asked(context, group.id, 'update')
+        VRTEvent.record_request(context, group.id, 'update')
     if is_extended:
-        VRTEvent.asked(context, group.id, 'extend')
-        notifications.of_group(context, notifications.Event.EXTEND, group)
+        VRTEvent.record_request(context, group.id, 'extend')
+        notifications.notify_group(context, notifications.Event.EXTEND, group)

@@ -19,20 +19,20 @@ from nova_groupext.solver.language import validation
 
 # Extra specs that members cannot have yet, and the reason to report.
 UNSUPPORTED = (
-    (re.compile(r'pci_passthrough:alias$'), 'asks for PCI devices'),
-    (re.compile(r'accel:device_profile$'), 'asks for a device profile'),
+    (re.compile(r'pci_passthrough:alias$'), 'requests PCI devices'),
+    (re.compile(r'accel:device_profile$'), 'requests a device profile'),
     (
         re.compile(r'(resources|trait|member_of|in_tree)[^:]+:'),
-        'asks for numbered groups of resources',
+        'requests numbered resource groups',
     ),
 )
 
 
-def requests(context, stems):
+def requests(context, member_sets):
     """Resolve the members of a Topology, each distinct description once.
 
-    :param stems: entries of ``members``, each with or without a count
-    :returns: {stem path: {"flavor": Flavor, "image": ImageMeta (both as
+    :param member_sets: entries of ``members``, each with or without a count
+    :returns: {member set path: {"flavor": Flavor, "image": ImageMeta (both as
         primitives), "flavor_id": flavorid, "image_id": uuid,
         "availability_zone": name or None, "is_bfv": boots from a volume}};
         for a volume the ImageMeta is empty, as in Nova, and the id is None
@@ -40,7 +40,10 @@ def requests(context, stems):
         that Nova would refuse, Unsupported if members cannot have it yet
     """
     resolver = _Resolver(context)
-    return {stem.path: resolver.request(stem) for stem in stems}
+    return {
+        member_set.path: resolver.request(member_set)
+        for member_set in member_sets
+    }
 
 
 class _Resolver:
@@ -48,10 +51,12 @@ class _Resolver:
         self._context = context
         self._requests = {}
 
-    def request(self, stem):
-        description = jsonutils.dumps(stem.spec, sort_keys=True)
+    def request(self, member_set):
+        description = jsonutils.dumps(member_set.spec, sort_keys=True)
         if description not in self._requests:
-            self._requests[description] = self._resolve(stem.spec, stem.where)
+            self._requests[description] = self._resolve(
+                member_set.spec, member_set.where
+            )
         return self._requests[description]
 
     def _resolve(self, spec, where):
@@ -106,7 +111,7 @@ class _Resolver:
 
     def _zone(self, spec, where):
         where = validation.json_path(where, 'availability_zone')
-        name = asked_zone(spec)
+        name = requested_zone(spec)
         if name is not None and ':' in name:
             raise validation.InvalidInput(
                 where, 'must name a zone; a host cannot be chosen'
@@ -124,13 +129,13 @@ class _Resolver:
         )
 
 
-def asked_zone(asked):
+def requested_zone(server):
     """Return the requested availability zone, or Nova's default, or None.
 
-    :param asked: ``server`` of a body, or description of a member
+    :param server: ``server`` of a body, or description of a member
     """
     default = CONF.default_schedule_zone
-    return asked.get('availability_zone') or default or None
+    return server.get('availability_zone') or default or None
 
 
 def _image_id(spec, where):
@@ -144,8 +149,8 @@ def _image_id(spec, where):
     if not from_volume and not uuidutils.is_uuid_like(spec['image']):
         raise validation.InvalidInput(
             f'{where}.image',
-            f'{validation.quote(spec["image"])} is no uuid; an image is not '
-            'known by its name',
+            f'{validation.quote(spec["image"])} is not a UUID; an image is '
+            'identified by its id, not by its name',
         )
     return spec.get('image')
 
@@ -167,16 +172,16 @@ def check(context, flavor, image, image_meta, where):
     if numa is not None:
         raise exception.Unsupported(
             path=where,
-            reason='asks for NUMA nodes, huge pages or pinned CPUs, '
-            'which members of groups cannot have yet',
+            reason='requests NUMA nodes, huge pages or pinned CPUs, which '
+            'members do not support yet',
         )
     for key in flavor.extra_specs:
         for pattern, reason in UNSUPPORTED:
             if pattern.match(key):
                 raise exception.Unsupported(
                     path=validation.json_path(where, 'flavor'),
-                    reason=f'{reason} ({key}), which members of groups '
-                    'cannot have yet',
+                    reason=f'{reason} ({key}), which members do not support '
+                    'yet',
                 )
 
 

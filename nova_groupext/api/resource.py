@@ -29,14 +29,16 @@ from nova_groupext.solver.language import validation
 LOG = logging.getLogger(__name__)
 
 # Error of a service that a request needs -> explanation of the 503.
-NEIGHBOURS = {
+UNAVAILABLE_SERVICES = {
     **dict.fromkeys(
         database_errors.ANY, _('The database of VRT groups is not available.')
     ),
     nova_exc.UsagesRetrievalFailed: _('Placement is not available.'),
     nova_exc.GlanceConnectionFailed: _('The image service is not available.'),
     glance_exc.ClientException: _('The image service is not available.'),
-    ks_exc.ClientException: _('A service that Nova asks is not available.'),
+    ks_exc.ClientException: _(
+        'A service that Nova depends on is not available.'
+    ),
     # Unified limits come from Keystone.
     limit_exc.SessionInitError: _('The identity service is not available.'),
     sdk_exc.SDKException: _('The identity service is not available.'),
@@ -107,7 +109,7 @@ def _bad_request(error):
     return webob.exc.HTTPBadRequest(explanation=str(error))
 
 
-def translated(handler):
+def translate_errors(handler):
     """Decorate a handler: convert its exceptions into HTTP errors."""
 
     @functools.wraps(handler)
@@ -120,16 +122,22 @@ def translated(handler):
             raise webob.exc.status_map[exc.code](
                 explanation=exc.format_message()
             ) from exc
-        except tuple(NEIGHBOURS) as exc:
+        except tuple(UNAVAILABLE_SERVICES) as exc:
             raise _unavailable(exc) from exc
 
     return wrapper
 
 
 def _unavailable(error):
-    LOG.exception('A request about VRT groups could not be served.')
-    kind = next(kind for kind in NEIGHBOURS if isinstance(error, kind))
-    return webob.exc.HTTPServiceUnavailable(explanation=NEIGHBOURS[kind])
+    LOG.exception(
+        'A service is not available; a request about VRT groups gets a 503.'
+    )
+    kind = next(
+        kind for kind in UNAVAILABLE_SERVICES if isinstance(error, kind)
+    )
+    return webob.exc.HTTPServiceUnavailable(
+        explanation=UNAVAILABLE_SERVICES[kind]
+    )
 
 
 def query(req, schema):
@@ -138,15 +146,15 @@ def query(req, schema):
     :raises: InvalidInput, also for unknown or repeated parameters
     """
     try:
-        given = req.GET.dict_of_lists()
+        parameters = req.GET.dict_of_lists()
     except UnicodeDecodeError as exc:
         raise validation.InvalidInput('query', 'is not UTF-8') from exc
-    for name, values in given.items():
+    for name, values in parameters.items():
         where = validation.json_path('query', name)
         if len(values) > 1:
             raise validation.InvalidInput(where, 'is given more than once')
         if '\0' in values[0]:
             raise validation.InvalidInput(where, HAS_NUL)
-    single = {name: values[0] for name, values in given.items()}
+    single = {name: values[0] for name, values in parameters.items()}
     validation.check(single, schema, 'query')
     return single

@@ -7,8 +7,8 @@ The others are resolved as for a new group.
 
 from nova_groupext import exception
 from nova_groupext import quota
-from nova_groupext.api import busy
 from nova_groupext.api import describe
+from nova_groupext.api import planning_limit
 from nova_groupext.api import related
 from nova_groupext.api import resolve
 from nova_groupext.objects import revisions
@@ -23,36 +23,38 @@ def replan(context, group, movable_paths=None):
     :returns: see revise()
     :raises: MemberNotFound, and the errors of revise()
     """
-    known = {member.path: member for member in group.members}
+    by_path = {member.path: member for member in group.members}
     for path in movable_paths or ():
-        if path not in known:
+        if path not in by_path:
             raise exception.MemberNotFound(group=group.uuid, member=path)
-        if known[path].status in states.MEMBER_HAS_SERVER:
-            raise in_use([known[path]], 'servers stay where they are')
+        if by_path[path].status in states.MEMBER_HAS_SERVER:
+            raise in_use_error(
+                [by_path[path]], 'members with servers cannot be replanned'
+            )
     if group.status == states.Group.PLANNING:
-        raise _being_planned(group)
-    draft = _same(context, group)
-    draft.movable_paths = movable_paths or sorted(known)
+        raise _planning_conflict(group)
+    draft = _present_draft(context, group)
+    draft.movable_paths = movable_paths or sorted(by_path)
     return _store(context, group, draft)
 
 
-def revise(context, group, wanted, parsed):
+def revise(context, group, attributes, parsed):
     """Store the revised definition of a group.
 
     :param group: VRTGroup
-    :param wanted: the ``vrt_group`` of a PUT, with a topology
+    :param attributes: the ``vrt_group`` of a PUT, with a topology
     :param parsed: the same topology, as a Topology
     :returns: the VRTGroup to be planned: the group itself if nothing of it is
         held, else its draft
     :raises: GenerationConflict, GroupStateConflict, MemberStateConflict,
         LimitExceeded, TooManyPlanned, InvalidInput
     """
-    if wanted['generation'] != group.generation:
+    if attributes['generation'] != group.generation:
         raise exception.GenerationConflict(group=group.uuid)
     _check_state(group)
     related.check(context, group.project_id, parsed, group)
-    draft = _draft(context, group, wanted, parsed)
-    draft.keep_server = wanted.get('keep_server', False)
+    draft = _draft(context, group, attributes, parsed)
+    draft.keep_server = attributes.get('keep_server', False)
     return _store(context, group, draft)
 
 
@@ -67,16 +69,16 @@ def adopt(context, group, servers):
     :raises: see revise()
     """
     _check_state(group)
-    draft = _same(context, group)
-    draft.hold = True
+    draft = _present_draft(context, group)
+    draft.hold_when_planned = True
     for member in draft.members:
         member.server_uuid = servers.get(member.path)
     return _store(context, group, draft)
 
 
-def in_use(members, reason):
+def in_use_error(members, reason):
     """Return the MemberStateConflict of members that have servers."""
-    return exception.state_conflict(
+    return exception.member_state_conflict(
         [each.path for each in members],
         status=' or '.join(sorted({each.status for each in members})),
         reason=reason,
@@ -85,65 +87,73 @@ def in_use(members, reason):
 
 def _check_state(group):
     if group.status == states.Group.PLANNING:
-        raise _being_planned(group)
+        raise _planning_conflict(group)
     if group.status == states.Group.RELEASED:
         raise group.conflict(
-            'nothing of it is held; replan it, or describe a new group'
+            'it has no held members; replan it or create a new group'
         )
 
 
-def _being_planned(group):
-    return group.conflict('it is being planned; wait for the outcome')
+def _planning_conflict(group):
+    return group.conflict('it is being planned; retry when planning has ended')
 
 
 def _store(context, group, draft):
     """Store a draft, or redefine the group itself if it holds nothing."""
-    busy.check(context, group.project_id)
+    planning_limit.check(context, group.project_id)
     _check_servers(group, draft)
     _check_quota(context, group, draft)
-    if group.status not in states.GROUP_WITH_HOLDS and not revisions.adopted(
-        draft
+    if (
+        group.status not in states.GROUP_WITH_HOLDS
+        and not revisions.servers_to_adopt(draft)
     ):
-        revisions.redefine(context, group, draft)
+        revisions.replace_definition(context, group, draft)
         return group
-    revisions.start(context, group, draft)
+    revisions.store_draft(context, group, draft)
     return draft
 
 
-def _same(context, group):
+def _present_draft(context, group):
     """Return a draft with the present definition of the group."""
-    wanted = {'topology': describe.as_given(group)}
-    parsed = describe.read_topology(wanted['topology'])
-    return _draft(context, group, wanted, parsed)
+    attributes = {'topology': describe.compose_topology(group)}
+    parsed = describe.read_topology(attributes['topology'])
+    return _draft(context, group, attributes, parsed)
 
 
-def _draft(context, group, wanted, parsed):
-    kept = {
-        name: getattr(group, name)
-        for name in ('name', 'description', 'hold', 'expires_in')
+def _draft(context, group, attributes, parsed):
+    unchanged = {
+        'name': group.name,
+        'description': group.description,
+        'hold': group.hold_when_planned,
+        'expires_in': group.expires_in,
     }
-    draft = describe.group(context, {**kept, **wanted}, parsed)
+    draft = describe.build_group(context, {**unchanged, **attributes}, parsed)
     draft.project_id = group.project_id
     draft.user_id = group.user_id
     draft.movable_paths = None
     draft.keep_server = False
     requests = _requests(context, group, parsed)
     for member in draft.members:
-        member.request = requests[member.stem]
+        member.resolved_request = requests[member.member_set]
     return draft
 
 
 def _requests(context, group, parsed):
-    """Return {stem: resolved request}, see resolve.requests()."""
-    before = {member.stem: member for member in group.members}
-    same = {
-        stem.path: before[stem.path].request
-        for stem in parsed.stems
-        if stem.path in before
-        and topology.spec(before[stem.path].description) == stem.spec
+    """Return {member set: resolved request}, see resolve.requests()."""
+    present = {member.member_set: member for member in group.members}
+    unchanged = {
+        member_set.path: present[member_set.path].resolved_request
+        for member_set in parsed.member_sets
+        if member_set.path in present
+        and topology.spec(present[member_set.path].description)
+        == member_set.spec
     }
-    others = [stem for stem in parsed.stems if stem.path not in same]
-    return same | resolve.requests(context, others)
+    changed = [
+        member_set
+        for member_set in parsed.member_sets
+        if member_set.path not in unchanged
+    ]
+    return unchanged | resolve.requests(context, changed)
 
 
 def _check_servers(group, draft):
@@ -160,27 +170,30 @@ def _check_servers(group, draft):
         if each.status in states.MEMBER_HAS_SERVER
     ]
     dropped = [each for each in servers if each.path not in drafted]
-    staying = [each for each in servers if each.path in drafted]
+    kept = [each for each in servers if each.path in drafted]
     _check_dropped(draft, dropped)
     changed = [
-        each for each in staying if not _is_possible(each, drafted[each.path])
+        each for each in kept if not _can_redescribe(each, drafted[each.path])
     ]
     if changed:
-        raise in_use(
+        raise in_use_error(
             changed, 'only the flavor of a running server can be changed'
         )
     changed = _resized(group, draft)
     is_exclusive = any(g.has_policy('exclusive') for g in (group, draft))
     if changed and is_exclusive:
-        raise in_use(changed, 'servers of exclusive groups are not resized')
+        raise in_use_error(
+            changed,
+            'servers of a group with a policy "exclusive" cannot be resized',
+        )
 
 
-def _is_possible(member, drafted):
+def _can_redescribe(member, drafted):
     """Check whether a member's server can take the drafted description."""
-    return drafted.request == member.request or (
+    return drafted.resolved_request == member.resolved_request or (
         member.status == states.Member.ACTIVE
         and all(
-            drafted.request[name] == member.request[name]
+            drafted.resolved_request[name] == member.resolved_request[name]
             for name in ('image_id', 'is_bfv', 'availability_zone')
         )
     )
@@ -192,28 +205,33 @@ def _resized(group, draft):
     Also set the present ``server_flavor`` of all with ACTIVE servers.
     """
     drafted = {member.path: member for member in draft.members}
-    found = []
+    resized = []
     for member in group.members:
-        wanted = drafted.get(member.path)
-        if wanted and member.status == states.Member.ACTIVE:
-            wanted.server_flavor = member.current_flavor
-            if wanted.request['flavor_id'] != wanted.server_flavor['id']:
-                found.append(wanted)
-    return found
+        revised = drafted.get(member.path)
+        if revised and member.status == states.Member.ACTIVE:
+            revised.server_flavor = member.current_flavor
+            if (
+                revised.resolved_request['flavor_id']
+                != revised.server_flavor['id']
+            ):
+                resized.append(revised)
+    return resized
 
 
 def _check_dropped(draft, dropped):
     """Refuse to drop servers without keep_server, or while being created."""
-    coming = [
+    redeeming = [
         each for each in dropped if each.status == states.Member.REDEEMING
     ]
-    if coming:
-        raise in_use(coming, 'a server is being created; wait until it is')
+    if redeeming:
+        raise in_use_error(
+            redeeming, 'a server is being created; retry when it exists'
+        )
     if dropped and not draft.keep_server:
-        raise in_use(
+        raise in_use_error(
             dropped,
-            'delete what runs first, or have it go on by itself with '
-            'keep_server (--keep-server)',
+            'members with servers cannot be removed; delete the servers '
+            'first, or keep them running with keep_server (--keep-server)',
         )
 
 
@@ -224,9 +242,11 @@ def _check_quota(context, group, draft):
         for member in group.members
         if member.status in states.MEMBER_HAS_SERVER
     }
-    servers.update(revisions.adopted(draft))
-    wanted = [member for member in draft.members if member.path not in servers]
-    mine = [
+    servers.update(revisions.servers_to_adopt(draft))
+    to_hold = [
+        member for member in draft.members if member.path not in servers
+    ]
+    counted_ids = [
         member.id
         for member in group.members
         if member.status in (states.Member.HELD, states.Member.ACTIVE)
@@ -234,7 +254,7 @@ def _check_quota(context, group, draft):
     quota.check(
         context,
         group.project_id,
-        wanted,
-        besides=mine,
-        growing=_resized(group, draft),
+        to_hold,
+        excluded_ids=counted_ids,
+        resizing=_resized(group, draft),
     )

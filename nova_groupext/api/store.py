@@ -7,8 +7,8 @@ from oslo_db import exception as db_exc
 
 from nova_groupext import exception
 from nova_groupext import quota
-from nova_groupext.api import busy
 from nova_groupext.api import describe
+from nova_groupext.api import planning_limit
 from nova_groupext.api import resolve
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
@@ -16,7 +16,7 @@ from nova_groupext.objects.group import VRTGroup
 
 
 def store(context, group, parsed):
-    """Store a group, unless an earlier try of the same request did.
+    """Store a group, unless an earlier attempt of the same request did.
 
     :param group: VRTGroup, not stored yet
     :param parsed: its topology.Topology
@@ -24,44 +24,46 @@ def store(context, group, parsed):
     :raises: LimitExceeded, TokenUsed, TooManyPlanned, and the errors of
         resolve.requests()
     """
-    made = _made_before(context, group)
-    if made is not None:
-        return made, False
-    requests = resolve.requests(context, parsed.stems)
+    stored = _find_by_token(context, group)
+    if stored is not None:
+        return stored, False
+    requests = resolve.requests(context, parsed.member_sets)
     for member in group.members:
-        member.request = requests[member.stem]
-    busy.check(context, group.project_id)
+        member.resolved_request = requests[member.member_set]
+    planning_limit.check(context, group.project_id)
     try:
         quota.check(context, group.project_id, group.members)
-        quota.serialised(
+        quota.with_project_lock(
             context,
             group.project_id,
             functools.partial(_create, context, group),
         )
     except (db_exc.DBDuplicateEntry, exception.LimitExceeded):
         # A concurrent retry of the same request may have stored the group.
-        made = _made_before(context, group)
-        if made is None:
+        stored = _find_by_token(context, group)
+        if stored is None:
             raise
-        return made, False
+        return stored, False
     return group, True
 
 
-def _made_before(context, group):
-    """Return the group that an earlier try of the request stored, or None.
+def _find_by_token(context, group):
+    """Return the group that an earlier attempt of the request stored, or None.
 
     :raises: TokenUsed if it was another request, or the group was deleted
     """
     if group.client_token is None:
         return None
-    made = VRTGroup.get_by_token(context, group.project_id, group.client_token)
-    if made is None:
+    stored = VRTGroup.find_by_token(
+        context, group.project_id, group.client_token
+    )
+    if stored is None:
         return None
-    if made.status == states.Group.RELEASING:
-        raise _token_used(group, 'a VRT group that was deleted')
-    if not describe.is_repeated(made, group):
-        raise _token_used(group, 'another request')
-    return made
+    if stored.status == states.Group.RELEASING:
+        raise _token_used(group, 'a deleted VRT group')
+    if not describe.is_retry_of(group, stored):
+        raise _token_used(group, 'a different request')
+    return stored
 
 
 def _token_used(group, by):
@@ -73,7 +75,7 @@ def _create(context, group):
     limit = CONF.vrt.max_groups_per_project
     if VRTGroup.count(context, group.project_id) >= limit:
         raise exception.LimitExceeded(
-            reason=f'The project has {limit} VRT groups, which is all it '
-            'may have.'
+            reason=f'The project has {limit} VRT groups, which is the limit; '
+            'delete one first.'
         )
     group.create(context)

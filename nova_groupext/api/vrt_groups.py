@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Controller of ``/os-vrt-groups``.
 
-The decorator ``translated`` converts exceptions of handlers into HTTP errors.
+The decorator ``translate_errors`` converts exceptions of handlers into HTTP
+errors.
 """
 
 import contextlib
@@ -17,10 +18,10 @@ from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.api import adopt
 from nova_groupext.api import boot
-from nova_groupext.api import busy
 from nova_groupext.api import describe
 from nova_groupext.api import extend
 from nova_groupext.api import groups
+from nova_groupext.api import planning_limit
 from nova_groupext.api import related
 from nova_groupext.api import rename
 from nova_groupext.api import resource
@@ -60,84 +61,84 @@ class VRTGroupController(wsgi.Controller):
         super().__init__()
         self._planner = rpcapi.PlannerAPI()
 
-    @resource.translated
+    @resource.translate_errors
     def capabilities(self, req):
         """Return the policies, limits and quota of this cloud."""
         context = req.environ['nova.context']
-        context.can(rules.CAPABILITIES, _own(context))
+        context.can(rules.CAPABILITIES, _own_project(context))
         resource.query(req, request_schemas.NOTHING)
-        return capabilities.show(quota.shown(context, context.project_id))
+        return capabilities.view(quota.get_usage(context, context.project_id))
 
-    @resource.translated
+    @resource.translate_errors
     def index(self, req):
         context = req.environ['nova.context']
-        context.can(rules.INDEX, _own(context))
-        found = self._list(req, context)
+        context.can(rules.INDEX, _own_project(context))
+        vrt_groups = self._list(req, context)
         return self._view_builder.page(
-            req, [self._view_builder.summary(req, each) for each in found]
+            req, [self._view_builder.summary(req, each) for each in vrt_groups]
         )
 
-    @resource.translated
+    @resource.translate_errors
     def detail(self, req):
         context = req.environ['nova.context']
-        context.can(rules.DETAIL, _own(context))
-        found = self._list(req, context)
-        page = VRTGroup.first(context, found, PAGE_MEMBERS)
+        context.can(rules.DETAIL, _own_project(context))
+        vrt_groups = self._list(req, context)
+        page = VRTGroup.limit_by_members(context, vrt_groups, PAGE_MEMBERS)
         return self._view_builder.page(
             req,
-            self._details(req, VRTGroup.list_shown(context, page)),
+            self._details(req, VRTGroup.list_for_views(context, page)),
             f'{group_views.COLLECTION}/detail',
-            goes_on=len(page) < len(found),
+            has_more=len(page) < len(vrt_groups),
         )
 
-    @resource.translated
+    @resource.translate_errors
     def show(self, req, id):
         context = req.environ['nova.context']
         group = groups.get_authorised(context, rules.SHOW, id)
         resource.query(req, request_schemas.NOTHING)
         return {'vrt_group': self._detail(req, group)}
 
-    @resource.translated
+    @resource.translate_errors
     def proposal(self, req, id):
         """Return the proposed server moves that repair a group's drift."""
         context = req.environ['nova.context']
         group = groups.get_authorised(context, rules.PROPOSAL, id)
         resource.query(req, request_schemas.NOTHING)
-        proposed = VRTProposal.of_group(context, group)
-        if proposed is None:
+        vrt_proposal = VRTProposal.find_by_group(context, group)
+        if vrt_proposal is None:
             raise exception.ProposalNotFound(group=id)
         return {
             'proposal': self._view_builder.proposal(
-                group, proposed, groups.may_see_hosts(context, group)
+                group, vrt_proposal, groups.may_see_hosts(context, group)
             )
         }
 
     @wsgi.response(202)
-    @resource.translated
+    @resource.translate_errors
     def create(self, req, body):
         """Store a described group and notify a planner."""
         context = req.environ['nova.context']
-        context.can(rules.CREATE, _own(context))
-        wanted, parsed = describe.read(body)
-        group = describe.group(context, wanted, parsed)
+        context.can(rules.CREATE, _own_project(context))
+        attributes, parsed = describe.read_body(body)
+        group = describe.build_group(context, attributes, parsed)
         _check_rights(context, group, parsed)
         related.check(context, group.project_id, parsed)
-        work = boot.of_new_group(req, wanted, group)
-        made, is_new = store.store(context, group, parsed)
+        new_boot = boot.read_for_new_group(req, attributes, group)
+        stored, is_new = store.store(context, group, parsed)
         if is_new:
-            self._accept(context, made, 'create', made)
-        if work is not None:
+            self._accept(context, stored, 'create', stored)
+        if new_boot is not None:
             # An earlier try of the same request may be booting it.
             with contextlib.suppress(exception.GroupBooting):
-                work.begin(made)
-                VRTEvent.asked(context, made.id, 'boot')
-        detail = self._detail(req, made)
+                new_boot.start(stored)
+                VRTEvent.record_request(context, stored.id, 'boot')
+        detail = self._detail(req, stored)
         answer = wsgi.ResponseObject({'vrt_group': detail})
         answer['Location'] = detail['links'][0]['href']
         return answer
 
     @wsgi.response(202)
-    @resource.translated
+    @resource.translate_errors
     def update(self, req, id, body):
         """Revise the definition and notify a planner.
 
@@ -145,35 +146,37 @@ class VRTGroupController(wsgi.Controller):
         """
         context = req.environ['nova.context']
         group = groups.get_authorised(context, rules.UPDATE, id)
-        wanted, parsed = describe.read(body, request_schemas.UPDATE)
+        attributes, parsed = describe.read_body(body, request_schemas.UPDATE)
         if parsed is None:
-            rename.rename(context, group, wanted)
+            rename.rename(context, group, attributes)
             renamed = groups.get_authorised(context, rules.UPDATE, id)
             return {'vrt_group': self._detail(req, renamed)}
         groups.check_exclusive(context, group, parsed)
-        to_plan = revise.revise(context, group, wanted, parsed)
-        self._accept(context, group, 'revise', to_plan)
+        group_to_plan = revise.revise(context, group, attributes, parsed)
+        self._accept(context, group, 'revise', group_to_plan)
         revised = groups.get_authorised(context, rules.UPDATE, id)
         return {'vrt_group': self._detail(req, revised)}
 
     @wsgi.response(202)
-    @resource.translated
+    @resource.translate_errors
     def delete(self, req, id):
         """Delete a group; a planner releases its holds, servers stay."""
         context = req.environ['nova.context']
-        given = resource.query(req, request_schemas.DELETE)
-        group = groups.get_authorised(context, rules.DELETE, id, given)
-        seen = given.get('generation')
-        group.mark_deleted(context, seen and int(seen))
+        parameters = resource.query(req, request_schemas.DELETE)
+        group = groups.get_authorised(context, rules.DELETE, id, parameters)
+        generation = parameters.get('generation')
+        group.mark_deleted(context, generation and int(generation))
         groups.cast_to_planner(self._planner.serve_group, context, group.uuid)
 
     @wsgi.response(202)
-    @resource.translated
+    @resource.translate_errors
     def action(self, req, id, body):
         validation.check(body, request_schemas.ACTION, '$')
         if len(body) != 1:
-            raise validation.InvalidInput('$', 'must name one action')
-        [(name, given)] = body.items()
+            raise validation.InvalidInput(
+                '$', 'must contain exactly one action'
+            )
+        [(name, parameters)] = body.items()
         actions = {
             'adopt': self._adopt,
             'boot': self._boot,
@@ -183,33 +186,33 @@ class VRTGroupController(wsgi.Controller):
             'release': self._release,
             'replan': self._replan,
         }
-        return actions[name](req, id, given)
+        return actions[name](req, id, parameters)
 
-    def _adopt(self, req, id, given):
+    def _adopt(self, req, id, parameters):
         """Make existing servers members of the group."""
         context = req.environ['nova.context']
-        group = groups.get_authorised(context, rules.ADOPT, id, given)
-        draft = adopt.adopt(context, group, given['servers'])
+        group = groups.get_authorised(context, rules.ADOPT, id, parameters)
+        draft = adopt.adopt(context, group, parameters['servers'])
         self._accept(context, group, 'adopt', draft)
 
-    def _boot(self, req, id, given):
+    def _boot(self, req, id, parameters):
         """Start creating the servers of held members in the background."""
         context = req.environ['nova.context']
-        group = groups.get_authorised(context, rules.BOOT, id, given)
+        group = groups.get_authorised(context, rules.BOOT, id, parameters)
         if group.project_id != context.project_id:
             raise exception.GroupNotFound(group=id)
         if group.status not in states.GROUP_WITH_HOLDS:
-            raise group.conflict('nothing of it is held')
-        boot.read(req, given, group, '$.boot').begin(
-            group, (given or {}).get('generation')
+            raise group.conflict('it has no held members')
+        boot.read(req, parameters, group, '$.boot').start(
+            group, (parameters or {}).get('generation')
         )
-        VRTEvent.asked(context, group.id, 'boot')
+        VRTEvent.record_request(context, group.id, 'boot')
 
-    def _hold(self, req, id, given):
+    def _hold(self, req, id, parameters):
         context = req.environ['nova.context']
-        group = groups.get_authorised(context, rules.HOLD, id, given)
+        group = groups.get_authorised(context, rules.HOLD, id, parameters)
         if group.status not in states.GROUP_WITHOUT_HOLDS:
-            raise group.conflict(_why_not_held(group))
+            raise group.conflict(_hold_obstacle(group))
         if group.has_policy('exclusive'):
             context.can(rules.EXCLUSIVE, {'project_id': group.project_id})
         quota.check(
@@ -217,78 +220,82 @@ class VRTGroupController(wsgi.Controller):
             group.project_id,
             [m for m in group.members if m.status == states.Member.TENTATIVE],
         )
-        busy.check(context, group.project_id)
-        group.change(context, states.Group.PLANNING, hold=True, fault=None)
+        planning_limit.check(context, group.project_id)
+        group.change(
+            context, states.Group.PLANNING, hold_when_planned=True, fault=None
+        )
         self._accept(context, group, 'hold', group)
 
-    def _propose(self, req, id, given):
+    def _propose(self, req, id, parameters):
         """Request a proposal of server moves, replacing an earlier one."""
         context = req.environ['nova.context']
-        group = groups.get_authorised(context, rules.PROPOSAL, id, given)
+        group = groups.get_authorised(context, rules.PROPOSAL, id, parameters)
         if not group_views.drift(group):
-            VRTProposal.ask(context, group, proposal.PLACED, fewest=True)
-            VRTEvent.asked(context, group.id, 'propose')
+            VRTProposal.request(context, group, proposal.PLACED, fewest=True)
+            VRTEvent.record_request(context, group.id, 'propose')
             return
-        busy.check(context, group.project_id)
-        VRTProposal.ask(context, group)
-        VRTEvent.asked(context, group.id, 'propose')
+        planning_limit.check(context, group.project_id)
+        VRTProposal.request(context, group)
+        VRTEvent.record_request(context, group.id, 'propose')
         groups.cast_to_planner(self._planner.propose, context)
 
-    def _release(self, req, id, given):
+    def _release(self, req, id, parameters):
         context = req.environ['nova.context']
-        group = groups.get_authorised(context, rules.RELEASE, id, given)
+        group = groups.get_authorised(context, rules.RELEASE, id, parameters)
         if group.status not in CAN_RELEASE:
-            raise group.conflict('nothing of it is held')
-        given = given or {}
-        paths = given.get('members')
-        members = None if paths is None else _to_release(group, paths)
-        seen = given.get('generation')
-        if transitions.give_up(context, group, members, seen):
-            notifications.of_group(context, notifications.Event.RELEASE, group)
+            raise group.conflict('it has no held members')
+        parameters = parameters or {}
+        paths = parameters.get('members')
+        members = None if paths is None else _members_to_release(group, paths)
+        generation = parameters.get('generation')
+        if transitions.release_members(context, group, members, generation):
+            notifications.notify_group(
+                context, notifications.Event.RELEASE, group
+            )
         self._accept(context, group, 'release', group)
 
-    def _replan(self, req, id, given):
+    def _replan(self, req, id, parameters):
         context = req.environ['nova.context']
-        group = groups.get_authorised(context, rules.REPLAN, id, given)
+        group = groups.get_authorised(context, rules.REPLAN, id, parameters)
         if group.has_policy('exclusive'):
             context.can(rules.EXCLUSIVE, {'project_id': group.project_id})
-        movable_paths = (given or {}).get('members')
-        to_plan = revise.replan(context, group, movable_paths)
-        self._accept(context, group, 'replan', to_plan)
+        movable_paths = (parameters or {}).get('members')
+        group_to_plan = revise.replan(context, group, movable_paths)
+        self._accept(context, group, 'replan', group_to_plan)
 
-    def _extend(self, req, id, given):
+    def _extend(self, req, id, parameters):
         context = req.environ['nova.context']
-        group = groups.get_authorised(context, rules.EXTEND, id, given)
-        given = given or {}
-        describe.check_expires_in(given, '$.extend')
-        seconds = given.get('expires_in', group.expires_in)
+        group = groups.get_authorised(context, rules.EXTEND, id, parameters)
+        parameters = parameters or {}
+        describe.check_expires_in(parameters, '$.extend')
+        seconds = parameters.get('expires_in', group.expires_in)
         extend.extend(
             context,
             group,
             int(min(seconds, CONF.vrt.max_expires_in)),
-            given.get('generation'),
+            parameters.get('generation'),
         )
-        VRTEvent.asked(context, group.id, 'extend')
-        notifications.of_group(context, notifications.Event.EXTEND, group)
+        VRTEvent.record_request(context, group.id, 'extend')
+        notifications.notify_group(context, notifications.Event.EXTEND, group)
 
-    def _accept(self, context, group, name, to_serve):
-        groups.accept(context, group, name, self._planner, to_serve)
+    def _accept(self, context, group, name, group_to_plan):
+        groups.accept(context, group, name, self._planner, group_to_plan)
 
     def _list(self, req, context):
-        given = resource.query(req, request_schemas.LIST)
+        parameters = resource.query(req, request_schemas.LIST)
         limit, marker = common.get_limit_and_marker(req)
         if marker is not None and not uuidutils.is_uuid_like(marker):
             raise validation.InvalidInput(
-                'query.marker', 'is no id of a group'
+                'query.marker', 'is not the id of a group'
             )
         try:
             return VRTGroup.list(
                 context,
                 marker=marker,
                 limit=limit,
-                sort_key=given.get('sort_key', listing.CREATED_AT),
-                is_descending=given.get('sort_dir') == 'desc',
-                **_filters(context, given),
+                sort_key=parameters.get('sort_key', listing.CREATED_AT),
+                is_descending=parameters.get('sort_dir') == 'desc',
+                **_filters(context, parameters),
             )
         except exception.GroupNotFound as exc:
             raise validation.InvalidInput(
@@ -299,20 +306,20 @@ class VRTGroupController(wsgi.Controller):
         [detail] = self._details(req, [group])
         return detail
 
-    def _details(self, req, found):
+    def _details(self, req, vrt_groups):
         """Return the detailed views of groups and their drafts."""
         context = req.environ['nova.context']
-        ids = [group.id for group in found]
-        drafts = VRTGroup.drafts_of(context, ids)
+        ids = [group.id for group in vrt_groups]
+        drafts = VRTGroup.drafts_by_group(context, ids)
         # Reload: a draft committed since the first load is not in drafts.
-        found = VRTGroup.renewed(context, found)
-        plans = VRTPlan.newest_of(
+        vrt_groups = VRTGroup.refresh(context, vrt_groups)
+        plans = VRTPlan.newest_by_group(
             context, [*ids, *(draft.id for draft in drafts.values())]
         )
-        reservations = VRTHold.reservations_of(context, ids)
-        boots = VRTBoot.of_groups(context, ids)
-        events = VRTEvent.of_groups(context, ids)
-        groups.note_absence(context, [*found, *drafts.values()])
+        reservations = VRTHold.reservations_by_member(context, ids)
+        boots = VRTBoot.by_group(context, ids)
+        events = VRTEvent.by_group(context, ids)
+        groups.set_no_planner_fault(context, [*vrt_groups, *drafts.values()])
         return [
             self._view_builder.detail(
                 req,
@@ -322,28 +329,32 @@ class VRTGroupController(wsgi.Controller):
                 drafts.get(group.id),
                 boots.get(group.id),
                 events.get(group.id, []),
-                sees_hosts=groups.may_see_hosts(context, group),
+                may_see_hosts=groups.may_see_hosts(context, group),
             )
-            for group in found
+            for group in vrt_groups
         ]
 
 
-def _own(context):
+def _own_project(context):
     return {'project_id': context.project_id}
 
 
-def _filters(context, given):
+def _filters(context, parameters):
     """Return the filters of a list, restricted by the caller's rights."""
-    filters = {name: given[name] for name in listing.FILTERS if name in given}
+    filters = {
+        name: parameters[name]
+        for name in listing.FILTERS
+        if name in parameters
+    }
     if CHANGES_SINCE in filters:
         filters[CHANGES_SINCE] = _time(filters[CHANGES_SINCE])
     # Nova's clients send all_tenants.
-    everybody = any(
-        strutils.bool_from_string(given.get(name))
+    is_all_projects = any(
+        strutils.bool_from_string(parameters.get(name))
         for name in ('all_projects', 'all_tenants')
     )
-    if everybody or 'project_id' in filters:
-        context.can(rules.ALL_PROJECTS, _own(context))
+    if is_all_projects or 'project_id' in filters:
+        context.can(rules.ALL_PROJECTS, _own_project(context))
     else:
         filters['project_id'] = context.project_id
     return filters
@@ -356,27 +367,27 @@ def _time(text):
     # OverflowError: the conversion to UTC leaves the range of datetime.
     except (ValueError, OverflowError) as exc:
         raise validation.InvalidInput(
-            f'query.{CHANGES_SINCE}', 'is no time of ISO 8601'
+            f'query.{CHANGES_SINCE}', 'is not an ISO 8601 time'
         ) from exc
 
 
 def _check_rights(context, group, parsed):
     """Check the policy rules that depend on the description."""
-    if not group.hold:
-        context.can(rules.WHAT_IF, _own(context))
+    if not group.hold_when_planned:
+        context.can(rules.WHAT_IF, _own_project(context))
     groups.check_exclusive(context, group, parsed)
 
 
-def _why_not_held(group):
+def _hold_obstacle(group):
     if group.status in states.GROUP_REPLACEABLE:
         return (
-            'it cannot be held once more; "replan" holds what it has lost '
-            'or given up'
+            'it cannot be held in this status; use "replan" to hold its lost '
+            'or released members'
         )
-    return 'it cannot be held now'
+    return 'it cannot be held in this status'
 
 
-def _to_release(group, paths):
+def _members_to_release(group, paths):
     """Return the members at these paths.
 
     :raises: MemberNotFound, MemberStateConflict if one has a server
@@ -389,7 +400,7 @@ def _to_release(group, paths):
             raise exception.MemberStateConflict(
                 member=path,
                 status=by_path[path].status,
-                reason='it has become a server and holds nothing',
+                reason='it has a server and no hold to release',
             )
     return [by_path[path] for path in paths]
 

@@ -30,15 +30,15 @@ class VRTMemberController(wsgi.Controller):
         super().__init__()
         self._planner = rpcapi.PlannerAPI()
 
-    @resource.translated
+    @resource.translate_errors
     def index(self, req, group_id):
-        given = resource.query(req, request_schemas.MEMBERS)
-        found = self._members(req, group_id)
+        parameters = resource.query(req, request_schemas.MEMBERS)
+        members = self._members(req, group_id)
         return self._view_builder.members_page(
-            req, group_id, _asked_for(found, given)
+            req, group_id, _select(members, parameters)
         )
 
-    @resource.translated
+    @resource.translate_errors
     def show(self, req, group_id, path):
         resource.query(req, request_schemas.NOTHING)
         for member in self._members(req, group_id):
@@ -47,82 +47,84 @@ class VRTMemberController(wsgi.Controller):
         raise exception.MemberNotFound(group=group_id, member=path)
 
     @wsgi.response(202)
-    @resource.translated
+    @resource.translate_errors
     def create(self, req, group_id, body):
         """Add a member, or increase the count of an existing entry."""
         context = req.environ['nova.context']
         group = groups.get_authorised(context, rules.UPDATE, group_id)
         validation.check(body, request_schemas.ADD, '$')
-        given = dict(body['member'])
-        path = given.pop('path')
-        topology = describe.as_given(group)
+        description = dict(body['member'])
+        path = description.pop('path')
+        topology = describe.compose_topology(group)
         node, name = _parent(topology, path)
         members = node.setdefault('members', {})
         if name in members:
-            members[name] = _more(members[name], given)
+            members[name] = _increase(members[name], description)
         else:
-            members[name] = given
+            members[name] = description
         self._revise(context, group, topology)
 
     @wsgi.response(202)
-    @resource.translated
+    @resource.translate_errors
     def delete(self, req, group_id, path):
         """Remove a member, or an entry with all its counted members."""
         context = req.environ['nova.context']
-        given = resource.query(req, request_schemas.REMOVE)
-        group = groups.get_authorised(context, rules.UPDATE, group_id, given)
-        topology = describe.as_given(group)
-        stem = _stem(group, path)
-        node, name = _parent(topology, stem)
-        fewer = None
-        if stem != path:
-            fewer = _fewer(node['members'][name], path)
-        if fewer is None:
+        parameters = resource.query(req, request_schemas.REMOVE)
+        group = groups.get_authorised(
+            context, rules.UPDATE, group_id, parameters
+        )
+        topology = describe.compose_topology(group)
+        member_set = _member_set(group, path)
+        node, name = _parent(topology, member_set)
+        decreased = None
+        if member_set != path:
+            decreased = _decrease(node['members'][name], path)
+        if decreased is None:
             del node['members'][name]
         else:
-            node['members'][name] = fewer
-        keep_server = strutils.bool_from_string(given.get('keep_server'))
+            node['members'][name] = decreased
+        keep_server = strutils.bool_from_string(parameters.get('keep_server'))
         self._revise(context, group, topology, keep_server)
 
     @staticmethod
     def _members(req, group_id):
         context = req.environ['nova.context']
         group = groups.get_authorised(context, rules.SHOW, group_id)
-        return group_views.members(
+        return group_views.member_views(
             group,
-            VRTPlan.newest(context, group.id),
-            VRTHold.reservations_of(context, [group.id]),
+            VRTPlan.find_newest(context, group.id),
+            VRTHold.reservations_by_member(context, [group.id]),
             groups.may_see_hosts(context, group),
         )
 
     def _revise(self, context, group, topology, keep_server=False):
-        wanted = {
+        attributes = {
             'generation': group.generation,
             'topology': topology,
             'keep_server': keep_server,
         }
         parsed = describe.read_topology(topology)
         groups.check_exclusive(context, group, parsed)
-        to_plan = revise.revise(context, group, wanted, parsed)
-        groups.accept(context, group, 'revise', self._planner, to_plan)
+        group_to_plan = revise.revise(context, group, attributes, parsed)
+        groups.accept(context, group, 'revise', self._planner, group_to_plan)
 
 
-def _asked_for(members, given):
+def _select(members, parameters):
     """Return the members after a marker that have a status.
 
     :param members: member views
-    :param given: the query
+    :param parameters: the query
     :raises: InvalidInput for a marker that is no member's path
     """
-    if 'marker' in given:
+    if 'marker' in parameters:
         paths = [member['path'] for member in members]
-        if given['marker'] not in paths:
+        if parameters['marker'] not in paths:
             raise validation.InvalidInput(
-                'query.marker', 'is no path of a member'
+                'query.marker', 'is not the path of a member'
             )
-        members = members[paths.index(given['marker']) + 1 :]
-    if 'status' in given:
-        members = [m for m in members if m['status'] == given['status']]
+        members = members[paths.index(parameters['marker']) + 1 :]
+    if 'status' in parameters:
+        members = [m for m in members if m['status'] == parameters['status']]
     return members
 
 
@@ -140,60 +142,60 @@ def _parent(topology, path):
             raise validation.InvalidInput(
                 f'{MEMBER}.path',
                 f'names the subgroup {validation.quote(subgroup)}, which '
-                'could not be found',
+                'does not exist',
             )
     return node, name
 
 
-def _more(described, given):
+def _increase(present, added):
     """Return an entry with a larger count.
 
     A min_count grows equally: every added member has to be placed.
     """
-    if 'count' not in described or given.keys() - {'count'}:
+    if 'count' not in present or added.keys() - {'count'}:
         raise validation.InvalidInput(
             f'{MEMBER}.path',
-            'is the name of a member; of counted members some more are added '
-            'by their name and a count',
+            'names an existing member; add counted members with only their '
+            'name and a count',
         )
-    added = given.get('count', 1)
-    more = {**described, 'count': described['count'] + added}
-    if 'min_count' in described:
-        more['min_count'] += added
-    return more
+    number = added.get('count', 1)
+    increased = {**present, 'count': present['count'] + number}
+    if 'min_count' in present:
+        increased['min_count'] += number
+    return increased
 
 
-def _stem(group, path):
+def _member_set(group, path):
     """Return the path of the entry that describes a member.
 
     :raises: MemberNotFound
     """
     for member in group.members:
-        if path in (member.path, member.stem):
-            return member.stem
+        if path in (member.path, member.member_set):
+            return member.member_set
     raise exception.MemberNotFound(group=group.uuid, member=path)
 
 
-def _fewer(described, path):
+def _decrease(present, path):
     """Return an entry with one counted member less, or None if none is left.
 
     :raises: MemberStateConflict unless the path is the last member's
     """
-    last = described['count'] - 1
+    last = present['count'] - 1
     if not path.endswith(f'-{last}'):
-        stem = path.rpartition('-')[0]
+        member_set = path.rpartition('-')[0]
         raise exception.MemberStateConflict(
             member=path,
             status='counted',
-            reason=f'of these the last one, {stem}-{last}, can be removed; '
-            'the place of any other can be released',
+            reason=f'only the last of these members, {member_set}-{last}, '
+            'can be removed; the hold of any other can be released',
         )
     if last == 0:
         return None
-    fewer = {**described, 'count': last}
-    if 'min_count' in described:
-        fewer['min_count'] = min(described['min_count'], last)
-    return fewer
+    decreased = {**present, 'count': last}
+    if 'min_count' in present:
+        decreased['min_count'] = min(present['min_count'], last)
+    return decreased
 
 
 def _resource():

@@ -15,7 +15,7 @@ import uuid
 _secret = secrets.token_hex()
 
 
-def keep_secret(file):
+def load_secret(file):
     """Use the secret in a file; write a new one if there is none."""
     global _secret
     file.touch(mode=0o600)
@@ -25,7 +25,7 @@ def keep_secret(file):
     _secret = file.read_text()
 
 
-def _derived(kind, name):
+def _derive(kind, name):
     text = f'{kind} of {name}'.encode()
     return hmac.new(_secret.encode(), text, hashlib.sha256).hexdigest()
 
@@ -54,11 +54,11 @@ class Account:
 
     @property
     def token(self):
-        return _derived('token', self.name)
+        return _derive('token', self.name)
 
     @property
     def password(self):
-        return _derived('password', self.name)
+        return _derive('password', self.name)
 
 
 MANAGER_ROLES = ('manager', 'member', 'reader')
@@ -77,16 +77,16 @@ ACCOUNTS = (*TENANTS, NOVA)
 
 def by_name(name):
     """Return the account with this name or user id, or None."""
-    found = (a for a in ACCOUNTS if name in (a.name, a.user_id))
-    return next(found, None)
+    matching = (a for a in ACCOUNTS if name in (a.name, a.user_id))
+    return next(matching, None)
 
 
 def by_token(token):
     """Return the account that a token belongs to, or None."""
-    given = (token or '').encode()
-    found = (
+    token_bytes = (token or '').encode()
+    matching = (
         account
         for account in ACCOUNTS
-        if hmac.compare_digest(account.token.encode(), given)
+        if hmac.compare_digest(account.token.encode(), token_bytes)
     )
-    return next(found, None)
+    return next(matching, None)

@@ -18,7 +18,7 @@ from nova_groupext.cloud import components
 from nova_groupext.cloud import config
 from nova_groupext.cloud import databases
 from nova_groupext.cloud import errors
-from nova_groupext.cloud import hosts as machines
+from nova_groupext.cloud import hosts as host_descriptions
 from nova_groupext.cloud import identity
 from nova_groupext.cloud import image
 from nova_groupext.cloud import network
@@ -32,7 +32,7 @@ PLACEMENT_MICROVERSION = '1.39'
 CONSUMER_TYPE = 'TRYOUT_FILLER'
 
 
-def _silent(message):
+def _ignore(message):
     """Ignore a progress message."""
 
 
@@ -55,18 +55,20 @@ class Cloud:
         hosts=None,
         parts=components.STOCK,
         port=0,
-        tell=_silent,
+        report=_ignore,
     ):
         """Configure a cloud; :meth:`start` starts it.
 
         :param hosts: :class:`~nova_groupext.cloud.hosts.Host`, default: twelve
-        :param tell: function called with a message at each step of the start
+        :param report: function called with a message at each step of the start
         """
         self.state = pathlib.Path(state_dir).resolve()
-        self.hosts = machines.evenly() if hosts is None else list(hosts)
+        self.hosts = (
+            host_descriptions.evenly() if hosts is None else list(hosts)
+        )
         self._parts = parts
         self._port = port
-        self._tell = tell
+        self._report = report
         self._connections = {}
         self._running = contextlib.ExitStack()
 
@@ -98,9 +100,9 @@ class Cloud:
             stack.callback(self._disconnect)
             self._start_databases(stack)
             running = self._start_services(stack)
-            self._furnish()
+            self._start_api()
             for class_path in self._parts.services:
-                self._tell(f'Starting {class_path.rpartition(".")[2]}')
+                self._report(f'Starting {class_path.rpartition(".")[2]}')
                 running.start_other(class_path)
             self._running = stack.pop_all()
 
@@ -109,10 +111,10 @@ class Cloud:
         self._running.close()
 
     def _start_web(self, stack):
-        self._tell('Opening the HTTP server and the look-alikes')
-        stack.enter_context(process.only_one())
+        self._report('Starting the HTTP server and the stub services')
+        stack.enter_context(process.exclusive())
         stack.enter_context(state.own(self.state))
-        accounts.keep_secret(self.state / 'secret')
+        accounts.load_secret(self.state / 'secret')
         self._web = web.Server(self._port)
         stack.callback(self._web.stop)
         self.url = self._web.url
@@ -122,10 +124,10 @@ class Cloud:
         self._web.start()
 
     def _start_databases(self, stack):
-        self._tell('Making the databases')
+        self._report('Creating the databases')
         stack.enter_context(databases.fresh_facades())
         stack.enter_context(databases.one_writer_each())
-        stack.enter_context(databases.kept_connections())
+        stack.enter_context(databases.pooled_connections())
         databases.create(self.state)
         config.write(
             self.state, self.url, databases.urls(self.state), self._parts
@@ -135,7 +137,7 @@ class Cloud:
         self._parts.prepare(stack)
 
     def _start_services(self, stack):
-        self._tell('Starting Placement, nova-conductor and nova-scheduler')
+        self._report('Starting Placement, nova-conductor and nova-scheduler')
         self._web.mount('placement', services.placement(self.state))
         running = services.Services(self.state)
         stack.callback(running.stop)
@@ -143,7 +145,7 @@ class Cloud:
         running.start(
             'nova-scheduler', scheduler_rpcapi.RPC_TOPIC, self._parts.scheduler
         )
-        self._tell(f'Starting {len(self.hosts)} computes')
+        self._report(f'Starting {len(self.hosts)} computes')
         for host in self.hosts:
             running.start_compute(host)
         services.map_hosts()
@@ -151,12 +153,13 @@ class Cloud:
         for host in self.hosts:
             if not self.free(host.name):
                 raise errors.CannotStart(
-                    f'{host.name} has nothing to offer; see {self.log}.'
+                    f'Host {host.name} has no capacity in Placement; see '
+                    f'{self.log}.'
                 )
         return running
 
-    def _furnish(self):
-        self._tell('Starting nova-api, making flavors and aggregates')
+    def _start_api(self):
+        self._report('Starting nova-api, creating flavors and aggregates')
         self._web.mount('compute', services.nova_api(self.state))
         seed_data.flavors(self.nova('admin'))
         seed_data.aggregates(self.nova('admin'), self.hosts)
@@ -203,17 +206,19 @@ class Cloud:
 
     def provider(self, host):
         """Return a host's resource provider uuid, or raise KeyError."""
-        found = self._placed(f'/resource_providers?name={host}')
+        response = self._get_from_placement(f'/resource_providers?name={host}')
         return {
             provider['name']: provider['uuid']
-            for provider in found['resource_providers']
+            for provider in response['resource_providers']
         }[host]
 
     def free(self, host):
         """Return the free capacity of a host, {resource class: units}."""
         path = f'/resource_providers/{self.provider(host)}'
-        inventories = self._placed(f'{path}/inventories')['inventories']
-        usages = self._placed(f'{path}/usages')['usages']
+        inventories = self._get_from_placement(f'{path}/inventories')[
+            'inventories'
+        ]
+        usages = self._get_from_placement(f'{path}/usages')['usages']
         return {
             name: _capacity(inventory) - usages[name]
             for name, inventory in inventories.items()
@@ -239,7 +244,7 @@ class Cloud:
         )
         return consumer
 
-    def _placed(self, path):
+    def _get_from_placement(self, path):
         return self.placement.get(path).json()
 
 

@@ -18,13 +18,13 @@ from nova_groupext.cloud import with_groups
 
 BANNER = """\
 This is a try-out cloud: a real Nova with groups, and Placement, in one
-process, with look-alikes of identity, image and network. It is not for
-production.
+process, with stubs of the identity, image and network services. It is not
+for production.
 """
 
 READY = """\
 
-Its log is {cloud.log}. Clients find it like this:
+Its log is {cloud.log}. To use it:
 
     export OS_CLIENT_CONFIG_FILE={cloud.clouds_yaml}
     openstack --os-cloud vrt-demo server create --image cirros \\
@@ -32,7 +32,7 @@ Its log is {cloud.log}. Clients find it like this:
     openstack --os-cloud vrt-demo server list
     openstack --os-cloud vrt-admin hypervisor list
 
-There are more cloud entries: vrt-other, whose project is not demo's, and
+Other cloud entries are vrt-other, a user of another project, and
 vrt-demo-manager and vrt-demo-reader, two more users of demo's project.
 Ctrl-C stops it{fate}.
 """
@@ -53,22 +53,22 @@ def main(argv=None):
 
 
 def _run(options):
-    stop = _told_to_stop()
+    stop = _stop_event()
     started = time.monotonic()
-    _say(BANNER)
+    _print(BANNER)
     with contextlib.ExitStack() as stack:
-        state, fate = _state(options, stack)
+        state, afterwards = _state(options, stack)
         running = stack.enter_context(
             cloud.Cloud(
                 state,
                 hosts.evenly(options.hosts),
                 components.STOCK if options.stock else with_groups.HOLISTIC,
                 port=options.port,
-                tell=lambda step: _step(started, step),
+                report=lambda step: _step(started, step),
             )
         )
         _step(started, 'Ready')
-        _say(READY.format(cloud=running, fate=fate))
+        _print(READY.format(cloud=running, fate=afterwards))
         # Poll: a signal that another thread receives does not wake this one.
         while not stop.wait(POLL_SECONDS):
             pass
@@ -83,8 +83,8 @@ def _parser():
         '--state-dir',
         type=pathlib.Path,
         metavar='DIR',
-        help='keep the state here, over restarts too (default: a temporary '
-        'directory, removed at the end)',
+        help='directory that keeps the state over restarts (default: a '
+        'temporary directory, removed at the end)',
     )
     parser.add_argument(
         '--hosts',
@@ -96,7 +96,7 @@ def _parser():
     parser.add_argument(
         '--stock',
         action='store_true',
-        help='Nova as it is shipped, without groups',
+        help='run Nova as it is shipped, without groups',
     )
     parser.add_argument(
         '--port',
@@ -110,7 +110,9 @@ def _parser():
 
 def _positive(text):
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError('must be a whole number from 1 up')
+        raise argparse.ArgumentTypeError(
+            'must be a whole number of at least 1'
+        )
     return int(text)
 
 
@@ -122,12 +124,12 @@ def _port(text):
     return int(text)
 
 
-def _told_to_stop():
+def _stop_event():
     """Return an event that SIGINT and SIGTERM set, even during the start."""
-    told = threading.Event()
+    event = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: told.set())
-    return told
+        signal.signal(number, lambda *_: event.set())
+    return event
 
 
 def _state(options, stack):
@@ -138,9 +140,9 @@ def _state(options, stack):
 
 
 def _step(started, text):
-    _say(f'{time.monotonic() - started:5.1f} s  {text}\n')
+    _print(f'{time.monotonic() - started:5.1f} s  {text}\n')
 
 
-def _say(text):
+def _print(text):
     sys.stdout.write(text)
     sys.stdout.flush()

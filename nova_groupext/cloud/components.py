@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 
 
-def _nothing(stack):
+def _do_nothing(stack):
     """Do nothing; the default of :attr:`Parts.prepare`."""
 
 
@@ -33,7 +33,7 @@ class Parts:
     config: str = ''
     placement_config: str = ''
     services: tuple[str, ...] = ()
-    prepare: Callable[[contextlib.ExitStack], None] = _nothing
+    prepare: Callable[[contextlib.ExitStack], None] = _do_nothing
 
 
 STOCK = Parts()

@@ -22,8 +22,8 @@ reserved_host_disk_mb = 0
 initial_cpu_allocation_ratio = 1.0
 initial_ram_allocation_ratio = 1.0
 initial_disk_allocation_ratio = 1.0
-# The fake driver forgets its servers with the process, the database does not:
-# nobody may conclude that they are off.
+# The fake driver loses its servers at the end of the process, the database
+# keeps them: do not mark them as shut down.
 sync_power_state_interval = -1
 heal_instance_info_cache_interval = -1
 shelved_poll_interval = -1

@@ -53,12 +53,12 @@ def fresh_facades():
 @contextlib.contextmanager
 def fresh_facade(facade):
     """Make an enginefacade configurable once more; close it at the end."""
-    undo = facade.patch_factory(enginefacade.transaction_context())
+    restore = facade.patch_factory(enginefacade.transaction_context())
     try:
         yield
     finally:
         facade.dispose_pool()
-        undo()
+        restore()
 
 
 @contextlib.contextmanager
@@ -70,42 +70,42 @@ def one_writer_each():
     its start. This patches oslo.db, which has no public hook.
     """
     manager = enginefacade._TransactionContextManager
-    stock = manager._transaction_scope
+    original = manager._transaction_scope
     locks = collections.defaultdict(threading.RLock)
-    guard = threading.Lock()
+    lock = threading.Lock()
 
     def lock_of(facade):
-        with guard:
+        with lock:
             return locks[facade.writer.get_engine().url]
 
     @contextlib.contextmanager
     def scope(facade, requester):
         writes = facade._mode is enginefacade._WRITER
-        turn = lock_of(facade) if writes else contextlib.nullcontext()
-        with turn, stock(facade, requester) as resource:
+        file_lock = lock_of(facade) if writes else contextlib.nullcontext()
+        with file_lock, original(facade, requester) as resource:
             yield resource
 
     manager._transaction_scope = scope
     try:
         yield
     finally:
-        manager._transaction_scope = stock
+        manager._transaction_scope = original
 
 
 @contextlib.contextmanager
-def kept_connections():
+def pooled_connections():
     """Keep SQLite connections open in a pool.
 
     oslo.db opens a connection for every transaction. Each new one reads the
     whole schema, which takes longer than most queries. This patches oslo.db,
     which has no public hook.
     """
-    stock = engines.create_engine
-    engines.create_engine = functools.partial(stock, _engine_target=_pooled)
+    original = engines.create_engine
+    engines.create_engine = functools.partial(original, _engine_target=_pooled)
     try:
         yield
     finally:
-        engines.create_engine = stock
+        engines.create_engine = original
 
 
 def _pooled(url, **kwargs):
@@ -133,8 +133,8 @@ def sync(state):
 
 
 def _map_cell(requester, name, uuid, bus, state):
-    known = objects.CellMappingList.get_all(requester)
-    if uuid not in {cell.uuid for cell in known}:
+    mappings = objects.CellMappingList.get_all(requester)
+    if uuid not in {cell.uuid for cell in mappings}:
         objects.CellMapping(
             requester,
             uuid=uuid,

@@ -27,7 +27,7 @@ CATALOGUE = (
 MESSAGES = {401: 'The request you have made requires authentication.'}
 
 
-class Identity(stub_service.LookAlike):
+class Identity(stub_service.StubService):
     """Stub of the identity API at ``<cloud>/identity``."""
 
     ROUTES = (
@@ -48,34 +48,34 @@ class Identity(stub_service.LookAlike):
             _service(kind, url + path) for kind, path in CATALOGUE
         ]
 
-    def refusal(self, exc):
+    def error_response(self, exc):
         """Return an error in Keystone's format, the only one clients read."""
         error = {
             'code': exc.code,
             'title': exc.title,
             'message': MESSAGES.get(exc.code, exc.explanation),
         }
-        return stub_service.answer({'error': error}, exc.code)
+        return stub_service.json_response({'error': error}, exc.code)
 
     def _version(self):
         return stub_service.version('v3.14', f'{self.url}/v3/')
 
     def versions(self, request):
-        return stub_service.answer(
+        return stub_service.json_response(
             {'versions': {'values': [self._version()]}}, 300
         )
 
     def version(self, request):
-        return stub_service.answer({'version': self._version()})
+        return stub_service.json_response({'version': self._version()})
 
     def issue(self, request):
         """Issue a token of the user's only project for a password."""
         try:
-            asked = request.json_body['auth']
-            given = asked['identity']['password']['user']
-            account = accounts.by_name(given.get('name') or given['id'])
-            project = _project_asked(asked)
-            password = f'{given["password"]}'.encode()
+            auth = request.json_body['auth']
+            user = auth['identity']['password']['user']
+            account = accounts.by_name(user.get('name') or user['id'])
+            project = _requested_project(auth)
+            password = f'{user["password"]}'.encode()
         except (ValueError, KeyError, TypeError, AttributeError):
             raise webob.exc.HTTPBadRequest() from None
         if (
@@ -88,9 +88,10 @@ class Identity(stub_service.LookAlike):
 
     def validate(self, request):
         """Show the token of X-Subject-Token to any authenticated user."""
-        _known(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
+        _authenticated(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
         return self._token(
-            _known(request, 'X-Subject-Token', webob.exc.HTTPNotFound), 200
+            _authenticated(request, 'X-Subject-Token', webob.exc.HTTPNotFound),
+            200,
         )
 
     def _token(self, account, status):
@@ -104,24 +105,24 @@ class Identity(stub_service.LookAlike):
                 for role in account.roles
             ],
             'catalog': self.catalogue,
-            'issued_at': _instant(now),
-            'expires_at': _instant(now + LIFETIME),
+            'issued_at': _format_time(now),
+            'expires_at': _format_time(now + LIFETIME),
         }
-        return stub_service.answer(
+        return stub_service.json_response(
             {'token': token}, status, X_Subject_Token=account.token
         )
 
     def projects(self, request):
-        return _listed(request, 'projects', _project)
+        return _list_response(request, 'projects', _project)
 
     def project(self, request, project_id):
-        return _shown(request, 'project', _project, project_id)
+        return _show_response(request, 'project', _project, project_id)
 
     def users(self, request):
-        return _listed(request, 'users', _user)
+        return _list_response(request, 'users', _user)
 
     def user(self, request, user_id):
-        return _shown(request, 'user', _user, user_id)
+        return _show_response(request, 'user', _user, user_id)
 
 
 def _service(kind, url):
@@ -143,20 +144,20 @@ def _service(kind, url):
     }
 
 
-def _project_asked(asked):
-    project = asked.get('scope', {}).get('project', {})
+def _requested_project(auth):
+    project = auth.get('scope', {}).get('project', {})
     return project.get('name') or project.get('id')
 
 
-def _known(request, header, error):
+def _authenticated(request, header, error):
     account = accounts.by_token(request.headers.get(header))
     if account is None:
         raise error()
     return account
 
 
-def _instant(when):
-    return when.strftime('%Y-%m-%dT%H:%M:%S.%fZ')
+def _format_time(time):
+    return time.strftime('%Y-%m-%dT%H:%M:%S.%fZ')
 
 
 def _user(account):
@@ -179,20 +180,20 @@ def _project(account):
     }
 
 
-def _listed(request, key, view):
-    _known(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
+def _list_response(request, key, view):
+    _authenticated(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
     # Several accounts may share a project: keep one item for each id.
-    found = {item['id']: item for item in map(view, accounts.ACCOUNTS)}
-    found = list(found.values())
+    items = {item['id']: item for item in map(view, accounts.ACCOUNTS)}
+    items = list(items.values())
     name = request.params.get('name')
     if name is not None:
-        found = [item for item in found if item['name'] == name]
-    return stub_service.answer({key: found, 'links': {'next': None}})
+        items = [item for item in items if item['name'] == name]
+    return stub_service.json_response({key: items, 'links': {'next': None}})
 
 
-def _shown(request, key, view, wanted):
-    _known(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
+def _show_response(request, key, view, wanted_id):
+    _authenticated(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
     for account in accounts.ACCOUNTS:
-        if view(account)['id'] == wanted:
-            return stub_service.answer({key: view(account)})
+        if view(account)['id'] == wanted_id:
+            return stub_service.json_response({key: view(account)})
     raise webob.exc.HTTPNotFound()

@@ -30,7 +30,7 @@ def image_id(name):
     )
 
 
-class Images(stub_service.LookAlike):
+class Images(stub_service.StubService):
     """Stub of the image API at ``<cloud>/image``."""
 
     ROUTES = (
@@ -39,22 +39,22 @@ class Images(stub_service.LookAlike):
         ('GET', '/v2/schemas/image', 'schema'),
         ('GET', '/v2/images', 'list'),
         ('POST', '/v2/images', 'create'),
-        ('GET', '/v2/images/(?P<wanted>[^/]+)', 'show'),
-        ('DELETE', '/v2/images/(?P<wanted>[^/]+)', 'delete'),
+        ('GET', '/v2/images/(?P<wanted_id>[^/]+)', 'show'),
+        ('DELETE', '/v2/images/(?P<wanted_id>[^/]+)', 'delete'),
     )
 
     def __init__(self, url):
         """Answer requests below ``url``, the URL of the cloud."""
         super().__init__(f'{url}/image')
         # {image id: image} of the snapshots that Nova has created.
-        self._made = {}
+        self._created = {}
 
     def versions(self, request):
         current = stub_service.version('v2.9', f'{self.url}/v2/')
-        return stub_service.answer({'versions': [current]}, 300)
+        return stub_service.json_response({'versions': [current]}, 300)
 
     def schema(self, request):
-        return stub_service.answer(image_schema._BASE_SCHEMA)
+        return stub_service.json_response(image_schema._BASE_SCHEMA)
 
     def list(self, request):
         """List seed images, all or by ``name``; after a ``marker`` none."""
@@ -66,7 +66,7 @@ class Images(stub_service.LookAlike):
         ]
         if request.params.get('os_hidden') == 'True':
             shown = []
-        return stub_service.answer(
+        return stub_service.json_response(
             {
                 'images': shown,
                 'first': '/v2/images',
@@ -74,30 +74,30 @@ class Images(stub_service.LookAlike):
             }
         )
 
-    def show(self, request, wanted):
+    def show(self, request, wanted_id):
         for name in IMAGES:
-            if image_id(name) == wanted:
-                return stub_service.answer(_image(name))
-        if wanted not in self._made:
+            if image_id(name) == wanted_id:
+                return stub_service.json_response(_image(name))
+        if wanted_id not in self._created:
             raise webob.exc.HTTPNotFound()
-        return stub_service.answer(self._made[wanted])
+        return stub_service.json_response(self._created[wanted_id])
 
     def create(self, request):
         this = str(uuid.uuid4())
-        self._made[this] = {**_described(this), **request.json_body}
-        return stub_service.answer(self._made[this], 201)
+        self._created[this] = {**_image_properties(this), **request.json_body}
+        return stub_service.json_response(self._created[this], 201)
 
-    def delete(self, request, wanted):
-        if self._made.pop(wanted, None) is None:
+    def delete(self, request, wanted_id):
+        if self._created.pop(wanted_id, None) is None:
             raise webob.exc.HTTPNotFound()
         return webob.Response(status=204)
 
 
 def _image(name):
-    return {**_described(image_id(name)), 'name': name, **IMAGES[name]}
+    return {**_image_properties(image_id(name)), 'name': name, **IMAGES[name]}
 
 
-def _described(this):
+def _image_properties(this):
     return {
         'id': this,
         'status': 'active',

@@ -8,14 +8,14 @@ must return empty lists.
 from nova_groupext.cloud import stub_service
 
 
-class Networks(stub_service.LookAlike):
+class Networks(stub_service.StubService):
     """Stub of the network API at ``<cloud>/network``."""
 
     ROUTES = (
         ('GET', '', 'versions'),
         ('GET', '/v2.0/quotas/[^/]+(/default)?', 'quota'),
         ('GET', '/v2.0/auto-allocated-topology/[^/]+', 'topology'),
-        ('GET', '/v2.0/(?P<collection>[a-z_-]+)/(?P<wanted>[^/]+)', 'unknown'),
+        ('GET', '/v2.0/(?P<collection>[a-z_-]+)/(?P<uuid>[^/]+)', 'unknown'),
         ('GET', '/v2.0/(?P<collection>[a-z_-]+)', 'empty'),
     )
 
@@ -25,33 +25,33 @@ class Networks(stub_service.LookAlike):
 
     def versions(self, request):
         current = stub_service.version('v2.0', f'{self.url}/v2.0/')
-        return stub_service.answer({'versions': [current]})
+        return stub_service.json_response({'versions': [current]})
 
     def quota(self, request):
-        return stub_service.answer({'quota': {}})
+        return stub_service.json_response({'quota': {}})
 
     def topology(self, request):
         """Refuse to create a network for a server that needs one."""
-        return _refusal(
+        return _error_response(
             409,
             'AutoAllocationFailure',
             'Deployment error: No default router:external network.',
         )
 
-    def unknown(self, request, collection, wanted):
+    def unknown(self, request, collection, uuid):
         """Return 404; Nova evaluates the error type, such as PortNotFound."""
         words = collection.removesuffix('s').split('-')
         kind = ''.join(word.capitalize() for word in words)
-        return _refusal(
-            404, f'{kind}NotFound', f'{kind} {wanted} could not be found.'
+        return _error_response(
+            404, f'{kind}NotFound', f'{kind} {uuid} could not be found.'
         )
 
     def empty(self, request, collection):
         key = collection.replace('-', '_')
-        return stub_service.answer({key: [], f'{key}_links': []})
+        return stub_service.json_response({key: [], f'{key}_links': []})
 
 
-def _refusal(status, kind, message):
+def _error_response(status, kind, message):
     """Return an error in Neutron's format."""
     error = {'type': kind, 'message': message, 'detail': ''}
-    return stub_service.answer({'NeutronError': error}, status)
+    return stub_service.json_response({'NeutronError': error}, status)

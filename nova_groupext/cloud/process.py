@@ -32,18 +32,18 @@ CONF = nova.conf.CONF
 # is one second, and the stop of a service waits for several threads in turn.
 IDLE_SECONDS = 0.1
 
-_ONLY_ONE = threading.Lock()
+_LOCK = threading.Lock()
 
 
 @contextlib.contextmanager
-def only_one():
+def exclusive():
     """Raise errors.CannotStart if this process already runs a cloud."""
-    if not _ONLY_ONE.acquire(blocking=False):
-        raise errors.CannotStart('This process runs a try-out cloud already.')
+    if not _LOCK.acquire(blocking=False):
+        raise errors.CannotStart('This process already runs a try-out cloud.')
     try:
         yield
     finally:
-        _ONLY_ONE.release()
+        _LOCK.release()
 
 
 @contextlib.contextmanager
@@ -54,12 +54,12 @@ def configured(state):
     """
     config.parse_args(['nova', '--config-file', str(state / 'nova.conf')])
     try:
-        with _logging(), _nimble_threads():
+        with _logging(), _short_idle_times():
             objects.register_all()
             yield
     finally:
         rpc.cleanup()
-        _forget()
+        _reset_nova()
 
 
 @contextlib.contextmanager
@@ -79,18 +79,18 @@ def _logging():
 
 
 @contextlib.contextmanager
-def _nimble_threads():
-    stock = workers.ThreadWorker.MAX_IDLE_FOR
+def _short_idle_times():
+    original = workers.ThreadWorker.MAX_IDLE_FOR
     workers.ThreadWorker.MAX_IDLE_FOR = IDLE_SECONDS
     try:
         yield
     finally:
         # The timers' threads end with their executors, which are in cycles.
         gc.collect()
-        workers.ThreadWorker.MAX_IDLE_FOR = stock
+        workers.ThreadWorker.MAX_IDLE_FOR = original
 
 
-def _forget():
+def _reset_nova():
     for database, _bus in context.CELL_CACHE.values():
         database.dispose_pool()
     context.reset_globals()

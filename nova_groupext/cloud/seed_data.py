@@ -13,9 +13,9 @@ FLAVORS = {
 
 def flavors(nova):
     """Create those flavors of ``FLAVORS`` that are missing."""
-    known = {flavor.name for flavor in nova.flavors.list()}
+    existing = {flavor.name for flavor in nova.flavors.list()}
     for name, (vcpus, ram, disk) in FLAVORS.items():
-        if name not in known:
+        if name not in existing:
             nova.flavors.create(name, ram, vcpus, disk)
 
 
@@ -25,16 +25,20 @@ def aggregates(nova, hosts):
     The aggregate of a rack is ``rack-r1`` with the metadata ``rack=r1``, of a
     zone ``zone-az1`` with the availability zone ``az1``.
     """
-    known = {each.name: each for each in nova.aggregates.list()}
+    existing = {each.name: each for each in nova.aggregates.list()}
     for host in hosts:
-        _join(nova, known, f'rack-{host.rack}', {'rack': host.rack}, host)
+        _add_host(
+            nova, existing, f'rack-{host.rack}', {'rack': host.rack}, host
+        )
         zone = {'availability_zone': host.zone}
-        _join(nova, known, f'zone-{host.zone}', zone, host)
+        _add_host(nova, existing, f'zone-{host.zone}', zone, host)
 
 
-def _join(nova, known, name, metadata, host):
-    if name not in known:
-        made = nova.aggregates.create(name, metadata.get('availability_zone'))
-        known[name] = nova.aggregates.set_metadata(made, metadata)
-    if host.name not in known[name].hosts:
-        known[name] = nova.aggregates.add_host(known[name], host.name)
+def _add_host(nova, existing, name, metadata, host):
+    if name not in existing:
+        created = nova.aggregates.create(
+            name, metadata.get('availability_zone')
+        )
+        existing[name] = nova.aggregates.set_metadata(created, metadata)
+    if host.name not in existing[name].hosts:
+        existing[name] = nova.aggregates.add_host(existing[name], host.name)

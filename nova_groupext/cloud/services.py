@@ -14,7 +14,7 @@ from oslo_utils import importutils
 from paste import deploy
 
 from nova_groupext.cloud import driver
-from nova_groupext.cloud import placement as ledger
+from nova_groupext.cloud import placement as placement_client
 from nova_groupext.cloud import tokens
 
 CONF = nova.conf.CONF
@@ -22,7 +22,7 @@ CONF = nova.conf.CONF
 
 def placement(state):
     """Return Placement as a WSGI application behind the token filter."""
-    application = ledger.application(state / 'placement.conf')
+    application = placement_client.application(state / 'placement.conf')
     return tokens.PlacementToken(application)
 
 
@@ -59,9 +59,9 @@ class Services:
     def start_compute(self, host):
         """Start nova-compute for one host, under the name of the host."""
         driver.HOSTS[host.name] = host
-        own = self._state / 'hosts' / host.name
-        own.mkdir(parents=True, exist_ok=True)
-        with _as_host(host.name, own):
+        host_state = self._state / 'hosts' / host.name
+        host_state.mkdir(parents=True, exist_ok=True)
+        with _as_host(host.name, host_state):
             self.start(
                 'nova-compute',
                 compute_rpcapi.RPC_TOPIC,

@@ -23,8 +23,8 @@ def own(directory):
         directory.mkdir(parents=True, exist_ok=True, mode=PRIVATE)
         if not lock.exists() and any(directory.iterdir()):
             raise errors.CannotStart(
-                f'{directory} is no state of a try-out cloud, and not empty; '
-                'name a new directory.'
+                f'{directory} is not empty and not the state of a try-out '
+                'cloud; name a new directory.'
             )
         # The directory contains passwords, databases and logs.
         directory.chmod(PRIVATE)
@@ -36,7 +36,7 @@ def own(directory):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise errors.CannotStart(
-                f'Another try-out cloud uses {directory}; end it, or name '
+                f'Another try-out cloud uses {directory}; stop it, or name '
                 'another directory.'
             ) from None
         yield

@@ -8,7 +8,7 @@ import webob.dec
 import webob.exc
 
 
-def answer(body, status=200, **headers):
+def json_response(body, status=200, **headers):
     """Return a JSON response; header names have ``_`` instead of ``-``."""
     response = webob.Response(json_body=body, status=status)
     for name, value in headers.items():
@@ -25,7 +25,7 @@ def version(number, url):
     }
 
 
-class LookAlike:
+class StubService:
     """A WSGI application that stands in for an OpenStack service.
 
     ``ROUTES`` contains ``(HTTP method, path pattern, method name)``; a named
@@ -44,15 +44,15 @@ class LookAlike:
         try:
             return self._answer(request)
         except webob.exc.HTTPError as exc:
-            return self.refusal(exc)
+            return self.error_response(exc)
 
-    def refusal(self, exc):
+    def error_response(self, exc):
         """Return the response for an error; subclasses change its format."""
         return exc
 
     def _answer(self, request):
         for method, pattern, name in self.ROUTES:
-            found = re.fullmatch(pattern, request.path_info.rstrip('/'))
-            if found and request.method == method:
-                return getattr(self, name)(request, **found.groupdict())
+            match = re.fullmatch(pattern, request.path_info.rstrip('/'))
+            if match and request.method == method:
+                return getattr(self, name)(request, **match.groupdict())
         raise webob.exc.HTTPNotFound()

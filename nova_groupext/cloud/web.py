@@ -16,7 +16,7 @@ LOG = logging.getLogger(__name__)
 THREADS = 64
 # Connections queued while every thread is busy; the kernel resets further
 # ones. cheroot's default is 5.
-WAITING = 512
+MAX_QUEUED = 512
 SHUTDOWN_SECONDS = 5
 # Short, because clients run on this machine.
 READ_SECONDS = 10
@@ -62,7 +62,7 @@ class Server:
             ('127.0.0.1', port),
             self._dispatch,
             numthreads=THREADS,
-            request_queue_size=WAITING,
+            request_queue_size=MAX_QUEUED,
             timeout=IDLE_SECONDS,
             shutdown_timeout=SHUTDOWN_SECONDS,
         )

@@ -16,61 +16,63 @@ import prettytable
 
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.audit import heal
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.reap import statistics
 
-CLEAN, INCOMPLETE, FOUND = 0, 1, 3
+CLEAN, INCOMPLETE, FINDINGS = 0, 1, 3
 
 COLUMNS = ('kind', 'group', 'member', 'consumer', 'provider', 'text')
 
 
 def add_verbs(nouns):
     """Add ``holds`` and its subcommands to the parser."""
-    holds = nouns.add_parser(
-        'holds', help='what is held, here and in Placement'
-    )
+    holds = nouns.add_parser('holds', help='audit and repair holds')
     holds.set_defaults(needs_nova=True)
     verbs = holds.add_subparsers(required=True)
-    audits = verbs.add_parser('audit', help='find what does not fit together')
+    audits = verbs.add_parser(
+        'audit', help='find differences between our tables, Placement and Nova'
+    )
     audits.set_defaults(run=_audit)
-    heals = verbs.add_parser('heal', help='repair it, as far as that is safe')
+    heals = verbs.add_parser(
+        'heal', help='repair differences where that is safe'
+    )
     heals.add_argument(
         '--dry-run',
         action='store_true',
-        help='say what would be done, and do nothing',
+        help='print the repairs without making them',
     )
     heals.add_argument(
         '--orphans',
         action='store_true',
-        help='give back also holds that our tables know nothing of; only '
-        'where no other installation uses the same Placement',
+        help='also release holds that are not in our tables; only if no '
+        'other installation uses the same Placement',
     )
     heals.set_defaults(run=_heal)
     stats = verbs.add_parser('stats', help='count groups, members and holds')
     stats.set_defaults(run=_stats)
     for verb in (audits, heals, stats):
         verb.add_argument(
-            '--json', action='store_true', help='print JSON, no tables'
+            '--json', action='store_true', help='print JSON instead of tables'
         )
 
 
 def _audit(args):
-    findings = audit.audit(*_tools())
+    findings = audit.audit(*_clients())
     _print(args, findings=findings)
     return _status(findings)
 
 
 def _heal(args):
-    context, placement = _tools()
-    found = audit.audit(context, placement)
+    context, placement = _clients()
+    findings = audit.audit(context, placement)
     if args.dry_run:
-        _print(args, with_remedy=True, findings=found)
-        return _status(found)
-    heal.heal(context, placement, found, orphans=args.orphans)
-    left = audit.audit(context, placement)
-    healed = [finding for finding in found if finding not in left]
-    _print(args, healed=healed, findings=left)
-    return _status(left)
+        _print(args, with_remedy=True, findings=findings)
+        return _status(findings)
+    heal.heal(context, placement, findings, orphans=args.orphans)
+    remaining = audit.audit(context, placement)
+    healed = [finding for finding in findings if finding not in remaining]
+    _print(args, healed=healed, findings=remaining)
+    return _status(remaining)
 
 
 def _stats(args):
@@ -83,18 +85,16 @@ def _stats(args):
     return CLEAN
 
 
-def _tools():
+def _clients():
     objects.register_all()
     context = nova_context.get_admin_context()
-    return context, placement_client.PlacementClient(
-        report.SchedulerReportClient()
-    )
+    return context, client.PlacementClient(report.SchedulerReportClient())
 
 
 def _status(findings):
     kinds = {finding.kind for finding in findings}
     if kinds - {audit.Kind.UNKNOWN}:
-        return FOUND
+        return FINDINGS
     return INCOMPLETE if kinds else CLEAN
 
 
@@ -108,11 +108,13 @@ def _print(args, with_remedy=False, **lists):
         sys.stdout.write(f'{jsonutils.dumps(rows)}\n')
         return
     columns = [*COLUMNS, 'remedy'] if with_remedy else COLUMNS
-    for name, some in rows.items():
+    for name, rows_of_list in rows.items():
         table = prettytable.PrettyTable(columns, align='l')
-        table.add_rows([[row[c] or '' for c in columns] for row in some])
-        sys.stdout.write(f'{name}: {len(some)}\n')
-        sys.stdout.write(f'{table}\n' if some else '')
+        table.add_rows(
+            [[row[c] or '' for c in columns] for row in rows_of_list]
+        )
+        sys.stdout.write(f'{name}: {len(rows_of_list)}\n')
+        sys.stdout.write(f'{table}\n' if rows_of_list else '')
 
 
 def _row(finding, with_remedy):

@@ -23,7 +23,7 @@ from nova_groupext.objects import keys
 
 # Errors that an operator can correct, reported without a traceback: files,
 # options, revisions, the database, and services that do not answer.
-MISTAKES = (
+OPERATOR_ERRORS = (
     cfg.Error,
     util.CommandError,
     db_exc.CantStartEngineError,
@@ -32,7 +32,7 @@ MISTAKES = (
     # The driver of the operator's database is not installed.
     ModuleNotFoundError,
     exception.PlacementUnavailable,
-    exception.TablesDiffer,
+    exception.SchemaMismatch,
     ks_exc.ClientException,
 )
 
@@ -40,22 +40,23 @@ MISTAKES = (
 ADVICE = {
     db_exc.CantStartEngineError: (
         'No database is configured. Set [vrt_database]connection, or '
-        "[api_database]connection, in Nova's configuration; --config-file "
-        'names it if it is elsewhere.'
+        "[api_database]connection, in Nova's configuration; use "
+        '--config-file for a file in another location.'
     ),
     ks_exc.MissingAuthPlugin: (
-        'It is not configured how Placement is asked. Set auth_type in '
-        "[placement] of Nova's configuration, and what goes with it; "
-        '--config-file names it if it is elsewhere.'
+        'Access to Placement is not configured. Set auth_type and the '
+        "options that it needs in [placement] of Nova's configuration; use "
+        '--config-file for a file in another location.'
     ),
 }
 
 NO_TABLES = (
-    'There are no tables of VRT groups. Run "nova-groupext-manage db sync".'
+    'The tables of VRT groups do not exist. Run "nova-groupext-manage db '
+    'sync".'
 )
-OTHER_TABLES = (
-    'The tables are at revision {found}, this release wants {wanted}. Run '
-    '"nova-groupext-manage db sync".'
+OTHER_REVISION = (
+    'The tables are at revision {current}, but this release requires '
+    '{required}. Run "nova-groupext-manage db sync".'
 )
 
 
@@ -63,7 +64,7 @@ def _sync(args):
     migration.sync(args.revision)
     if args.revision == 'head' and not CONF.vrt.domain_key:
         # Created here so that no API request has to create it.
-        keys.find_or_make(keys.DOMAINS)
+        keys.get_or_create(keys.DOMAIN_KEY)
     return 0
 
 
@@ -80,8 +81,8 @@ def _parser():
         '--config-file',
         action='append',
         default=[],
-        help='configuration of Nova; may be repeated (default: where '
-        "Nova's services look)",
+        help='configuration file of Nova; may be repeated (default: the '
+        "files that Nova's services read)",
     )
     parser.add_argument(
         '--config-dir',
@@ -91,11 +92,13 @@ def _parser():
     )
     # Without dest, errors list the choices as the missing argument.
     nouns = parser.add_subparsers(required=True)
-    db = nouns.add_parser('db', help='the tables of VRT groups')
+    db = nouns.add_parser('db', help='manage the tables of VRT groups')
     # The tables can be created before Nova is configured.
     db.set_defaults(needs_nova=False)
     verbs = db.add_subparsers(required=True)
-    sync = verbs.add_parser('sync', help='bring the tables to a revision')
+    sync = verbs.add_parser(
+        'sync', help='create the tables, or upgrade them to a revision'
+    )
     sync.add_argument('revision', nargs='?', default='head')
     sync.set_defaults(run=_sync)
     version = verbs.add_parser(
@@ -133,26 +136,26 @@ def main(argv=None):
         )
         engine.configure(nova.conf.CONF)
         return args.run(args)
-    except MISTAKES as exc:
-        sys.stderr.write(f'nova-groupext-manage: {told(exc)}\n')
+    except OPERATOR_ERRORS as exc:
+        sys.stderr.write(f'nova-groupext-manage: {error_text(exc)}\n')
         return 1
 
 
 def check_tables():
     """Refuse missing tables and tables of another release.
 
-    :raises: TablesDiffer, or a database error in MISTAKES
+    :raises: SchemaMismatch, or a database error in OPERATOR_ERRORS
     """
-    found, wanted = migration.version(), migration.head()
-    if found is None:
-        raise exception.TablesDiffer(reason=NO_TABLES)
-    if found != wanted:
-        raise exception.TablesDiffer(
-            reason=OTHER_TABLES.format(found=found, wanted=wanted)
+    current, required = migration.version(), migration.head()
+    if current is None:
+        raise exception.SchemaMismatch(reason=NO_TABLES)
+    if current != required:
+        raise exception.SchemaMismatch(
+            reason=OTHER_REVISION.format(current=current, required=required)
         )
 
 
-def told(error):
+def error_text(error):
     """Return the text of an error for operators."""
     if database_errors.is_missing_table(error):
         return NO_TABLES

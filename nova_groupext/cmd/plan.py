@@ -21,17 +21,17 @@ from nova_groupext.solver.model import problems
 from nova_groupext.solver.solve import child
 from nova_groupext.solver.solve import decide
 from nova_groupext.solver.solve import summary
-from nova_groupext.solver.verify import shape
+from nova_groupext.solver.verify import answer_schema
 
 _STATUSES = {'placed': 0, 'refused': 1, 'undecided': 3}
 _BAD_INPUT = 2
 _INTERNAL_ERROR = 4
 # Exit statuses of shells for SIGINT and SIGPIPE.
 _INTERRUPTED = 130
-_NOBODY_READS = 141
+_BROKEN_PIPE = 141
 
 # Maximum number of characters of an error message.
-_LONGEST = 2_000
+_MAX_MESSAGE_LENGTH = 2_000
 
 
 def main(argv=None):
@@ -41,14 +41,14 @@ def main(argv=None):
         return _decide(options) if options.check is None else _check(options)
     except validation.InvalidInput as error:
         # A name in the text can be as long as the file.
-        sys.stderr.write(f'{str(error)[:_LONGEST]}\n')
+        sys.stderr.write(f'{str(error)[:_MAX_MESSAGE_LENGTH]}\n')
         return _BAD_INPUT
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
         # Python flushes stdout at exit, which would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _NOBODY_READS
+        return _BROKEN_PIPE
     except Exception:
         traceback.print_exc()
         return _INTERNAL_ERROR
@@ -58,8 +58,8 @@ def _parse_arguments(argv):
     parser = argparse.ArgumentParser(
         prog='nova-groupext-plan',
         description=(
-            'Place the group of a problem file, or say why that is not '
-            'possible. The answer is printed as one JSON object.'
+            'Plan the group of a problem file, or explain why there is no '
+            'plan. The answer is printed as one JSON object.'
         ),
         epilog=__doc__.partition('\n\n')[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -70,7 +70,7 @@ def _parse_arguments(argv):
     parser.add_argument(
         '--explain',
         action='store_true',
-        help='tell the answer in words too, on standard error',
+        help='also explain the answer in words, on standard error',
     )
     parser.add_argument(
         '--draw',
@@ -80,30 +80,30 @@ def _parse_arguments(argv):
     parser.add_argument(
         '--check',
         metavar='ANSWER.json',
-        help='decide nothing, but verify an answer to the problem',
+        help='verify an answer to the problem instead of planning',
     )
     parser.add_argument(
         '--time-limit',
         type=_seconds,
         metavar='SECONDS',
-        help="instead of the file's",
+        help='time limit, instead of that of the file',
     )
     parser.add_argument(
         '--seed',
-        type=_whole,
+        type=_whole_number,
         metavar='NUMBER',
-        help="of the solver, instead of the file's",
+        help='seed of the solver, instead of that of the file',
     )
     parser.add_argument(
         '--memory-limit',
-        type=_whole,
+        type=_whole_number,
         default=child.MEMORY_LIMIT // 1024**2,
         metavar='MIB',
         help='address space of the solver (default: %(default)s)',
     )
     options = parser.parse_args(argv)
     if options.check is not None and (options.draw or options.explain):
-        parser.error('--check goes without --draw and --explain')
+        parser.error('--check cannot be combined with --draw or --explain')
     return options
 
 
@@ -113,7 +113,7 @@ def _decide(options):
         problem = _read_problem(options)
         if options.draw is not None:
             files.check_writable(options.draw, '--draw')
-        members = len(problem.own)
+        members = len(problem.own_members)
         with progress.Line(sys.stderr, members) as line:
             engine = functools.partial(solver.search, on_answer=line.show)
             answer = decide.decide(problem, engine)
@@ -137,21 +137,23 @@ def _check(options):
         answer = _read_answer(options.check)
         seconds = problem.time_limit + child.GRACE
         statuses = {0}
-        for found in solver.found(seconds, problem, answer):
-            statuses.add(1 if found['is_fault'] else 3)
-            sys.stdout.write(f'{found["where"]}: {found["text"]}\n')
-        if solver.ending:
+        for finding in solver.results(seconds, problem, answer):
+            statuses.add(1 if finding['is_error'] else 3)
+            sys.stdout.write(f'{finding["where"]}: {finding["text"]}\n')
+        if solver.exit_reason:
             statuses.add(3)
-            sys.stdout.write(f'$: not verified: the solver {solver.ending}\n')
+            sys.stdout.write(
+                f'$: not verified: the solver {solver.exit_reason}\n'
+            )
     if statuses == {0}:
-        sys.stdout.write('the answer holds\n')
+        sys.stdout.write('the answer is correct\n')
     sys.stdout.flush()
     return 1 if 1 in statuses else max(statuses)
 
 
 def _read_answer(name):
     try:
-        return shape.parse(files.load(files.read(name, sys.stdin)))
+        return answer_schema.parse(files.load(files.read(name, sys.stdin)))
     except validation.InvalidInput as error:
         path = f'--check {error.path}'
         raise validation.InvalidInput(path, error.reason) from None
@@ -176,7 +178,7 @@ def _seconds(text):
     )
 
 
-def _whole(text):
+def _whole_number(text):
     with contextlib.suppress(ValueError):
         if 0 <= int(text) < 2**31:
             return int(text)

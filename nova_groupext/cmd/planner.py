@@ -31,8 +31,8 @@ def main():
     engine.configure()
     try:
         manage.check_tables()
-    except manage.MISTAKES as exc:
-        sys.stderr.write(f'nova-groupext-planner: {manage.told(exc)}\n')
+    except manage.OPERATOR_ERRORS as exc:
+        sys.stderr.write(f'nova-groupext-planner: {manage.error_text(exc)}\n')
         return 1
     # Workers must not share connections across the fork.
     engine.reset()

@@ -13,35 +13,35 @@ import prettytable
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler import planner_health
 
-FINE, WRONG = 0, 3
+HEALTHY, UNHEALTHY = 0, 3
 
 COLUMNS = ('host', 'pid', 'heard', 'clock', 'groups')
 
-NONE = 'No planner runs; groups that are described wait.'
+NONE = 'No planner is running; planning starts when one does.'
 
 
 def add_verbs(nouns):
     """Add ``planners`` to the parser."""
-    parser = nouns.add_parser('planners', help='list the planners that run')
+    parser = nouns.add_parser('planners', help='list the running planners')
     parser.set_defaults(needs_nova=True, run=_list)
     parser.add_argument(
-        '--json', action='store_true', help='print JSON, no table'
+        '--json', action='store_true', help='print JSON instead of a table'
     )
 
 
 def _list(args):
-    found = planner_health.read(nova_context.get_admin_context(), CONF.vrt)
+    planners = planner_health.read(nova_context.get_admin_context(), CONF.vrt)
     if args.json:
-        sys.stdout.write(f'{jsonutils.dumps(found)}\n')
+        sys.stdout.write(f'{jsonutils.dumps(planners)}\n')
     else:
-        sys.stdout.write(f'{_table(found) if found else NONE}\n')
-    is_fine = found and not any(each['wrong'] for each in found)
-    return FINE if is_fine else WRONG
+        sys.stdout.write(f'{_table(planners) if planners else NONE}\n')
+    are_healthy = planners and not any(each['wrong'] for each in planners)
+    return HEALTHY if are_healthy else UNHEALTHY
 
 
-def _table(found):
+def _table(planners):
     table = prettytable.PrettyTable([*COLUMNS, 'wrong'], align='l')
-    for each in found:
-        told = [each[column] for column in COLUMNS]
-        table.add_row([*told, '; '.join(each['wrong'])])
+    for each in planners:
+        cells = [each[column] for column in COLUMNS]
+        table.add_row([*cells, '; '.join(each['wrong'])])
     return table

@@ -70,9 +70,9 @@ class Line:
         if best is None or best.cost is None:
             return f'{seconds}, no plan for {self._members} members yet'
         return (
-            f'{seconds}, {best.stats["stage"]}: '
-            f'{len(best.placement)} of {self._members} members placed, '
-            f'cost {best.cost["soft"]:g}, at least {best.cost["bound"]:g}'
+            f'{seconds}, {best.stats["stage"]}: {len(best.placement)} of '
+            f'{self._members} members placed, cost {best.cost["soft"]:g}, '
+            f'lower bound {best.cost["bound"]:g}'
         )
 
 

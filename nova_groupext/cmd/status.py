@@ -23,26 +23,26 @@ ERROR = 255
 
 SNAPSHOTS = 'innodb_snapshot_isolation'
 # MariaDB 11.1 renamed the variable; 'REPEATABLE-READ' is the default.
-LEVELS = ('transaction_isolation', 'tx_isolation')
+ISOLATION_VARIABLES = ('transaction_isolation', 'tx_isolation')
 # Levels at which each statement has its own snapshot.
-WITHOUT_SNAPSHOT = ('READ-COMMITTED', 'READ-UNCOMMITTED')
+UNSAFE_LEVELS = ('READ-COMMITTED', 'READ-UNCOMMITTED')
 
 ADVICE = (
     'Set [placement]allocation_conflict_retry_count = 1 in placement.conf '
-    'and name that file with --config-file, so that it is seen here. Until '
-    'then Placement can give more away than there is; holds are verified '
-    'and undone, servers are not.'
+    'and pass that file with --config-file, so that this check reads it. '
+    'Until then Placement can overcommit hosts: holds are verified and '
+    'released, servers are not.'
 )
 
 
 # Contradicting values of two options, each (section, name): the first option,
 # the comparison that is wrong, the second option, and the consequence.
-LONGER = (
+CONTRADICTIONS = (
     (
         ('vrt', 'operation_lease'),
         'not longer',
         ('vrt', 'planning_time_limit'),
-        'another planner takes a group over while it is being decided',
+        'another planner may take over a group that is still being planned',
     ),
     (
         ('vrt', 'max_hold_lifetime'),
@@ -54,11 +54,11 @@ LONGER = (
         ('DEFAULT', 'rpc_response_timeout'),
         'not longer',
         ('vrt', 'redeem_replacement_time_limit'),
-        'Nova gives up servers that another place is being found for',
+        'Nova abandons servers while planners still search for another host',
     ),
 )
 
-_IS = {'not longer': operator.le, 'shorter': operator.lt}
+_COMPARISONS = {'not longer': operator.le, 'shorter': operator.lt}
 
 
 class Checks(upgradecheck.UpgradeCommands):
@@ -73,48 +73,53 @@ class Checks(upgradecheck.UpgradeCommands):
         self._conf.set_override('max_retries', 0, 'vrt_database')
         try:
             engine.configure(self._conf)
-            found = migration.version()
+            revision = migration.version()
         except db_exc.CantStartEngineError as exc:
             return _failure(manage.ADVICE[type(exc)])
-        except manage.MISTAKES as exc:
+        except manage.OPERATOR_ERRORS as exc:
             return _failure(f'The database does not answer: {exc}')
-        wanted = migration.head()
-        if found != wanted:
+        required = migration.head()
+        if revision != required:
             return _failure(
-                manage.OTHER_TABLES.format(
-                    found=found or 'none', wanted=wanted
+                manage.OTHER_REVISION.format(
+                    current=revision or 'none', required=required
                 )
             )
-        return _success(f'The tables are at revision {found}.')
+        return _success(f'The tables are at revision {revision}.')
 
     def _check_planners(self):
         """Check that planners run, and that each is healthy."""
         try:
-            found = planner_health.read(
+            planners = planner_health.read(
                 nova_context.get_admin_context(), self._conf.vrt
             )
-        except (db_exc.CantStartEngineError, *manage.MISTAKES):
-            return _warning('It is not known which planners there are.')
-        if not found:
+        except (db_exc.CantStartEngineError, *manage.OPERATOR_ERRORS):
+            return _warning(
+                'The planners are unknown: the database could not be read.'
+            )
+        if not planners:
             return _warning(manage_planners.NONE)
-        wrong = [
+        problems = [
             f'Planner {each["pid"]} on {each["host"]}: {phrase}.'
-            for each in found
+            for each in planners
             for phrase in each['wrong']
         ]
-        if wrong:
-            return _failure(' '.join(wrong))
-        return _success(f'{len(found)} planners run.')
+        if problems:
+            return _failure(' '.join(problems))
+        return _success(f'{len(planners)} planners are running.')
 
     def _check_options(self):
         """Check that no option contradicts another one."""
-        wrong = [
-            f'{_told(longer)} is {word} than {_told(shorter)}: {what}.'
-            for longer, word, shorter, what in LONGER
-            if _IS[word](self._value(longer), self._value(shorter))
+        problems = [
+            f'{_option_name(first)} is {comparison} than '
+            f'{_option_name(second)}: {consequence}.'
+            for first, comparison, second, consequence in CONTRADICTIONS
+            if _COMPARISONS[comparison](
+                self._value(first), self._value(second)
+            )
         ]
-        if wrong:
-            return _failure(' '.join(wrong))
+        if problems:
+            return _failure(' '.join(problems))
         return _success('No option contradicts another one.')
 
     def _value(self, option):
@@ -129,7 +134,7 @@ class Checks(upgradecheck.UpgradeCommands):
         """Check that concurrent writers cannot overcommit Placement."""
         if self._conf.placement.allocation_conflict_retry_count == 1:
             return _success('[placement]allocation_conflict_retry_count is 1.')
-        looked_at, section = self._ledger()
+        checked, section = self._placement_client()
         if not section.connection:
             return _warning(f'No database is configured. {ADVICE}')
         try:
@@ -137,20 +142,20 @@ class Checks(upgradecheck.UpgradeCommands):
         except (sa.exc.SQLAlchemyError, ModuleNotFoundError) as exc:
             risk = f'it does not answer: {exc}'
         if risk is None:
-            return _success(f'{looked_at}: it is safe.')
-        return _warning(f'{looked_at}: {risk}. {ADVICE}')
+            return _success(f'{checked}: it is safe.')
+        return _warning(f'{checked}: {risk}. {ADVICE}')
 
-    def _ledger(self):
+    def _placement_client(self):
         """Return (text, options) of Placement's database, or else of ours."""
         conf = self._conf
         if conf.placement_database.connection:
             return (
-                'The server of [placement_database]connection was looked at',
+                'The server of [placement_database]connection was checked',
                 conf.placement_database,
             )
         return (
             '[placement_database]connection is not set in the files that '
-            'were read; the server of our own tables was looked at',
+            'were read; the server of our own tables was checked',
             conf.vrt_database
             if conf.vrt_database.connection
             else conf.api_database,
@@ -160,7 +165,7 @@ class Checks(upgradecheck.UpgradeCommands):
         ('Tables of VRT groups', _check_tables),
         ('Planners', _check_planners),
         ('Options', _check_options),
-        ('Placement and parallel writers', _check_placement),
+        ('Placement and concurrent writers', _check_placement),
     )
 
 
@@ -177,23 +182,27 @@ def _risk(url):
         # SQLite has one writer at a time.
         return None
     if kind not in ('mysql', 'mariadb'):
-        return f'parallel writers are not kept apart by {kind}'
-    names = ', '.join(f"'{name}'" for name in (SNAPSHOTS, *LEVELS))
+        return f'{kind} does not isolate concurrent writers'
+    names = ', '.join(
+        f"'{name}'" for name in (SNAPSHOTS, *ISOLATION_VARIABLES)
+    )
     with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
-        found = dict(
+        variables = dict(
             connection.exec_driver_sql(
                 f'SHOW VARIABLES WHERE Variable_name IN ({names})'
             ).all()
         )
-    if found.get(SNAPSHOTS) != 'ON':
-        return f'{SNAPSHOTS} is {found.get(SNAPSHOTS, "not known to it")}'
-    for name in LEVELS:
-        if found.get(name) in WITHOUT_SNAPSHOT:
-            return f'{SNAPSHOTS} does nothing while {name} is {found[name]}'
+    if variables.get(SNAPSHOTS) != 'ON':
+        return f'{SNAPSHOTS} is {variables.get(SNAPSHOTS, "not supported")}'
+    for name in ISOLATION_VARIABLES:
+        if variables.get(name) in UNSAFE_LEVELS:
+            return (
+                f'{SNAPSHOTS} has no effect while {name} is {variables[name]}'
+            )
     return None
 
 
-def _told(option):
+def _option_name(option):
     return '[{}]{}'.format(*option)
 
 

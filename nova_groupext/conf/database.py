@@ -8,12 +8,12 @@ GROUP = cfg.OptGroup(
     'vrt_database',
     title='VRT database options',
     help="""
-Where nova_groupext keeps its tables.
+Database with the tables of nova_groupext.
 
-When ``connection`` is not set, the tables live in Nova's API database, the
-one ``[api_database]connection`` names. They have names of their own
-(``vrt_*``) and an alembic version table of their own, so that
-``nova-manage api_db sync`` and ``nova-groupext-manage db sync`` never meet.
+If ``connection`` is not set, the tables are in Nova's API database, that of
+``[api_database]connection``. Their names (``vrt_*``) and their alembic version
+table are separate from Nova's, so that ``nova-manage api_db sync`` and
+``nova-groupext-manage db sync`` do not affect each other.
 """,
 )
 

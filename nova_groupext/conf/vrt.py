@@ -8,8 +8,8 @@ GROUP = cfg.OptGroup(
     'vrt',
     title='VRT group options',
     help="""
-Options of nova_groupext, which places whole groups of servers (virtual
-resource topologies) with one joint decision.
+Options of nova_groupext, which plans whole groups of servers (virtual
+resource topologies) in one joint decision.
 """,
 )
 
@@ -40,11 +40,11 @@ Possible values:
         secret=True,
         max_length=255,
         help="""
-The secret under which the names of racks, hosts and other domains become the
-ids that tenants see.
+Secret key from which the ids that tenants see instead of the names of racks,
+hosts and other domains are derived.
 
-With another one all ids are others. Without one the first process that needs
-it makes one and stores it in the tables.
+Changing the key changes all ids. If it is not set, the first process that
+needs the key generates one and stores it in the tables.
 
 Possible values:
 
@@ -63,7 +63,7 @@ LIMIT_OPTS = [
         default=1000,
         min=1,
         help="""
-Most servers that one group may describe, counted members included.
+Maximum number of members of one group, counted members included.
 """,
     ),
     cfg.IntOpt(
@@ -71,7 +71,7 @@ Most servers that one group may describe, counted members included.
         default=6,
         min=1,
         help="""
-Deepest nesting of subgroups below a group.
+Maximum depth of nested subgroups below a group.
 """,
     ),
     cfg.IntOpt(
@@ -79,8 +79,8 @@ Deepest nesting of subgroups below a group.
         default=200,
         min=1,
         help="""
-Most entries in any one list or mapping of a topology: the members, the
-subgroups, the policies or the relationships of one node.
+Maximum number of entries in any one list or mapping of a topology: the
+members, the subgroups, the policies or the relationships of one node.
 """,
     ),
     cfg.IntOpt(
@@ -88,11 +88,11 @@ subgroups, the policies or the relationships of one node.
         default=50,
         min=1,
         help="""
-Most kinds of members that one group may describe: those with another flavor,
-image or availability zone are of another kind.
+Maximum number of member classes of one group. A class is a combination of
+flavor, image and availability zone.
 
-Placement, and Nova's filters and weighers, are asked once for each kind. In a
-large cloud that takes a good part of a second each.
+Planning queries Placement and runs Nova's filters and weighers once for each
+class. In a large cloud that takes up to a second per class.
 
 Related options:
 
@@ -104,10 +104,10 @@ Related options:
         default=1024 * 1024,
         min=1024,
         help="""
-Largest description of a group, in bytes of its JSON.
+Maximum size of a group's description, in bytes of its JSON.
 
-Nova's API refuses what is larger than ``[oslo_middleware]
-max_request_body_size`` before it gets here.
+Nova's API rejects requests larger than ``[oslo_middleware]
+max_request_body_size`` earlier.
 """,
     ),
     cfg.IntOpt(
@@ -115,7 +115,7 @@ max_request_body_size`` before it gets here.
         default=50,
         min=1,
         help="""
-Most groups that one project may keep at a time.
+Maximum number of groups that one project may have at a time.
 
 Related options:
 
@@ -127,8 +127,9 @@ Related options:
         default=20,
         min=1,
         help="""
-Most groups of one project that may be planned, or wait for that, at a time.
-Revisions and proposals count; what is more is refused with 409.
+Maximum number of groups of one project that may be planned, or wait to be
+planned, at a time. Revisions and proposals count. Further requests are refused
+with 409.
 
 Related options:
 
@@ -140,9 +141,10 @@ Related options:
         default=2000,
         min=-1,
         help="""
-Most members that one project may hold at a time, in all of its groups
-together. A held member takes the place of a server that nobody uses yet; this
-limit bounds them also where the project's quota for servers does not.
+Maximum number of members that one project may hold at a time, in all of its
+groups together. A held member takes the capacity of a server that does not
+exist yet; this limit applies even where the project's quota of servers is
+unlimited.
 
 Possible values:
 
@@ -162,7 +164,7 @@ PLANNING_OPTS = [
         default=1,
         min=1,
         help="""
-Worker processes of one nova-groupext-planner.
+Number of worker processes of one nova-groupext-planner.
 """,
     ),
     cfg.IntOpt(
@@ -170,9 +172,10 @@ Worker processes of one nova-groupext-planner.
         default=3,
         min=2,
         help="""
-Groups that one worker process plans at a time, and proposals that it works
-out; others wait for their turn. No project has all of these slots. One more is
-kept for members for which a server waits to get another place.
+Number of groups that one worker process plans, and of proposals that it
+computes, at a time; others wait for a slot. No project gets all of these
+slots. One more slot is reserved for members whose servers wait for another
+host.
 
 Related options:
 
@@ -184,10 +187,10 @@ Related options:
         default=60.0,
         min=0.1,
         help="""
-Seconds that it may take to plan a group: to look at the cloud, to decide, to
-try the plan with Nova's filters and to hold it. Deciding gets a part of that.
-When it runs out the best lawful plan found so far is used. When there is none,
-or no time to hold it, the group is UNDECIDED and nothing of it is held.
+Maximum seconds to plan a group: to read the cloud, to decide, to check the
+plan with Nova's filters and to hold it. The decision gets a part of this time.
+When that ends, the best plan so far is used. Without a plan, or without time
+to hold it, the group becomes UNDECIDED and holds no capacity.
 
 Related options:
 
@@ -200,7 +203,8 @@ Related options:
         default=10.0,
         min=0.1,
         help="""
-Seconds that the search for the fewest moves which would mend a group may take.
+Maximum seconds to search for the fewest server moves that restore the policies
+of a group.
 """,
     ),
     cfg.FloatOpt(
@@ -209,17 +213,17 @@ Seconds that the search for the fewest moves which would mend a group may take.
         min=0,
         max=50,
         help="""
-Seconds for which a server waits, while it is scheduled, for planners to find
-another place for its member because Nova refuses the planned host: it is
-disabled or down, was deleted, or an operator's filter does not let it pass.
+Maximum seconds for which the scheduling of a server waits for planners to find
+another host for its member, because Nova refuses the planned host: it is
+disabled or down, was deleted, or is rejected by one of the operator's filters.
 
-When they run out, or no planner answers, the server ends in ERROR as for any
-other lack of a valid host, and the member stays held. nova-conductor waits for
-the scheduler for ``rpc_response_timeout``, which should be longer.
+When the time ends, or no planner answers, the server gets the status ERROR as
+for any other lack of a valid host, and the member stays held. nova-conductor
+waits for the scheduler for ``rpc_response_timeout``, which should be longer.
 
 Possible values:
 
-* ``0`` to ask no planner
+* ``0`` to request no other host
 
 Related options:
 
@@ -232,8 +236,8 @@ Related options:
         default=2,
         min=1,
         help="""
-How often planners are asked for another place while one request for servers
-waits, if Nova refuses the new place as well.
+How often planners are asked for another host while one request for servers
+waits, if Nova refuses the new host as well.
 
 Related options:
 
@@ -245,7 +249,7 @@ Related options:
         default=2048,
         min=256,
         help="""
-Most memory of the solver's process, in MiB of address space.
+Maximum memory of the solver's process, in MiB of address space.
 """,
     ),
     cfg.IntOpt(
@@ -262,8 +266,9 @@ same plan.
         default=3,
         min=1,
         help="""
-How often a group is looked at and decided anew when Nova's filters refuse a
-planned host or somebody else takes its capacity before it is held.
+Maximum number of attempts to plan a group. A plan is repeated when Nova's
+filters refuse a planned host, or another server takes its capacity before it
+is held.
 """,
     ),
     cfg.IntOpt(
@@ -271,13 +276,14 @@ planned host or somebody else takes its capacity before it is held.
         default=300,
         min=30,
         help="""
-Seconds for which a planner owns a group while it works on it. It is renewed
-while that goes on. It should be longer than ``planning_time_limit``: no
-decision takes longer than half of it.
+Seconds of the lease that a planner has on a group while it works on the group.
+The planner renews the lease while it works. The lease should be longer than
+``planning_time_limit``: no decision takes longer than half of it.
 
-What a planner that died was at work on is taken over sooner: by the next one
-on its host when that starts, by others after six times ``heartbeat_interval``.
-The lease is what counts when a planner is there and gets stuck.
+The groups of a planner that has ended are taken over sooner: by the next
+planner on its host when that starts, by others after six times
+``heartbeat_interval``. The lease ends the work of a planner that runs but is
+stuck.
 
 Related options:
 
@@ -290,10 +296,10 @@ Related options:
         default=5,
         min=1,
         help="""
-Seconds between two signs of life of a planner, which it writes into the
-database. As often it looks whether a group waits to be planned, or was left
-by another planner. A planner of which nothing is heard for six times as long
-is taken for dead.
+Seconds between two heartbeats of a planner, which it writes into the database.
+At the same interval it polls for groups that wait to be planned, or that
+another planner has abandoned. A planner that sends no heartbeat for six times
+this interval counts as dead.
 
 Related options:
 
@@ -305,13 +311,13 @@ Related options:
         default=1000.0,
         min=0,
         help="""
-Multiplier of the HolisticWeigher, which weighs the hosts to which a member's
-server may move by what the group would cost there. Other servers are not
-weighed by it.
+Multiplier of the HolisticWeigher, which weighs the hosts that a member's
+server may move to by the cost of the group's soft policies there. It does not
+weigh the hosts of other servers.
 
 With the default the group's cost comes first and Nova's own weighers decide
-between hosts that cost the same, as they do when a group is planned. Hosts
-with failed builds are still avoided: ``[filter_scheduler]
+between hosts of equal cost, as they do when a group is planned. Hosts with
+failed builds are still avoided: ``[filter_scheduler]
 build_failure_weight_multiplier`` is larger.
 """,
     ),
@@ -324,7 +330,7 @@ HOLD_OPTS = [
         help="""
 Project under which holds are written into Placement.
 
-A held member is charged to its tenant by nova_groupext itself. If holds were
+nova_groupext itself counts a held member for its tenant's quota. If holds were
 written under the tenant's project, Nova would count every member twice where
 ``[quota]count_usage_from_placement`` is set or unified limits are used.
 """,
@@ -342,8 +348,8 @@ User under which holds are written into Placement.
         min=1,
         max=50,
         help="""
-Members whose holds are written in one request to Placement. A request is
-atomic; a large one starves beside the claims of a busy cloud.
+Number of holds that are written in one request to Placement. A request is
+atomic; in a busy cloud a large one keeps failing because of concurrent claims.
 """,
     ),
     cfg.IntOpt(
@@ -351,8 +357,8 @@ atomic; a large one starves beside the claims of a busy cloud.
         default=3600,
         min=60,
         help="""
-Seconds after which what is still held of a group is released, when its
-description does not say ``expires_in``.
+Seconds after which the holds of a group are released, if its description has
+no ``expires_in``.
 
 Related options:
 
@@ -364,8 +370,8 @@ Related options:
         default=86400,
         min=60,
         help="""
-Largest ``expires_in`` that a tenant may ask for, in seconds, when a group is
-described and each time that it is extended.
+Maximum ``expires_in`` that a tenant may request, in seconds, when a group is
+created and each time that it is extended.
 
 Related options:
 
@@ -377,10 +383,11 @@ Related options:
         default=7 * 86400,
         min=60,
         help="""
-Seconds for which a member may be held without becoming a server, however often
+Maximum seconds for which a member may be held without a server, however often
 its group is extended, revised or replanned. It is released then.
 
-What is held for the resize of a server is given up after as long.
+The capacity that is held for the resize of a server is released after the same
+time.
 
 Related options:
 
@@ -395,8 +402,8 @@ REAPER_OPTS = [
         default=60,
         min=1,
         help="""
-Seconds between two rounds of a planner's reaper, which releases expired
-groups and finishes what other processes began and did not end.
+Seconds between two rounds of a planner's reaper, which releases expired groups
+and finishes the operations that other processes have abandoned.
 """,
     ),
     cfg.IntOpt(
@@ -404,9 +411,9 @@ groups and finishes what other processes began and did not end.
         default=3600,
         min=60,
         help="""
-Seconds after which the capacity of a member is held again whose server Nova
-knows nothing of: it was deleted before it was scheduled, or its conductor
-died. Until then Nova may still build it.
+Seconds after which a member is held again if its server is unknown to Nova:
+the server was deleted before it was scheduled, or its conductor died. Until
+then Nova may still build it.
 """,
     ),
     cfg.IntOpt(
@@ -414,9 +421,9 @@ died. Until then Nova may still build it.
         default=86400,
         min=3600,
         help="""
-Seconds for which it is remembered that a hold has ended. If a request that was
-sent before that fills it again, the reaper gives it back; later it is an
-orphan, which is left to the operator (see "holds audit" of
+Seconds for which the row of a hold that has ended is kept. If a late request
+fills the hold again within this time, the reaper releases it; after that it is
+an orphan, which only the operator can release (see "holds audit" of
 nova-groupext-manage).
 """,
     ),
@@ -425,23 +432,22 @@ nova-groupext-manage).
         default=5,
         min=1,
         help="""
-Seconds between two rounds in which a planner holds what has become free on
-hosts that groups with a strict policy ``exclusive`` have to themselves.
+Seconds between two rounds in which a planner holds the capacity that has
+become free on the hosts of groups with a strict policy ``exclusive``.
 
-When a server of such a group is deleted, Nova gives its capacity back to
-everybody. For so long, and for the time of one round, a server that is not of
-the group can be scheduled there. A round without such groups is one query.
+When a server of such a group is deleted, Nova frees its capacity for all
+servers. Until the next round has ended, a server that is not of the group can
+be scheduled there. A round without such groups is one query.
 """,
     ),
     cfg.BoolOpt(
         'rehold_after_server_end',
         default=False,
         help="""
-Hold a member's place again when its server could not be built or was deleted,
-as long as its group has not expired.
+Whether to hold a member again on the same host when its server could not be
+built or was deleted, as long as its group has not expired.
 
-Without it the capacity goes back to everybody, and the member is FAILED or
-RELEASED.
+If false, the capacity is released, and the member becomes FAILED or RELEASED.
 
 Related options:
 
@@ -453,17 +459,17 @@ Related options:
         default=0,
         min=0,
         help="""
-How often planners place one member anew by themselves when it is FAILED: its
-server could not be built, its host was taken out of service, or its hold is
-gone. It is held elsewhere than where it failed, as long as its group has not
-expired and the quota allows it, and another server can be created with the
-same hints. Tries in vain count too.
+How often planners automatically replace one member that is FAILED: its server
+could not be built, its host was taken out of service, or its hold was lost.
+The member is held on another host, as long as its group has not expired and
+the quota allows it, and another server can be created with the same hints.
+Failed attempts count too.
 
-With ``0`` it stays FAILED until its owner replans the group, but for a member
-whose hold Placement has lost while holds were exchanged: that one is placed
-anew once in any case. A member whose server could not be built is not held
-where it was then, even with ``rehold_after_server_end``, which goes on to be
-about servers that were deleted.
+With ``0`` a member stays FAILED until its owner replans the group, except for
+a member whose hold was lost during a swap of holds: it is replaced once in any
+case. With a larger value a member whose server could not be built is not held
+on its former host, even with ``rehold_after_server_end``, which then applies
+to deleted servers only.
 
 Related options:
 

@@ -30,39 +30,41 @@ _retry = oslo_db_api.wrap_db_retry(
     retry_interval=0.05,
     max_retry_interval=1,
     retry_on_deadlock=True,
-    exception_checker=database_errors.is_passing,
+    exception_checker=database_errors.is_transient,
 )
-_is_inside = contextvars.ContextVar('_is_inside', default=False)
+_in_locked_work = contextvars.ContextVar('_in_locked_work', default=False)
 
 
-def _retried(function):
+def _retry_on_abort(function):
     """Retry a function when the database aborts its transaction.
 
     Inside with_row_lock() only the whole transaction is retried.
     """
-    again = _retry(function)
+    retrying = _retry(function)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        return (function if _is_inside.get() else again)(*args, **kwargs)
+        return (function if _in_locked_work.get() else retrying)(
+            *args, **kwargs
+        )
 
     return wrapper
 
 
 @contextlib.contextmanager
-def _writing(context):
+def _write_transaction(context):
     """Open a write transaction and yield its session.
 
     :raises: database_errors.OutcomeUnknown
     """
-    is_written = False
+    is_flushed = False
     try:
         with engine.writer(context) as session:
             yield session
             session.flush()
-            is_written = True
+            is_flushed = True
     except database_errors.ANY as exc:
-        if is_written and database_errors.is_passing(exc):
+        if is_flushed and database_errors.is_transient(exc):
             raise database_errors.OutcomeUnknown(exc) from exc
         raise
 
@@ -76,34 +78,34 @@ def create(context, row):
     return created
 
 
-@_retried
+@_retry_on_abort
 def create_all(context, rows):
     """Insert rows with their related rows in one transaction; return them.
 
     The rows are not refreshed: a refresh would drop the related rows, which a
     retry of the transaction needs.
     """
-    with _writing(context) as session:
+    with _write_transaction(context) as session:
         session.add_all(rows)
         session.flush()
         return rows
 
 
-@_retried
+@_retry_on_abort
 def find(
-    context, model, *conditions, load=(), without=(), order=None, limit=None
+    context, model, *conditions, load=(), deferred=(), order=None, limit=None
 ):
     """Return the rows that meet the conditions, by default oldest first.
 
     :param load: relationships to load, as model attributes; a scalar
         relationship costs no further query
-    :param without: columns of the related rows that are not read
+    :param deferred: columns of the related rows that are not read
     """
     query = (
         sa.select(model)
         .where(*conditions)
         .order_by(*(order or (model.id,)))
-        .options(*(_loading(each, without) for each in load))
+        .options(*(_load_option(relation, deferred) for relation in load))
     )
     if limit is not None:
         query = query.limit(limit)
@@ -111,10 +113,10 @@ def find(
         return list(session.scalars(query).unique())
 
 
-def _loading(relationship, without):
-    many = relationship.property.uselist
-    option = (orm.selectinload if many else orm.joinedload)(relationship)
-    for column in without:
+def _load_option(relationship, deferred):
+    is_list = relationship.property.uselist
+    option = (orm.selectinload if is_list else orm.joinedload)(relationship)
+    for column in deferred:
         if column.class_ is relationship.property.mapper.class_:
             option = option.defer(column)
     return option
@@ -126,15 +128,15 @@ def find_one(context, model, *conditions, load=(), order=None):
     return rows[0] if rows else None
 
 
-@_retried
-def left_join(context, model, other, joined_by, *conditions):
+@_retry_on_abort
+def left_join(context, model, other, on, *conditions):
     """Return [(row, row of the other table or None)] of one statement.
 
-    :param joined_by: the join condition
+    :param on: the join condition
     """
     query = (
         sa.select(model, other)
-        .outerjoin(other, joined_by)
+        .outerjoin(other, on)
         .where(*conditions)
         .order_by(model.id, other.id)
     )
@@ -142,7 +144,7 @@ def left_join(context, model, other, joined_by, *conditions):
         return [tuple(row) for row in session.execute(query)]
 
 
-@_retried
+@_retry_on_abort
 def find_columns(context, columns, model, *conditions):
     """Return the values of columns, or expressions, of the matching rows."""
     query = sa.select(*columns).select_from(model).where(*conditions)
@@ -150,65 +152,67 @@ def find_columns(context, columns, model, *conditions):
         return [list(row) for row in session.execute(query)]
 
 
-@_retried
+@_retry_on_abort
 def count(context, model, *conditions):
     query = sa.select(sa.func.count()).select_from(model).where(*conditions)
     with engine.reader(context) as session:
         return session.scalar(query)
 
 
-@_retried
+@_retry_on_abort
 def time(context):
     """Return the current time of the database's clock; see db/clock.py."""
     with engine.reader(context) as session:
         return session.scalar(sa.select(clock.now()))
 
 
-@_retried
+@_retry_on_abort
 def count_each(context, model, column, *conditions):
     """Return {value of a column: number of rows with that value}."""
-    counted = sa.select(column, sa.func.count(model.id))
-    query = counted.where(*conditions).group_by(column)
+    counts = sa.select(column, sa.func.count(model.id))
+    query = counts.where(*conditions).group_by(column)
     with engine.reader(context) as session:
         return dict(session.execute(query).all())
 
 
-@_retried
-def count_by(context, model, alike, *conditions):
-    """Count the rows that meet the conditions, by the columns ``alike``.
+@_retry_on_abort
+def count_by(context, model, columns, *conditions):
+    """Count the rows that meet the conditions, by the values of some columns.
 
-    :returns: [(row with the lowest id of its kind, number of that kind)]
+    :returns: [(row with the lowest id of equal ones, number of these)]
     """
-    kinds = (
+    counts = (
         sa.select(sa.func.min(model.id).label('id'), sa.func.count())
         .where(*conditions)
-        .group_by(*alike)
+        .group_by(*columns)
         .subquery()
     )
-    query = sa.select(model, kinds.c.count).join(kinds, model.id == kinds.c.id)
+    query = sa.select(model, counts.c.count).join(
+        counts, model.id == counts.c.id
+    )
     with engine.reader(context) as session:
         return [tuple(row) for row in session.execute(query)]
 
 
-@_retried
+@_retry_on_abort
 def compare_and_set(context, model, *conditions, **values):
     """Update the rows that still meet the conditions.
 
     :returns: number of updated rows; 0 means that they no longer match
     """
-    with _writing(context) as session:
+    with _write_transaction(context) as session:
         return session.execute(_update(model, conditions, values)).rowcount
 
 
 def _update(model, conditions, values):
     """Return an UPDATE, which also sets ``fault_at`` if it sets a fault."""
     if 'fault' in values and hasattr(model, 'fault_at'):
-        at = None if values['fault'] is None else clock.now()
-        values = {**values, 'fault_at': at}
+        fault_at = None if values['fault'] is None else clock.now()
+        values = {**values, 'fault_at': fault_at}
     return sa.update(model).where(*conditions).values(**values)
 
 
-@_retried
+@_retry_on_abort
 def compare_and_set_all(context, *changes):
     """Execute several updates in one transaction, or none of them.
 
@@ -222,12 +226,12 @@ def compare_and_set_all(context, *changes):
     """
     counts = []
     try:
-        with _writing(context) as session:
+        with _write_transaction(context) as session:
             for model, conditions, values, expected in changes:
-                done = session.execute(_update(model, conditions, values))
-                if expected not in (None, done.rowcount):
+                result = session.execute(_update(model, conditions, values))
+                if expected not in (None, result.rowcount):
                     raise _Mismatch
-                counts.append(done.rowcount)
+                counts.append(result.rowcount)
     except _Mismatch:
         return None
     return counts
@@ -237,7 +241,7 @@ class _Mismatch(Exception):
     """Internal signal that rolls a transaction back."""
 
 
-@_retried
+@_retry_on_abort
 def insert(context, model, **values):
     """Insert a row with values that the database computes.
 
@@ -246,7 +250,7 @@ def insert(context, model, **values):
 
     :raises: oslo_db.exception.DBDuplicateEntry, DBReferenceError
     """
-    with _writing(context) as session:
+    with _write_transaction(context) as session:
         session.execute(sa.insert(model).values(**values))
 
 
@@ -261,7 +265,7 @@ def insert_if_missing(context, model, **key):
             create(context, model(**key))
 
 
-@_retried
+@_retry_on_abort
 def with_row_lock(context, model, work, **key):
     """Run work in one transaction that locks a row.
 
@@ -281,7 +285,7 @@ def with_row_lock(context, model, work, **key):
         no such row
     """
     conditions = [getattr(model, name) == key[name] for name in key]
-    with _writing(context) as session:
+    with _write_transaction(context) as session:
         lock = (
             sa.update(model)
             .where(*conditions)
@@ -293,21 +297,21 @@ def with_row_lock(context, model, work, **key):
         )
         if not session.execute(lock).rowcount:
             return None
-        inside = _is_inside.set(True)
+        token = _in_locked_work.set(True)
         try:
             return work()
         finally:
-            _is_inside.reset(inside)
+            _in_locked_work.reset(token)
 
 
-@_retried
+@_retry_on_abort
 def delete(context, model, *conditions):
     """Delete the matching rows with their related rows; return the number.
 
     The rows are locked first, so that they still match when deleted.
     """
     query = sa.select(model).where(*conditions).with_for_update()
-    with _writing(context) as session:
+    with _write_transaction(context) as session:
         rows = list(session.scalars(query))
         for row in rows:
             session.delete(row)

@@ -33,7 +33,7 @@ def _errors_of_drivers():
 ANY = (db_exc.DBError, sa_exc.SQLAlchemyError, *_errors_of_drivers())
 
 # A retry on another connection may succeed after these.
-_PASSING = (
+_TRANSIENT = (
     db_exc.DBConnectionError,
     sa_exc.OperationalError,
     sa_exc.TimeoutError,
@@ -53,6 +53,6 @@ def is_missing_table(error):
     )
 
 
-def is_passing(error):
+def is_transient(error):
     """Check whether a retry of the statement may succeed."""
-    return isinstance(error, _PASSING)
+    return isinstance(error, _TRANSIENT)

@@ -8,7 +8,7 @@ composed from these rows (see objects/topology.py).
 Three mechanisms protect against concurrent writers: ``vrt_groups.generation``
 increases with every change; ``vrt_leases.group_id`` is unique, so that one
 planner at a time works on a group; the ``counter`` columns serialise the
-transactions that count and hold for a project (``vrt_projects``) or that
+transactions that count and hold for a project (``vrt_project_locks``) or that
 evaluate a group as a whole (``vrt_groups``).
 """
 
@@ -34,7 +34,7 @@ OPTIONS = {
 }
 
 
-def _exact(length):
+def _case_sensitive(length):
     """Return a case-sensitive string type, on MySQL as well."""
     return sa.String(length).with_variant(
         mysql.VARCHAR(length, charset='utf8mb4', collation='utf8mb4_bin'),
@@ -43,7 +43,7 @@ def _exact(length):
     )
 
 
-PATH = _exact(512)
+PATH = _case_sensitive(512)
 
 
 class Base(models.ModelBase, orm.DeclarativeBase):
@@ -69,10 +69,10 @@ def _counter():
     return sa.Column(sa.Integer, nullable=False, default=0, server_default='0')
 
 
-class Project(Base):
-    """Row that only serves as a lock: see quota.serialised()."""
+class ProjectLock(Base):
+    """Row that only serves as a lock: see quota.with_project_lock()."""
 
-    __tablename__ = 'vrt_projects'
+    __tablename__ = 'vrt_project_locks'
     __table_args__ = (sa.UniqueConstraint('project_id'), OPTIONS)
 
     id = sa.Column(sa.Integer, primary_key=True)
@@ -101,8 +101,8 @@ class Group(Base):
     generation = sa.Column(sa.Integer, nullable=False, default=1)
     counter = _counter()
     # True if the planner holds the plan as soon as there is one.
-    hold = sa.Column(sa.Boolean, nullable=False)
-    client_token = sa.Column(_exact(255))
+    hold_when_planned = sa.Column(sa.Boolean, nullable=False)
+    client_token = sa.Column(_case_sensitive(255))
     # Digest of the request that came with the token, because the group itself
     # may change. Null without a token, and in groups older than this column.
     request_digest = sa.Column(sa.String(64))
@@ -180,7 +180,7 @@ class Member(Base):
     group = orm.relationship('Group', back_populates='members')
     path = sa.Column(PATH, nullable=False)
     # The path without the index: the path of the member set.
-    stem = sa.Column(PATH, nullable=False)
+    member_set = sa.Column(PATH, nullable=False)
     status = sa.Column(sa.String(16), nullable=False)
     fault = sa.Column(sa.Text)
     fault_at = sa.Column(sa.DateTime)
@@ -190,11 +190,11 @@ class Member(Base):
     # Start of the time that it is held without a server, and that capacity is
     # held for the resize of its server.
     held_since = sa.Column(sa.DateTime)
-    growth_since = sa.Column(sa.DateTime)
+    reservation_since = sa.Column(sa.DateTime)
     # The tenant's input: flavor, image, availability_zone, count...
     description = sa.Column(sa.JSON, nullable=False)
     # The flavor and image that Nova resolved for that input.
-    request = sa.Column(sa.JSON, nullable=False)
+    resolved_request = sa.Column(sa.JSON, nullable=False)
     # {id, name, vcpus, memory_mb} of the server's present flavor, until it is
     # resized to the described one; null if they are the same.
     server_flavor = sa.Column(sa.JSON(none_as_null=True))
@@ -243,9 +243,11 @@ class Plan(Base):
     # placed, refused or undecided
     status = sa.Column(sa.String(16), nullable=False)
     # {path: {host, node, provider, allocations, mappings, domains}}
-    placement = sa.Column(sa.JSON, nullable=False)
-    # The rest of the planner's answer, unchanged
+    placements = sa.Column(sa.JSON, nullable=False)
+    # The rest of the solver's answer, unchanged
     answer = sa.Column(sa.JSON, nullable=False)
+    # True once the group has another definition, or is to be planned anew
+    is_outdated = sa.Column(sa.Boolean, nullable=False)
 
 
 class Proposal(Base):
@@ -314,14 +316,14 @@ class Hold(Base):
     # Set for a successor: the columns that it has if its swap is compensated,
     # with the uuid of the hold that had these values; {} if it then owns
     # nothing. Null for holds that no swap fills.
-    otherwise = sa.Column(sa.JSON(none_as_null=True))
+    if_compensated = sa.Column(sa.JSON(none_as_null=True))
     # True if it ends with the swap in progress, which does not need its
     # capacity.
-    leaves = sa.Column(sa.Boolean, nullable=False, default=False)
+    ends_with_swap = sa.Column(sa.Boolean, nullable=False, default=False)
     # Start of the time in which a late request may still fill it in Placement,
     # and the number of checks since.
     watched_at = sa.Column(sa.DateTime, index=True)
-    looks = sa.Column(sa.Integer, nullable=False, default=0)
+    checks = sa.Column(sa.Integer, nullable=False, default=0)
     # True if Placement may keep the amounts without a consumer record: the
     # consumer is missing, or two requests may have filled it.
     lost = sa.Column(sa.Boolean, nullable=False, default=False)
@@ -372,7 +374,7 @@ class Lease(Base):
     owner = sa.Column(sa.String(255), nullable=False, index=True)
     ends_at = sa.Column(sa.DateTime, nullable=False)
     # Number of planners that found the group leased: VRTLease.acquire().
-    asked = sa.Column(sa.Integer, nullable=False, default=0)
+    waiters = sa.Column(sa.Integer, nullable=False, default=0)
 
 
 class Boot(Base):
@@ -387,7 +389,7 @@ class Boot(Base):
         sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
         nullable=False,
     )
-    request = sa.Column(sa.String(255), nullable=False)
+    request_id = sa.Column(sa.String(255), nullable=False)
     # booting, then done or stopped
     status = sa.Column(sa.String(16), nullable=False)
     missing = sa.Column(sa.Integer, nullable=False)
@@ -396,7 +398,7 @@ class Boot(Base):
     faults = sa.Column(sa.JSON, nullable=False)
     fault = sa.Column(sa.Text)
     # Time of the last heartbeat of its process.
-    heard_at = sa.Column(sa.DateTime, nullable=False)
+    heartbeat_at = sa.Column(sa.DateTime, nullable=False)
 
 
 class Event(Base):
@@ -426,7 +428,7 @@ class Planner(Base):
     process = sa.Column(sa.String(255), nullable=False)
     revision = sa.Column(sa.String(32), nullable=False)
     clock_offset = sa.Column(sa.Float, nullable=False)
-    heard_at = sa.Column(sa.DateTime, nullable=False)
+    heartbeat_at = sa.Column(sa.DateTime, nullable=False)
 
 
 class Key(Base):

@@ -37,24 +37,24 @@ class VRTObject(base.VersionedObject):
     OBJ_PROJECT_NAMESPACE = 'nova_groupext'
 
     @classmethod
-    def from_row(cls, context, row, without=(), **others):
+    def from_row(cls, context, row, unread=(), **values):
         """Create the object from a row of its table.
 
-        :param without: names of columns that were not read; these fields stay
+        :param unread: names of columns that were not read; these fields stay
             unset
-        :param others: values of the fields that are no columns
+        :param values: values of the fields that are no columns
         """
         obj = cls(context)
-        columns = {*sa.inspect(type(row)).column_attrs.keys()} - {*without}
+        columns = {*sa.inspect(type(row)).column_attrs.keys()} - {*unread}
         for name in obj.fields:
-            if name in others:
-                setattr(obj, name, others[name])
+            if name in values:
+                setattr(obj, name, values[name])
             elif name in columns:
                 setattr(obj, name, getattr(row, name))
         obj.obj_reset_changes()
         return obj
 
-    def columns(self, model):
+    def column_values(self, model):
         """Return the fields that are set, for a new row of a table.
 
         The id is left out, because the database assigns it: an object whose

@@ -15,13 +15,13 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
-from nova_groupext.objects import conditions
+from nova_groupext.objects import sql_conditions
 
 BOOTING, DONE, STOPPED = 'booting', 'done', 'stopped'
 
 # Maximum seconds for the creation of one server: a boot without a heartbeat
 # for longer counts as abandoned.
-LONGEST = 120
+HEARTBEAT_TIMEOUT = 120
 
 
 @ovo.VersionedObjectRegistry.register
@@ -31,7 +31,7 @@ class VRTBoot(base.VRTObject):
     fields = {
         'group_id': fields.IntegerField(),
         # Id of the request to create the servers
-        'request': fields.StringField(),
+        'request_id': fields.StringField(),
         'status': fields.EnumField((BOOTING, DONE, STOPPED)),
         # Number of servers that were missing at the start, and number created
         # since
@@ -43,22 +43,22 @@ class VRTBoot(base.VRTObject):
         'fault': fields.StringField(nullable=True),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        # True without a heartbeat for longer than LONGEST seconds
-        'is_left': fields.BooleanField(),
+        # True without a heartbeat for longer than HEARTBEAT_TIMEOUT seconds
+        'is_abandoned': fields.BooleanField(),
     }
 
     @classmethod
-    def begin(cls, context, group, request, seen=None):
+    def start(cls, context, group, request_id, generation=None):
         """Start to boot a group, unless another request is doing so.
 
         :param group: VRTGroup
-        :param seen: expected generation of the group, None for any
+        :param generation: expected one of the group, None for any
         :returns: VRTBoot
         :raises: GroupBooting, GroupNotFound, GenerationConflict
         """
-        begun = {
+        values = {
             'group_id': group.id,
-            'request': request,
+            'request_id': request_id,
             'status': BOOTING,
             'missing': 0,
             'created': 0,
@@ -66,75 +66,79 @@ class VRTBoot(base.VRTObject):
         }
 
         def work():
-            own = models.Group.id == group.id
-            is_seen = conditions.is_as(seen)
-            if not db.count(context, models.Group, own, *is_seen):
+            is_unchanged = (
+                models.Group.id == group.id,
+                *sql_conditions.has_generation(generation),
+            )
+            if not db.count(context, models.Group, *is_unchanged):
                 raise exception.GenerationConflict(group=group.uuid)
             db.delete(
                 context,
                 models.Boot,
                 models.Boot.group_id == group.id,
-                (models.Boot.status != BOOTING) | _is_left(),
+                (models.Boot.status != BOOTING) | _is_abandoned(),
             )
-            db.insert(context, models.Boot, heard_at=clock.now(), **begun)
+            db.insert(context, models.Boot, heartbeat_at=clock.now(), **values)
             return True
 
         try:
-            is_begun = db.with_row_lock(
+            is_started = db.with_row_lock(
                 context, models.Group, work, id=group.id
             )
         except db_exc.DBDuplicateEntry as exc:
             raise exception.GroupBooting(group=group.uuid) from exc
-        if not is_begun:
+        if not is_started:
             raise exception.GroupNotFound(group=group.uuid)
-        boot = cls(context, **begun)
+        boot = cls(context, **values)
         boot.obj_reset_changes()
         return boot
 
     @classmethod
-    def of_groups(cls, context, group_ids):
+    def by_group(cls, context, group_ids):
         """Return {group id: VRTBoot} for the groups that have one."""
-        found = db.find_columns(
+        rows = db.find_columns(
             context,
-            [models.Boot, _is_left()],
+            [models.Boot, _is_abandoned()],
             models.Boot,
             models.Boot.group_id.in_(group_ids),
         )
         return {
-            row.group_id: cls.from_row(context, row, is_left=bool(is_left))
-            for row, is_left in found
+            row.group_id: cls.from_row(
+                context, row, is_abandoned=bool(is_abandoned)
+            )
+            for row, is_abandoned in rows
         }
 
-    def go_on(self, context):
+    def store_progress(self, context):
         """Store the progress and a heartbeat.
 
         :raises: BootTakenOver when another boot has replaced this one after
             too long a silence, or when the group was deleted
         """
-        self._write(context)
+        self._update(context)
 
-    def end(self, context, status, fault=None):
+    def finish(self, context, status, fault=None):
         """Store the result of the boot.
 
-        :raises: BootTakenOver as go_on() does
+        :raises: BootTakenOver as store_progress() does
         """
         self.status, self.fault = status, fault
-        self._write(context)
+        self._update(context)
 
-    def _write(self, context):
+    def _update(self, context):
         if not db.compare_and_set(
             context,
             models.Boot,
             models.Boot.group_id == self.group_id,
-            models.Boot.request == self.request,
+            models.Boot.request_id == self.request_id,
             models.Boot.status == BOOTING,
-            heard_at=clock.now(),
+            heartbeat_at=clock.now(),
             **self.obj_get_changes(),
         ):
-            raise exception.BootTakenOver(request=self.request)
+            raise exception.BootTakenOver(request=self.request_id)
         self.obj_reset_changes()
 
 
-def _is_left():
+def _is_abandoned():
     """Return the condition that the process of a boot may have ended."""
-    return models.Boot.heard_at < clock.now(-LONGEST)
+    return models.Boot.heartbeat_at < clock.now(-HEARTBEAT_TIMEOUT)

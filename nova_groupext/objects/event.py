@@ -14,7 +14,7 @@ from nova_groupext.objects import base
 LOG = logging.getLogger(__name__)
 
 # Number of events stored per group
-KEPT = 20
+MAX_EVENTS = 20
 
 
 @ovo.VersionedObjectRegistry.register
@@ -35,12 +35,12 @@ class VRTEvent(base.VRTObject):
     }
 
     @classmethod
-    def asked(cls, context, group_id, name):
+    def record_request(cls, context, group_id, name):
         """Store an accepted request.
 
         :param context: of the request
         """
-        cls._remember(
+        cls._store(
             context,
             group_id=group_id,
             name=name,
@@ -50,48 +50,53 @@ class VRTEvent(base.VRTObject):
         )
 
     @classmethod
-    def happened(cls, context, group_id, name, message=None):
+    def record_change(cls, context, group_id, name, message=None):
         """Store a result of requests, or of time.
 
         Planners work on many groups with one context, so its request id and
         its user are not stored.
         """
-        cls._remember(context, group_id=group_id, name=name, message=message)
+        cls._store(context, group_id=group_id, name=name, message=message)
 
     @classmethod
-    def of_groups(cls, context, group_ids):
+    def by_group(cls, context, group_ids):
         """Return {group id: [VRTEvent, ...]}, the newest first."""
-        found = {}
+        events = {}
         for row in db.find(
             context,
             models.Event,
             models.Event.group_id.in_(group_ids),
             order=(models.Event.id.desc(),),
         ):
-            found.setdefault(row.group_id, []).append(
+            events.setdefault(row.group_id, []).append(
                 cls.from_row(context, row)
             )
-        return found
+        return events
 
     @staticmethod
-    def _remember(context, group_id, name, **values):
+    def _store(context, group_id, name, **values):
         """Insert an event and delete old ones; log database errors.
 
         The change that the event reports was made, so a failure must not break
         the caller.
         """
-        own = models.Event.group_id == group_id
+        is_own = models.Event.group_id == group_id
         try:
             db.insert(
                 context, models.Event, group_id=group_id, name=name, **values
             )
             ids = db.find_columns(
-                context, [models.Event.id], models.Event, own
+                context, [models.Event.id], models.Event, is_own
             )
-            old = sorted(row_id for (row_id,) in ids)[:-KEPT]
-            if old:
-                db.delete(context, models.Event, models.Event.id.in_(old))
+            excess = sorted(row_id for (row_id,) in ids)[:-MAX_EVENTS]
+            if excess:
+                db.delete(context, models.Event, models.Event.id.in_(excess))
         except db_exc.DBReferenceError:
-            LOG.info('A group was forgotten before event %s of it.', name)
+            LOG.info(
+                'Event %s was not stored: its group was deleted meanwhile.',
+                name,
+            )
         except database_errors.ANY:
-            LOG.exception('Event %s of a group is not remembered.', name)
+            LOG.exception(
+                'Event %s of a group could not be stored; it is dropped.', name
+            )

@@ -10,11 +10,11 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
-from nova_groupext.objects import conditions
-from nova_groupext.objects import group_search
+from nova_groupext.objects import group_queries
 from nova_groupext.objects import listing
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import policy as policy_obj
+from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 
 PARTS = (
@@ -26,7 +26,7 @@ PARTS = (
 
 
 @ovo.VersionedObjectRegistry.register
-class VRTGroup(group_search.GroupSearch, base.VRTObject):
+class VRTGroup(group_queries.GroupQueries, base.VRTObject):
     VERSION = '1.0'
 
     fields = {
@@ -40,7 +40,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         'fault': fields.StringField(nullable=True),
         'fault_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         'generation': fields.IntegerField(),
-        'hold': fields.BooleanField(),
+        'hold_when_planned': fields.BooleanField(),
         'client_token': fields.StringField(nullable=True),
         # Digest of the request that came with the token
         'request_digest': fields.StringField(nullable=True),
@@ -78,39 +78,41 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         self.uuid = listing.new_id()
         self.status = states.Group.PLANNING
         self.generation = 1
-        row = models.Group(**self.columns(models.Group))
+        row = models.Group(**self.column_values(models.Group))
         row.subgroups = [models.Subgroup(path=p) for p in self.subgroups]
         row.members = [
-            models.Member(**each.columns(models.Member))
+            models.Member(**each.column_values(models.Member))
             for each in self.members
         ]
         row.relationships = [
             self._relationship_row(row, each) for each in self.relationships
         ]
         row.policies.extend(
-            models.Policy(**each.columns(models.Policy))
+            models.Policy(**each.column_values(models.Policy))
             for each in self.policies
         )
         self._load(context, db.create(context, row).uuid)
 
     @staticmethod
     def _relationship_row(group_row, relationship):
-        row = models.Relationship(**relationship.columns(models.Relationship))
+        row = models.Relationship(
+            **relationship.column_values(models.Relationship)
+        )
         row.policies = [
-            models.Policy(**each.columns(models.Policy))
+            models.Policy(**each.column_values(models.Policy))
             for each in relationship.policies
         ]
         group_row.policies.extend(row.policies)
         return row
 
     def _load(self, context, uuid):
-        fresh = self.get(context, uuid)
+        stored = self.get(context, uuid)
         for name in self.fields:
-            setattr(self, name, getattr(fresh, name))
+            setattr(self, name, getattr(stored, name))
         self.obj_reset_changes()
 
     @classmethod
-    def _from_row(cls, context, row, without=()):
+    def _from_row(cls, context, row, deferred=()):
         by_relationship = {}
         for policy in row.policies:
             by_relationship.setdefault(policy.relationship_id, []).append(
@@ -122,7 +124,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             subgroups=[subgroup.path for subgroup in row.subgroups],
             members=[
                 member_obj.VRTMember.from_row(
-                    context, member, without=[each.key for each in without]
+                    context, member, unread=[column.key for column in deferred]
                 )
                 for member in row.members
             ],
@@ -168,37 +170,37 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         group = db.find_one(context, models.Group, models.Group.uuid == uuid)
         if group is None:
             return None
-        return cls.brief(context, group.revises_id or group.id)
+        return cls.find_row(context, group.revises_id or group.id)
 
     @classmethod
-    def renewed(cls, context, groups):
+    def refresh(cls, context, groups):
         """Return the present groups, reading only changed ones again.
 
         A group that was deleted is returned unchanged.
         """
         ids = [group.id for group in groups]
         rows = db.find(context, models.Group, models.Group.id.in_(ids))
-        now = {row.id: row.generation for row in rows}
+        generations = {row.id: row.generation for row in rows}
         return [
             group
-            if now.get(group.id) == group.generation
+            if generations.get(group.id) == group.generation
             else cls.find(context, group.uuid) or group
             for group in groups
         ]
 
     @classmethod
-    def brief(cls, context, group_id):
+    def find_row(cls, context, group_id):
         """Return a group without its parts, or None."""
         row = db.find_one(context, models.Group, models.Group.id == group_id)
         return cls.from_row(context, row) if row else None
 
     @classmethod
-    def get_brief(cls, context, group_id):
+    def get_row(cls, context, group_id):
         """Return a group without its parts.
 
         :raises: GroupNotFound
         """
-        group = cls.brief(context, group_id)
+        group = cls.find_row(context, group_id)
         if group is None:
             raise exception.GroupNotFound(group=group_id)
         return group
@@ -211,11 +213,11 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         :returns: VRTGroup without its parts, and no draft
         :raises: GroupNotFound
         """
-        group = cls.get_brief(context, member.group_id)
-        return cls.get_brief(context, group.revises_id or group.id)
+        group = cls.get_row(context, member.group_id)
+        return cls.get_row(context, group.revises_id or group.id)
 
     @classmethod
-    def get_by_token(cls, context, project_id, client_token):
+    def find_by_token(cls, context, project_id, client_token):
         """Return the group created with a client token, or None."""
         row = db.find_one(
             context,
@@ -242,35 +244,35 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
         :param marker: id of the last group of the previous page
         :param sort_key: one of listing.SORT_KEYS
         :param filters: values by names of listing.FILTERS
-        :raises: GroupNotFound for an unknown marker; see listing.rows()
+        :raises: GroupNotFound for an unknown marker; see listing.find_rows()
         """
-        rows = listing.rows(
+        rows = listing.find_rows(
             *(context, filters, sort_key, marker, limit),
             is_descending=is_descending,
         )
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def list_shown(cls, context, groups):
+    def list_for_views(cls, context, groups):
         """Return groups with all parts that a view of them needs.
 
         The members' requests, the largest column, are not read.
 
         :param groups: VRTGroups, with or without their parts
         """
-        return cls._find(
+        return cls._list(
             context,
             models.Group.id.in_([group.id for group in groups]),
             models.Group.status != states.Group.RELEASING,
-            without=(models.Member.request,),
+            deferred=(models.Member.resolved_request,),
         )
 
     @classmethod
-    def first(cls, context, groups, members):
-        """Return the first groups that have at most so many members together.
+    def limit_by_members(cls, context, groups, max_members):
+        """Return the first groups that have a limited number of members.
 
         :param groups: VRTGroups, perhaps without their parts
-        :param members: maximum number of members
+        :param max_members: maximum number of members of all groups together
         :returns: list of VRTGroups; at least one unless there are none
         """
         counts = db.count_each(
@@ -279,20 +281,20 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             models.Member.group_id,
             models.Member.group_id.in_([group.id for group in groups]),
         )
-        found = []
+        first = []
         for group in groups:
-            members -= counts.get(group.id, 0)
-            if found and members < 0:
+            max_members -= counts.get(group.id, 0)
+            if first and max_members < 0:
                 break
-            found.append(group)
-        return found
+            first.append(group)
+        return first
 
     @classmethod
-    def _find(cls, context, *conditions, without=()):
+    def _list(cls, context, *conditions, deferred=()):
         rows = db.find(
-            context, models.Group, *conditions, load=PARTS, without=without
+            context, models.Group, *conditions, load=PARTS, deferred=deferred
         )
-        return [cls._from_row(context, row, without) for row in rows]
+        return [cls._from_row(context, row, deferred) for row in rows]
 
     @staticmethod
     def count(context, project_id):
@@ -324,10 +326,10 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
 
         :raises: GenerationConflict
         """
-        may_move = self.status in states.states_leading_to(
+        is_permitted = self.status in states.states_leading_to(
             states.GROUP_CHANGES, status
         )
-        if not may_move or not self._compare_and_set(
+        if not is_permitted or not self._compare_and_set(
             context, status=status, **values
         ):
             raise exception.GenerationConflict(group=self.uuid)
@@ -346,7 +348,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             **values,
         )
 
-    def describe_anew(self, context, values):
+    def update_description(self, context, values):
         """Update descriptive columns, unless the group has changed since.
 
         :param values: values of columns that no plan depends on
@@ -366,12 +368,12 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             )
         )
 
-    def mark_deleted(self, context, seen=None):
+    def mark_deleted(self, context, generation=None):
         """Set the group and its draft, if any, to RELEASING.
 
-        Other changes of the group do not prevent it, unless ``seen`` is given.
+        Other changes of the group prevent it only if a generation is passed.
 
-        :param seen: expected generation of the group, None for any
+        :param generation: expected one of the group, None for any
         :raises: GroupNotFound when the group was deleted before,
             GenerationConflict
         """
@@ -387,7 +389,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
                 (
                     models.Group.id == self.id,
                     is_not_deleted,
-                    *conditions.is_as(seen),
+                    *sql_conditions.has_generation(generation),
                 ),
                 deleted,
                 1,
@@ -399,13 +401,13 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
                 None,
             ),
         ):
-            now = self.brief(context, self.id)
-            if now is None or now.status == states.Group.RELEASING:
+            row = self.find_row(context, self.id)
+            if row is None or row.status == states.Group.RELEASING:
                 raise exception.GroupNotFound(group=self.uuid)
             raise exception.GenerationConflict(group=self.uuid)
         self.status = states.Group.RELEASING
 
-    def note(self, context, fault):
+    def store_fault(self, context, fault):
         """Store why a group is still PLANNING; its generation stays."""
         db.compare_and_set(
             context,
@@ -415,10 +417,10 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             fault=fault,
         )
 
-    def extend(self, context, seconds, seen=None):
+    def extend(self, context, seconds, generation=None):
         """Keep the holds for some seconds from now.
 
-        :param seen: expected generation of the group, None for any
+        :param generation: expected one of the group, None for any
         :raises: GroupStateConflict when nothing is held, GenerationConflict
         """
         if not db.compare_and_set(
@@ -427,22 +429,24 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             models.Group.id == self.id,
             models.Group.status == states.Group.HELD,
             models.Group.expires_at > clock.now(),
-            *conditions.is_as(seen),
+            *sql_conditions.has_generation(generation),
             expires_at=clock.now(seconds),
             generation=models.Group.generation + 1,
         ):
-            raise self._not_extended(context, seen)
+            raise self._extend_error(context, generation)
 
-    def _not_extended(self, context, seen):
-        fresh = self.get(context, self.uuid)
-        if seen not in (None, fresh.generation):
+    def _extend_error(self, context, generation):
+        current = self.get(context, self.uuid)
+        if generation not in (None, current.generation):
             return exception.GenerationConflict(group=self.uuid)
-        if fresh.status == states.Group.HELD:
-            return fresh.conflict(f'it {member_obj.expired(fresh.expires_at)}')
-        reason = 'nothing of it is held'
-        if fresh.has_expired:
-            reason += f'; it {member_obj.expired(fresh.expires_at)}'
-        return fresh.conflict(reason)
+        if current.status == states.Group.HELD:
+            return current.conflict(
+                f'it {member_obj.expiry_text(current.expires_at)}'
+            )
+        reason = 'it has no held members'
+        if current.has_expired:
+            reason += f'; it {member_obj.expiry_text(current.expires_at)}'
+        return current.conflict(reason)
 
     def conflict(self, reason):
         """Return the error for a request that the group's state forbids.
@@ -453,7 +457,7 @@ class VRTGroup(group_search.GroupSearch, base.VRTObject):
             group=self.uuid, status=self.status, reason=reason
         )
 
-    def destroy(self, context):
+    def purge(self, context):
         """Delete the group's rows; Placement must have none of its holds."""
         db.delete(context, models.Move, models.Move.group_id == self.id)
         db.delete(context, models.Group, models.Group.id == self.id)

@@ -19,12 +19,13 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
-from nova_groupext.objects import conditions
-from nova_groupext.objects import hold_search
+from nova_groupext.objects import hold_queries
+from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 
-# Columns that a successor for the same capacity copies
-SEAT = (
+# The owner and the placement of a hold: a successor for the same capacity
+# copies these columns.
+CAPACITY_COLUMNS = (
     'group_id',
     'member_id',
     'resize_member_id',
@@ -37,7 +38,7 @@ SEAT = (
 
 
 @ovo.VersionedObjectRegistry.register
-class VRTHold(hold_search.HoldSearch, base.VRTObject):
+class VRTHold(hold_queries.HoldQueries, base.VRTObject):
     VERSION = '1.0'
 
     fields = {
@@ -64,13 +65,13 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         # of the hold that had these values, or {}; None for a hold that no
         # swap fills. For a REDEEMED hold: {} while its server is being
         # adopted.
-        'otherwise': base.JsonField(nullable=True, default=None),
+        'if_compensated': base.JsonField(nullable=True, default=None),
         # True if it ends with the swap in progress
-        'leaves': fields.BooleanField(default=False),
+        'ends_with_swap': fields.BooleanField(default=False),
         # Start of the time in which a late request may still fill it, and the
-        # number of the reaper's checks since
+        # number of the reaper's checks since then
         'watched_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        'looks': fields.IntegerField(default=0),
+        'checks': fields.IntegerField(default=0),
         # True if Placement may keep its amounts without a consumer record
         'lost': fields.BooleanField(default=False),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
@@ -78,11 +79,11 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
     }
 
     @classmethod
-    def of(cls, member, seat):
+    def for_member(cls, member, placement):
         """Return a hold for a planned member, not stored yet.
 
         :param member: VRTMember
-        :param seat: the member's entry of VRTPlan.placement
+        :param placement: the member's one in VRTPlan.placements
         """
         return cls(
             uuid=uuidutils.generate_uuid(),
@@ -90,37 +91,38 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             member_id=member.id,
             resize_member_id=None,
             status=states.Hold.WRITING,
-            **cls.of_seat(seat),
+            **cls.placement_columns(placement),
         )
 
     @classmethod
-    def reservation(cls, member, seat):
+    def reservation(cls, member, placement):
         """Return a resize reservation for a server, not stored yet.
 
-        :param seat: placement entry after the resize or unshelve; see of()
+        :param placement: the one after the resize or unshelve; see
+            for_member()
         """
-        hold = cls.of(member, seat)
+        hold = cls.for_member(member, placement)
         hold.member_id, hold.resize_member_id = None, member.id
         return hold
 
     @classmethod
-    def redeemed(cls, member, seat):
+    def for_server(cls, member, placement):
         """Return a REDEEMED hold for a member's server, not stored yet."""
-        hold = cls.of(member, seat)
+        hold = cls.for_member(member, placement)
         hold.status = states.Hold.REDEEMED
         hold.server_uuid = member.server_uuid
         return hold
 
     @classmethod
-    def adopted(cls, member, seat):
+    def for_adoption(cls, member, placement):
         """Return a REDEEMED hold for a server that a draft is to adopt.
 
         The hold is not stored yet. It ends if the draft is not committed.
 
         :param member: the draft's VRTMember
         """
-        hold = cls.redeemed(member, seat)
-        hold.otherwise = {}
+        hold = cls.for_server(member, placement)
+        hold.if_compensated = {}
         return hold
 
     @classmethod
@@ -168,38 +170,39 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         """Return {resource class: amount} on the host's root provider."""
         return self.allocations[self.provider_uuid]['resources']
 
-    def again(self):
-        """Return a copy of the hold with a new uuid, not stored yet."""
-        seat = {name: getattr(self, name) for name in SEAT}
+    def duplicate(self):
+        """Return a hold of the same capacity with a new uuid, not stored."""
         return VRTHold(
             uuid=uuidutils.generate_uuid(),
             status=states.Hold.WRITING,
-            **seat,
+            **self.capacity_columns(),
         )
 
-    def succeed(self, old):
+    def set_predecessor(self, old):
         """Record the state that the hold has if its swap is compensated.
 
         :param old: VRTHold whose capacity it then has, or None for nothing
         """
-        self.otherwise = old.place() if old else {}
+        self.if_compensated = (
+            {'uuid': old.uuid, **old.capacity_columns()} if old else {}
+        )
 
-    def successor(self):
+    def fallback(self):
         """Return a successor that only a compensation of the swap fills."""
-        successor = self.again()
-        successor.succeed(self)
+        successor = self.duplicate()
+        successor.set_predecessor(self)
         successor.allocations, successor.mappings = {}, {}
         return successor
 
-    def place(self):
-        """Return the values of `SEAT` and the uuid, as a mapping."""
-        return {name: getattr(self, name) for name in ('uuid', *SEAT)}
+    def capacity_columns(self):
+        """Return {name: value} of CAPACITY_COLUMNS."""
+        return {name: getattr(self, name) for name in CAPACITY_COLUMNS}
 
-    def turned_back(self):
+    def as_compensated(self):
         """Return the hold as it is after a compensated swap, or None."""
-        if not self.otherwise:
+        if not self.if_compensated:
             return None
-        return VRTHold(**{**self.otherwise, 'uuid': self.uuid})
+        return VRTHold(**{**self.if_compensated, 'uuid': self.uuid})
 
     def create(self, context):
         [created] = self.create_all(context, [self])
@@ -212,7 +215,9 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
 
         :raises: GroupNotFound when their group was deleted meanwhile
         """
-        rows = [models.Hold(**hold.columns(models.Hold)) for hold in holds]
+        rows = [
+            models.Hold(**hold.column_values(models.Hold)) for hold in holds
+        ]
         try:
             created = db.create_all(context, rows)
         except db_exc.DBReferenceError as exc:
@@ -220,54 +225,56 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         return [cls.from_row(context, row) for row in created]
 
     @classmethod
-    def cut_anew(cls, context, group_id, going, wanted):
+    def replace_placeholders(cls, context, group_id, old, new):
         """Replace placeholders while their group may have holds.
 
         The caller's transaction has the group's row lock.
 
-        :param going: VRTHolds to release
-        :param wanted: VRTHolds to insert
+        :param old: VRTHolds to release
+        :param new: VRTHolds to insert
         :returns: inserted holds; None when the group may have no holds
         """
-        if not db.count(context, models.Group, *conditions.still(group_id)):
+        if not db.count(
+            context, models.Group, *sql_conditions.may_have_holds(group_id)
+        ):
             return None
-        cls.dismiss(context, going)
-        return cls.create_all(context, wanted)
+        cls.release_placeholders(context, old)
+        return cls.create_all(context, new)
 
-    def follow(self, context, seat):
+    def update_placement(self, context, placement):
         """Store the new location of the hold's server.
 
-        relocation.follow() calls this once the move is complete.
+        move_transitions.store_location() calls this once the move is complete.
 
-        :param seat: the member's entry of VRTPlan.placement
+        :param placement: the member's one in VRTPlan.placements
         :returns: False when the hold is no longer REDEEMED on the same node
         """
-        done = db.compare_and_set(
+        count = db.compare_and_set(
             context,
             models.Hold,
             models.Hold.id == self.id,
             models.Hold.status == states.Hold.REDEEMED,
             models.Hold.node == self.node,
-            **self.of_seat(seat),
+            **self.placement_columns(placement),
         )
-        return bool(done)
+        return bool(count)
 
     @staticmethod
-    def of_seat(seat):
-        """Return column values for a placement entry of a plan.
+    def placement_columns(placement):
+        """Return the column values for a member's placement.
 
-        :param seat: a member's entry of VRTPlan.placement
+        :param placement: a member's one in VRTPlan.placements
         """
         return {
-            'host': seat['host'],
-            'node': seat['node'],
-            'provider_uuid': seat['provider'],
-            'allocations': seat['allocations'],
-            'mappings': seat['mappings'],
+            'host': placement['host'],
+            'node': placement['node'],
+            'provider_uuid': placement['provider'],
+            'allocations': placement['allocations'],
+            'mappings': placement['mappings'],
         }
 
-    def seat(self, domains):
-        """Return the placement entry that a plan has for the hold's member.
+    def placement(self, domains):
+        """Return the placement that a plan has for the hold's member.
 
         :param domains: {level: domain of its host}
         """
@@ -281,20 +288,20 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         }
 
     @staticmethod
-    def promised(holds):
+    def change_to_held(holds):
         """Return the change from WRITING to HELD for some holds.
 
         The transaction fails unless all of them are WRITING.
         """
-        written = (
+        is_written = (
             models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status == states.Hold.WRITING,
         )
-        values = {'status': states.Hold.HELD, 'otherwise': None}
-        return models.Hold, written, values, len(holds)
+        values = {'status': states.Hold.HELD, 'if_compensated': None}
+        return models.Hold, is_written, values, len(holds)
 
     @classmethod
-    def retire(cls, context, holds, *, is_watched=False):
+    def abandon(cls, context, holds, *, is_watched=False):
         """Release holds that are still in state WRITING.
 
         :param is_watched: True if Placement may still fill them
@@ -307,11 +314,11 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status == states.Hold.WRITING,
             status=states.Hold.RELEASING,
-            **(watching() if is_watched else {}),
+            **(watch_values() if is_watched else {}),
         )
 
     @classmethod
-    def dismiss(cls, context, placeholder_holds):
+    def release_placeholders(cls, context, placeholder_holds):
         """Release placeholders that are obsolete or missing in Placement."""
         db.compare_and_set(
             context,
@@ -319,7 +326,7 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
             models.Hold.id.in_(
                 [placeholder.id for placeholder in placeholder_holds]
             ),
-            conditions.is_placeholder(),
+            sql_conditions.is_placeholder(),
             models.Hold.status == states.Hold.HELD,
             status=states.Hold.RELEASING,
         )
@@ -336,56 +343,56 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         self.status = states.Hold.RELEASED
 
     @staticmethod
-    def orphan(context, group_id):
+    def detach(context, group_id):
         """Detach the holds that have ended from a group, so it can be deleted.
 
         REDEEMED holds end here, watched: their servers may still fail.
         """
-        own = models.Hold.group_id == group_id
+        is_of_group = models.Hold.group_id == group_id
         db.compare_and_set(
             context,
             models.Hold,
-            own,
+            is_of_group,
             models.Hold.status == states.Hold.REDEEMED,
             status=states.Hold.RELEASED,
-            **watching(),
+            **watch_values(),
         )
         db.compare_and_set(
             context,
             models.Hold,
-            own,
+            is_of_group,
             models.Hold.status == states.Hold.RELEASED,
             group_id=None,
             member_id=None,
             resize_member_id=None,
         )
 
-    def note_lost(self, context):
+    def mark_lost(self, context):
         """Mark the hold as lost: Placement does not show its consumer."""
         db.compare_and_set(
             context,
             models.Hold,
             models.Hold.id == self.id,
             lost=True,
-            **watching(),
+            **watch_values(),
         )
 
-    def note_look(self, context):
+    def count_check(self, context):
         """Count a check of a watched hold."""
-        is_over = self.looks + 1 == len(hold_search.WATCHES)
+        is_last = self.checks + 1 == len(hold_queries.CHECK_DELAYS)
         db.compare_and_set(
             context,
             models.Hold,
             models.Hold.id == self.id,
-            models.Hold.looks == self.looks,
-            looks=self.looks + 1,
-            watched_at=None if is_over else models.Hold.watched_at,
+            models.Hold.checks == self.checks,
+            checks=self.checks + 1,
+            watched_at=None if is_last else models.Hold.watched_at,
             # The start of the hold's state must not change.
             updated_at=models.Hold.updated_at,
         )
 
     @staticmethod
-    def forget_ended(context, seconds):
+    def purge_tombstones(context, seconds):
         """Delete tombstones older than some seconds and no longer watched."""
         db.delete(
             context,
@@ -396,6 +403,6 @@ class VRTHold(hold_search.HoldSearch, base.VRTObject):
         )
 
 
-def watching():
+def watch_values():
     """Return the column values of a hold that is watched from now on."""
-    return {'watched_at': clock.now(), 'looks': 0}
+    return {'watched_at': clock.now(), 'checks': 0}

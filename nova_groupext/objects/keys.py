@@ -11,20 +11,20 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 
 # Key that turns the names of domains into ids
-DOMAINS = 'domains'
+DOMAIN_KEY = 'domains'
 
 
 @functools.cache
-def stored(name):
+def get_cached(name):
     """Return a secret, the same in all processes of a cloud."""
-    return find_or_make(name)
+    return get_or_create(name)
 
 
-def find_or_make(name):
+def get_or_create(name):
     """Return a secret; generate it if no process has done so before."""
     context = nova_context.get_admin_context()
-    own = models.Key.name == name
-    row = db.find_one(context, models.Key, own)
+    has_name = models.Key.name == name
+    row = db.find_one(context, models.Key, has_name)
     if row is not None:
         return row.value
     value = secrets.token_hex()
@@ -32,5 +32,5 @@ def find_or_make(name):
         db.insert(context, models.Key, name=name, value=value)
     except db_exc.DBDuplicateEntry:
         # Another process was faster.
-        return db.find_one(context, models.Key, own).value
+        return db.find_one(context, models.Key, has_name).value
     return value

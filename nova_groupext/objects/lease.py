@@ -6,7 +6,7 @@ lease ends by the database's clock. If a lease has ended without release, its
 planner has died: any other planner may take it over and finish the work.
 
 No planner waits for a lease. A planner that finds a group leased increments
-the lease's ``asked`` counter: the owner sees that before it releases the
+the lease's ``waiters`` counter: the owner sees that before it releases the
 lease, and checks the group once more.
 """
 
@@ -22,8 +22,8 @@ from nova_groupext.db import models
 from nova_groupext.objects import base
 
 # Maximum number of attempts to acquire a lease that each time ends just before
-# ``asked`` is incremented.
-ATTEMPTS = 10
+# ``waiters`` is incremented.
+MAX_ATTEMPTS = 10
 
 
 @ovo.VersionedObjectRegistry.register
@@ -39,7 +39,7 @@ class VRTLease(base.VRTObject):
         # Duration, counted from the last renewal
         'seconds': fields.IntegerField(),
         # Number of other planners' requests when last read
-        'asked': fields.IntegerField(default=0),
+        'waiters': fields.IntegerField(default=0),
     }
 
     @classmethod
@@ -55,20 +55,20 @@ class VRTLease(base.VRTObject):
         :raises: GroupNotFound when the group was deleted meanwhile, GroupBusy
             in the unlikely case that all attempts fail
         """
-        for _attempt in range(ATTEMPTS):
+        for _attempt in range(MAX_ATTEMPTS):
             lease = cls.try_to_acquire(
                 context, group_id, owner, operation, seconds
             )
-            if lease or cls._leave_word(context, group_id):
+            if lease or cls._count_waiter(context, group_id):
                 return lease
         raise exception.GroupBusy(group=group_id)
 
     @classmethod
     def try_to_acquire(cls, context, group_id, owner, operation, seconds):
         """Acquire the lease as acquire() does, without asking its owner."""
-        named = {'operation': operation, 'owner': owner, 'asked': 0}
-        values = {**named, 'ends_at': clock.now(seconds)}
-        lease = cls(group_id=group_id, seconds=seconds, **named)
+        lease_fields = {'operation': operation, 'owner': owner, 'waiters': 0}
+        values = {**lease_fields, 'ends_at': clock.now(seconds)}
+        lease = cls(group_id=group_id, seconds=seconds, **lease_fields)
         if db.compare_and_set(
             context,
             models.Lease,
@@ -86,13 +86,13 @@ class VRTLease(base.VRTObject):
         return lease
 
     @staticmethod
-    def _leave_word(context, group_id):
+    def _count_waiter(context, group_id):
         return db.compare_and_set(
             context,
             models.Lease,
             models.Lease.group_id == group_id,
             _is_running(),
-            asked=models.Lease.asked + 1,
+            waiters=models.Lease.waiters + 1,
         )
 
     @staticmethod
@@ -112,7 +112,7 @@ class VRTLease(base.VRTObject):
         return db.count_each(context, models.Lease, models.Lease.owner)
 
     @staticmethod
-    def of_group(group):
+    def belongs_to(group):
         """Return the condition that a lease belongs to a group row.
 
         :param group: models.Group, or an alias of it; a draft shares the lease
@@ -125,12 +125,12 @@ class VRTLease(base.VRTObject):
     @classmethod
     def is_leased(cls, group):
         """Return the condition that a group row has a running lease."""
-        return sa.exists().where(cls.of_group(group), _is_running())
+        return sa.exists().where(cls.belongs_to(group), _is_running())
 
     @classmethod
-    def is_left(cls, group):
+    def is_abandoned(cls, group):
         """Return the condition that a group row has a lease that has ended."""
-        return sa.exists().where(cls.of_group(group), ~_is_running())
+        return sa.exists().where(cls.belongs_to(group), ~_is_running())
 
     def renew(self, context):
         """Extend the lease by its full duration from now.
@@ -140,41 +140,41 @@ class VRTLease(base.VRTObject):
 
         :raises: GroupBusy when another planner has taken the lease over
         """
-        if not db.compare_and_set_all(context, self.renewed()):
+        if not db.compare_and_set_all(context, self.renewal()):
             raise exception.GroupBusy(group=self.group_id)
 
-    def renewed(self):
+    def renewal(self):
         """Return the change that renews the lease, to combine with others."""
-        own = (models.Lease.operation == self.operation,)
-        return models.Lease, own, {'ends_at': clock.now(self.seconds)}, 1
+        is_own = (models.Lease.operation == self.operation,)
+        return models.Lease, is_own, {'ends_at': clock.now(self.seconds)}, 1
 
     def release(self, context):
-        """Delete the lease, unless other planners have asked meanwhile.
+        """Delete the lease, unless other planners wait for it meanwhile.
 
-        :returns: False when ``asked`` has changed since it was last read: the
-            lease is kept then
+        :returns: False when ``waiters`` has changed since it was last read:
+            the lease is kept then
         """
-        own = models.Lease.operation == self.operation
+        is_own = models.Lease.operation == self.operation
         if db.delete(
-            context, models.Lease, own, models.Lease.asked == self.asked
+            context, models.Lease, is_own, models.Lease.waiters == self.waiters
         ):
             return True
-        row = db.find_one(context, models.Lease, own)
+        row = db.find_one(context, models.Lease, is_own)
         if row is None:
             # The planner that took it over checks the group itself.
             return True
-        self.asked = row.asked
+        self.waiters = row.waiters
         return False
 
     @staticmethod
-    def operations(context, owner):
+    def list_operations(context, owner):
         """Return the operations of a planner's running leases."""
-        own = models.Lease.owner == owner
-        rows = db.find(context, models.Lease, own, _is_running())
+        is_own = models.Lease.owner == owner
+        rows = db.find(context, models.Lease, is_own, _is_running())
         return [row.operation for row in rows]
 
     @staticmethod
-    def end(context, operations):
+    def end_all(context, operations):
         """End the leases of processes that are gone.
 
         The rows stay, so that another planner takes them over and finishes the

@@ -16,7 +16,7 @@ from sqlalchemy import orm
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.objects import conditions
+from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 
 CREATED_AT = 'created_at'
@@ -47,7 +47,7 @@ FILTERS = {
     'name': lambda value: models.Group.name == value,
     'status': lambda value: models.Group.status == value,
     'client_token': lambda value: models.Group.client_token == value,
-    'member_status': conditions.has_member,
+    'member_status': sql_conditions.has_member,
     'server_id': _with_server,
     'changes-since': _changed_since,
 }
@@ -75,7 +75,7 @@ def new_id():
     return str(uuid.UUID(int=number & ~(3 << 62) | 2 << 62))
 
 
-def rows(context, filters, sort_key, marker, limit, *, is_descending):
+def find_rows(context, filters, sort_key, marker, limit, *, is_descending):
     """Return the rows of groups; no deleted ones, no drafts.
 
     :param filters: {name of FILTERS: value}
@@ -87,35 +87,38 @@ def rows(context, filters, sort_key, marker, limit, *, is_descending):
     order = [models.Group.uuid]
     if SORT_KEYS[sort_key] is not None:
         order.insert(0, SORT_KEYS[sort_key]())
-    wanted = [
+    conditions = [
         models.Group.status != states.Group.RELEASING,
         models.Group.revises_id.is_(None),
         *(FILTERS[name](value) for name, value in filters.items()),
     ]
     if marker is not None:
-        last = _last(context, marker, filters, order)
-        wanted.append(_is_after(order, last, is_descending))
-    by = [each.desc() if is_descending else each for each in order]
-    return db.find(context, models.Group, *wanted, order=by, limit=limit)
+        last = _sort_values(context, marker, filters, order)
+        conditions.append(_is_after(order, last, is_descending))
+    if is_descending:
+        order = [column.desc() for column in order]
+    return db.find(
+        context, models.Group, *conditions, order=order, limit=limit
+    )
 
 
-def _last(context, marker, filters, order):
+def _sort_values(context, marker, filters, order):
     """Return the sort values of a page's last group."""
     if len(order) == 1:
         return [marker]
     # Excludes other projects: clients could find out names of their groups by
     # trial.
     project = {'project_id'} & filters.keys()
-    found = db.find_columns(
+    rows = db.find_columns(
         context,
         order,
         models.Group,
         models.Group.uuid == marker,
         *(FILTERS[name](filters[name]) for name in project),
     )
-    if not found:
+    if not rows:
         raise exception.GroupNotFound(group=marker)
-    return found[0]
+    return rows[0]
 
 
 def _is_after(order, last, is_descending):

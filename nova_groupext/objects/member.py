@@ -14,8 +14,8 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
-from nova_groupext.objects import conditions
 from nova_groupext.objects import hold as hold_obj
+from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 
 
@@ -27,7 +27,7 @@ class VRTMember(base.VRTObject):
         'id': fields.IntegerField(),
         'group_id': fields.IntegerField(),
         'path': fields.StringField(),
-        'stem': fields.StringField(),
+        'member_set': fields.StringField(),
         'status': fields.EnumField(list(states.Member)),
         'fault': fields.StringField(nullable=True),
         'fault_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
@@ -35,7 +35,7 @@ class VRTMember(base.VRTObject):
         # Number of automatic replacements that planners have tried
         'replacement_attempts': fields.IntegerField(),
         'description': base.JsonField(),
-        'request': base.JsonField(),
+        'resolved_request': base.JsonField(),
         # {id, name, vcpus, memory_mb} of the server's present flavor; None if
         # that is the described one
         'server_flavor': base.JsonField(nullable=True),
@@ -56,12 +56,12 @@ class VRTMember(base.VRTObject):
             context,
             models.Member,
             models.Member.path == path,
-            *_of_project(group_uuid, project_id),
+            *_is_in_group(group_uuid, project_id),
             load=(models.Member.group,),
         )
         if row is None:
             raise exception.MemberNotFound(group=group_uuid, member=path)
-        return cls.from_row(context, row, **_times(row.group))
+        return cls.from_row(context, row, **_group_fields(row.group))
 
     @classmethod
     def list_by_path(cls, context, group_uuid, path, *, project_id):
@@ -83,14 +83,15 @@ class VRTMember(base.VRTObject):
         rows = db.find(
             context,
             models.Member,
-            (models.Member.stem == path) | (start == below),
-            *_of_project(group_uuid, project_id),
+            (models.Member.member_set == path) | (start == below),
+            *_is_in_group(group_uuid, project_id),
             load=(models.Member.group,),
         )
         if not rows:
             raise exception.MemberNotFound(group=group_uuid, member=path)
         return [
-            cls.from_row(context, row, **_times(row.group)) for row in rows
+            cls.from_row(context, row, **_group_fields(row.group))
+            for row in rows
         ]
 
     @classmethod
@@ -118,12 +119,12 @@ class VRTMember(base.VRTObject):
             models.Member,
             models.Member.group_id == group_id,
             (models.Member.status == states.Member.HELD)
-            | conditions.is_resizing(),
+            | sql_conditions.is_resizing(),
         )
         since = [
             row.held_since
             if row.status == states.Member.HELD
-            else row.growth_since
+            else row.reservation_since
             for row in rows
         ]
         if not since:
@@ -131,17 +132,21 @@ class VRTMember(base.VRTObject):
         return max(since) + datetime.timedelta(seconds=lifetime)
 
     @classmethod
-    def list_servers(cls, context, group_id=None):
+    def list_with_servers(cls, context, group_id=None):
         """Return the members whose servers the follow step tracks.
 
         Failed members are included while their servers own capacity.
 
         :param group_id: id of one group; all groups by default
         """
-        wanted = [_is_in(states.MEMBER_SERVER_RUNS, ~conditions.is_adopted())]
+        conditions = [
+            _has_status_or_server(
+                states.MEMBER_SERVER_RUNS, ~sql_conditions.is_adopted()
+            )
+        ]
         if group_id is not None:
-            wanted.append(models.Member.group_id == group_id)
-        rows = db.find(context, models.Member, *wanted)
+            conditions.append(models.Member.group_id == group_id)
+        rows = db.find(context, models.Member, *conditions)
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
@@ -149,13 +154,13 @@ class VRTMember(base.VRTObject):
         """Return the members, of groups not deleted, that have some servers.
 
         Members that are being redeemed or adopted are included, as are the
-        failed ones of list_servers().
+        failed ones of list_with_servers().
         """
         rows = db.find(
             context,
             models.Member,
             models.Member.server_uuid.in_(list(uuids)),
-            _is_in(states.MEMBER_HAS_SERVER),
+            _has_status_or_server(states.MEMBER_HAS_SERVER),
             models.Member.group_id == models.Group.id,
             models.Group.status != states.Group.RELEASING,
         )
@@ -173,7 +178,7 @@ class VRTMember(base.VRTObject):
         return {row.server_uuid for row in rows}
 
     @staticmethod
-    def count_replan(context, group_id, paths):
+    def count_replacement(context, group_id, paths):
         """Count an automatic replacement of members."""
         db.compare_and_set(
             context,
@@ -195,7 +200,7 @@ class VRTMember(base.VRTObject):
         )
 
     @classmethod
-    def list_stuck(cls, context, seconds):
+    def list_stuck_redeems(cls, context, seconds):
         """Return the members in REDEEMING for longer than some seconds."""
         rows = db.find(
             context,
@@ -206,7 +211,7 @@ class VRTMember(base.VRTObject):
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def list_promises(cls, context):
+    def list_with_holds(cls, context):
         """Return [(member, its committed holds)] of one instant.
 
         Members that should have a hold are included even without one.
@@ -218,7 +223,7 @@ class VRTMember(base.VRTObject):
             sa.and_(
                 models.Hold.member_id == models.Member.id,
                 models.Hold.status.in_(states.HOLD_COMMITTED),
-                ~conditions.is_adopted(),
+                ~sql_conditions.is_adopted(),
             ),
             models.Member.status.in_(states.MEMBER_REQUIRES_HOLD)
             | models.Hold.id.is_not(None),
@@ -228,41 +233,41 @@ class VRTMember(base.VRTObject):
                 cls.from_row(context, member),
                 [
                     hold_obj.VRTHold.from_row(context, hold)
-                    for _member, hold in some
+                    for _member, hold in rows
                     if hold is not None
                 ],
             )
-            for member, some in itertools.groupby(pairs, lambda pair: pair[0])
+            for member, rows in itertools.groupby(pairs, lambda pair: pair[0])
         ]
 
     @classmethod
-    def tally_held(cls, context, project_id, besides=()):
+    def count_held(cls, context, project_id, excluded_ids=()):
         """Return [(member, number like it)] of a project's held capacity.
 
         Members of one member set are alike. A member counts once if any of its
         holds is in states.HOLD_COUNTS_FOR_QUOTA, whatever its own state.
 
-        :param besides: ids of members that do not count
+        :param excluded_ids: ids of members that do not count
         """
-        tallies = db.count_by(
+        counts = db.count_by(
             context,
             models.Member,
-            (models.Member.group_id, models.Member.stem),
-            models.Member.id.not_in(besides),
-            *_held_by(project_id),
+            (models.Member.group_id, models.Member.member_set),
+            models.Member.id.not_in(excluded_ids),
+            *_counts_for_quota(project_id),
         )
-        return [(cls.from_row(context, row), many) for row, many in tallies]
+        return [(cls.from_row(context, row), count) for row, count in counts]
 
     @classmethod
-    def list_growing(cls, context, project_id, besides=()):
+    def list_resizing(cls, context, project_id, excluded_ids=()):
         """Return the members of a project that hold capacity for a resize.
 
-        :param besides: ids of members to leave out
+        :param excluded_ids: ids of members to leave out
         """
         rows = db.find(
             context,
             models.Member,
-            models.Member.id.not_in(besides),
+            models.Member.id.not_in(excluded_ids),
             models.Member.server_flavor.is_not(None),
             models.Member.group_id == models.Group.id,
             models.Group.project_id == project_id,
@@ -280,44 +285,44 @@ class VRTMember(base.VRTObject):
             context,
             models.Member,
             models.Member.status == states.Member.REDEEMING,
-            *_held_by(project_id),
+            *_counts_for_quota(project_id),
         )
         return [cls.from_row(context, row) for row in rows]
 
     def obj_load_attr(self, attrname):
-        if attrname == 'request':
+        if attrname == 'resolved_request':
             row = db.find_one(
                 self._context, models.Member, models.Member.id == self.id
             )
-            self.request = row.request if row else {}
-            self.obj_reset_changes(['request'])
+            self.resolved_request = row.resolved_request if row else {}
+            self.obj_reset_changes(['resolved_request'])
             return None
         if attrname not in ('expires_at', 'has_expired'):
             return super().obj_load_attr(attrname)
         group = db.find_one(
             self._context, models.Group, models.Group.id == self.group_id
         )
-        for name, value in _times(group).items():
+        for name, value in _group_fields(group).items():
             setattr(self, name, value)
             self.obj_reset_changes([name])
 
     @property
     def current_flavor(self):
         """Mapping of the server's flavor: id, name, vcpus and memory_mb."""
-        return self.server_flavor or flavor_of(self.request)
+        return self.server_flavor or flavor_of(self.resolved_request)
 
-    def why_not_redeemable(self):
-        """Return why no server can redeem this member, or None.
+    def redeem_obstacle(self):
+        """Return the reason why no server can redeem this member, or None.
 
         An expired hold is never redeemable, whether or not the reaper has
         released it.
         """
         if self.status in states.MEMBER_HAS_SERVER:
-            return 'it is a server already'
+            return 'it already has a server'
         if self.status != states.Member.HELD:
             return self.fault or 'it is not held'
         if self.has_expired:
-            return f'its group {expired(self.expires_at)}'
+            return f'its group {expiry_text(self.expires_at)}'
         return None
 
     def change(self, context, status, **values):
@@ -325,13 +330,15 @@ class VRTMember(base.VRTObject):
 
         :raises: MemberStateConflict
         """
-        if not db.compare_and_set_all(context, self.changed(status, **values)):
+        if not db.compare_and_set_all(
+            context, self.status_change(status, **values)
+        ):
             raise self.conflict(status)
         self.status = status
         for name, value in values.items():
             setattr(self, name, value)
 
-    def changed(self, status, **values):
+    def status_change(self, status, **values):
         """Return the change to a status, for a larger transaction.
 
         It requires the status and the server that the member had when it was
@@ -343,21 +350,22 @@ class VRTMember(base.VRTObject):
             states.MEMBER_CHANGES, status
         ):
             raise self.conflict(status)
-        own = (
+        is_unchanged = (
             models.Member.id == self.id,
             models.Member.status == self.status,
             models.Member.server_uuid == self.server_uuid,
         )
         if status not in states.MEMBER_HELD_WITHOUT_SERVER:
             values['held_since'] = None
-        return models.Member, own, {'status': status, **values}, 1
+        return models.Member, is_unchanged, {'status': status, **values}, 1
 
     def conflict(self, status):
         """Return the error for a member that could not change its status."""
         return exception.MemberStateConflict(
             member=self.path,
             status=self.status,
-            reason=f'it cannot become {status}, or was changed meanwhile',
+            reason=f'its status cannot change to {status}, or it was changed '
+            'meanwhile',
         )
 
 
@@ -373,25 +381,25 @@ def flavor_of(request):
     }
 
 
-def expired(at):
+def expiry_text(time):
     """Return the phrase for a group that has expired at a time."""
-    return f'expired at {at:%Y-%m-%dT%H:%M:%SZ}'
+    return f'expired at {time:%Y-%m-%dT%H:%M:%SZ}'
 
 
-def _is_in(statuses, *besides):
+def _has_status_or_server(statuses, *hold_conditions):
     """Return the condition that a member has a status or a redeemed hold.
 
-    :param besides: conditions on the redeemed hold
+    :param hold_conditions: conditions on the redeemed hold
     """
     has_redeemed = sa.exists().where(
         models.Hold.member_id == models.Member.id,
         models.Hold.status == states.Hold.REDEEMED,
-        *besides,
+        *hold_conditions,
     )
     return models.Member.status.in_(statuses) | has_redeemed
 
 
-def _times(group):
+def _group_fields(group):
     """Return the fields of a member that its group determines.
 
     :param group: row of the group
@@ -399,7 +407,7 @@ def _times(group):
     return {'expires_at': group.expires_at, 'has_expired': group.has_expired}
 
 
-def _of_project(group_uuid, project_id):
+def _is_in_group(group_uuid, project_id):
     """Return the conditions on members of a project's group, not deleted."""
     return (
         models.Member.group_id == models.Group.id,
@@ -409,7 +417,7 @@ def _of_project(group_uuid, project_id):
     )
 
 
-def _held_by(project_id):
+def _counts_for_quota(project_id):
     """Return the conditions on a project's members with holds in its quota."""
     return (
         models.Member.group_id == models.Group.id,

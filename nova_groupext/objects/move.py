@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
-from nova_groupext.objects import conditions
+from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 
 
@@ -30,7 +30,9 @@ class VRTMove(base.VRTObject):
     }
 
     def create(self, context):
-        row = db.create(context, models.Move(**self.columns(models.Move)))
+        row = db.create(
+            context, models.Move(**self.column_values(models.Move))
+        )
         self.id = row.id
         self.obj_reset_changes()
 
@@ -41,43 +43,43 @@ class VRTMove(base.VRTObject):
             context,
             models.Move,
             models.Move.group_id == group_id,
-            _is_of_a_member(),
+            _has_member(),
         )
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
     def by_member(cls, context, member_ids):
         """Return {member id: [VRTMove, ...]} of the members with moves."""
-        found = {}
+        moves = {}
         for row in db.find(
             context, models.Move, models.Move.member_id.in_(member_ids)
         ):
             move = cls.from_row(context, row)
-            found.setdefault(move.member_id, []).append(move)
-        return found
+            moves.setdefault(move.member_id, []).append(move)
+        return moves
 
     @classmethod
-    def are_of(cls, context, member_id, moves):
+    def are_current(cls, context, member_id, moves):
         """Check whether some moves are all that a member has now."""
-        now = cls.by_member(context, [member_id]).get(member_id, ())
-        return {move.id for move in now} == {move.id for move in moves}
+        current = cls.by_member(context, [member_id]).get(member_id, ())
+        return {move.id for move in current} == {move.id for move in moves}
 
     @staticmethod
-    def forget(context, moves):
+    def delete_all(context, moves):
         """Delete moves that are complete or were never made."""
         if moves:
             ids = [move.id for move in moves]
             db.delete(context, models.Move, models.Move.id.in_(ids))
 
     @staticmethod
-    def forget_orphans(context):
+    def delete_unowned(context):
         """Delete the moves of servers that no member has any more."""
-        db.delete(context, models.Move, ~_is_of_a_member())
+        db.delete(context, models.Move, ~_has_member())
 
 
-def _is_of_a_member():
+def _has_member():
     is_adopted = sa.exists().where(
-        models.Hold.member_id == models.Member.id, conditions.is_adopted()
+        models.Hold.member_id == models.Member.id, sql_conditions.is_adopted()
     )
     return sa.exists().where(
         models.Member.id == models.Move.member_id,

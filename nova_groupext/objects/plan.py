@@ -24,9 +24,11 @@ class VRTPlan(base.VRTObject):
         'group_id': fields.IntegerField(),
         'status': fields.EnumField(STATUSES),
         # {path: {host, node, provider, allocations, mappings, domains}}
-        'placement': base.JsonField(),
-        # The planner's answer without its placement (DESIGN section 5).
+        'placements': base.JsonField(),
+        # The solver's answer without its status and placement.
         'answer': base.JsonField(),
+        # An outdated plan shows where members were, and is not held.
+        'is_outdated': fields.BooleanField(),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
 
@@ -35,10 +37,12 @@ class VRTPlan(base.VRTObject):
 
         :raises: GroupNotFound when the group was deleted meanwhile
         """
-        self.uuid = uuidutils.generate_uuid()
+        self.uuid, self.is_outdated = uuidutils.generate_uuid(), False
 
         def work():
-            return db.create(context, models.Plan(**self.columns(models.Plan)))
+            return db.create(
+                context, models.Plan(**self.column_values(models.Plan))
+            )
 
         row = db.with_row_lock(context, models.Group, work, id=self.group_id)
         if row is None:
@@ -46,8 +50,21 @@ class VRTPlan(base.VRTObject):
         self.id = row.id
         self.obj_reset_changes()
 
+    @staticmethod
+    def mark_outdated(context, group_id):
+        """Mark the plans of a group that is to be planned anew.
+
+        The caller's transaction has the group's row lock.
+        """
+        db.compare_and_set(
+            context,
+            models.Plan,
+            models.Plan.group_id == group_id,
+            is_outdated=True,
+        )
+
     @classmethod
-    def newest(cls, context, group_id):
+    def find_newest(cls, context, group_id):
         """Return the group's valid plan; None before the first one."""
         row = db.find_one(
             context,
@@ -58,7 +75,7 @@ class VRTPlan(base.VRTObject):
         return cls.from_row(context, row) if row else None
 
     @classmethod
-    def newest_of(cls, context, group_ids):
+    def newest_by_group(cls, context, group_ids):
         """Return {group id: its valid plan} of the groups that have one."""
         newest = (
             sa.select(sa.func.max(models.Plan.id))
@@ -68,22 +85,22 @@ class VRTPlan(base.VRTObject):
         rows = db.find(context, models.Plan, models.Plan.id.in_(newest))
         return {row.group_id: cls.from_row(context, row) for row in rows}
 
-    def follow(self, context, path, seat):
+    def update_placement(self, context, path, placement):
         """Update a member's placement to the location of its server.
 
         The caller's transaction has the group's row lock.
 
         :param path: of the member
-        :param seat: an entry of ``placement``
+        :param placement: a value of ``placements``
         """
-        self.placement = {**self.placement, path: seat}
+        self.placements = {**self.placements, path: placement}
         db.compare_and_set(
             context,
             models.Plan,
             models.Plan.id == self.id,
-            placement=self.placement,
+            placements=self.placements,
         )
 
     def hosts(self):
         """Return {member path: host id}; the planner's host ids are nodes."""
-        return {path: seat['node'] for path, seat in self.placement.items()}
+        return {path: each['node'] for path, each in self.placements.items()}

@@ -10,8 +10,8 @@ from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects.lease import VRTLease
 
-# Heartbeats that a planner misses before it counts as dead.
-MISSED = 6
+# Number of missed heartbeats after which a planner counts as dead.
+MAX_MISSED_HEARTBEATS = 6
 
 
 @ovo.VersionedObjectRegistry.register
@@ -29,28 +29,30 @@ class VRTPlanner(base.VRTObject):
         'clock_offset': fields.FloatField(),
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
         # Time of the last heartbeat
-        'heard_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+        'heartbeat_at': fields.DateTimeField(
+            nullable=True, tzinfo_aware=False
+        ),
     }
 
-    def beat(self, context):
+    def store_heartbeat(self, context):
         """Store a heartbeat of the planner.
 
         Its row is inserted again if another process has deleted it.
         """
         values = {
             'clock_offset': self.clock_offset,
-            'heard_at': clock.now(),
+            'heartbeat_at': clock.now(),
         }
-        own = models.Planner.uuid == self.uuid
-        if not db.compare_and_set(context, models.Planner, own, **values):
-            row = {**self.columns(models.Planner), **values}
+        is_own = models.Planner.uuid == self.uuid
+        if not db.compare_and_set(context, models.Planner, is_own, **values):
+            row = {**self.column_values(models.Planner), **values}
             db.insert(context, models.Planner, **row)
 
-    def forget(self, context):
+    def remove(self, context):
         """Delete a dead planner and end its leases; others take them over."""
-        VRTLease.end(context, VRTLease.operations(context, self.uuid))
-        own = models.Planner.uuid == self.uuid
-        db.delete(context, models.Planner, own)
+        VRTLease.end_all(context, VRTLease.list_operations(context, self.uuid))
+        is_own = models.Planner.uuid == self.uuid
+        db.delete(context, models.Planner, is_own)
 
     @classmethod
     def list(cls, context, *conditions):
@@ -62,25 +64,27 @@ class VRTPlanner(base.VRTObject):
         return cls.list(context, models.Planner.host == host)
 
     @classmethod
-    def list_silent(cls, context, interval):
+    def list_dead(cls, context, interval):
         """Return the planners without a recent heartbeat.
 
         :param interval: seconds between two heartbeats
         """
-        return cls.list(context, ~_is_heard(interval))
+        return cls.list(context, ~_is_alive(interval))
 
-    def is_silent(self, context, interval):
+    def is_dead(self, context, interval):
         """Check whether the planner counts as dead."""
-        own = models.Planner.uuid == self.uuid
+        is_own = models.Planner.uuid == self.uuid
         return bool(
-            db.count(context, models.Planner, own, ~_is_heard(interval))
+            db.count(context, models.Planner, is_own, ~_is_alive(interval))
         )
 
     @staticmethod
-    def is_any_heard(context, interval):
+    def is_any_alive(context, interval):
         """Check whether any planner has a recent heartbeat."""
-        return bool(db.count(context, models.Planner, _is_heard(interval)))
+        return bool(db.count(context, models.Planner, _is_alive(interval)))
 
 
-def _is_heard(interval):
-    return models.Planner.heard_at >= clock.now(-MISSED * interval)
+def _is_alive(interval):
+    return models.Planner.heartbeat_at >= clock.now(
+        -MAX_MISSED_HEARTBEATS * interval
+    )

@@ -39,24 +39,25 @@ class VRTProposal(base.VRTObject):
     }
 
     @classmethod
-    def ask(cls, context, group, status=PLANNING, fewest=False):
+    def request(cls, context, group, status=PLANNING, fewest=False):
         """Insert a proposal, replacing an earlier one.
 
         :param status: PLACED where there is nothing to move
         :raises: GroupNotFound when the group was deleted meanwhile
         """
-        own = models.Proposal.group_id == group.id
-        db.delete(context, models.Proposal, own)
-        asked = {'group_id': group.id, 'status': status, 'fewest': fewest}
+        db.delete(
+            context, models.Proposal, models.Proposal.group_id == group.id
+        )
+        values = {'group_id': group.id, 'status': status, 'fewest': fewest}
         # A concurrent request has inserted one.
         with contextlib.suppress(db_exc.DBDuplicateEntry):
             try:
-                db.insert(context, models.Proposal, moves={}, **asked)
+                db.insert(context, models.Proposal, moves={}, **values)
             except db_exc.DBReferenceError as exc:
                 raise exception.GroupNotFound(group=group.uuid) from exc
 
     @classmethod
-    def of_group(cls, context, group):
+    def find_by_group(cls, context, group):
         """Return the proposal for a group; None without a request."""
         row = db.find_one(
             context, models.Proposal, models.Proposal.group_id == group.id
@@ -66,7 +67,7 @@ class VRTProposal(base.VRTObject):
     @classmethod
     def list_waiting(cls, context):
         """Return the groups with a waiting proposal, without their parts."""
-        return group.VRTGroup.list_brief(
+        return group.VRTGroup.list_rows(
             context,
             models.Group.id == models.Proposal.group_id,
             *_is_waiting(),
@@ -92,13 +93,13 @@ class VRTProposal(base.VRTObject):
         :returns: VRTProposal; None when another planner has claimed it, or it
             was answered or deleted
         """
-        own = models.Proposal.group_id == group.id
+        is_own = models.Proposal.group_id == group.id
         if not db.compare_and_set(
-            *(context, models.Proposal, own, *_is_waiting()),
+            *(context, models.Proposal, is_own, *_is_waiting()),
             claimed_until=clock.now(seconds),
         ):
             return None
-        return cls.of_group(context, group)
+        return cls.find_by_group(context, group)
 
     def answer(self, context, status, fewest, moves):
         """Store a planner's answer."""
@@ -114,8 +115,8 @@ class VRTProposal(base.VRTObject):
 
 def _is_waiting():
     """Return the conditions that a proposal waits for a planner."""
-    until = models.Proposal.claimed_until
+    claimed_until = models.Proposal.claimed_until
     return (
         models.Proposal.status == PLANNING,
-        until.is_(None) | (until < clock.now()),
+        claimed_until.is_(None) | (claimed_until < clock.now()),
     )

@@ -8,7 +8,7 @@ from nova_groupext.db import models
 from nova_groupext.objects import states
 
 
-def parts(group):
+def named_parts(group):
     """Return {(uuid of another group, path in it)} that a VRTGroup names.
 
     The path is '' where the part is the whole group.
@@ -21,13 +21,13 @@ def parts(group):
     }
 
 
-def is_known(context, project_id, group_uuid, path):
+def has_members(context, project_id, group_uuid, path):
     """Check whether a part of a project's group contains any member."""
-    named = _named(project_id, group_uuid, path)
-    return bool(db.count(context, models.Member, *named))
+    is_in_part = _is_in_part(project_id, group_uuid, path)
+    return bool(db.count(context, models.Member, *is_in_part))
 
 
-def seats(context, project_id, group_uuid, path):
+def list_locations(context, project_id, group_uuid, path):
     """Return the locations of the members in a part of a project's group.
 
     :returns: [(member path, host, node)] of the members with a committed hold,
@@ -39,17 +39,17 @@ def seats(context, project_id, group_uuid, path):
         models.Member,
         models.Hold.member_id == models.Member.id,
         models.Hold.status.in_(states.HOLD_COMMITTED),
-        *_named(project_id, group_uuid, path),
+        *_is_in_part(project_id, group_uuid, path),
     )
 
 
-def _named(project_id, group_uuid, path):
+def _is_in_part(project_id, group_uuid, path):
     """Return the conditions on members of a group that is no draft."""
     member = models.Member
     below = f'{path}/'
     # LIKE ignores case on SQLite.
     start = sa.func.substr(member.path, 1, len(below))
-    names = (member.path == path, member.stem == path, start == below)
+    names = (member.path == path, member.member_set == path, start == below)
     return (
         sa.true() if not path else sa.or_(*names),
         member.group_id == models.Group.id,

@@ -34,46 +34,49 @@ from nova_groupext.objects.plan import VRTPlan
 
 # Parts of a definition besides members and the group's columns
 _PARTS = (models.Subgroup, models.Policy, models.Relationship)
-_COLUMNS = ('name', 'description', 'expires_in')
-_REPEATED = (
+_GROUP_COLUMNS = ('name', 'description', 'expires_in')
+_COPIED_FIELDS = (
     'project_id',
     'user_id',
-    'hold',
+    'hold_when_planned',
     'subgroups',
     'policies',
     'relationships',
 )
-_MEMBER_COLUMNS = ('stem', 'description', 'request')
+_MEMBER_COLUMNS = ('member_set', 'description', 'resolved_request')
 
 
-def again(group, excluded_hosts):
+def replacement_draft(group, excluded_hosts):
     """Return a draft with the group's present definition, not stored yet.
 
     :param excluded_hosts: {path: [node, ...]}, see VRTGroup.excluded_hosts
     """
-    same = {name: getattr(group, name) for name in (*_COLUMNS, *_REPEATED)}
+    values = {
+        name: getattr(group, name)
+        for name in (*_GROUP_COLUMNS, *_COPIED_FIELDS)
+    }
     return group_obj.VRTGroup(
-        **same,
+        **values,
         fault=None,
         client_token=None,
         expires_at=None,
         excluded_hosts=excluded_hosts,
-        members=[_tentative(member) for member in group.members],
+        members=[_tentative_copy(member) for member in group.members],
     )
 
 
-def _tentative(member):
-    same = {name: getattr(member, name) for name in _MEMBER_COLUMNS}
+def _tentative_copy(member):
+    values = {name: getattr(member, name) for name in _MEMBER_COLUMNS}
     return VRTMember(
         path=member.path,
         status=states.Member.TENTATIVE,
         fault=None,
         server_uuid=None,
-        **same,
+        **values,
     )
 
 
-def start(context, group, draft):
+def store_draft(context, group, draft):
     """Insert the draft of a group; an earlier, decided one is deleted.
 
     :param group: VRTGroup
@@ -83,35 +86,40 @@ def start(context, group, draft):
     """
 
     def work():
-        _count_up(context, group)
-        _create(context, group, draft)
+        _increment_generation(context, group)
+        _replace_draft(context, group, draft)
 
-    _locking(context, group, work)
+    _with_group_lock(context, group, work)
     group.generation += 1
 
 
-def _create(context, group, draft):
+def _replace_draft(context, group, draft):
     """Insert a draft, and delete an earlier one that is not PLANNING."""
-    for old in group_obj.VRTGroup.drafts_of(context, [group.id]).values():
+    for old in group_obj.VRTGroup.drafts_by_group(
+        context, [group.id]
+    ).values():
         if old.status == states.Group.PLANNING:
-            raise group.conflict('an earlier revision is still being planned')
+            raise group.conflict(
+                'an earlier revision is still being planned; retry when '
+                'planning has ended'
+            )
         old.mark_deleted(context)
     draft.revises_id = group.id
     draft.create(context)
 
 
-def redefine(context, group, draft):
+def replace_definition(context, group, draft):
     """Replace the definition of a group without holds at once.
 
     The planner then plans the group like a new one.
 
     :param group: VRTGroup in one of states.GROUP_WITHOUT_HOLDS, or RELEASED
     :param draft: VRTGroup, not stored yet
-    :raises: see start()
+    :raises: see store_draft()
     """
 
     def work():
-        _create(context, group, draft)
+        _replace_draft(context, group, draft)
         _exchange_definitions(context, group, draft)
         db.compare_and_set(
             context,
@@ -122,16 +130,17 @@ def redefine(context, group, draft):
             server_uuid=None,
             fault=None,
         )
+        VRTPlan.mark_outdated(context, group.id)
         # The group itself stays unchanged, because this may be retried.
         group.obj_clone().change(context, states.Group.PLANNING, fault=None)
         draft.mark_deleted(context)
 
-    _locking(context, group, work)
+    _with_group_lock(context, group, work)
     group.status, group.fault = states.Group.PLANNING, None
     group.generation += 1
 
 
-def adopted(draft):
+def servers_to_adopt(draft):
     """Return {path: uuid of the server to adopt} of a draft's members."""
     return {
         member.path: member.server_uuid
@@ -140,33 +149,35 @@ def adopted(draft):
     }
 
 
-def begin_to_adopt(context, lease, group, draft, seats):
+def insert_adopted_holds(context, lease, group, draft, placements):
     """Insert the holds of servers that a draft is to adopt.
 
     From then on the draft's definition, too, restricts their moves.
 
-    The caller needs the project's lock, quota.serialised(): of two concurrent
-    adoptions of one server the second is refused.
+    The caller needs the project's lock, see quota.with_project_lock(): of two
+    concurrent adoptions of one server the second is refused.
 
     :param lease: VRTLease of the group
-    :param seats: {path: placement entry} with the locations of the servers
+    :param placements: {path: placement of the server}
     :returns: the inserted VRTHolds
     :raises: GenerationConflict when another member has one of the servers, or
         the group cannot be revised any more, GroupBusy
     """
-    members = [member for member in draft.members if member.path in seats]
-    rows = [VRTHold.adopted(each, seats[each.path]) for each in members]
+    members = [member for member in draft.members if member.path in placements]
+    rows = [
+        VRTHold.for_adoption(each, placements[each.path]) for each in members
+    ]
 
     def work():
         if not _may_adopt(context, group, draft):
             raise exception.GenerationConflict(group=group.uuid)
-        _note_prepared(context, draft)
+        _mark_prepared(context, draft)
         # These are from an earlier try; Nova knows the moves in progress.
         ids = [member.id for member in members]
         db.delete(context, models.Move, models.Move.member_id.in_(ids))
         return VRTHold.create_all(context, rows)
 
-    return swaps.write_down(context, lease, work)
+    return swaps.with_lease(context, lease, work)
 
 
 def prepare(context, lease, group, draft, swap, check):
@@ -185,13 +196,13 @@ def prepare(context, lease, group, draft, swap, check):
 
     def work():
         check()
-        _check(context, group, draft, swap)
-        swaps.prepare(context, lease, swap.olds, swap.leaving)
+        _check_unchanged(context, group, draft, swap)
+        swaps.prepare(context, lease, swap.old_holds, swap.ending)
         created = VRTHold.create_all(context, swap.successors)
-        _note_prepared(context, draft)
+        _mark_prepared(context, draft)
         return created
 
-    created = swaps.write_down(context, lease, work)
+    created = swaps.with_lease(context, lease, work)
     return dataclasses.replace(swap, successors=created)
 
 
@@ -211,95 +222,101 @@ def commit(
     :param swap: swaps.Swap that was made
     :param check: see prepare(); None after prepare(): then only the loss of
         the lease makes a commit fail
-    :param lost: see swaps.settle(), also for is_watched
+    :param lost: see swaps.store_result(), also for is_watched
     :raises: GenerationConflict, GroupBusy
     """
 
     def work():
         if check is not None:
             check()
-            _check(context, group, draft, swap)
-            swaps.prepare(context, lease, (), swap.leaving)
-        plan = VRTPlan.newest(context, draft.id)
-        _inherit_times(context, group, draft, swap)
+            _check_unchanged(context, group, draft, swap)
+            swaps.prepare(context, lease, (), swap.ending)
+        plan = VRTPlan.find_newest(context, draft.id)
+        _inherit_held_since(context, group, draft, swap)
         _exchange_definitions(context, group, draft)
-        _begin_to_hold(context, group)
-        _adopt(context, group, draft, swap.adopted)
-        swaps.settle(
-            *(context, group.id, swap, swaps.Side.MADE, lost),
-            may_be=may_be(draft),
+        _set_group_held(context, group)
+        _assign_servers(context, group, draft, swap.adopted)
+        swaps.store_result(
+            *(context, group.id, swap, swaps.Side.APPLIED, lost),
+            member_statuses=replaceable_statuses(draft),
             is_watched=is_watched,
         )
-        _leave_out(context, group)
-        _note_growths(context, swap)
+        _reset_members_without_holds(context, group)
+        _start_reservations(context, swap)
         if draft.excluded_hosts is None:
-            _extend(context, group)
-        _move(context, models.Plan, [plan.id], group)
-        _unprepare(context, draft)
+            _extend_lifetime(context, group)
+        _assign_to_group(context, models.Plan, [plan.id], group)
+        _clear_prepared(context, draft)
         # A draft that is gone was deleted with its group.
         with contextlib.suppress(exception.GroupNotFound):
             draft.obj_clone().mark_deleted(context)
 
-    swaps.write_down(context, lease, work)
+    swaps.with_lease(context, lease, work)
 
 
-def turn_back(context, lease, draft, swap, lost):
+def compensate(context, lease, draft, swap, lost):
     """Restore the state before a swap was prepared.
 
-    :param lost: see swaps.settle()
+    :param lost: see swaps.store_result()
     """
 
     def work():
-        swaps.settle(
+        swaps.store_result(
             *(context, lease.group_id, swap, swaps.Side.COMPENSATED, lost),
-            may_be=may_be(draft),
+            member_statuses=replaceable_statuses(draft),
             is_watched=True,
         )
-        _unprepare(context, draft)
+        _clear_prepared(context, draft)
 
-    with faultpoints.around('swap.turn_back'):
-        swaps.write_down(context, lease, work)
+    with faultpoints.around('revise.compensate'):
+        swaps.with_lease(context, lease, work)
 
 
-def _note_prepared(context, draft):
+def _mark_prepared(context, draft):
     """Mark a draft as prepared: policy checks include its definition.
 
     :raises: GenerationConflict when it was deleted or decided meanwhile
     """
-    own = models.Group.id == draft.id
-    is_planning = models.Group.status == states.Group.PLANNING
+    is_planning = (
+        models.Group.id == draft.id,
+        models.Group.status == states.Group.PLANNING,
+    )
     if not db.compare_and_set(
-        context, models.Group, own, is_planning, is_prepared=True
+        context, models.Group, *is_planning, is_prepared=True
     ):
         raise exception.GenerationConflict(group=draft.uuid)
 
 
-def _unprepare(context, draft):
-    own = models.Group.id == draft.id
-    db.compare_and_set(context, models.Group, own, is_prepared=False)
+def _clear_prepared(context, draft):
+    is_draft = models.Group.id == draft.id
+    db.compare_and_set(context, models.Group, is_draft, is_prepared=False)
 
 
-def may_be(draft):
+def replaceable_statuses(draft):
     """Return the states from which a draft's members may become HELD."""
     if draft.excluded_hosts is not None:
         return states.MEMBER_REPLACEABLE
     return tuple(s for s in states.Member if s not in states.MEMBER_HAS_SERVER)
 
 
-def _check(context, group, draft, swap):
+def _check_unchanged(context, group, draft, swap):
     """Check that the draft can still be committed.
 
     :raises: GenerationConflict
     """
-    ids = {each.member_id for each in swap.arriving()} - {None}
-    rows = VRTMember.list_by_ids(context, ids)
-    fitting = [row for row in rows if row.status in may_be(draft)]
+    ids = {each.member_id for each in swap.new_holds()} - {None}
+    members = VRTMember.list_by_ids(context, ids)
+    replaceable = [
+        member
+        for member in members
+        if member.status in replaceable_statuses(draft)
+    ]
     if (
-        len(fitting) != len(ids)
+        len(replaceable) != len(ids)
         or not _may_revise(context, group, draft)
         or not _may_drop(context, group, draft)
         or not _may_adopt(context, group, draft)
-        or _adopted_move(context, swap)
+        or _has_adopted_moves(context, swap)
     ):
         raise exception.GenerationConflict(group=group.uuid)
 
@@ -309,12 +326,12 @@ def _may_revise(context, group, draft):
 
     A replacement (excluded_hosts) needs a replaceable group instead.
     """
-    now = group_obj.VRTGroup.brief(context, group.id)
+    row = group_obj.VRTGroup.find_row(context, group.id)
     if draft.excluded_hosts is not None:
-        return now.status in states.GROUP_REPLACEABLE
-    is_same = (now.status, now.generation) == (group.status, group.generation)
-    return now.status in states.GROUP_WITH_HOLDS or (
-        is_same and now.status in states.GROUP_WITHOUT_HOLDS
+        return row.status in states.GROUP_REPLACEABLE
+    is_same = (row.status, row.generation) == (group.status, group.generation)
+    return row.status in states.GROUP_WITH_HOLDS or (
+        is_same and row.status in states.GROUP_WITHOUT_HOLDS
     )
 
 
@@ -323,37 +340,43 @@ def _may_drop(context, group, draft):
 
     A draft with keep_server may drop members whose servers exist.
     """
-    mine, drafted = _members(context, group), _members(context, draft)
-    leaving = states.MEMBER_SERVER_RUNS if draft.keep_server else ()
+    current, drafted = (
+        _rows_by_path(context, group),
+        _rows_by_path(context, draft),
+    )
+    droppable = states.MEMBER_SERVER_RUNS if draft.keep_server else ()
     return not any(
-        mine[path].status in states.MEMBER_HAS_SERVER
-        and mine[path].status not in leaving
-        for path in mine.keys() - drafted.keys()
+        current[path].status in states.MEMBER_HAS_SERVER
+        and current[path].status not in droppable
+        for path in current.keys() - drafted.keys()
     )
 
 
 def _may_adopt(context, group, draft):
     """Check that adopted servers are not another member's, and vice versa."""
-    servers = adopted(draft)
-    mine = _members(context, group)
-    own = {mine[path].id: servers[path] for path in servers.keys() & mine}
+    servers = servers_to_adopt(draft)
+    current = _rows_by_path(context, group)
+    server_of = {
+        current[path].id: servers[path] for path in servers.keys() & current
+    }
     owners = VRTMember.list_by_servers(context, servers.values())
     return all(
-        draft.id == owner.group_id or own.get(owner.id) == owner.server_uuid
+        owner.group_id == draft.id
+        or server_of.get(owner.id) == owner.server_uuid
         for owner in owners
     ) and not any(
-        mine[path].status in states.MEMBER_HAS_SERVER
-        for path in servers.keys() & mine
+        current[path].status in states.MEMBER_HAS_SERVER
+        for path in servers.keys() & current
     )
 
 
-def _adopted_move(context, swap):
+def _has_adopted_moves(context, swap):
     """Check whether any adopted server has a stored move."""
     ids = [hold.member_id for hold in swap.adopted]
     return bool(ids and VRTMove.by_member(context, ids))
 
 
-def _leave_out(context, group):
+def _reset_members_without_holds(context, group):
     """Set HELD members for which the draft holds nothing to TENTATIVE."""
     is_held = sa.exists().where(
         models.Hold.member_id == models.Member.id,
@@ -370,56 +393,61 @@ def _leave_out(context, group):
     )
 
 
-def _inherit_times(context, group, draft, swap):
+def _inherit_held_since(context, group, draft, swap):
     """Copy the start of dropped members' holds to members that replace them.
 
     Otherwise a tenant could hold capacity for ever by changing names.
     """
-    mine, drafted = _members(context, group), _members(context, draft)
-    times = sorted(
-        mine[path].held_since
-        for path in mine.keys() - drafted.keys()
-        if mine[path].held_since is not None
+    current, drafted = (
+        _rows_by_path(context, group),
+        _rows_by_path(context, draft),
     )
-    held = {each.member_id for each in swap.arriving()}
-    coming = sorted(
+    times = sorted(
+        current[path].held_since
+        for path in current.keys() - drafted.keys()
+        if current[path].held_since is not None
+    )
+    held = {hold.member_id for hold in swap.new_holds()}
+    added = sorted(
         row.id
         for path, row in drafted.items()
-        if path not in mine and row.id in held
+        if path not in current and row.id in held
     )
-    ids = collections.defaultdict(list)
-    for row_id, since in zip(coming, times, strict=False):
-        ids[since].append(row_id)
-    for since, some in ids.items():
+    ids_by_time = collections.defaultdict(list)
+    for row_id, since in zip(added, times, strict=False):
+        ids_by_time[since].append(row_id)
+    for since, ids in ids_by_time.items():
         db.compare_and_set(
             context,
             models.Member,
-            models.Member.id.in_(some),
+            models.Member.id.in_(ids),
             held_since=since,
         )
 
 
-def _note_growths(context, swap):
+def _start_reservations(context, swap):
     """Set the start of new resize reservations.
 
     A reservation that moves to another host or flavor keeps its start.
 
     :param swap: swaps.Swap as it was made
     """
-    before = {hold.resize_member_id for hold in (*swap.olds, *swap.leaving)}
-    new = {hold.resize_member_id for hold in swap.arriving()} - before
+    before = {
+        hold.resize_member_id for hold in (*swap.old_holds, *swap.ending)
+    }
+    new = {hold.resize_member_id for hold in swap.new_holds()} - before
     db.compare_and_set(
         context,
         models.Member,
         models.Member.id.in_(new - {None}),
-        growth_since=clock.now(),
+        reservation_since=clock.now(),
     )
 
 
-def _extend(context, group):
+def _extend_lifetime(context, group):
     """Extend the group's lifetime to that of a new one; never shorten it."""
-    brief = group_obj.VRTGroup.brief(context, group.id)
-    ends_at = clock.now(brief.expires_in)
+    row = group_obj.VRTGroup.find_row(context, group.id)
+    ends_at = clock.now(row.expires_in)
     current = models.Group.expires_at
     db.compare_and_set(
         context,
@@ -429,7 +457,7 @@ def _extend(context, group):
     )
 
 
-def _begin_to_hold(context, group):
+def _set_group_held(context, group):
     """Set a group without holds, or a released one, to HELD."""
     db.compare_and_set(
         context,
@@ -439,47 +467,51 @@ def _begin_to_hold(context, group):
             (*states.GROUP_WITHOUT_HOLDS, states.Group.RELEASED)
         ),
         status=states.Group.HELD,
-        hold=True,
+        hold_when_planned=True,
         fault=None,
     )
 
 
-def _adopt(context, group, draft, holds):
+def _assign_servers(context, group, draft, holds):
     """Assign a draft's servers, their holds and moves to the group's members.
 
     The revision's swap releases the capacity held for these members before.
 
-    :param holds: VRTHolds of begin_to_adopt()
+    :param holds: VRTHolds of insert_adopted_holds()
     """
-    rows = _members(context, group)
+    rows = _rows_by_path(context, group)
     paths = {member.id: member.path for member in draft.members}
     for hold in holds:
         member = VRTMember.from_row(context, rows[paths[hold.member_id]])
-        model, is_same, values, _expected = member.changed(
+        model, is_same, values, _expected = member.status_change(
             states.Member.ACTIVE, server_uuid=hold.server_uuid, fault=None
         )
         db.compare_and_set(context, model, *is_same, **values)
-        model, is_left, values, _expected = transitions.without_server(
-            [member.id]
+        model, is_redeemed, values, _expected = (
+            transitions.release_of_redeemed([member.id])
         )
-        db.compare_and_set(context, model, *is_left, **values)
-        own = {'group_id': group.id, 'member_id': member.id}
-        is_it = models.Hold.id == hold.id
-        db.compare_and_set(context, models.Hold, is_it, otherwise=None, **own)
-        is_its = models.Move.member_id == hold.member_id
-        db.compare_and_set(context, models.Move, is_its, **own)
+        db.compare_and_set(context, model, *is_redeemed, **values)
+        owner = {'group_id': group.id, 'member_id': member.id}
+        is_hold = models.Hold.id == hold.id
+        db.compare_and_set(
+            context, models.Hold, is_hold, if_compensated=None, **owner
+        )
+        is_move = models.Move.member_id == hold.member_id
+        db.compare_and_set(context, models.Move, is_move, **owner)
 
 
-def _locking(context, group, work):
-    def work_and_tell():
+def _with_group_lock(context, group, work):
+    def work_and_confirm():
         work()
         return True
 
-    if not db.with_row_lock(context, models.Group, work_and_tell, id=group.id):
+    if not db.with_row_lock(
+        context, models.Group, work_and_confirm, id=group.id
+    ):
         raise exception.GenerationConflict(group=group.uuid)
 
 
-def _count_up(context, group):
+def _increment_generation(context, group):
     if not db.compare_and_set(
         context,
         models.Group,
@@ -497,11 +529,13 @@ def _exchange_definitions(context, group, draft):
     The group also takes the draft's columns; the draft keeps its own.
     """
     for model in _PARTS:
-        old = _ids(context, model, group)
-        _move(context, model, _ids(context, model, draft), group)
-        _move(context, model, old, draft)
+        old = _row_ids(context, model, group)
+        _assign_to_group(
+            context, model, _row_ids(context, model, draft), group
+        )
+        _assign_to_group(context, model, old, draft)
     _exchange_members(context, group, draft)
-    columns = {name: getattr(draft, name) for name in _COLUMNS}
+    columns = {name: getattr(draft, name) for name in _GROUP_COLUMNS}
     db.compare_and_set(
         context, models.Group, models.Group.id == group.id, **columns
     )
@@ -512,56 +546,62 @@ def _exchange_members(context, group, draft):
 
     A member with the same path keeps its row.
     """
-    mine = _members(context, group)
-    drafted = _members(context, draft)
-    dropped = [mine[path] for path in mine.keys() - drafted.keys()]
-    new = [drafted[path] for path in drafted.keys() - mine.keys()]
-    for some, owner in ((dropped, draft), (new, group)):
-        ids = [member.id for member in some]
-        _move(context, models.Member, ids, owner)
-        _move(context, models.Hold, ids, owner, models.Hold.member_id)
-        _move(context, models.Hold, ids, owner, models.Hold.resize_member_id)
-        _move(context, models.Move, ids, owner, models.Move.member_id)
-    for path in mine.keys() & drafted.keys():
-        _redescribe(context, mine[path], drafted[path])
+    current = _rows_by_path(context, group)
+    drafted = _rows_by_path(context, draft)
+    dropped = [current[path] for path in current.keys() - drafted.keys()]
+    new = [drafted[path] for path in drafted.keys() - current.keys()]
+    for rows, owner in ((dropped, draft), (new, group)):
+        ids = [row.id for row in rows]
+        _assign_to_group(context, models.Member, ids, owner)
+        _assign_to_group(
+            context, models.Hold, ids, owner, models.Hold.member_id
+        )
+        _assign_to_group(
+            context, models.Hold, ids, owner, models.Hold.resize_member_id
+        )
+        _assign_to_group(
+            context, models.Move, ids, owner, models.Move.member_id
+        )
+    for path in current.keys() & drafted.keys():
+        _update_description(context, current[path], drafted[path])
 
 
-def _redescribe(context, member, drafted):
-    described = {name: getattr(drafted, name) for name in _MEMBER_COLUMNS}
-    if described != {name: getattr(member, name) for name in _MEMBER_COLUMNS}:
+def _update_description(context, member, drafted):
+    new, old = (
+        {name: getattr(row, name) for name in _MEMBER_COLUMNS}
+        for row in (drafted, member)
+    )
+    if new != old:
         if member.status == states.Member.ACTIVE:
-            described['server_flavor'] = _server_flavor(member, drafted)
+            new['server_flavor'] = _server_flavor(member, drafted)
         db.compare_and_set(
-            context,
-            models.Member,
-            models.Member.id == member.id,
-            **described,
+            context, models.Member, models.Member.id == member.id, **new
         )
 
 
 def _server_flavor(member, drafted):
     """Return the server's flavor if its new description differs, or None."""
     flavor = member.server_flavor
-    if flavor is None and member.request != drafted.request:
-        flavor = member_obj.flavor_of(member.request)
-    if flavor and flavor['id'] == drafted.request['flavor_id']:
+    if flavor is None and member.resolved_request != drafted.resolved_request:
+        flavor = member_obj.flavor_of(member.resolved_request)
+    if flavor and flavor['id'] == drafted.resolved_request['flavor_id']:
         return None
     return flavor
 
 
-def _members(context, group):
+def _rows_by_path(context, group):
     """Return {path: row}."""
     rows = db.find(context, models.Member, models.Member.group_id == group.id)
     return {row.path: row for row in rows}
 
 
-def _ids(context, model, group):
+def _row_ids(context, model, group):
     return [
         row.id for row in db.find(context, model, model.group_id == group.id)
     ]
 
 
-def _move(context, model, ids, group, column=None):
+def _assign_to_group(context, model, ids, group, column=None):
     """Assign rows to another group.
 
     :param column: column that the ids refer to; the rows' own by default

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """States of groups, members and holds, and the permitted changes.
 
-VRTGroup.change() and VRTMember.changed() refuse a change that is missing here:
-it is a programming error. No code checks HOLD_CHANGES at run time.
+VRTGroup.change() and VRTMember.status_change() refuse a change that is missing
+here: it is a programming error. No code checks HOLD_CHANGES at run time.
 """
 
 import enum

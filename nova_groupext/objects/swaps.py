@@ -16,21 +16,20 @@ from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
-from nova_groupext.objects import conditions
+from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.objects.hold import SEAT
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.objects.hold import watching
+from nova_groupext.objects.hold import watch_values
 
-IS_LOST = 'its hold was removed, and there is no room for it any more'
+IS_LOST = 'its hold was lost and could not be restored; replan the group'
 
 
 class Side(enum.Enum):
     """The side on which a swap has ended."""
 
     # The successors own the new capacity.
-    MADE = enum.auto()
+    APPLIED = enum.auto()
     # The successors own the old capacity.
     COMPENSATED = enum.auto()
 
@@ -39,99 +38,99 @@ class Side(enum.Enum):
 class Swap:
     """Unfinished holds of a group and its draft.
 
-    :ivar olds: VRTHolds that one request empties
+    :ivar old_holds: VRTHolds that one request empties
     :ivar successors: VRTHolds that it or its compensation fills
-    :ivar beside: VRTHolds that were filled by requests of their own
-    :ivar leaving: VRTHolds that end as soon as the swap is made
+    :ivar separate: VRTHolds that were filled by requests of their own
+    :ivar ending: VRTHolds that end as soon as the swap is made
     :ivar adopted: VRTHolds of servers to adopt; they end if the swap is
         compensated
     """
 
-    olds: list[VRTHold]
+    old_holds: list[VRTHold]
     successors: list[VRTHold]
-    beside: list[VRTHold] = ()
-    leaving: list[VRTHold] = ()
+    separate: list[VRTHold] = ()
+    ending: list[VRTHold] = ()
     adopted: list[VRTHold] = ()
 
     @classmethod
-    def of(cls, context, group_id):
+    def load(cls, context, group_id):
         """Return the stored swap of a group; None without open holds."""
         rows = VRTHold.list_open(context, group_id)
         if not rows:
             return None
-        written = [r for r in rows if r.status == states.Hold.WRITING]
+        pending = [r for r in rows if r.status == states.Hold.WRITING]
         return cls(
-            olds=[r for r in rows if r.status == states.Hold.EXCHANGING],
-            successors=[r for r in written if r.otherwise is not None],
-            beside=[r for r in written if r.otherwise is None],
-            leaving=[r for r in rows if r.leaves],
+            old_holds=[r for r in rows if r.status == states.Hold.EXCHANGING],
+            successors=[r for r in pending if r.if_compensated is not None],
+            separate=[r for r in pending if r.if_compensated is None],
+            ending=[r for r in rows if r.ends_with_swap],
             adopted=[r for r in rows if r.status == states.Hold.REDEEMED],
         )
 
     @property
     def is_prepared(self):
-        return bool(self.olds)
+        return bool(self.old_holds)
 
-    def arriving(self):
+    def new_holds(self):
         """Return the VRTHolds that become HELD when the swap is made."""
-        return [r for r in (*self.successors, *self.beside) if r.allocations]
+        return [r for r in (*self.successors, *self.separate) if r.allocations]
 
-    def turned_back(self):
+    def as_compensated(self):
         """Return the VRTHolds that its successors are after a compensation."""
-        found = (each.turned_back() for each in self.successors)
-        return [each for each in found if each is not None]
+        holds = [each.as_compensated() for each in self.successors]
+        return [hold for hold in holds if hold is not None]
 
 
-NOTHING = Swap(olds=[], successors=[])
+EMPTY = Swap(old_holds=[], successors=[])
 
 
-def pair(olds, rows):
+def pair_successors(old_holds, rows):
     """Make holds the successors of others; add successors where needed.
 
     Each old hold has one successor, of any member. So the swap or its
     compensation, whichever arrives first, fills a consumer, and the other one
     is refused.
 
-    :param olds: VRTHolds that are to be exchanged
+    :param old_holds: VRTHolds that are to be exchanged
     :param rows: VRTHolds, not stored yet
-    :returns: list of successors, at least as many as ``olds``
+    :returns: list of successors, at least as many as ``old_holds``
     """
     successors = []
-    for old, row in itertools.zip_longest(olds, rows):
+    for old, row in itertools.zip_longest(old_holds, rows):
         if row is None:
-            successors.append(old.successor())
+            successors.append(old.fallback())
         else:
-            row.succeed(old)
+            row.set_predecessor(old)
             successors.append(row)
     return successors
 
 
-def prepare(context, lease, olds, leaving=()):
-    """Set holds to EXCHANGING and mark those that leave.
+def prepare(context, lease, old_holds, ending=()):
+    """Set holds to EXCHANGING, and mark others to end with the swap.
 
     The caller's transaction has the group's row lock.
 
     :param lease: VRTLease of the group
-    :param olds: VRTHolds that a swap is to empty
-    :param leaving: VRTHolds that end when it is made
+    :param old_holds: VRTHolds that a swap is to empty
+    :param ending: VRTHolds that end when it is made
     :raises: GenerationConflict when one of them has changed state
     """
     for holds, values in (
-        (olds, {'status': states.Hold.EXCHANGING}),
-        (leaving, {'leaves': True}),
+        (old_holds, {'status': states.Hold.EXCHANGING}),
+        (ending, {'ends_with_swap': True}),
     ):
         if holds and db.compare_and_set(
             context,
             models.Hold,
             models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status.in_({hold.status for hold in holds}),
-            ~models.Hold.leaves,
+            ~models.Hold.ends_with_swap,
             **values,
         ) != len(holds):
             raise exception.GenerationConflict(group=lease.group_id)
 
 
-def write_down(context, lease, work):
+def with_lease(context, lease, work):
     """Run work in a transaction that renews the lease.
 
     :param work: called without arguments, perhaps more than once
@@ -144,36 +143,45 @@ def write_down(context, lease, work):
         lease.renew(context)
         return True, work()
 
-    done = db.with_row_lock(
+    locked = db.with_row_lock(
         context, models.Group, renew_and_work, id=lease.group_id
     )
-    if done is None:
+    if locked is None:
         raise exception.GroupNotFound(group=lease.group_id)
-    _is_done, written = done
-    return written
+    _is_done, result = locked
+    return result
 
 
-def commit(context, lease, swap, side, lost=(), *, may_be, is_watched=False):
+def commit(
+    context, lease, swap, side, lost=(), *, member_statuses, is_watched=False
+):
     """Store the result of a swap that changes no definition.
 
-    The parameters are those of settle().
+    The parameters are those of store_result().
 
     :raises: GroupBusy when another planner has taken the group over
     """
 
     def work():
-        settle(
+        store_result(
             *(context, lease.group_id, swap, side, lost),
-            may_be=may_be,
+            member_statuses=member_statuses,
             is_watched=is_watched,
         )
 
     with faultpoints.around('swap.commit'):
-        write_down(context, lease, work)
+        with_lease(context, lease, work)
 
 
-def settle(
-    context, group_id, swap, side, lost=(), *, may_be, is_watched=False
+def store_result(
+    context,
+    group_id,
+    swap,
+    side,
+    lost=(),
+    *,
+    member_statuses,
+    is_watched=False,
 ):
     """Update rows and members to the result of a swap.
 
@@ -183,55 +191,59 @@ def settle(
     :param swap: Swap, as it was prepared
     :param side: Side
     :param lost: uuids of the successors that own nothing, though they should
-    :param may_be: statuses of members that may become HELD
+    :param member_statuses: statuses of members that may become HELD
     :param is_watched: True if a request of the swap may still arrive
     """
-    arriving = swap.arriving() if side == Side.MADE else swap.turned_back()
-    there = [each for each in arriving if each.uuid not in lost]
-    written = [*swap.successors, *swap.beside]
+    resulting = (
+        swap.new_holds() if side == Side.APPLIED else swap.as_compensated()
+    )
+    confirmed = [hold for hold in resulting if hold.uuid not in lost]
+    pending = [*swap.successors, *swap.separate]
     # If a request may still arrive, the reaper has to empty the consumers.
     ended = states.Hold.RELEASING if is_watched else states.Hold.RELEASED
-    _change(context, swap.olds, states.Hold.EXCHANGING, status=ended)
+    _change(context, swap.old_holds, states.Hold.EXCHANGING, status=ended)
     # Requests outside the swap may still fill a server's consumer.
-    servers = [old for old in swap.olds if old.server_uuid]
-    _change(context, servers, ended, **watching())
-    if side == Side.MADE:
+    servers = [old for old in swap.old_holds if old.server_uuid]
+    _change(context, servers, ended, **watch_values())
+    if side == Side.APPLIED:
         releasing = {'status': states.Hold.RELEASING}
-        _change(context, swap.leaving, states.Hold.HELD, **releasing)
-    _change(context, swap.leaving, *states.Hold, leaves=False)
+        _change(context, swap.ending, states.Hold.HELD, **releasing)
+    _change(context, swap.ending, *states.Hold, ends_with_swap=False)
     if side == Side.COMPENSATED:
-        released = {'status': states.Hold.RELEASED, 'otherwise': None}
+        released = {'status': states.Hold.RELEASED, 'if_compensated': None}
         _change(context, swap.adopted, states.Hold.REDEEMED, **released)
-        for each in arriving:
-            seat = {name: getattr(each, name) for name in SEAT}
-            _change(context, [each], states.Hold.WRITING, **seat)
+        for hold in resulting:
+            columns = hold.capacity_columns()
+            _change(context, [hold], states.Hold.WRITING, **columns)
     if is_watched:
-        _change(context, written, states.Hold.WRITING, **watching())
+        _change(context, pending, states.Hold.WRITING, **watch_values())
         # Two requests may fill these, so Placement may lose a consumer record.
-        rows = swap.successors if side == Side.MADE else arriving
-        filled = [each for each in rows if each.allocations]
+        rows = swap.successors if side == Side.APPLIED else resulting
+        filled = [hold for hold in rows if hold.allocations]
         _change(context, filled, states.Hold.WRITING, lost=True)
-    if db.count(context, models.Group, *conditions.still(group_id)):
-        _hold(context, there, may_be)
+    if db.count(
+        context, models.Group, *sql_conditions.may_have_holds(group_id)
+    ):
+        _set_held(context, confirmed, member_statuses)
     _change(
-        *(context, written, states.Hold.WRITING),
+        *(context, pending, states.Hold.WRITING),
         status=states.Hold.RELEASING,
     )
-    _lose(context, [each for each in arriving if each.uuid in lost])
+    _fail_members(context, [hold for hold in resulting if hold.uuid in lost])
     db.compare_and_set(
         context,
         models.Group,
-        *conditions.still(group_id),
-        **transitions.followed(),
+        *sql_conditions.may_have_holds(group_id),
+        **transitions.derived_values(),
     )
 
 
-def _hold(context, rows, may_be):
+def _set_held(context, rows, member_statuses):
     """Set holds, and their members in permitted states, to HELD."""
     ids = [row.member_id for row in rows if row.member_id is not None]
     is_member = sa.exists().where(
         models.Member.id == models.Hold.member_id,
-        models.Member.status.in_(may_be),
+        models.Member.status.in_(member_statuses),
     )
     db.compare_and_set(
         context,
@@ -240,24 +252,29 @@ def _hold(context, rows, may_be):
         models.Hold.status == states.Hold.WRITING,
         models.Hold.member_id.is_(None) | is_member,
         status=states.Hold.HELD,
-        otherwise=None,
+        if_compensated=None,
     )
-    own = (models.Member.id.in_(ids), models.Member.status.in_(may_be))
+    may_become_held = (
+        models.Member.id.in_(ids),
+        models.Member.status.in_(member_statuses),
+    )
     # A HELD member keeps its server uuid: a boot stores it as soon as Nova has
     # accepted the server.
     is_new = models.Member.status != states.Member.HELD
     db.compare_and_set(
-        *(context, models.Member, *own, is_new),
+        *(context, models.Member, *may_become_held, is_new),
         server_uuid=None,
         held_since=sa.func.coalesce(models.Member.held_since, clock.now()),
     )
     held = {'status': states.Member.HELD, 'fault': None}
-    db.compare_and_set(context, models.Member, *own, **held)
-    model, is_left, values, _expected = transitions.without_server(ids)
-    db.compare_and_set(context, model, *is_left, **values)
+    db.compare_and_set(context, models.Member, *may_become_held, **held)
+    model, is_redeemed, values, _expected = transitions.release_of_redeemed(
+        ids
+    )
+    db.compare_and_set(context, model, *is_redeemed, **values)
 
 
-def _lose(context, rows):
+def _fail_members(context, rows):
     """Set members to FAILED whose holds Placement has lost."""
     ids = [row.member_id for row in rows if row.member_id is not None]
     if ids:

@@ -3,7 +3,7 @@
 
 COUNTS = ('count', 'min_count')
 # Keys of a member's description that are not part of its spec
-BESIDES = (*COUNTS, 'policies')
+NOT_IN_SPEC = (*COUNTS, 'policies')
 
 
 def compose(group, describe):
@@ -14,20 +14,22 @@ def compose(group, describe):
     """
     nodes = {'': {}}
     for path in group.subgroups:
-        _put(nodes, 'groups', path, nodes.setdefault(path, {}))
+        _insert(nodes, 'groups', path, nodes.setdefault(path, {}))
     for member in group.members:
-        if member.stem not in nodes:
-            nodes[member.stem] = dict(describe(member))
-            _put(nodes, 'members', member.stem, nodes[member.stem])
+        if member.member_set not in nodes:
+            nodes[member.member_set] = dict(describe(member))
+            _insert(
+                nodes, 'members', member.member_set, nodes[member.member_set]
+            )
     for policy in group.policies:
         nodes[policy.at].setdefault('policies', []).append(policy.definition)
     for relationship in group.relationships:
-        described = {
+        description = {
             **relationship.definition,
             'policies': [each.definition for each in relationship.policies],
         }
         nodes[relationship.at].setdefault('relationships', []).append(
-            described
+            description
         )
     return nodes['']
 
@@ -42,9 +44,9 @@ def counts(description):
 
 def spec(description):
     """Return a member's description without counts and policies."""
-    return {k: v for k, v in description.items() if k not in BESIDES}
+    return {k: v for k, v in description.items() if k not in NOT_IN_SPEC}
 
 
-def _put(nodes, kind, path, described):
+def _insert(nodes, kind, path, description):
     parent, _, name = path.rpartition('/')
-    nodes[parent].setdefault(kind, {})[name] = described
+    nodes[parent].setdefault(kind, {})[name] = description

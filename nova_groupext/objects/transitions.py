@@ -15,9 +15,9 @@ from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
-from nova_groupext.objects import conditions
 from nova_groupext.objects import hold as hold_obj
 from nova_groupext.objects import member as member_obj
+from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
@@ -33,8 +33,8 @@ _HELD = {
 }
 
 HELD_TOO_LONG = (
-    'it was held for as long as the operator lets anything be held; replan '
-    'the group to ask for it again'
+    'it was held for the maximum time that the operator allows; replan the '
+    'group to hold it again'
 )
 
 # Locks the row and leaves it unchanged. Other nodes of a Galera cluster do not
@@ -43,14 +43,14 @@ HELD_TOO_LONG = (
 _UNCHANGED = {'updated_at': models.Group.updated_at}
 
 # Next state of a committed hold that ends; EXCHANGING ones do not end here.
-_END_OF = {
+_STATUS_AFTER_END = {
     states.Hold.HELD: states.Hold.RELEASING,
     states.Hold.REDEEMING: states.Hold.RELEASED,
     states.Hold.REDEEMED: states.Hold.RELEASED,
 }
 
 
-def hold(context, lease, group, holds, expires_at):
+def hold_group(context, lease, group, holds, expires_at):
     """Set a group to HELD with its members and their written holds.
 
     :param lease: VRTLease of the group
@@ -61,7 +61,7 @@ def hold(context, lease, group, holds, expires_at):
         over
     """
     ids = [each.member_id for each in holds if not each.is_placeholder]
-    done = db.compare_and_set_all(
+    is_held = db.compare_and_set_all(
         context,
         (
             models.Group,
@@ -87,28 +87,25 @@ def hold(context, lease, group, holds, expires_at):
             _HELD,
             len(ids),
         ),
-        without_server(ids),
-        VRTHold.promised(holds),
-        lease.renewed(),
+        release_of_redeemed(ids),
+        VRTHold.change_to_held(holds),
+        lease.renewal(),
     )
-    if not done:
+    if not is_held:
         raise exception.GenerationConflict(group=group.uuid)
     group.status = states.Group.HELD
     group.generation += 1
     group.expires_at = expires_at
 
 
-def without_server(ids):
-    """Return the change that releases the redeemed holds of failed servers.
-
-    :param ids: ids of their members
-    """
-    redeemed = (
-        models.Hold.member_id.in_(ids),
+def release_of_redeemed(member_ids):
+    """Return the change that releases the redeemed holds of failed servers."""
+    is_redeemed = (
+        models.Hold.member_id.in_(member_ids),
         models.Hold.status == states.Hold.REDEEMED,
-        ~conditions.is_adopted(),
+        ~sql_conditions.is_adopted(),
     )
-    return models.Hold, redeemed, {'status': states.Hold.RELEASED}, None
+    return models.Hold, is_redeemed, {'status': states.Hold.RELEASED}, None
 
 
 def commit_placeholders(context, group, placeholder_holds):
@@ -120,8 +117,8 @@ def commit_placeholders(context, group, placeholder_holds):
     """
     return db.compare_and_set_all(
         context,
-        (models.Group, conditions.still(group.id), _UNCHANGED, 1),
-        VRTHold.promised(placeholder_holds),
+        (models.Group, sql_conditions.may_have_holds(group.id), _UNCHANGED, 1),
+        VRTHold.change_to_held(placeholder_holds),
     )
 
 
@@ -132,50 +129,52 @@ def reserve(context, servers, check=lambda: None):
         are HELD
     :param check: raises an error to prevent it; called without arguments,
         while no other transaction changes the group
-    :returns: False when a member or hold has changed or leaves, the group has
-        expired, or a member has one of the servers already, e.g. by another
-        delivery of the request
+    :returns: False when a member or hold has changed, the swap in progress
+        ends a hold, the group has expired, or a member has one of the servers
+        already, e.g. by another delivery of the request
     """
     [group_id] = {member.group_id for member, _hold in servers.values()}
 
     def work():
-        if not VRTGroup.is_current(
+        if not VRTGroup.is_redeemable(
             context, group_id
         ) or VRTMember.list_by_servers(context, servers):
             return False
         check()
-        if not change(context, group_id, *_reserved(servers)):
-            raise _Undone
+        if not change_members(context, group_id, *_reserve_changes(servers)):
+            raise _Rollback
         return True
 
     try:
-        done = db.with_row_lock(context, models.Group, work, id=group_id)
-    except _Undone:
+        is_reserved = db.with_row_lock(
+            context, models.Group, work, id=group_id
+        )
+    except _Rollback:
         return False
-    if done:
+    if is_reserved:
         for uuid, (member, hold) in servers.items():
             member.status = states.Member.REDEEMING
             hold.status = states.Hold.REDEEMING
             member.server_uuid = hold.server_uuid = uuid
-    return bool(done)
+    return bool(is_reserved)
 
 
-class _Undone(Exception):
+class _Rollback(Exception):
     """Internal signal that rolls a transaction back."""
 
 
-def _reserved(servers):
+def _reserve_changes(servers):
     changes = []
     for uuid, (member, hold) in servers.items():
         reserved = {'status': states.Hold.REDEEMING, 'server_uuid': uuid}
-        own = (
+        is_unchanged = (
             models.Hold.id == hold.id,
             models.Hold.status == states.Hold.HELD,
-            ~models.Hold.leaves,
+            ~models.Hold.ends_with_swap,
         )
         changes += [
-            member.changed(states.Member.REDEEMING, server_uuid=uuid),
-            (models.Hold, own, reserved, 1),
+            member.status_change(states.Member.REDEEMING, server_uuid=uuid),
+            (models.Hold, is_unchanged, reserved, 1),
         ]
     return changes
 
@@ -184,12 +183,12 @@ def redeem(context, hold, change_of_member):
     """Set a hold to REDEEMED and change its member.
 
     :param hold: VRTHold in state REDEEMING
-    :param change_of_member: see VRTMember.changed()
+    :param change_of_member: see VRTMember.status_change()
     :returns: False when one of them has changed meanwhile
     """
-    with faultpoints.around('redeem.close'):
+    with faultpoints.around('redeem.commit'):
         redeemed = {'status': states.Hold.REDEEMED}
-        return _become(context, hold, redeemed, change_of_member)
+        return _change_hold(context, hold, redeemed, change_of_member)
 
 
 def end_hold(context, hold, *changes):
@@ -202,36 +201,39 @@ def end_hold(context, hold, *changes):
     :returns: False when the hold is not committed or is being exchanged, or
         any of the rows has changed: then nothing is changed
     """
-    if hold.status not in _END_OF:
+    if hold.status not in _STATUS_AFTER_END:
         return False
     with faultpoints.around('release.end'):
-        return _become(context, hold, _end_of(hold.status), *changes)
+        return _change_hold(context, hold, _end_values(hold.status), *changes)
 
 
-def _end_of(status):
+def _end_values(status):
     """Return the values of a hold that ends.
 
     A redeemed hold is watched: a late request may fill its server after Nova
     has given the server up.
     """
-    end = {'status': _END_OF[status]}
+    values = {'status': _STATUS_AFTER_END[status]}
     if status == states.Hold.HELD:
-        return end
-    lost = status == states.Hold.REDEEMING
-    return {**end, **hold_obj.watching(), 'lost': lost}
+        return values
+    is_lost = status == states.Hold.REDEEMING
+    return {**values, **hold_obj.watch_values(), 'lost': is_lost}
 
 
-def _become(context, hold, values, *changes):
-    own = (models.Hold.id == hold.id, models.Hold.status == hold.status)
-    done = change(
+def _change_hold(context, hold, values, *changes):
+    is_unchanged = (
+        models.Hold.id == hold.id,
+        models.Hold.status == hold.status,
+    )
+    is_changed = change_members(
         context,
         hold.group_id,
         *changes,
-        (models.Hold, own, values, 1),
+        (models.Hold, is_unchanged, values, 1),
     )
-    if done:
+    if is_changed:
         hold.status = values['status']
-    return bool(done)
+    return bool(is_changed)
 
 
 def redeem_reservation(context, reservation, server_uuid):
@@ -242,21 +244,21 @@ def redeem_reservation(context, reservation, server_uuid):
     """
     if reservation.status == states.Hold.REDEEMING:
         return reservation.server_uuid == server_uuid
-    own = (
+    is_unchanged = (
         models.Hold.id == reservation.id,
         models.Hold.status == states.Hold.HELD,
-        ~models.Hold.leaves,
+        ~models.Hold.ends_with_swap,
     )
     reserved = {'status': states.Hold.REDEEMING, 'server_uuid': server_uuid}
-    done = change(
-        context, reservation.group_id, (models.Hold, own, reserved, 1)
+    is_changed = change_members(
+        context, reservation.group_id, (models.Hold, is_unchanged, reserved, 1)
     )
-    if done:
+    if is_changed:
         reservation.status, reservation.server_uuid = (
             states.Hold.REDEEMING,
             server_uuid,
         )
-    return bool(done)
+    return bool(is_changed)
 
 
 def end_reservation(context, reservation, is_redeemed):
@@ -265,58 +267,71 @@ def end_reservation(context, reservation, is_redeemed):
     :param reservation: VRTHold in state REDEEMING
     """
     status = states.Hold.REDEEMED if is_redeemed else states.Hold.RELEASING
-    own = (
+    is_unchanged = (
         models.Hold.id == reservation.id,
         models.Hold.status == states.Hold.REDEEMING,
     )
-    values = {'status': status, **hold_obj.watching()}
-    change(context, reservation.group_id, (models.Hold, own, values, None))
+    values = {'status': status, **hold_obj.watch_values()}
+    change_members(
+        context,
+        reservation.group_id,
+        (models.Hold, is_unchanged, values, None),
+    )
 
 
-def end(context, member, status, fault):
+def end_member(context, member, status, fault):
     """End a member without a hold, or whose hold its server owns.
 
     :param status: FAILED or RELEASED
     :raises: MemberStateConflict
     """
-    ended = member.changed(status, fault=fault)
-    if not change(context, member.group_id, ended):
+    change = member.status_change(status, fault=fault)
+    if not change_members(context, member.group_id, change):
         raise member.conflict(status)
     member.status = status
     member.fault = fault
 
 
-def give_up(context, group, members=None, seen=None):
+def release_members(context, group, members=None, generation=None):
     """Release members: from now on a late create is refused.
 
     :param members: VRTMembers of the group without servers, all of them or
         none; by default all those without a server that are not being redeemed
-    :param seen: expected generation of the group, None for any
+    :param generation: expected one of the group, None for any
     :returns: True if any hold was released
     :raises: MemberStateConflict when a named member is being redeemed or
         exchanged, GenerationConflict
     """
-    wanted = group.members if members is None else members
+    affected = group.members if members is None else members
     ids = [
-        each.id for each in wanted if each.status in states.MEMBER_RELEASABLE
+        each.id for each in affected if each.status in states.MEMBER_RELEASABLE
     ]
     expected = None if members is None else len(ids)
-    changes = _given_up(ids, states.MEMBER_RELEASABLE, expected=expected)
+    changes = _release_changes(
+        ids, states.MEMBER_RELEASABLE, expected=expected
+    )
     if members is None:
-        changes += (_growths_leave(group),)
-    counts = change(context, group.id, *changes, when=conditions.is_as(seen))
+        changes += (_release_reservations(group),)
+    counts = change_members(
+        context,
+        group.id,
+        *changes,
+        group_conditions=sql_conditions.has_generation(generation),
+    )
     if counts is None:
-        now = VRTGroup.brief(context, group.id)
-        if seen is not None and (now is None or now.generation != seen):
+        row = VRTGroup.find_row(context, group.id)
+        if generation is not None and (
+            row is None or row.generation != generation
+        ):
             raise exception.GenerationConflict(group=group.uuid)
-        raise exception.state_conflict(
+        raise exception.member_state_conflict(
             [each.path for each in members],
             status='changing',
-            reason='a server is being created; nothing was released',
+            reason='a server is being created; no member was released',
         )
     rows = db.find(context, models.Member, models.Member.id.in_(ids))
     statuses = {row.id: row.status for row in rows}
-    for member in wanted:
+    for member in affected:
         member.status = statuses.get(member.id, member.status)
     return any(counts[1:])
 
@@ -331,50 +346,52 @@ def expire(context, group):
         in time, or another process has released it
     """
     with faultpoints.around('release.expire'):
-        counts = change(
+        counts = change_members(
             context,
             group.id,
-            *_given_up(
+            *_release_changes(
                 [member.id for member in group.members],
                 [states.Member.HELD],
-                fault=f'its group {member_obj.expired(group.expires_at)}',
+                fault=f'its group {member_obj.expiry_text(group.expires_at)}',
             ),
-            _growths_leave(group),
-            when=(
-                *conditions.still(group.id),
+            _release_reservations(group),
+            group_conditions=(
+                *sql_conditions.may_have_holds(group.id),
                 models.Group.expires_at <= clock.now(),
             ),
         )
     return counts is not None and any(counts)
 
 
-def end_lifetime(context, group, lifetime):
+def release_overdue(context, group, lifetime):
     """Release the holds of a group that are older than the maximum.
 
     :param lifetime: maximum seconds of a hold
     :returns: True if anything was released
     """
     before = clock.now(-lifetime)
-    grown = sa.select(models.Member.id).where(
+    overdue = sa.select(models.Member.id).where(
         models.Member.group_id == group.id,
-        models.Member.growth_since <= before,
+        models.Member.reservation_since <= before,
     )
-    counts = change(
+    counts = change_members(
         context,
         group.id,
-        *_given_up(
+        *_release_changes(
             [member.id for member in group.members],
             [states.Member.HELD],
-            conditions.is_held_since(before),
+            sql_conditions.is_held_since(before),
             fault=HELD_TOO_LONG,
         ),
-        _growths_leave(group, models.Hold.resize_member_id.in_(grown)),
-        when=conditions.still(group.id),
+        _release_reservations(
+            group, models.Hold.resize_member_id.in_(overdue)
+        ),
+        group_conditions=sql_conditions.may_have_holds(group.id),
     )
     return counts is not None and any(counts)
 
 
-def change(context, group_id, *changes, when=()):
+def change_members(context, group_id, *changes, group_conditions=()):
     """Change members and holds of a group, and update its status.
 
     A group with holds or redeems, of members or for resizes of ACTIVE members,
@@ -383,71 +400,82 @@ def change(context, group_id, *changes, when=()):
     HELD or ACTIVE.
 
     :param changes: see db.api.compare_and_set_all
-    :param when: conditions on the group without which nothing is changed
+    :param group_conditions: nothing changes unless the group meets them
     :returns: number of rows that each change matched; None when nothing was
         changed
     """
-    own = models.Group.id == group_id
-    lock = (models.Group, (own, *when), _UNCHANGED, 1 if when else None)
-    follow = (models.Group, conditions.still(group_id), followed(), None)
-    counts = db.compare_and_set_all(context, lock, *changes, follow)
+    is_group = models.Group.id == group_id
+    lock = (
+        models.Group,
+        (is_group, *group_conditions),
+        _UNCHANGED,
+        1 if group_conditions else None,
+    )
+    derived = (
+        models.Group,
+        sql_conditions.may_have_holds(group_id),
+        derived_values(),
+        None,
+    )
+    counts = db.compare_and_set_all(context, lock, *changes, derived)
     return counts and counts[1:-1]
 
 
-def followed():
+def derived_values():
     """Return the values of a group whose members have changed."""
-    pending = (
-        conditions.has_member(states.Member.HELD, states.Member.REDEEMING)
-        | conditions.has_resize_reservation()
+    is_pending = (
+        sql_conditions.has_member(states.Member.HELD, states.Member.REDEEMING)
+        | sql_conditions.has_resize_reservation()
     )
-    servers = conditions.has_hold(
+    has_servers = sql_conditions.has_hold(
         states.Hold.REDEEMED
-    ) | conditions.has_member(*states.MEMBER_SERVER_RUNS)
+    ) | sql_conditions.has_member(*states.MEMBER_SERVER_RUNS)
     return {
         'status': sa.case(
-            (pending, states.Group.HELD.value),
-            (servers, states.Group.ACTIVE.value),
+            (is_pending, states.Group.HELD.value),
+            (has_servers, states.Group.ACTIVE.value),
             else_=states.Group.RELEASED.value,
         ),
         'generation': models.Group.generation + 1,
     }
 
 
-def _growths_leave(group, *which):
+def _release_reservations(group, *conditions):
     """Return the change that releases resize reservations.
 
-    :param which: conditions on the reservations; all by default
+    :param conditions: conditions on the reservations; all by default
     """
-    resized = sa.select(models.Member.id).where(
+    resizing = sa.select(models.Member.id).where(
         models.Member.group_id == group.id,
         models.Member.status == states.Member.ACTIVE,
     )
-    own = (
+    is_unchanged = (
         models.Hold.group_id == group.id,
-        models.Hold.resize_member_id.in_(resized),
-        conditions.is_resize_reservation(),
-        ~models.Hold.leaves,
-        *which,
+        models.Hold.resize_member_id.in_(resizing),
+        sql_conditions.is_resize_reservation(),
+        ~models.Hold.ends_with_swap,
+        *conditions,
     )
-    return models.Hold, own, {'status': states.Hold.RELEASING}, None
+    return models.Hold, is_unchanged, {'status': states.Hold.RELEASING}, None
 
 
-def _given_up(ids, statuses, *which, expected=None, **values):
+def _release_changes(ids, statuses, *conditions, expected=None, **values):
     """Return the changes that release members and their holds.
 
     Members whose holds are being exchanged stay unchanged.
 
     :param ids: ids of the members
     :param statuses: statuses of the members that change
-    :param which: further conditions on the members
+    :param conditions: further conditions on the members
     :param expected: number of members that have to match; None for any
     :param values: other values of the members
     """
-    changes_hands = sa.exists().where(
+    is_in_swap = sa.exists().where(
         models.Hold.member_id == models.Member.id,
-        (models.Hold.status == states.Hold.EXCHANGING) | models.Hold.leaves,
+        (models.Hold.status == states.Hold.EXCHANGING)
+        | models.Hold.ends_with_swap,
     )
-    released = models.Hold.member_id.in_(
+    is_released = models.Hold.member_id.in_(
         sa.select(models.Member.id).where(
             models.Member.id.in_(ids),
             models.Member.status == states.Member.RELEASED,
@@ -459,8 +487,8 @@ def _given_up(ids, statuses, *which, expected=None, **values):
             (
                 models.Member.id.in_(ids),
                 models.Member.status.in_(statuses),
-                ~changes_hands,
-                *which,
+                ~is_in_swap,
+                *conditions,
             ),
             {
                 'status': states.Member.RELEASED,
@@ -473,9 +501,9 @@ def _given_up(ids, statuses, *which, expected=None, **values):
             # Ending a redeemed hold leaves the allocation with the failed
             # server.
             (
-                *(models.Hold, (models.Hold.status == was, released)),
-                *(_end_of(was), None),
+                *(models.Hold, (models.Hold.status == status, is_released)),
+                *(_end_values(status), None),
             )
-            for was in (states.Hold.HELD, states.Hold.REDEEMED)
+            for status in (states.Hold.HELD, states.Hold.REDEEMED)
         ),
     )

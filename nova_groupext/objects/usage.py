@@ -7,7 +7,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
 
 
-def redeemed_since(context, project_id, since):
+def list_redeemed_since(context, project_id, since):
     """Return the members of a project with recently redeemed holds.
 
     :param since: clock.now expression

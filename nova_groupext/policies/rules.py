@@ -80,35 +80,35 @@ RULES = [
     _rule(
         SHOW_PLACEMENT,
         base.ADMIN,
-        'See the hosts of members, and the cost and statistics of a plan',
+        'Show the hosts of members, and the cost and statistics of a plan',
         ('GET', f'{COLLECTION}/detail'),
         ('GET', GROUP),
     ),
     _rule(
         CREATE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Describe a VRT group, to have it planned and held',
+        'Create a VRT group, which is planned and held',
         ('POST', COLLECTION),
     ),
     _rule(
         WHAT_IF,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Have a VRT group planned without holding it',
+        'Plan a VRT group without holding it',
         ('POST', COLLECTION),
     ),
     _rule(
         EXCLUSIVE,
         base.ADMIN,
-        'Use the policy type exclusive, which keeps others out of whole '
-        'hosts, racks or zones',
+        'Use the policy type exclusive, which reserves whole hosts, racks or '
+        'zones for one group',
         ('POST', COLLECTION),
         ('POST', f'{ACTION} (hold)'),
     ),
     _rule(
         UPDATE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Revise the definition of a VRT group, or add and remove members, and '
-        'plan it again around what it has',
+        'Revise the definition of a VRT group, or add and remove members, '
+        'and plan it again around its servers',
         ('PUT', GROUP),
         ('POST', MEMBERS),
         ('DELETE', f'{MEMBERS}/{{path}}'),
@@ -116,53 +116,52 @@ RULES = [
     _rule(
         DELETE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Release what is held of a VRT group and forget it',
+        'Delete a VRT group and release its holds',
         ('DELETE', GROUP),
     ),
     _rule(
         HOLD,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Plan a VRT group again if need be, and hold it',
+        'Hold a VRT group without holds, planning it again if needed',
         ('POST', f'{ACTION} (hold)'),
     ),
     _rule(
         RELEASE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Give up members of a VRT group that are no servers yet',
+        'Release members of a VRT group that have no servers',
         ('POST', f'{ACTION} (release)'),
     ),
     _rule(
         REPLAN,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Decide again where the members of a VRT group are to be that are no '
-        'servers',
+        'Plan the members of a VRT group that have no servers again',
         ('POST', f'{ACTION} (replan)'),
     ),
     _rule(
         EXTEND,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Keep what is held of a VRT group for longer',
+        'Extend the holds of a VRT group',
         ('POST', f'{ACTION} (extend)'),
     ),
     _rule(
         PROPOSAL,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Ask which servers of a VRT group to move for its policies to hold',
+        'Request a proposal of server moves that restore the policies of a '
+        'VRT group',
         ('POST', f'{ACTION} (propose)'),
         ('GET', f'{GROUP}/proposal'),
     ),
     _rule(
         ADOPT,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Let servers of the project that run already become members of a VRT '
-        'group',
+        'Turn existing servers of the project into members of a VRT group',
         ('POST', f'{ACTION} (adopt)'),
     ),
     # The caller owns the servers, so admins cannot boot groups of others.
     _rule(
         BOOT,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Create the servers of what is held of a VRT group',
+        'Create the servers of the held members of a VRT group',
         ('POST', f'{ACTION} (boot)'),
     ),
 ]

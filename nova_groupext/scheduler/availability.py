@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Isolation of errors in one part of the cloud from work on the rest."""
+"""Isolation of errors in one part of the work from all the rest."""
 
 import contextlib
 
@@ -9,6 +9,18 @@ from nova_groupext import exception
 from nova_groupext.db import database_errors
 
 LOG = logging.getLogger(__name__)
+
+
+def run_step(work, *args, about='all groups'):
+    """Run a step of periodic work; log an exception instead of raising it."""
+    try:
+        work(*args)
+    except Exception:
+        LOG.exception(
+            'Step %(work)s for %(about)s failed; it is retried in the next '
+            'round.',
+            {'work': work.__name__, 'about': about},
+        )
 
 
 @contextlib.contextmanager
@@ -28,4 +40,4 @@ def skip_unavailable(part):
         exception.GroupNotFound,
         *database_errors.ANY,
     ) as exc:
-        LOG.warning('%s is left for the next round: %s', part, exc)
+        LOG.warning('Skipping %s until the next round: %s', part, exc)

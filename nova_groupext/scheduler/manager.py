@@ -16,14 +16,14 @@ from nova.scheduler.client import report
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
-from nova_groupext import pointer
+from nova_groupext import member_ref
 from nova_groupext.db import engine
 from nova_groupext.objects import states
 from nova_groupext.scheduler.move import destinations
 from nova_groupext.scheduler.move import resize
 from nova_groupext.scheduler.nova import first_boot
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.placement import marked_requests
-from nova_groupext.scheduler.placement import placement_client
 from nova_groupext.scheduler.redeem import redeem_path
 from nova_groupext.scheduler.redeem import replacement_request
 from nova_groupext.scheduler.redeem import reserve
@@ -47,7 +47,7 @@ class RedeemingReportClient(report.SchedulerReportClient):
         allocation_request_version,
         consumer_generation=None,
     ):
-        reservation = marked_requests.growth_of(alloc_request)
+        reservation = marked_requests.reservation_of(alloc_request)
         if reservation is None and isinstance(
             alloc_request, marked_requests.HoldRequest
         ):
@@ -67,7 +67,7 @@ class RedeemingReportClient(report.SchedulerReportClient):
             claim = functools.partial(
                 resize.claim,
                 context,
-                placement_client.PlacementClient(self),
+                client.PlacementClient(self),
                 reservation,
                 consumer_uuid,
                 project_id,
@@ -105,16 +105,18 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         return_alternates=False,
     ):
         """Redeem holds for a first boot with VRT hints; else call Nova."""
-        pointed = None if spec_obj is self._sentinel else pointer.of(spec_obj)
-        is_move = pointed is not None and self._is_move(
-            context, pointed, spec_obj, instance_uuids
+        ref = (
+            None
+            if spec_obj is self._sentinel
+            else member_ref.from_spec(spec_obj)
         )
-        moved = is_move and self._move(
-            context, pointed, spec_obj, instance_uuids
+        is_move = ref is not None and self._is_move(
+            context, ref, spec_obj, instance_uuids
         )
+        moved = is_move and self._move(context, ref, spec_obj, instance_uuids)
         if moved:
             return [[moved]]
-        if pointed is None or is_move:
+        if ref is None or is_move:
             return super().select_destinations(
                 context,
                 request_spec=request_spec,
@@ -124,34 +126,34 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 return_objects=return_objects,
                 return_alternates=return_alternates,
             )
-        with redeem_path.as_no_valid_host(pointed.member):
+        with redeem_path.as_no_valid_host(ref.member):
             selections = self._redeem(
-                context, pointed, spec_obj, _uuids(spec_obj, instance_uuids)
+                context, ref, spec_obj, _server_uuids(spec_obj, instance_uuids)
             )
         # No alternates: cell conductors claim them past every policy.
         return [[selection] for selection in selections]
 
-    def _is_move(self, context, pointed, spec_obj, instance_uuids):
+    def _is_move(self, context, ref, spec_obj, instance_uuids):
         """Check whether the server has a cell; if so, refresh its group."""
-        [server_uuid, *_] = _uuids(spec_obj, instance_uuids)
+        [server_uuid, *_] = _server_uuids(spec_obj, instance_uuids)
         if first_boot.is_first_boot(context, server_uuid):
             return False
-        destinations.catch_up(
+        destinations.refresh_group(
             context.elevated(),
-            placement_client.PlacementClient(self.placement_client),
-            pointed,
+            client.PlacementClient(self.placement_client),
+            ref,
             server_uuid,
         )
         return True
 
-    def _move(self, context, pointed, spec_obj, instance_uuids):
+    def _move(self, context, ref, spec_obj, instance_uuids):
         """Move a server to a host where a resize reservation is held for it.
 
         :returns: Selection; None if nothing is reserved, or Nova's filters
             refuse the host: Nova then selects a host as usual
         """
-        for reservation in resize.rooms(
-            context, pointed, spec_obj, self.host_manager
+        for reservation in resize.iter_reservations(
+            context, ref, spec_obj, self.host_manager
         ):
             # Nova's request filters change a spec; Nova's path needs it.
             spec = copy.deepcopy(spec_obj)
@@ -159,60 +161,65 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 return self._select_held(
                     context,
                     spec,
-                    *_uuids(spec, instance_uuids),
+                    *_server_uuids(spec, instance_uuids),
                     marked_requests.ResizeRequest(reservation),
                 )
             except resize.Refused:
                 raise
             except nova_exc.NoValidHost:
                 LOG.info(
-                    'Server %s cannot go to where room is held for that.',
+                    'Server %s cannot use its resize reservation; another '
+                    'host is tried.',
                     spec.instance_uuid,
                 )
         return None
 
-    def _redeem(self, context, pointed, spec_obj, server_uuids):
+    def _redeem(self, context, ref, spec_obj, server_uuids):
         """Redeem a member for each server and return their Selections.
 
         All or none, as Nova does. When Nova's filters refuse a member's host,
         another member of the hints is chosen; if too few are left, a planner
         is asked for other hosts.
         """
-        door = redeem_path.RedeemPath(
-            placement_client.PlacementClient(self.placement_client),
+        redemption = redeem_path.RedeemPath(
+            client.PlacementClient(self.placement_client),
             self.host_manager,
         )
-        search = replacement_request.ReplacementRequest(context, pointed.group)
-        refused, why = {}, None
+        replacement = replacement_request.ReplacementRequest(
+            context, ref.group
+        )
+        refused, reason = {}, None
         while True:
             try:
-                places = door.choose(
-                    context, pointed, spec_obj, server_uuids, refused
+                reservations = redemption.choose(
+                    context, ref, spec_obj, server_uuids, refused
                 )
-                selections = self._select_all(context, spec_obj, places)
-                door.redeem(context, spec_obj, places)
+                selections = self._select_all(context, spec_obj, reservations)
+                redemption.redeem(context, spec_obj, reservations)
                 return selections
-            except reserve.Taken:
-                door.wait(pointed.member)
+            except reserve.MemberTaken:
+                redemption.wait_after_conflict(ref.member)
             except reserve.HostsFiltered as exc:
-                refused |= {place.member.id: place for place in exc.places}
-                why = exc.why
+                refused |= {each.member.id: each for each in exc.reservations}
+                reason = exc.reason
             except reserve.NotEnoughMembers as exc:
-                places = [*refused.values()][: exc.missing]
-                search.find({p.member.path: p.hold.node for p in places}, why)
+                reservations = [*refused.values()][: exc.missing]
+                replacement.send(
+                    {r.member.path: r.hold.node for r in reservations}, reason
+                )
                 refused = {}
 
-    def _select_all(self, context, spec_obj, places):
+    def _select_all(self, context, spec_obj, reservations):
         """Return a Selection for each Reservation.
 
         :raises: reserve.HostsFiltered with all that Nova's filters refuse
         """
         selections, refused = [], []
-        for place in places:
-            if place.hold.status != states.Hold.HELD:
+        for reservation in reservations:
+            if reservation.hold.status != states.Hold.HELD:
                 # An earlier delivery of it has asked the filters.
                 selections.append(
-                    self._selection(context, spec_obj, place.hold)
+                    self._selection(context, spec_obj, reservation.hold)
                 )
                 continue
             try:
@@ -220,12 +227,12 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                     self._select_held(
                         context,
                         spec_obj,
-                        place.server_uuid,
-                        marked_requests.HoldRequest(place.hold),
+                        reservation.server_uuid,
+                        marked_requests.HoldRequest(reservation.hold),
                     )
                 )
             except nova_exc.NoValidHost:
-                refused.append(place)
+                refused.append(reservation)
         if refused:
             raise reserve.HostsFiltered(refused, reserve.HOST_REFUSED)
         return selections
@@ -245,16 +252,16 @@ class HolisticSchedulerManager(manager.SchedulerManager):
 
     def _selection(self, context, spec_obj, hold):
         """Return the Selection of a hold that was redeemed before."""
-        states_of_host = self._get_all_host_states(
+        host_states = self._get_all_host_states(
             context.elevated(), spec_obj, marked_requests.HoldSummaries(hold)
         )
-        for host_state in states_of_host:
+        for host_state in host_states:
             return objects.Selection.from_host_state(
                 host_state,
                 marked_requests.HoldRequest(hold),
                 marked_requests.PLACEMENT_VERSION,
             )
-        raise nova_exc.NoValidHost(reason='the planned host is gone')
+        raise nova_exc.NoValidHost(reason='the planned host no longer exists')
 
     def _get_alternate_hosts(
         self,
@@ -307,5 +314,5 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         )
 
 
-def _uuids(spec_obj, instance_uuids):
+def _server_uuids(spec_obj, instance_uuids):
     return instance_uuids or [spec_obj.instance_uuid]

@@ -12,8 +12,8 @@ from nova_groupext.scheduler import process_names
 
 SECOND = datetime.timedelta(seconds=1)
 
-SILENT = 'it was not heard of for {} s'
-REVISION = 'it works with tables of revision {}; they are at {}'
+SILENT = 'it has sent no heartbeat for {} s'
+REVISION = 'it expects tables of revision {}, but they are at {}'
 CLOCK = 'its clock differs by {:+.1f} s from that of the database'
 
 
@@ -33,18 +33,18 @@ def read(context, options):
         {
             'host': planner.host,
             'pid': process_names.pid_of(planner.process),
-            'heard': round((now - planner.heard_at) / SECOND),
+            'heard': round((now - planner.heartbeat_at) / SECOND),
             'clock': round(-planner.clock_offset, 1),
             'groups': leases.get(planner.uuid, 0),
-            'wrong': [*_wrong(planner, now, revision, options)],
+            'wrong': [*_find_problems(planner, now, revision, options)],
         }
         for planner in VRTPlanner.list(context)
     ]
 
 
-def _wrong(planner, now, revision, options):
-    heard = (now - planner.heard_at) / SECOND
-    if heard > planners.MISSED * options.heartbeat_interval:
+def _find_problems(planner, now, revision, options):
+    heard = (now - planner.heartbeat_at) / SECOND
+    if heard > planners.MAX_MISSED_HEARTBEATS * options.heartbeat_interval:
         yield SILENT.format(round(heard))
     if planner.revision != revision:
         yield REVISION.format(planner.revision, revision)

@@ -14,7 +14,9 @@ _BOOT = _PROC / 'sys/kernel/random/boot_id'
 
 def own():
     """Return the name of this process."""
-    return '/'.join((_boot(), _namespace(), f'{os.getpid()}', _began('self')))
+    return '/'.join(
+        (_boot(), _namespace(), f'{os.getpid()}', _start_time('self'))
+    )
 
 
 def is_gone(name):
@@ -25,7 +27,7 @@ def is_gone(name):
     boot, namespace, pid, began = name.split('/')
     if boot != _boot():
         return True
-    return namespace == _namespace() and began != _began(pid)
+    return namespace == _namespace() and began != _start_time(pid)
 
 
 def pid_of(name):
@@ -40,7 +42,7 @@ def _namespace():
     return (_PROC / 'self/ns/pid').readlink().name
 
 
-def _began(pid):
+def _start_time(pid):
     """Return when a process began, in ticks since boot; '' if it is gone.
 
     In proc(5) this is field 22; the second field may contain anything.

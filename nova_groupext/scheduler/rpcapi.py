@@ -13,7 +13,7 @@ import oslo_messaging as messaging
 TOPIC = 'vrt_planner'
 
 # Seconds that the answer may take after the planner's time limit.
-ANSWERING = 2
+ANSWER_TIME = 2
 
 
 class Outcome(enum.StrEnum):
@@ -22,7 +22,7 @@ class Outcome(enum.StrEnum):
     # No member needs another host any more.
     DONE = 'done'
     # No other host exists, or none was found.
-    NO_OTHER_HOST = 'in vain'
+    NO_OTHER_HOST = 'no other host'
     # The group, or all slots of the planner, are busy.
     BUSY = 'busy'
 
@@ -32,7 +32,7 @@ class PlannerAPI:
 
     Version history:
 
-    * 1.0 - serve_group, propose, replan
+    * 1.0 - serve_group, propose, replace_members
     """
 
     TARGET = messaging.Target(topic=TOPIC, version='1.0')
@@ -53,17 +53,17 @@ class PlannerAPI:
         """Ask a planner to compute the requested proposals."""
         self._client.cast(context, 'propose')
 
-    def replan(self, context, group_uuid, excluded_hosts, seconds):
+    def replace_members(self, context, group_uuid, excluded_hosts, seconds):
         """Find other hosts for members; return the Outcome.
 
         :param excluded_hosts: {member path: nodes that it cannot use}
         :param seconds: time limit of the planner
         :raises: oslo_messaging.MessagingException when no planner answers
         """
-        client = self._client.prepare(timeout=seconds + ANSWERING)
+        client = self._client.prepare(timeout=seconds + ANSWER_TIME)
         return client.call(
             context,
-            'replan',
+            'replace_members',
             group_uuid=group_uuid,
             excluded_hosts=excluded_hosts,
             seconds=seconds,

@@ -15,6 +15,7 @@ from oslo_service import service
 
 from nova_groupext.conf import CONF
 from nova_groupext.db import engine
+from nova_groupext.scheduler import availability
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler import rpcapi
 
@@ -31,8 +32,10 @@ class PlannerService(service.Service):
         self._server = None
         self._planner = None
         # A thread sends heartbeats until all work has ended; timers would not.
-        self._heart = threading.Thread(target=self._beat, daemon=True)
-        self._is_over = threading.Event()
+        self._heartbeats = threading.Thread(
+            target=self._send_heartbeats, daemon=True
+        )
+        self._has_ended = threading.Event()
 
     def start(self):
         engine.configure()
@@ -41,17 +44,17 @@ class PlannerService(service.Service):
             messaging.Target(topic=rpcapi.TOPIC, server=self._host),
             [self._planner],
         )
-        self._round(self._planner.begin)
-        self._heart.start()
+        self._run(self._planner.begin)
+        self._heartbeats.start()
         self._server.start()
         vrt = CONF.vrt
         for interval, work in (
             (vrt.heartbeat_interval, self._planner.serve_waiting),
             (vrt.reap_interval, self._planner.reap),
-            (vrt.reap_interval, self._planner.replan_failed),
-            (vrt.exclusive_reap_interval, self._planner.keep_exclusive),
+            (vrt.reap_interval, self._planner.replace_failed),
+            (vrt.exclusive_reap_interval, self._planner.maintain_exclusive),
         ):
-            self._repeat(interval, work)
+            self._add_timer(interval, work)
 
     def stop(self, graceful=True):
         """Stop, by default after running requests and rounds have ended.
@@ -63,23 +66,23 @@ class PlannerService(service.Service):
             self._server.wait()
         super().stop(graceful)
         if self._planner is not None:
-            self._is_over.set()
-            self._heart.join()
-            self._round(self._planner.end)
+            self._has_ended.set()
+            self._heartbeats.join()
+            self._run(self._planner.end)
 
-    def _beat(self):
-        while not self._is_over.wait(CONF.vrt.heartbeat_interval):
-            self._round(self._planner.beat)
+    def _send_heartbeats(self):
+        while not self._has_ended.wait(CONF.vrt.heartbeat_interval):
+            self._run(self._planner.beat)
 
-    def _repeat(self, interval, work):
+    def _add_timer(self, interval, work):
         self.tg.add_timer(
             interval,
-            functools.partial(self._round, work),
+            functools.partial(self._run, work),
         )
 
     @staticmethod
-    def _round(work):
+    def _run(work):
         context = nova_context.get_admin_context()
         # All log lines of a round carry its request id.
         context.update_store()
-        planner.run_step(work, context)
+        availability.run_step(work, context)

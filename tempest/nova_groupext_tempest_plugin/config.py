@@ -32,7 +32,7 @@ the release of its holds. It must be longer than ``[vrt] reap_interval`` and
         default=1.0,
         min=0.05,
         help="""
-Seconds between two looks at a group that a test waits for.
+Seconds between two polls of a group that a test waits for.
 """,
     ),
     cfg.BoolOpt(
@@ -40,8 +40,8 @@ Seconds between two looks at a group that a test waits for.
         default=False,
         help="""
 Check through the admin's Placement endpoint that holds appear, and that no
-allocation of VRT groups is left after a class of tests. Set it only where
-nobody else holds groups while the tests run: the holds of all projects are
+allocation of VRT groups is left after a class of tests. Set it only where no
+other user holds groups while the tests run: the holds of all projects are
 counted together.
 
 Related options:

@@ -81,16 +81,16 @@ class Rack:
         host = nova.servers.get(server).to_dict()['OS-EXT-SRV-ATTR:host']
         return server, host
 
-    def window(self, server, host):
-        """Delete a server; returns for how many seconds there was room."""
+    def measure_open_time(self, server, host):
+        """Delete a server; return the seconds with free capacity after it."""
         path = f'/allocations/{server.id}'
         server.delete()
         _wait(lambda: not self.cloud.placement.get(path).json()['allocations'])
-        opened = time.perf_counter()
+        started = time.perf_counter()
         _wait(lambda: not any(self.cloud.free(host).values()))
-        return time.perf_counter() - opened
+        return time.perf_counter() - started
 
-    def round(self):
+    def run_maintenance(self):
         """Take one round of the step.
 
         :returns: its seconds, and the CPU seconds of the whole cloud in them
@@ -100,19 +100,17 @@ class Rack:
         from nova.scheduler.client import report
 
         from nova_groupext import objects
-        from nova_groupext.scheduler.placement import placement_client
+        from nova_groupext.scheduler.placement import client
         from nova_groupext.scheduler.protocol import leases
         from nova_groupext.scheduler.protocol import maintain
 
         requester = context.get_admin_context()
-        placement = placement_client.PlacementClient(
-            report.SchedulerReportClient()
-        )
+        placement = client.PlacementClient(report.SchedulerReportClient())
         owner = leases.Leases('benchmark')
         start, cpu = time.perf_counter(), time.process_time()
         for group in objects.VRTGroup.list_exclusive(requester):
             with owner.owning(requester, placement, group.id) as lease:
-                maintain.keep(requester, placement, lease, group)
+                maintain.maintain(requester, placement, lease, group)
         return time.perf_counter() - start, time.process_time() - cpu
 
 
@@ -122,17 +120,18 @@ def _wait(is_so):
 
 
 def measure(running, deletes):
-    """Yield what was found out, line by line."""
+    """Yield the lines of the report."""
     rack = Rack(running, deletes)
-    yield f'{len(running.hosts)} hosts, 4 fillers each'
+    yield f'{len(running.hosts)} hosts, 4 placeholders each'
     yield f'planned and held: {rack.hold():.1f} s'
-    seconds, cpu = min(rack.round() for _ in range(5))
+    seconds, cpu = min(rack.run_maintenance() for _ in range(5))
     yield f'a round that finds nothing: {seconds:.2f} s, {cpu:.2f} s of CPU'
     servers = [rack.create(number) for number in range(deletes)]
-    room = [rack.window(*each) for each in servers]
+    open_seconds = [rack.measure_open_time(*each) for each in servers]
+    median = statistics.median(open_seconds)
     yield (
-        f'{deletes} servers deleted, room for {statistics.median(room):.2f} s '
-        f'(median), {max(room):.2f} s at most; interval {INTERVAL} s'
+        f'{deletes} servers deleted, capacity free for {median:.2f} s '
+        f'(median), {max(open_seconds):.2f} s at most; interval {INTERVAL} s'
     )
 
 
@@ -140,16 +139,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--hosts', type=int, default=40)
     parser.add_argument('--deletes', type=int, default=10)
-    given = parser.parse_args()
+    args = parser.parse_args()
     machines = [
         hosts.Host(f'cmp-{number}', 'r1', 'az1')
-        for number in range(given.hosts)
+        for number in range(args.hosts)
     ]
     with (
         tempfile.TemporaryDirectory() as state,
         cloud.Cloud(state, machines, PARTS) as running,
     ):
-        for line in measure(running, given.deletes):
+        for line in measure(running, args.deletes):
             sys.stdout.write(f'{line}\n')
             sys.stdout.flush()
 

@@ -24,19 +24,19 @@ from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.current import policy_check
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import hold_plan
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.redeem import reserve
 from nova_groupext.scheduler.release import release_group
-from tests import fixtures as ours
+from tests import fixtures as test_fixtures
 from tests import groups
-from tests.services import at_once
+from tests.services import concurrency
 from tests.services import databases
+from tests.services import fake_nova
 from tests.services import placement
-from tests.services import played
 from tests.services import servers
-from tests.storm import storm
+from tests.stress import runner
 
 HOSTS = 200
 TOTAL = 64
@@ -60,30 +60,31 @@ class Bench:
         self._providers = [
             placement.make_provider(admin, VCPU=TOTAL) for _ in range(HOSTS)
         ]
-        self._ledger = placement_client.PlacementClient(
+        self._placement_client = client.PlacementClient(
             report.SchedulerReportClient(admin)
         )
 
     def describe(self, size):
         """A group of so many members that are all alike."""
-        group = groups.alike(size)
+        group = groups.equal_members(size)
         group.create(self._context)
         return group
 
     def hold(self, group):
         """Hold all members; returns how many seconds it took."""
         hosts = itertools.cycle(self._providers)
-        placed = {
-            each.path: groups.seat(next(hosts), 1) for each in group.members
+        placements = {
+            each.path: groups.placement(next(hosts), 1)
+            for each in group.members
         }
         started = time.monotonic()
-        lease = groups.lease(self._context, group)
-        rows = hold_plan.write_down(
-            self._context, lease, group.members, placed
+        lease = groups.acquire_lease(self._context, group)
+        rows = hold_plan.insert_plan(
+            self._context, lease, group.members, placements
         )
-        hold_plan.hold(self._context, self._ledger, lease, rows)
+        hold_plan.hold(self._context, self._placement_client, lease, rows)
         expires_at = timeutils.utcnow() + datetime.timedelta(hours=1)
-        transitions.hold(self._context, lease, group, rows, expires_at)
+        transitions.hold_group(self._context, lease, group, rows, expires_at)
         lease.release(self._context)
         return time.monotonic() - started
 
@@ -93,30 +94,30 @@ class Bench:
         shares = [members[n::schedulers] for n in range(schedulers)]
         clients = self._processes.clients(schedulers)
 
-        def share(client, some):
+        def redeem_share(adapter, members):
             context = nova_context.get_admin_context()
-            books = placement_client.PlacementClient(
-                report.SchedulerReportClient(client)
+            placement_client = client.PlacementClient(
+                report.SchedulerReportClient(adapter)
             )
-            for member in some:
+            for member in members:
                 server = uuidutils.generate_uuid()
-                judge = policy_check.RedeemCheck(context, group.uuid)
-                places = reserve.choose(
-                    *(context, books, member.path),
+                policy_check_ = policy_check.RedeemCheck(context, group.uuid)
+                reservations = reserve.choose(
+                    *(context, placement_client, member.path),
                     *(lambda m=member: [m], [server]),
                 )
-                reserve.reserve(context, places, judge)
-                [place] = places
+                reserve.reserve(context, reservations, policy_check_)
+                [reservation] = reservations
                 [outcome] = redeem.swap(
-                    *(context, books, {server: place.hold}),
+                    *(context, placement_client, {server: reservation.hold}),
                     *('project', 'user'),
                 ).values()
-                redeem.close(context, member, place.hold, outcome)
+                redeem.commit(context, member, reservation.hold, outcome)
 
         started = time.monotonic()
-        failed = at_once.at_once(
+        failed = concurrency.call_concurrently(
             [
-                lambda pair=pair: share(*pair)
+                lambda pair=pair: redeem_share(*pair)
                 for pair in zip(clients, shares, strict=True)
             ]
         )
@@ -124,28 +125,30 @@ class Bench:
             raise RuntimeError(failed)
         return len(members) / (time.monotonic() - started)
 
-    def forget(self, group):
+    def delete_group(self, group):
         group = objects.VRTGroup.get(self._context, group.uuid)
         group.mark_deleted(self._context)
-        lease = groups.lease(self._context, group)
-        release_group.release(self._context, self._ledger, lease, group)
+        lease = groups.acquire_lease(self._context, group)
+        release_group.release(
+            self._context, self._placement_client, lease, group
+        )
 
     @contextlib.contextmanager
     def stream(self):
         """Let ordinary servers come and go meanwhile; counts them."""
-        over = threading.Event()
+        stop = threading.Event()
         counts = [0] * STREAMS
         hosts = itertools.cycle(self._providers)
 
-        def flow(number, client):
-            while not over.is_set():
+        def claim_and_delete(number, adapter):
+            while not stop.is_set():
                 server = uuidutils.generate_uuid()
-                placement.claim(client, next(hosts), server, VCPU=1)
-                client.delete(f'/allocations/{server}')
+                placement.claim(adapter, next(hosts), server, VCPU=1)
+                adapter.delete(f'/allocations/{server}')
                 counts[number] += 1
 
         threads = [
-            threading.Thread(target=flow, args=pair)
+            threading.Thread(target=claim_and_delete, args=pair)
             for pair in enumerate(self._processes.clients(STREAMS))
         ]
         for thread in threads:
@@ -153,7 +156,7 @@ class Bench:
         try:
             yield counts
         finally:
-            over.set()
+            stop.set()
             for thread in threads:
                 thread.join()
 
@@ -162,27 +165,28 @@ def measure(bench, sizes):
     """Yield a line for each size, and one for redeeming."""
     with bench.stream() as counts:
         time.sleep(ALONE)
-        stream_alone = sum(counts) / ALONE
+        base_rate = sum(counts) / ALONE
     for size in sizes:
         group = bench.describe(size)
-        alone = bench.hold(group)
-        bench.forget(group)
+        alone_seconds = bench.hold(group)
+        bench.delete_group(group)
         group = bench.describe(size)
         with bench.stream() as counts:
-            beside = bench.hold(group)
-            stream = sum(counts) / beside
-        bench.forget(group)
+            concurrent_seconds = bench.hold(group)
+            stream = sum(counts) / concurrent_seconds
+        bench.delete_group(group)
         yield (
-            f'hold {size:5}: {alone:6.2f} s alone, {beside:6.2f} s beside a '
-            f'stream ({beside / alone:.1f} times); the stream: '
-            f'{stream_alone:.0f} a second alone, {stream:.0f} beside it '
-            f'({100 * (1 - stream / stream_alone):.0f} % lost)'
+            f'hold {size:5}: {alone_seconds:6.2f} s alone, '
+            f'{concurrent_seconds:6.2f} s beside a stream '
+            f'({concurrent_seconds / alone_seconds:.1f} times); the stream: '
+            f'{base_rate:.0f} a second alone, {stream:.0f} beside it '
+            f'({100 * (1 - stream / base_rate):.0f} % lost)'
         )
     for schedulers in (1, 4):
         group = bench.describe(100)
         bench.hold(group)
         rate = bench.redeem(group, schedulers)
-        bench.forget(group)
+        bench.delete_group(group)
         yield f'redeem: {rate:.0f} a second with {schedulers} at once'
 
 
@@ -193,14 +197,16 @@ def main(argv=None):
     )
     args = parser.parse_args(argv)
     CONF([], project='nova', default_config_files=[])
-    with fixtures.Fixture() as here:
-        url = here.useFixture(databases.Database(servers.MARIADB)).url
-        here.useFixture(ours.Database(url))
-        url = here.useFixture(databases.Database(servers.MARIADB)).url
-        # It knows of no server: nobody has to be asked for one.
-        here.useFixture(played.Nova(lambda *_of: {}, lambda *_of: False))
-        processes = placement.Placement(url, storm.SAFE)
-        bench = Bench(here.useFixture(processes))
+    with fixtures.Fixture() as stack:
+        url = stack.useFixture(databases.Database(servers.MARIADB)).url
+        stack.useFixture(test_fixtures.Database(url))
+        url = stack.useFixture(databases.Database(servers.MARIADB)).url
+        # No hold has a server about which Nova is queried.
+        stack.useFixture(
+            fake_nova.FakeNova(lambda *_of: {}, lambda *_of: False)
+        )
+        processes = placement.Placement(url, runner.ONE_ATTEMPT)
+        bench = Bench(stack.useFixture(processes))
         for line in measure(bench, args.size or SIZES):
             print(line, flush=True)  # noqa: T201
     return 0

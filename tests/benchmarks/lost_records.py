@@ -15,7 +15,7 @@ import sys
 
 from oslo_utils import uuidutils
 
-from tests.services import at_once
+from tests.services import concurrency
 from tests.services import databases
 from tests.services import placement
 from tests.services import servers
@@ -26,14 +26,14 @@ DATABASES = (servers.MARIADB, servers.SNAPSHOTS, servers.POSTGRESQL)
 
 def measure(server, settings, rounds):
     """Return {what came out: in how many rounds}."""
-    found = collections.Counter()
+    outcomes = collections.Counter()
     with contextlib.ExitStack() as stack:
         url = stack.enter_context(databases.Database(server)).url
         running = stack.enter_context(placement.Placement(url, settings))
         clients = running.clients(2)
         for _round in range(rounds):
-            found.update(_round_of(clients))
-    return found
+            outcomes.update(_round_of(clients))
+    return outcomes
 
 
 def _round_of(clients):
@@ -44,7 +44,7 @@ def _round_of(clients):
     fill = functools.partial(
         placement.claim, provider=provider, consumer=consumer, VCPU=1
     )
-    answers = at_once.at_once(
+    answers = concurrency.call_concurrently(
         [functools.partial(fill, client) for client in clients]
     )
     filled = [answer.status_code for answer in answers].count(204)
@@ -71,10 +71,10 @@ def main(argv=None):
     args = parser.parse_args(argv)
     for server in DATABASES:
         for settings in SETTINGS:
-            found = dict(
+            outcomes = dict(
                 sorted(measure(server, settings, args.rounds).items())
             )
-            print(f'{server.name}, {settings or "defaults"}: {found}')  # noqa: T201
+            print(f'{server.name}, {settings or "defaults"}: {outcomes}')  # noqa: T201
     return 0
 
 

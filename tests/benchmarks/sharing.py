@@ -43,10 +43,10 @@ APART = [{'type': 'spread', 'scope': 'rack'}]
 
 
 class Tenant:
-    def __init__(self, here, name):
-        self._nova = here.nova(name)
+    def __init__(self, running, name):
+        self._nova = running.nova(name)
         self._api = adapter.Adapter(
-            here.session(name),
+            running.session(name),
             service_type='compute',
             default_microversion='2.96',
         )
@@ -136,8 +136,8 @@ def measure(tenant, plans, redeems):
     return planned, redeemed
 
 
-def make_flavors(here, count):
-    nova = here.nova('admin')
+def make_flavors(running, count):
+    nova = running.nova('admin')
     return [
         nova.flavors.create(f'kind-{number}', 64 + number, 1, 1).name
         for number in range(count)
@@ -177,10 +177,13 @@ def load(tenant, args, flavors, broken):
         tenant.act(group, 'propose')
 
 
-def tell(what, alone, beside):
-    if not alone:
+def report(what, alone_seconds, concurrent_seconds):
+    if not alone_seconds:
         return
-    one, other = statistics.median(alone), statistics.median(beside)
+    one, other = (
+        statistics.median(alone_seconds),
+        statistics.median(concurrent_seconds),
+    )
     print(  # noqa: T201
         f'{what}: median {one:.2f} s alone, {other:.2f} s beside it: '
         f'{other / one:.1f} times'
@@ -188,11 +191,11 @@ def tell(what, alone, beside):
 
 
 @contextlib.contextmanager
-def planner(here):
+def planner(running):
     """Run the planner as a process."""
     command = pathlib.Path(sys.executable).with_name('nova-groupext-planner')
     process = subprocess.Popen(
-        [command, f'--config-file={here.state}/nova.conf'],
+        [command, f'--config-file={running.state}/nova.conf'],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -220,22 +223,22 @@ def main(argv=None):
         parts = dataclasses.replace(parts, services=())
     with contextlib.ExitStack() as stack:
         state = stack.enter_context(tempfile.TemporaryDirectory())
-        here = stack.enter_context(cloud.Cloud(state, HOSTS, parts))
+        running = stack.enter_context(cloud.Cloud(state, HOSTS, parts))
         if args.own_process:
-            stack.enter_context(planner(here))
-        busy, other = Tenant(here, 'demo'), Tenant(here, 'other')
-        flavors = make_flavors(here, args.kinds)
+            stack.enter_context(planner(running))
+        busy, other = Tenant(running, 'demo'), Tenant(running, 'other')
+        flavors = make_flavors(running, args.kinds)
         broken = prepare(busy, args.proposals)
         measure(other, 1, 1)
-        alone = measure(other, args.plans, args.redeems)
+        alone_seconds = measure(other, args.plans, args.redeems)
         load(busy, args, flavors, broken)
-        asked = busy.planning()
-        beside = measure(other, args.plans, args.redeems)
-        tell('a group of ten', alone[0], beside[0])
-        tell('a redeem', alone[1], beside[1])
+        planning_at_start = busy.planning()
+        concurrent_seconds = measure(other, args.plans, args.redeems)
+        report('a group of ten', alone_seconds[0], concurrent_seconds[0])
+        report('a redeem', alone_seconds[1], concurrent_seconds[1])
         print(  # noqa: T201
-            f'groups of the other project: {asked} waited or were planned '
-            f'when that began, {busy.planning()} at its end'
+            f'groups of the other project: {planning_at_start} waited or were '
+            f'planned at the start, {busy.planning()} at the end'
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the clients do what their users mean, against a real cloud?"""
+"""Tests of the clients against a real cloud."""
 
 from tests.functional.cloud import shared
 

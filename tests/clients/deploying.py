@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates that are deployed, and how to get in the way."""
+"""Deployments of templates, and their interruptions."""
 
 import contextlib
 import pathlib
@@ -54,24 +54,24 @@ groups:
 class DeployTestCase(base.ClientTestCase):
     def setUp(self):
         super().setUp()
-        self.useFixture(test_fixtures.CtrlC())
-        self.seen = []
+        self.useFixture(test_fixtures.DefaultSigint())
+        self.recorded_counts = []
 
     def load(self, **values):
-        return template.load(WEB, values, self.name())
+        return template.load(WEB, values, self.unique_name())
 
-    def deploying(self, loaded, show=None, parallel=4):
+    def create_deployment(self, loaded, show=None, parallel=4):
         return deployment.Deployment(
-            *(self.conn, loaded, show or self.watch, parallel),
+            *(self.conn, loaded, show or self.record_counts, parallel),
             interval=base.INTERVAL_SECONDS,
         )
 
-    def watch(self, members):
-        self.seen.append(member_states.counts(members))
+    def record_counts(self, members):
+        self.recorded_counts.append(member_states.counts(members))
 
-    def run_through(self, loaded, resumed=None, show=None):
-        """Deploy a template; returns the Deployment when it has ended."""
-        made = self.deploying(loaded, show)
+    def deploy_all(self, loaded, resumed=None, show=None):
+        """Deploy a template; returns the Deployment at its end."""
+        made = self.create_deployment(loaded, show)
         try:
             with made:
                 if resumed is None:
@@ -82,28 +82,28 @@ class DeployTestCase(base.ClientTestCase):
                 made.release()
         finally:
             if made.group is not None:
-                self.addCleanup(self.forget, made.group)
+                self.addCleanup(self.delete_group_and_servers, made.group)
         return made
 
     def servers_of(self, group):
-        """The servers that were made for a group, {member path: [server]}"""
+        """Return {member path: [server]} of a group's servers."""
         answer = self.conn.compute.get('/servers/detail', microversion='2.100')
-        found = {}
+        servers_by_path = {}
         for server in answer.json()['servers']:
             hints = server['scheduler_hints']
             if hints.get('vrt_group') == [group.id]:
                 [path] = hints['vrt_member']
-                found.setdefault(path, []).append(server)
-        return found
+                servers_by_path.setdefault(path, []).append(server)
+        return servers_by_path
 
     @contextlib.contextmanager
-    def nobody_scheduled(self):
-        """Servers that are asked for stay where they are until the end."""
+    def scheduling_blocked(self):
+        """Delay the scheduling of servers until the end of the context."""
         schedule = conductor.ComputeTaskManager._schedule_instances
         open_again = threading.Event()
 
         def scheduled(*args, **kwargs):
-            open_again.wait(base.base.PATIENCE_SECONDS)
+            open_again.wait(base.base.TIMEOUT_SECONDS)
             return schedule(*args, **kwargs)
 
         with fixtures.MockPatchObject(
@@ -114,8 +114,8 @@ class DeployTestCase(base.ClientTestCase):
             finally:
                 open_again.set()
 
-    def interrupt_during(self, owner, name):
-        """Let Ctrl-C come once, before a request has its answer."""
+    def interrupt_once(self, owner, name):
+        """Send SIGINT once, before a request has its answer."""
         stock = getattr(owner, name)
 
         def sent(*args, **kwargs):
@@ -137,17 +137,17 @@ class DeployTestCase(base.ClientTestCase):
 
     def file(self, text=WEB):
         folder = self.enterContext(tempfile.TemporaryDirectory())
-        path = pathlib.Path(folder) / f'{self.name()}.yaml'
+        path = pathlib.Path(folder) / f'{self.unique_name()}.yaml'
         path.write_text(text)
         return str(path)
 
-    def refused(self, *argv, **kwargs):
-        """What a command that fails tells its user."""
+    def deploy_refusal(self, *argv, **kwargs):
+        """Return the error output of a command that fails."""
         outcome = self.deploy(*argv, **kwargs)
         self.assertEqual(1, outcome.status, outcome.out)
         self.assertNotIn('Traceback', outcome.err)
         return outcome.err
 
-    def forget_all(self):
+    def delete_all(self):
         for group in self.vrt.groups():
-            self.forget(group)
+            self.delete_group_and_servers(group)

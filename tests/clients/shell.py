@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """openstackclient's own shell, in this process.
 
-A process of its own would take seconds to import what it needs.
+A process of its own would need seconds for its imports.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from osc_lib import clientmanager
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a command has left: its exit status and what it has written."""
+    """The exit status and the output of a command."""
 
     status: int
     out: str
@@ -55,7 +55,7 @@ def run(*argv, clouds_yaml=os.devnull, cloud=''):
 
 
 def _clients_of_its_own():
-    """Have clients made anew: the shell keeps them for its process."""
+    """Return a patch that resets the clients which the shell caches."""
     manager = clientmanager.ClientManager
     return mock.patch.multiple(
         manager,
@@ -69,7 +69,7 @@ def _clients_of_its_own():
 
 @contextlib.contextmanager
 def _logging_as_it_was():
-    """Undo what the shell does to the root logger."""
+    """Undo the shell's changes of the root logger."""
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
     try:

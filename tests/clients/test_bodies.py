@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is each server asked for in exactly Nova's words?"""
+"""Bodies of POST /servers for servers of templates."""
 
 from nova.api.openstack.compute.schemas import servers as schema
 from nova.api.validation import validators
@@ -14,7 +14,7 @@ FLAVOR, IMAGE, NETWORK = (
 
 
 class Names:
-    """What names there are in a cloud."""
+    """Names and ids of a fake cloud."""
 
     def flavor(self, name):
         return {'m1.tiny': FLAVOR}[name]
@@ -32,7 +32,7 @@ class Connection:
 
 class TestBodies(templates.TemplateTestCase):
     def body(self, text, volume=False):
-        text = self.hot(text)
+        text = self.template_text(text)
         if volume:
             text = text.replace('      image: cirros\n', '', 1)
         made = template.load(text, name='shop').servers['a']
@@ -47,7 +47,7 @@ class TestBodies(templates.TemplateTestCase):
         )
         return body
 
-    def test_least(self):
+    def test_minimal_server_has_only_required_keys(self):
         self.assertEqual(
             {
                 'server': {
@@ -64,7 +64,7 @@ class TestBodies(templates.TemplateTestCase):
             self.body(''),
         )
 
-    def test_most(self):
+    def test_server_with_all_properties_has_all_keys(self):
         body = self.body(
             """
             name: web
@@ -102,7 +102,7 @@ class TestBodies(templates.TemplateTestCase):
         )
         self.assertEqual(1, body['os:scheduler_hints']['mine'])
 
-    def test_from_a_volume(self):
+    def test_boot_volume_replaces_the_image(self):
         server = self.body(
             'block_device_mapping_v2: [{image: cirros, volume_size: 1}]',
             volume=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do the clients send, to the letter?"""
+"""Requests that the methods of the clients send."""
 
 import json
 import types
@@ -18,7 +18,7 @@ URL = f'/os-vrt-groups/{ID}'
 ACTION = ('POST', f'{URL}/action')
 TOPOLOGY = {'members': {'a': {'flavor': 'f', 'image': 'i'}}}
 GROUP = {'id': ID, 'name': 'shop', 'generation': 7, 'topology': TOPOLOGY}
-# All that any of the calls reads of an answer.
+# The keys of answers that any of the calls reads.
 ANSWER = {
     'vrt_group': GROUP,
     'vrt_groups': [],
@@ -30,7 +30,7 @@ ANSWER = {
 
 
 class Wire(requests.adapters.BaseAdapter):
-    """Keeps what is sent as (method, path, body), and answers it."""
+    """An adapter that answers requests and stores (method, path, body)."""
 
     def __init__(self):
         super().__init__()
@@ -47,7 +47,7 @@ class Wire(requests.adapters.BaseAdapter):
         return response
 
     def close(self):
-        """There is nothing to close."""
+        """Close nothing, as no connection is open."""
 
 
 class CallTestCase(base.BaseTestCase):
@@ -61,7 +61,7 @@ class CallTestCase(base.BaseTestCase):
         )
 
     def check(self, expected, call, *args, **kwargs):
-        """Fail unless a call sends this last."""
+        """Run a call, and expect its last request."""
         answer = call(*args, **kwargs)
         if isinstance(answer, types.GeneratorType):
             list(answer)
@@ -77,7 +77,7 @@ class TestProxy(CallTestCase):
         sdk.register(conn)
         self.vrt = conn.vrt
 
-    def test_reading(self):
+    def test_read_methods_send_get_requests(self):
         vrt = self.vrt
         for path, call, *args in (
             ('/os-vrt-groups/capabilities', vrt.get_capabilities),
@@ -101,7 +101,7 @@ class TestProxy(CallTestCase):
             **{'name': 'x', 'all_projects': True},
         )
 
-    def test_groups(self):
+    def test_group_methods_send_their_requests(self):
         attrs = {'name': 'shop', 'topology': TOPOLOGY, 'hold': False}
 
         self.check(
@@ -125,7 +125,7 @@ class TestProxy(CallTestCase):
             generation=7,
         )
 
-    def test_actions(self):
+    def test_action_methods_send_their_requests(self):
         vrt, some = self.vrt, {'members': ['a']}
         servers = {'a': 'uuid'}
         templates = {'default': {'networks': 'none'}}
@@ -142,7 +142,7 @@ class TestProxy(CallTestCase):
         ):
             self.check((*ACTION, body), call, ID, *args)
 
-    def test_proposals(self):
+    def test_propose_moves_requests_and_reads_a_proposal(self):
         self.check(
             ('GET', f'{URL}/proposal', None), self.vrt.propose_moves, ID
         )
@@ -152,7 +152,7 @@ class TestProxy(CallTestCase):
             (*ACTION, {'propose': {'generation': 7}}), self.wire.sent[-2]
         )
 
-    def test_members(self):
+    def test_member_methods_send_their_requests(self):
         self.check(
             (
                 'POST',
@@ -183,7 +183,7 @@ class TestManager(CallTestCase):
             extensions=client.discover_extensions(),
         ).vrt_groups
 
-    def test_reading(self):
+    def test_read_methods_send_get_requests(self):
         groups = self.groups
         for path, call, *args in (
             ('/os-vrt-groups/capabilities', groups.capabilities),
@@ -203,7 +203,7 @@ class TestManager(CallTestCase):
         ):
             self.check(('GET', path, None), call, *args)
 
-    def test_changing(self):
+    def test_change_methods_send_their_requests(self):
         groups, some = self.groups, {'members': ['a']}
         group = {'name': 'shop', 'topology': TOPOLOGY, 'hold': False}
         revised = {'generation': 7, 'topology': TOPOLOGY}

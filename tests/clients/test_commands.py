@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the openstack commands do what they say, by openstackclient itself?"""
+"""The openstack commands, run by openstackclient's own shell."""
 
 import io
 import pathlib
@@ -30,13 +30,13 @@ class TestCommands(base.ClientTestCase):
         )
 
     def done(self, *argv, **kwargs):
-        """What a command writes; its failure is a failure of the test."""
+        """Return the outcome of a command, and expect that it succeeds."""
         outcome = self.openstack(*argv, **kwargs)
         self.assertEqual(0, outcome.status, outcome.err)
         return outcome
 
-    def refused(self, *argv):
-        """What a command that fails tells its user."""
+    def command_refusal(self, *argv):
+        """Return the error output of a command that fails."""
         outcome = self.openstack(*argv)
         self.assertEqual(1, outcome.status, outcome.out)
         self.assertNotIn('Traceback', outcome.err)
@@ -44,23 +44,25 @@ class TestCommands(base.ClientTestCase):
         return outcome.err
 
     def definition(self, **given):
-        """The name of a file that defines a group."""
+        """Write a definition of a group to a file; returns its path."""
         path = self.files / 'group.yaml'
         path.write_text(yaml.safe_dump(given))
         return str(path)
 
-    def created(self, *argv, **given):
-        """A group that a command has created, as JSON; deleted afterwards."""
+    def create_with_command(self, *argv, **given):
+        """Create a group by a command; returns its JSON."""
         file = self.definition(**{'topology': base.topology(), **given})
         group = self.done(
             *('vrt', 'group', 'create', '--definition', file, '-f', 'json'),
-            *(argv or (self.name(),)),
+            *(argv or (self.unique_name(),)),
         ).json
-        self.addCleanup(self.forget, self.vrt.get_group(group['id']))
+        self.addCleanup(
+            self.delete_group_and_servers, self.vrt.get_group(group['id'])
+        )
         return group
 
-    def test_life_of_a_group(self):
-        made = self.created(
+    def test_group_commands_create_change_and_delete_a_group(self):
+        made = self.create_with_command(
             *('--wait', '--description', 'a shop', '--expires-in', '600'),
             **{'name': 'shop', 'generation': 7, 'keep_server': True},
         )
@@ -95,8 +97,8 @@ class TestCommands(base.ClientTestCase):
         listed = self.done('vrt', 'member', 'list', group, '-f', 'json').json
         return [member['Status'] for member in listed]
 
-    def test_members_come_and_go(self):
-        group = self.held().id
+    def test_member_commands_add_list_and_remove_members(self):
+        group = self.hold_group().id
         image = ('--image', 'cirros', '--flavor', 'm1.tiny')
 
         apart = 'type=anti-affinity,scope=host,strict=false,weight=2'
@@ -131,12 +133,14 @@ class TestCommands(base.ClientTestCase):
         )
         self.assertEqual({'host', 'rack', 'zone'}, first['Domains'].keys())
         self.assertIn(
-            'the last one, front/web-1,',
-            self.refused('vrt', 'member', 'remove', group, 'front/web-0'),
+            'only the last of these members, front/web-1,',
+            self.command_refusal(
+                'vrt', 'member', 'remove', group, 'front/web-0'
+            ),
         )
 
-    def test_servers_come_and_go(self):
-        group = self.described(hold=False)
+    def test_adopted_server_is_kept_by_keep_server(self):
+        group = self.create_group(hold=False)
         self.wait(group)
         server = self.boot()
 
@@ -145,7 +149,7 @@ class TestCommands(base.ClientTestCase):
             *('--server', f'front/web-1={server.id}'),
         )
         self.assertEqual(['HELD', 'ACTIVE'], self.states(group.name))
-        told = self.refused(
+        told = self.command_refusal(
             'vrt', 'member', 'remove', group.name, 'front/web-1'
         )
         self.assertIn('(HTTP 409)', told)
@@ -157,24 +161,24 @@ class TestCommands(base.ClientTestCase):
         self.assertEqual(['HELD'], self.states(group.name))
         self.assertIn(server.id, self.server_ids('demo'))
 
-    def test_servers_are_booted(self):
-        group = self.held(topology=base.topology(1)).id
+    def test_boot_command_creates_servers(self):
+        group = self.hold_group(topology=base.topology(1)).id
         wrong, right = self.files / 'wrong', self.files / 'right'
         wrong.write_text('default: [}')
         right.write_text('default: {networks: none}')
         boot = ('vrt', 'group', 'boot', group, '--wait', '--servers')
-        self.assertIn('wrong: line 1', self.refused(*boot, str(wrong)))
+        self.assertIn('wrong: line 1', self.command_refusal(*boot, str(wrong)))
 
-        # Without networks each of them has to be told so.
-        told = self.refused(*boot[:-1])
+        # Without a template the servers need a network, which is missing.
+        told = self.command_refusal(*boot[:-1])
         self.assertIn('front/web-0', told)
         self.done(*boot, str(right))
 
         [member] = self.wait(self.vrt.get_group(group), 'ACTIVE').members
         self.assertIsNotNone(member['server_id'])
 
-    def test_moves_are_proposed(self):
-        group = self.held().id
+    def test_propose_command_shows_a_proposal(self):
+        group = self.hold_group().id
 
         shown = self.done(
             *('vrt', 'group', 'propose', group, '-f', 'json')
@@ -184,9 +188,9 @@ class TestCommands(base.ClientTestCase):
             {'status': 'placed', 'fewest': True, 'moves': ''}, shown
         )
 
-    def test_nothing_is_done_for_another_generation(self):
-        group = self.held()
-        refused = self.described(topology=base.topology(count=50))
+    def test_commands_with_another_generation_conflict(self):
+        group = self.hold_group()
+        refused = self.create_group(topology=base.topology(count=50))
         self.wait(refused)
         seen = str(group.generation + 10)
         file = self.definition(topology=base.topology(1))
@@ -201,28 +205,28 @@ class TestCommands(base.ClientTestCase):
             ('group', 'set', refused.id, '--relax', '1'),
             ('member', 'remove', group.id, 'front/web'),
         ):
-            told = self.refused('vrt', *argv, '--generation', seen)
+            told = self.command_refusal('vrt', *argv, '--generation', seen)
             self.assertIn('has changed since', told)
 
         self.assertEqual(group, self.vrt.get_group(group))
 
     def test_what_if_is_held_later(self):
-        group = self.created('--no-hold', '--wait', 'what-if')
+        group = self.create_with_command('--no-hold', '--wait', 'what-if')
         self.assertEqual('PLANNED', group['status'])
 
         self.done('vrt', 'group', 'hold', 'what-if', '--wait')
 
         self.assertEqual(['HELD', 'HELD'], self.states('what-if'))
 
-    def test_refusals_say_what_would_help(self):
+    def test_refused_group_is_shown_with_its_relaxations(self):
         file = self.definition(topology=base.topology(50))
 
-        told = self.refused(
+        told = self.command_refusal(
             *('vrt', 'group', 'create', 'too-large'),
             *('--definition', file, '--wait'),
         )
         group = self.vrt.find_group('too-large')
-        self.addCleanup(self.forget, group)
+        self.addCleanup(self.delete_group_and_servers, group)
 
         self.check_refusal(told, 'too-large')
         self.assertIn(f'openstack vrt group hold {group.id}', told)
@@ -233,34 +237,38 @@ class TestCommands(base.ClientTestCase):
         self.assertIn('HELD', held)
         self.assertIn('TENTATIVE', held)
 
-    def test_refused_revisions_leave_the_group_as_it_was(self):
-        group = self.held()
+    def test_refused_revision_leaves_the_group_unchanged(self):
+        group = self.hold_group()
         file = self.definition(topology=base.topology(50))
 
-        told = self.refused(
+        told = self.command_refusal(
             'vrt', 'group', 'set', group.id, '--definition', file, '--wait'
         )
 
         self.check_refusal(told, group.id)
-        self.assertIn('the group stays as it was', told)
+        self.assertIn('the group is unchanged', told)
         self.assertEqual(['HELD', 'HELD'], self.states(group.id))
 
-        told = self.refused('vrt', 'group', 'set', group.id, '--relax', '7')
+        told = self.command_refusal(
+            'vrt', 'group', 'set', group.id, '--relax', '7'
+        )
         self.assertIn('no number 7', told)
         self.done('vrt', 'group', 'set', group.id, '--relax', '1', '--wait')
 
         self.assertLess(2, self.states(group.id).count('HELD'))
 
     def check_refusal(self, told, group):
-        self.assertIn('There is not enough free room', told)
+        self.assertIn('There is not enough free capacity', told)
         self.assertIn('- 50 web in front', told)
-        self.assertRegex(told, 'What would help:\n  1. fits with [0-9]+ of 50')
+        self.assertRegex(
+            told, 'Changes that would help:\n  1. fits with [0-9]+ of 50'
+        )
         self.assertIn('--wait --relax 1', told)
         shown = self.done('vrt', 'group', 'show', group).out
-        self.assertIn('There is not enough free room', shown)
+        self.assertIn('There is not enough free capacity', shown)
 
     def test_errors_are_sentences(self):
-        group = self.held().id
+        group = self.hold_group().id
         bad = self.files / 'bad.yaml'
         bad.write_text('topology:\n  members: [a: b\n')
         odd = self.files / 'odd.yaml'
@@ -274,18 +282,23 @@ class TestCommands(base.ClientTestCase):
         for expected, *words in (
             ('There is no group with the name', 'group', 'show', 'nobody'),
             ('the name or id "".', 'group', 'show', ''),
-            ('"replan" holds what it has lost', 'group', 'hold', group),
+            (
+                'use "replan" to hold its lost or released members',
+                'group',
+                'hold',
+                group,
+            ),
             ('has no member x', 'member', 'remove', group, 'x'),
             ('There is nothing to change.', 'group', 'set', group),
             ('needs a topology', 'group', 'create', 'x'),
-            ('nothing is proposed', 'group', 'set', group, '--relax', '1'),
+            ('no changes are proposed', 'group', 'set', group, '--relax', '1'),
             (
-                *('and nothing else', 'group', 'set', group),
+                *('changes only the topology', 'group', 'set', group),
                 *('--relax', '1', '--name', 'x'),
             ),
             ('nowhere.yaml: No such file', *create, 'nowhere.yaml'),
             (
-                'goes with --template',
+                'requires --template',
                 *change,
                 str(typo),
                 *('--parameter', 'a=1'),
@@ -297,29 +310,31 @@ class TestCommands(base.ClientTestCase):
             ('typo.yaml: line 2, column 1', *change, str(typo)),
             ('describes no member', *create, self.definition(topology={})),
         ):
-            self.assertIn(expected, self.refused('vrt', *words))
+            self.assertIn(expected, self.command_refusal('vrt', *words))
 
-        told = self.refused('vrt', 'group', 'delete', 'nobody', group)
+        told = self.command_refusal('vrt', 'group', 'delete', 'nobody', group)
         self.assertIn('1 of 2 groups were not deleted.', told)
         self.assertIsNone(self.vrt.find_group(group, ignore_missing=True))
 
-    def test_no_file_is_blamed_for_what_the_command_line_says(self):
+    def test_error_in_an_argument_does_not_name_the_file(self):
         file = self.definition(topology=base.topology(), name='shop')
-        group = self.held().id
+        group = self.hold_group().id
         for words in (
             ('create', '   ', '--definition', file),
             ('create', 'x', '--definition', file, '--expires-in', '0'),
             ('set', group, '--definition', file, '--name', '   '),
         ):
-            told = self.refused('vrt', 'group', *words)
+            told = self.command_refusal('vrt', 'group', *words)
             self.assertNotIn(file, told)
             self.assertRegex(told, '(name|expires_in): ')
 
         blank = self.definition(topology=base.topology(), name='   ')
-        told = self.refused('vrt', 'group', 'create', '--definition', blank)
+        told = self.command_refusal(
+            'vrt', 'group', 'create', '--definition', blank
+        )
         self.assertIn(f'{blank}: line 1', told)
 
-    def test_definition_from_standard_input(self):
+    def test_definition_is_read_from_standard_input(self):
         for raw, told in (
             ('name: Müll\ntopology: {}\n'.encode(), 'describes no member'),
             (b'name: x\ndescription: M\xfcll', '-: line 2, column 15'),
@@ -328,12 +343,12 @@ class TestCommands(base.ClientTestCase):
             with mock.patch('sys.stdin', stdin):
                 self.assertIn(
                     told,
-                    self.refused(
+                    self.command_refusal(
                         'vrt', 'group', 'create', '--definition', '-'
                     ),
                 )
 
-    def test_a_nova_without_groups_is_told(self):
+    def test_nova_without_groups_is_reported(self):
         response = self.vrt.get('/os-nothing')
 
         exc = self.assertRaises(
@@ -342,10 +357,10 @@ class TestCommands(base.ClientTestCase):
             response,
         )
 
-        self.assertIn('has no VRT groups', command.sentence(exc))
+        self.assertIn('has no VRT groups', command.error_message(exc))
 
-    def test_formats(self):
-        group = self.held()
+    def test_output_formats_show_the_group(self):
+        group = self.hold_group()
         show = ('vrt', 'group', 'show', group.name, '-c', 'members')
         listing = ('vrt', 'group', 'list', '--name', group.name)
 
@@ -364,8 +379,8 @@ class TestCommands(base.ClientTestCase):
             self.done(*listing, '-f', 'value', '-c', 'ID').out,
         )
 
-    def test_lists_are_narrowed_down(self):
-        one, other = self.held(), self.described(hold=False)
+    def test_lists_are_filtered_and_sorted(self):
+        one, other = self.hold_group(), self.create_group(hold=False)
         self.wait(other)
 
         def ids(*argv, **kwargs):
@@ -395,9 +410,9 @@ class TestCommands(base.ClientTestCase):
         ).out.splitlines()[3:-1]
         self.assertIn('2 HELD', row)
 
-    def test_map_and_picture(self):
+    def test_group_is_shown_as_map_and_picture(self):
         spread = {'type': 'spread', 'scope': 'rack', 'min_domains': 2}
-        group = self.held(topology=base.topology(policies=[spread]))
+        group = self.hold_group(topology=base.topology(policies=[spread]))
         file = self.files / 'group.svg'
 
         drawn = self.done('vrt', 'group', 'show', group.name, '--map').out
@@ -416,7 +431,7 @@ class TestCommands(base.ClientTestCase):
         words = {e.text for e in ElementTree.parse(file).iter(f'{SVG}text')}
         self.assertLessEqual({f'host {host}' for host in hosts}, words)
 
-    def test_capabilities(self):
+    def test_capabilities_are_shown(self):
         shown = self.done('vrt', 'capabilities', 'show', '-f', 'json').json
 
         self.assertEqual(['host', 'rack', 'zone'], shown['scopes'])

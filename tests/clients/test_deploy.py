@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does deploying end with servers, or where it can go on?"""
+"""Deployments of templates: servers, failures, interruptions and resume."""
 
 import os
 import re
@@ -31,13 +31,13 @@ ACTIVE = member_states.State.ACTIVE
 
 
 class TestDeploy(deploying.DeployTestCase):
-    def test_all_become_servers(self):
+    def test_every_member_becomes_a_server(self):
         loaded = self.load()
 
-        made = self.run_through(loaded)
+        made = self.deploy_all(loaded)
 
-        self.assertEqual({ACTIVE: 3}, self.seen[-1])
-        self.assertIn({HELD: 3}, self.seen)
+        self.assertEqual({ACTIVE: 3}, self.recorded_counts[-1])
+        self.assertIn({HELD: 3}, self.recorded_counts)
         found = self.servers_of(made.group)
         self.assertEqual(sorted(PATHS), sorted(found))
         [second] = found['front/web-1']
@@ -46,30 +46,31 @@ class TestDeploy(deploying.DeployTestCase):
         self.assertEqual(second['id'], made.members['front/web-1'].server_id)
         self.assertIsNone(messages.partial(made, 'again'))
 
-    def test_what_fails_is_released_and_can_be_tried_again(self):
+    def test_failed_member_is_released_and_created_by_resume(self):
         loaded = self.load(key='nobody')
 
-        made = self.run_through(loaded)
+        made = self.deploy_all(loaded)
 
         self.assertEqual(
-            {ACTIVE: 2, member_states.State.FAILED: 1}, self.seen[-1]
+            {ACTIVE: 2, member_states.State.FAILED: 1},
+            self.recorded_counts[-1],
         )
         self.assertIn('key_name', made.members['db'].fault)
         self.assertEqual('RELEASED', self.status(made, 'db'))
         told = messages.partial(made, 'again')
-        self.assertIn('1 of 3 members have not become servers', told)
+        self.assertIn('1 of 3 members have neither a server nor a hold', told)
         self.assertIn(f'again --resume {made.group.id}', told)
 
         self.vrt.replan_group(made.group.id)
         self.wait(made.group, 'HELD')
-        self.run_through(self.load(), resumed=made.group)
+        self.deploy_all(self.load(), resumed=made.group)
 
-        self.assertEqual({ACTIVE: 3}, self.seen[-1])
+        self.assertEqual({ACTIVE: 3}, self.recorded_counts[-1])
         self.assertEqual(3, len(self.servers_of(made.group)))
 
-    def test_no_plan(self):
+    def test_refused_template_creates_no_servers(self):
         error = self.assertRaises(
-            deployment.NotPlanned, self.run_through, self.load(webs=3)
+            deployment.NotPlanned, self.deploy_all, self.load(webs=3)
         )
 
         told = messages.not_held(error.group)
@@ -77,7 +78,7 @@ class TestDeploy(deploying.DeployTestCase):
         self.assertIn('fits with 2 of 3', told)
         self.assertEqual({}, self.servers_of(error.group))
 
-    def test_names_that_nobody_knows(self):
+    def test_unknown_names_are_errors_with_their_path(self):
         for old, new, pattern in (
             ('cirros', 'debian', r'\$\..*members.db.image: image "debian"'),
             ('m1.tiny', 'm9', r'\$\..*front.members.web.flavor: flavor "m9"'),
@@ -96,24 +97,24 @@ class TestDeploy(deploying.DeployTestCase):
                 deploying.WEB.replace(old, new), name='nowhere'
             )
             self.assertRaisesRegex(
-                names.UnknownName, pattern, self.deploying, loaded
+                names.UnknownName, pattern, self.create_deployment, loaded
             )
 
     def status(self, made, path):
         return self.vrt.get_member(made.group, path).status
 
-    def ask(self, **values):
+    def plan_only(self, **values):
         loaded = self.load(**values)
-        made = self.deploying(loaded)
+        made = self.create_deployment(loaded)
         try:
             with made:
-                return what_if.ask(made, name=loaded.name)
+                return what_if.plan_only(made, name=loaded.name)
         finally:
             found = self.vrt.find_group(loaded.name, ignore_missing=True)
             self.assertIsNone(found)
 
-    def test_fits(self):
-        columns, rows = what_if.table(self.ask())
+    def test_what_if_shows_the_domains_of_every_member(self):
+        columns, rows = what_if.table(self.plan_only())
 
         self.assertEqual(('Member', 'Fits', 'Host', 'Rack', 'Zone'), columns)
         self.assertEqual(
@@ -128,26 +129,28 @@ class TestDeploy(deploying.DeployTestCase):
                 asked = self.deploy('--dry-run', text=example.read_text())
                 self.assertEqual(0, asked.status, asked.err)
 
-    def test_does_not_fit(self):
-        error = self.assertRaises(deployment.NotPlanned, self.ask, webs=3)
+    def test_what_if_of_a_refused_template_shows_relaxations(self):
+        error = self.assertRaises(
+            deployment.NotPlanned, self.plan_only, webs=3
+        )
 
         told = messages.does_not_fit(error.group)
         self.assertIn('host anti-affinity of front', told)
-        self.assertIn('What would help:\n', told)
+        self.assertIn('Changes that would help:\n', told)
 
-    def test_at_each_stage_there_is_a_group_to_go_on_with(self):
+    def test_interrupted_deployment_resumes_at_each_stage(self):
         loaded = self.load()
         one = self.stopped(loaded, sent=(type(self.vrt), 'create_group'))
         self.stopped(loaded, one.group, seen=lambda counts: True)
         self.stopped(loaded, one.group, seen=lambda counts: HELD in counts)
-        with self.nobody_scheduled():
+        with self.scheduling_blocked():
             self.stopped(loaded, one.group, sent=(servers.Servers, 'create'))
             self.stopped(
                 loaded, one.group, seen=lambda counts: BUILDING in counts
             )
         self.stopped(loaded, one.group, seen=lambda counts: ACTIVE in counts)
 
-        made = self.run_through(loaded, resumed=one.group)
+        made = self.deploy_all(loaded, resumed=one.group)
 
         self.assertEqual(
             {ACTIVE: 3}, member_states.counts(made.members.values())
@@ -162,14 +165,14 @@ class TestDeploy(deploying.DeployTestCase):
         self.assertEqual('ACTIVE', self.wait(made.group).status)
 
     def stopped(self, loaded, resumed=None, seen=None, sent=None):
-        """Deploy until an interrupt comes; returns the Deployment.
+        """Deploy until an interrupt; returns the Deployment.
 
-        :param seen: tells from the counts of states whether it comes
-        :param sent: (class, method) of a request during which it comes
+        :param seen: predicate of the counts of states that interrupts
+        :param sent: (class, method) of a request that is interrupted
         """
-        made = self.deploying(loaded, _interrupt_if(seen), parallel=1)
+        made = self.create_deployment(loaded, _interrupt_if(seen), parallel=1)
         if sent is not None:
-            self.interrupt_during(*sent)
+            self.interrupt_once(*sent)
         with self.assertRaises(KeyboardInterrupt), made:
             if resumed is None:
                 made.describe(name=loaded.name)
@@ -177,29 +180,29 @@ class TestDeploy(deploying.DeployTestCase):
             made.resume(self.vrt.get_group(resumed.id))
             made.create()
         if resumed is None:
-            self.addCleanup(self.forget, made.group)
+            self.addCleanup(self.delete_group_and_servers, made.group)
         self.assert_known(made)
         return made
 
     def assert_known(self, made):
-        """Every server that was asked for is known, and the way on told."""
+        """Expect that all servers are known, and resume is suggested."""
         found = self.servers_of(made.group)
         known = {m.path: m.server_id for m in made.members.values()}
         for path, [server] in found.items():
             self.assertEqual(server['id'], known[path])
         told = messages.stopped('Stopped.', made, 'again')
-        self.assertIn(f'To go on:  again --resume {made.group.id}', told)
+        self.assertIn(f'To continue:  again --resume {made.group.id}', told)
         self.assertIn(f'openstack vrt group delete {made.group.id}', told)
         for server_id in filter(None, known.values()):
             self.assertIn(server_id, told)
 
-    def test_command_from_a_question_to_heat_and_to_servers(self):
+    def test_command_supports_dry_run_heat_output_and_resume(self):
         asked = self.deploy('--dry-run', '-f', 'json')
         self.assertEqual([True] * 3, [row['Fits'] for row in asked.json])
-        loaded = template.load(deploying.WEB, name=self.name())
-        with self.deploying(loaded) as made:
+        loaded = template.load(deploying.WEB, name=self.unique_name())
+        with self.create_deployment(loaded) as made:
             made.describe(name=loaded.name)
-        self.addCleanup(self.forget, made.group)
+        self.addCleanup(self.delete_group_and_servers, made.group)
 
         heat = yaml.safe_load(self.deploy('--emit-heat', loaded.name).out)
         done = self.deploy('--resume', made.group.id, '-f', 'json')
@@ -215,13 +218,17 @@ class TestDeploy(deploying.DeployTestCase):
             [(r['Member'], r['State'], r['Fault']) for r in done.json],
         )
         self.assertIn('3 active\n', done.err)
-        self.assertIn('is ACTIVE', self.refused('--emit-heat', loaded.name))
         self.assertIn(
-            'was described in another way',
-            self.refused('--resume', loaded.name, '--parameter', 'webs=1'),
+            'is ACTIVE', self.deploy_refusal('--emit-heat', loaded.name)
+        )
+        self.assertIn(
+            'differs from this template',
+            self.deploy_refusal(
+                '--resume', loaded.name, '--parameter', 'webs=1'
+            ),
         )
 
-    def test_command_says_what_is_wrong_and_where(self):
+    def test_command_reports_errors_with_their_line(self):
         for argv, old, new, told in (
             ((), 'm1.tiny', 'm9', r'yaml: line 15, column 11: .*"m9" could'),
             (
@@ -233,7 +240,7 @@ class TestDeploy(deploying.DeployTestCase):
             ((), 'front', 'a//b', 'line 27, column 3: .*without slashes'),
             ((), 'OS::stack_name', 'x', 'names no parameter'),
             (('--parameter', 'webs'), '', '', 'needs the form <name=value>'),
-            (('--parameter', 'x=1'), '', '', 'does not have "x"'),
+            (('--parameter', 'x=1'), '', '', 'has no parameter "x"'),
             (('--parameter-file', 'webs'), '', '', 'the form <name=file>'),
             (('--parameter-file', 'webs=/x/y'), '', '', '/x/y: No such file'),
             (('--parallel', '0'), '', '', 'at least 1'),
@@ -242,7 +249,7 @@ class TestDeploy(deploying.DeployTestCase):
             (('--parameter', 'webs=3'), '', '', 'fits with 2 of 3 web'),
             (
                 ('--parameter', 'webs=3', '--dry-run'),
-                *('', '', 'It does not fit(.|\n)*fits with 2 of 3 web'),
+                *('', '', 'The group does not fit(.|\n)*fits with 2 of 3 web'),
             ),
             (('--resume', 'nobody'), '', '', 'There is no group'),
         ):
@@ -250,11 +257,11 @@ class TestDeploy(deploying.DeployTestCase):
             self.assertIn(outcome.status, (1, 2))
             self.assertRegex(outcome.err, told)
             self.assertNotIn('Traceback', outcome.err)
-        self.addCleanup(self.forget_all)
+        self.addCleanup(self.delete_all)
 
-    def test_command_refused_says_how_another_template_gets_held(self):
-        self.addCleanup(self.forget_all)
-        told = self.refused('--parameter', 'webs=3')
+    def test_command_suggests_a_revision_after_a_refusal(self):
+        self.addCleanup(self.delete_all)
+        told = self.deploy_refusal('--parameter', 'webs=3')
         [group] = self.vrt.groups()
         self.assertIn(f'openstack vrt group hold {group.id}', told)
         self.assertIn(f'openstack vrt group delete {group.id}', told)
@@ -267,9 +274,9 @@ class TestDeploy(deploying.DeployTestCase):
 
         self.assertEqual(3, len(self.servers_of(group)))
 
-    def test_command_with_another_template_says_how_to_revise_the_group(self):
-        self.addCleanup(self.forget_all)
-        file, group = self.file(), self.name()
+    def test_command_suggests_a_revision_for_another_template(self):
+        self.addCleanup(self.delete_all)
+        file, group = self.file(), self.unique_name()
         made = self.openstack(
             *('vrt', 'group', 'create', group, '--template', file, '--wait')
         )
@@ -286,39 +293,39 @@ class TestDeploy(deploying.DeployTestCase):
         self.assertEqual(0, done.status, done.err)
         self.assertEqual(2, len(self.servers_of(self.vrt.find_group(group))))
 
-    def test_command_after_an_error_says_how_to_go_on(self):
-        self.addCleanup(self.forget_all)
+    def test_command_suggests_resume_after_an_error(self):
+        self.addCleanup(self.delete_all)
         for error in (
             ksa_exceptions.ConnectFailure('Nobody answers.'),
             exceptions.HttpException('Service Unavailable'),
             ValueError('Expecting value'),
         ):
             with fixtures.MockPatchObject(
-                servers.Servers, 'of', side_effect=error
+                servers.Servers, 'find_by_group', side_effect=error
             ):
-                told = self.refused()
+                told = self.deploy_refusal()
             self.assertIn(str(error), told)
-            [again] = re.findall('To go on:  openstack (.*)', told)
+            [again] = re.findall('To continue:  openstack (.*)', told)
             done = self.openstack(*shlex.split(again))
             self.assertEqual(0, done.status, done.err)
-            self.forget_all()
+            self.delete_all()
 
-    def test_command_ends_when_no_server_is_seen_for_long(self):
-        self.addCleanup(self.forget_all)
+    def test_command_fails_if_servers_stay_unreadable(self):
+        self.addCleanup(self.delete_all)
         self.useFixture(
-            fixtures.MockPatchObject(deployment, '_PATIENCE_SECONDS', 0)
+            fixtures.MockPatchObject(deployment, '_STATUS_TIMEOUT_SECONDS', 0)
         )
         error = exceptions.HttpException('Forbidden')
         with fixtures.MockPatchObject(
-            servers.Servers, 'look', side_effect=error
+            servers.Servers, 'get_status', side_effect=error
         ):
-            told = self.refused()
+            told = self.deploy_refusal()
 
         self.assertIn('Forbidden', told)
         self.assertIn('3 building', told)
         self.assertIn('--resume', told)
 
-    def test_a_lost_answer_leaves_one_group(self):
+    def test_lost_answer_to_the_creation_makes_one_group(self):
         create = type(self.vrt).create_group
         lost = [ksa_exceptions.ConnectFailure('The answer is lost.')]
 
@@ -331,39 +338,39 @@ class TestDeploy(deploying.DeployTestCase):
         with fixtures.MockPatchObject(
             type(self.vrt), 'create_group', create_and_lose
         ):
-            self.run_through(self.load())
+            self.deploy_all(self.load())
 
         self.assertEqual([], lost)
         self.assertEqual(1, len(list(self.vrt.groups())))
 
-    def test_command_does_not_print_what_is_hidden(self):
+    def test_command_does_not_print_hidden_parameters(self):
         secret = deploying.WEB.replace(
             'key: {type: string, default: ""}',
             'key: {type: string, hidden: true}',
         )
-        self.addCleanup(self.forget_all)
+        self.addCleanup(self.delete_all)
 
         done = self.deploy('--parameter', 'key=s3cret', text=secret)
 
         self.assertEqual(1, done.status, done.out)
         self.assertIn('--parameter key=... --resume', done.err)
 
-    def test_command_reads_what_is_hidden_from_a_file(self):
+    def test_command_reads_hidden_parameters_from_a_file(self):
         secret = self.file('s3cret\n')
         template = deploying.WEB.replace(
             'key: {type: string, default: ""}',
             'key: {type: string, hidden: true, '
             'constraints: [{allowed_pattern: "[a-z0-9]+"}]}',
         )
-        self.addCleanup(self.forget_all)
+        self.addCleanup(self.delete_all)
 
         done = self.deploy('--parameter-file', f'key={secret}', text=template)
 
         self.assertEqual(1, done.status, done.out)
         self.assertIn(f'--parameter-file key={secret} --resume', done.err)
 
-    def test_command_tells_of_a_question_that_stays(self):
-        self.addCleanup(self.forget_all)
+    def test_command_reports_a_what_if_that_was_not_deleted(self):
+        self.addCleanup(self.delete_all)
         error = ksa_exceptions.ConnectFailure('Nobody answers.')
         with fixtures.MockPatchObject(
             type(self.vrt), 'delete_group', side_effect=error
@@ -374,8 +381,8 @@ class TestDeploy(deploying.DeployTestCase):
         [group] = self.vrt.groups()
         self.assertIn(f'openstack vrt group delete {group.id}', asked.err)
 
-    def test_command_goes_on_with_a_group_of_another_name(self):
-        self.addCleanup(self.forget_all)
+    def test_command_resumes_a_group_of_another_name(self):
+        self.addCleanup(self.delete_all)
         made = self.openstack(
             *('vrt', 'group', 'create', 'blue', '--template', self.file()),
             *('--wait', '-f', 'json'),
@@ -388,23 +395,23 @@ class TestDeploy(deploying.DeployTestCase):
         [server] = self.servers_of(self.vrt.find_group('blue'))['db']
         self.assertEqual({'of': 'blue'}, server['metadata'])
 
-    def test_command_gives_heat_no_hint_that_nothing_is_held_for(self):
-        loaded = template.load(deploying.WEB, name=self.name())
-        with self.deploying(loaded) as made:
+    def test_command_refuses_heat_output_for_a_released_member(self):
+        loaded = template.load(deploying.WEB, name=self.unique_name())
+        with self.create_deployment(loaded) as made:
             made.describe(name=loaded.name)
-        self.addCleanup(self.forget, made.group)
+        self.addCleanup(self.delete_group_and_servers, made.group)
         self.vrt.release_group(made.group, ['db'])
 
-        told = self.refused('--emit-heat', loaded.name)
+        told = self.deploy_refusal('--emit-heat', loaded.name)
 
         self.assertIn('db is RELEASED', told)
 
-    def test_group_of_a_template(self):
+    def test_group_is_created_and_revised_by_a_template(self):
         made = self.openstack(
             *('vrt', 'group', 'create', '--template', self.file()),
             *('--parameter', 'webs=1', '--wait', '-f', 'json'),
         )
-        self.addCleanup(self.forget_all)
+        self.addCleanup(self.delete_all)
 
         self.assertEqual(0, made.status, made.err)
         self.assertEqual('HELD', made.json['status'])
@@ -421,7 +428,7 @@ class TestDeploy(deploying.DeployTestCase):
         self.assertEqual(made.json['name'], now.name)
         self.assertEqual(sorted(PATHS), [m['path'] for m in now.members])
 
-    def test_command_stopped_with_ctrl_c(self):
+    def test_command_stopped_with_ctrl_c_suggests_resume(self):
         file = self.file()
         command = subprocess.Popen(
             [
@@ -438,15 +445,15 @@ class TestDeploy(deploying.DeployTestCase):
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.addCleanup(self.forget_all)
+        self.addCleanup(self.delete_all)
         for line in command.stderr:
             if 'held' in line:
                 break
         command.send_signal(signal.SIGINT)
-        told = command.communicate(timeout=base.base.PATIENCE_SECONDS)[1]
+        told = command.communicate(timeout=base.base.TIMEOUT_SECONDS)[1]
 
         self.assertEqual(1, command.returncode, told)
-        [again] = re.findall('To go on:  openstack (.*)', told)
+        [again] = re.findall('To continue:  openstack (.*)', told)
         done = self.openstack(*shlex.split(again))
         self.assertEqual(0, done.status, done.err)
 

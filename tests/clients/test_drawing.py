@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is everybody on the map, and does nobody's name break it?"""
+"""Maps, pictures and explanations of groups."""
 
 import io
 import types
@@ -37,7 +37,7 @@ def group(*members, **attrs):
 
 
 class TestMap(base.BaseTestCase):
-    def test_domains_are_sorted_and_sums_cut_short(self):
+    def test_domains_are_sorted_and_their_ids_shortened(self):
         drawn = text.write(
             group(
                 member('web-0', 'r10'),
@@ -49,7 +49,7 @@ class TestMap(base.BaseTestCase):
         )
 
         self.assertEqual(
-            'shop: HELD, 4 of 4 members have a place\n'
+            'shop: HELD, 4 of 4 members have a host\n'
             'zone az1\n'
             '  rack r2\n'
             '    host 8ad174df:  web-1*  web-2~\n'
@@ -57,11 +57,11 @@ class TestMap(base.BaseTestCase):
             '  rack r10\n'
             '    host 8ad174df:  web-0\n'
             '\n'
-            '? planned, not held, ~ about to be a server, * a server\n',
+            '? planned, not held, ~ server is being created, * has a server\n',
             drawn,
         )
 
-    def test_who_has_no_place_is_told_by_reason(self):
+    def test_members_without_a_host_are_listed_by_reason(self):
         drawn = text.write(
             group(
                 member(
@@ -76,8 +76,8 @@ class TestMap(base.BaseTestCase):
         )
 
         self.assertEqual(
-            'shop: HELD, 0 of 3 members have a place\n'
-            'without a place\n'
+            'shop: HELD, 0 of 3 members have a host\n'
+            'without a host\n'
             '  FAILED, Its host?is gone.:  a\n'
             '  RELEASED:  b  c\n',
             drawn,
@@ -97,12 +97,12 @@ class TestMap(base.BaseTestCase):
             drawn,
         )
 
-    def test_admins_see_the_hosts_own_names(self):
+    def test_admins_see_host_names(self):
         drawn = text.write(group(member('a', 'r1', **{'host': 'cmp-7'})), 80)
 
         self.assertIn('host cmp-7:  a\n', drawn)
 
-    def test_long_lines_go_on_below(self):
+    def test_long_lines_are_wrapped(self):
         members = [member(f'front/web-{n}', 'r1') for n in range(40)]
 
         drawn = text.write(group(*members), 60)
@@ -111,7 +111,7 @@ class TestMap(base.BaseTestCase):
         for each in members:
             self.assertIn(f'  {each["path"]}', drawn)
 
-    def test_names_do_not_talk_to_the_terminal(self):
+    def test_control_characters_in_names_are_replaced(self):
         drawn = text.write(
             group(member('a\x1b[2J', 'r\x1b[2J'), name='x\x07'), 80
         )
@@ -121,7 +121,7 @@ class TestMap(base.BaseTestCase):
 
 
 class TestPicture(base.BaseTestCase):
-    def test_everybody_is_in_it_whatever_the_names(self):
+    def test_picture_shows_all_members_with_any_names(self):
         members = [
             member('front/<&>-0', 'r1'),
             member('front/<&>-1', 'r"2\x00', 'ACTIVE', server_id='uuid'),
@@ -137,21 +137,21 @@ class TestPicture(base.BaseTestCase):
             )
         labels = [e.text for e in root.iter(f'{SVG}text')]
         self.assertIn('front/<&> (2)', labels)
-        self.assertIn('without a place', labels)
+        self.assertIn('without a host', labels)
         kinds = [e.get('class', '').split()[:1] for e in root.iter(f'{SVG}g')]
         self.assertEqual(1, kinds.count(['pinned']))
 
 
-class TestWords(base.BaseTestCase):
-    def test_nothing_is_said_of_what_went_well(self):
+class TestExplanations(base.BaseTestCase):
+    def test_successful_group_has_no_explanation(self):
         planning = {'status': 'PLANNING', 'fault': None, 'refusal': None}
 
-        self.assertIsNone(sentences.why_not(group()))
-        self.assertIsNone(sentences.why_not(group(revision=planning)))
+        self.assertIsNone(sentences.explain_failure(group()))
+        self.assertIsNone(sentences.explain_failure(group(revision=planning)))
 
-    def test_undecided_and_broken(self):
+    def test_undecided_and_failed_groups_are_explained(self):
         for status, fault, expected in (
-            ('UNDECIDED', None, 'neither planned nor proved impossible'),
+            ('UNDECIDED', None, 'Neither a plan nor a proof that none exists'),
             (
                 'UNDECIDED',
                 {'message': 'Others were faster.'},
@@ -159,14 +159,14 @@ class TestWords(base.BaseTestCase):
             ),
             ('ERROR', {'message': 'It broke.'}, 'It broke.'),
         ):
-            told = sentences.why_not(group(status=status, fault=fault))
+            told = sentences.explain_failure(group(status=status, fault=fault))
 
             self.assertIn(f'Group shop (uuid) is {status}.', told)
             self.assertIn(expected, told)
             for way in ('hold uuid', 'delete uuid', 'set uuid'):
                 self.assertIn(f'openstack vrt group {way}', told)
 
-    def test_a_conflict_that_was_not_narrowed_down(self):
+    def test_conflict_that_is_not_minimal_is_marked(self):
         refusal = {
             'conflict': [{'text': '3 db in data'}],
             'minimal': False,
@@ -176,15 +176,16 @@ class TestWords(base.BaseTestCase):
 
         self.assertEqual(
             [
-                'What cannot be together, though perhaps not all are needed:',
+                'These requirements conflict (possibly not all of them are '
+                'needed):',
                 '  - 3 db in data',
             ],
-            sentences.refusal(refusal),
+            sentences.format_refusal(refusal),
         )
 
 
 class TestProgress(base.BaseTestCase):
-    def test_a_line_on_a_terminal_is_gone_at_the_end(self):
+    def test_progress_line_is_erased_at_the_end(self):
         stream = io.StringIO()
         stream.isatty = lambda: True
 
@@ -195,7 +196,7 @@ class TestProgress(base.BaseTestCase):
         self.assertIn('shop: HELD (1 HELD, 1 FAILED)', shown)
         self.assertEqual('', stream.getvalue().split('\r')[-2].strip())
 
-    def test_nothing_is_written_to_a_file(self):
+    def test_progress_line_is_not_written_to_a_file(self):
         stream = io.StringIO()
 
         with progress.Line(stream) as line:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does novaclient know groups, once the client parts are installed?"""
+"""novaclient with the extension for groups."""
 
 from novaclient import client
 from novaclient import exceptions
@@ -19,11 +19,14 @@ class TestNovaclient(base.ClientTestCase):
     def states(self, group):
         return [member.status for member in self.groups.members(group)]
 
-    def test_life_of_a_group(self):
+    def test_group_is_created_changed_and_deleted(self):
         group = self.groups.create(
-            self.name(), base.topology(), description='a shop', hold=False
+            self.unique_name(),
+            base.topology(),
+            description='a shop',
+            hold=False,
         )
-        self.addCleanup(self.forget, group)
+        self.addCleanup(self.delete_group_and_servers, group)
         self.wait(group.id)
 
         self.groups.hold(group)
@@ -47,16 +50,16 @@ class TestNovaclient(base.ClientTestCase):
         with self.assertRaises(exceptions.NotFound):
             self.groups.get(group.id)
 
-    def test_booted(self):
-        group = self.held(topology=base.topology(1))
+    def test_boot_creates_the_servers(self):
+        group = self.hold_group(topology=base.topology(1))
 
         self.groups.boot(group.id, {'default': {'networks': 'none'}})
 
         active = self.wait(group.id, 'ACTIVE')
         self.assertEqual(1, active.boot['missing'])
 
-    def test_lists_and_capabilities(self):
-        group = self.described(hold=False)
+    def test_lists_and_capabilities_are_read(self):
+        group = self.create_group(hold=False)
 
         [listed] = self.groups.list(search_opts={'name': group.name}, limit=2)
         brief = self.groups.list(detailed=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the clients run without Nova, and start fast?"""
+"""Imports and help of the clients, which run without Nova and start fast."""
 
 from importlib import metadata
 import pathlib
@@ -13,7 +13,7 @@ from tests.clients import shell
 ROOT = pathlib.Path(__file__).parents[2]
 COMMANDS = 'openstack.vrt.v1'
 
-# What a laptop does not have.
+# Packages of servers, which a user's machine does not have.
 NOT_ON_A_LAPTOP = (
     'nova',
     'nova_groupext',
@@ -31,7 +31,7 @@ for each in pkgutil.walk_packages(package.__path__, 'nova_groupext_client.'):
     importlib.import_module(each.name)
 print(*sys.modules)
 """
-# As openstackclient does it for its help.
+# Imports like those of openstackclient for its help.
 HELP = """
 import sys
 from importlib import metadata
@@ -44,7 +44,7 @@ print(*(set(sys.modules) - before))
 
 
 def modules(program):
-    """The names of modules that a program has printed."""
+    """Return the names of modules that a program prints."""
     return subprocess.run(
         [sys.executable, '-W', 'ignore', '-c', program],
         cwd=ROOT,
@@ -55,13 +55,13 @@ def modules(program):
 
 
 class TestImports(base.BaseTestCase):
-    def test_nothing_of_the_control_plane_is_needed(self):
+    def test_clients_import_no_server_packages(self):
         loaded = modules(EVERYTHING)
 
         self.assertIn('nova_groupext_client.osc.v1.group', loaded)
         self.assertEqual([], sorted(set(NOT_ON_A_LAPTOP) & set(loaded)))
 
-    def test_help_loads_nothing_heavy(self):
+    def test_help_imports_only_command_modules(self):
         ours = 'nova_groupext_client'
 
         loaded = modules(HELP)

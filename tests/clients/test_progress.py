@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is it shown how far the members are?"""
+"""Progress bars of deployments."""
 
 import io
 
@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
 
 
 def members(**counts):
-    """So many members in each state."""
+    """Return members, ``count`` in each state."""
     return [
         member_states.Member(f'{name}-{number}', member_states.State[name])
         for name, count in counts.items()
@@ -27,7 +27,7 @@ def members(**counts):
 
 
 class TestBars(base.BaseTestCase):
-    def test_bars_are_as_long_as_there_are_members(self):
+    def test_bar_length_is_proportional_to_the_members(self):
         self.assertEqual(
             [
                 'held     [##        ]  3/12\n',
@@ -39,12 +39,12 @@ class TestBars(base.BaseTestCase):
             ['active   [##########] 1/1\n'], progress.bars({ACTIVE: 1}, 26)
         )
 
-    def test_any_width(self):
+    def test_bars_fit_into_any_width(self):
         for width in range(100):
             for line in progress.bars({HELD: 1, ACTIVE: 999}, width):
                 self.assertLess(len(line), max(width, 23) + 1)
 
-    def test_terminal_is_drawn_over(self):
+    def test_terminal_output_is_overwritten(self):
         stream = Terminal()
         shown = progress.Bars(stream)
 

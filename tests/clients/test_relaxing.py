@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what a refusal proposes done to the topology, and nothing else?"""
+"""Relaxations of refusals, applied to a topology."""
 
 import copy
 
@@ -36,9 +36,9 @@ def rule(at, policy):
 
 class TestRelaxed(base.BaseTestCase):
     def check(self, change, **wanted):
-        """Compare what is different, by JSON path without the root."""
+        """Apply a change, and expect these values by path, and no others."""
         before = copy.deepcopy(TOPOLOGY)
-        found = relaxed_topology.relaxed(TOPOLOGY, change)
+        found = relaxed_topology.apply(TOPOLOGY, change)
         self.assertEqual(before, TOPOLOGY)
         for path, value in wanted.items():
             *parents, last = path.split('__')
@@ -48,22 +48,22 @@ class TestRelaxed(base.BaseTestCase):
             node[last] = value
         self.assertEqual(before, found)
 
-    def test_a_policy_becomes_soft(self):
+    def test_policy_of_a_group_becomes_soft(self):
         self.check(rule('', RACKS), policies__0__strict=False)
         self.check(
             rule('data', HOSTS), groups__data__policies__1__strict=False
         )
 
-    def test_that_of_a_member(self):
+    def test_policy_of_a_member_becomes_soft(self):
         self.check(rule('a', HOSTS), members__a__policies__0__strict=False)
 
-    def test_that_of_a_relationship(self):
+    def test_policy_of_a_relationship_becomes_soft(self):
         self.check(
             rule('data/tie', NEAR),
             groups__data__relationships__0__policies__0__strict=False,
         )
 
-    def test_fewer_members_are_enough(self):
+    def test_min_count_is_lowered(self):
         self.check(
             {'at': 'data', 'members': 'db', 'min_count': 2},
             groups__data__members__db__min_count=2,
@@ -74,7 +74,7 @@ class TestRelaxed(base.BaseTestCase):
             members__a__min_count=1,
         )
 
-    def test_several_changes_together(self):
+    def test_combined_changes_are_all_applied(self):
         self.check(
             {
                 'together': [
@@ -86,12 +86,12 @@ class TestRelaxed(base.BaseTestCase):
             members__a__min_count=2,
         )
 
-    def test_what_is_not_there_is_an_error(self):
+    def test_change_of_an_unknown_part_is_an_error(self):
         for change in (
             rule('data', NEAR),
             rule('nowhere', RACKS),
             {'at': 'data', 'members': 'web', 'min_count': 1},
         ):
             self.assertRaises(
-                LookupError, relaxed_topology.relaxed, TOPOLOGY, change
+                LookupError, relaxed_topology.apply, TOPOLOGY, change
             )

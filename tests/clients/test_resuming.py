@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does going on heed what others have done with the group meanwhile?"""
+"""Resumed deployments of groups that change concurrently."""
 
 import fixtures
 
@@ -8,11 +8,11 @@ from tests.clients import deploying
 
 
 class TestResuming(deploying.DeployTestCase):
-    def test_a_group_that_is_changed_meanwhile_is_told(self):
+    def test_concurrent_change_of_the_group_is_reported(self):
         loaded = self.load(webs=1)
-        with self.deploying(loaded) as made:
+        with self.create_deployment(loaded) as made:
             made.describe(name=loaded.name)
-        self.addCleanup(self.forget, made.group)
+        self.addCleanup(self.delete_group_and_servers, made.group)
         find = type(self.vrt).find_group
 
         def find_and_revise(vrt, *args, **kwargs):
@@ -25,12 +25,12 @@ class TestResuming(deploying.DeployTestCase):
         with fixtures.MockPatchObject(
             type(self.vrt), 'find_group', find_and_revise
         ):
-            told = self.refused(
+            told = self.deploy_refusal(
                 '--resume', loaded.name, '--parameter', 'webs=1'
             )
 
         self.assertIn(f'Group {loaded.name} was changed meanwhile', told)
         self.assertIn(f'vrt group show {made.group.id}', told)
-        self.assertIn('To go on:', told)
+        self.assertIn('To continue:', told)
         self.assertIn('To undo:', told)
         self.assertEqual({}, self.servers_of(made.group))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does ``conn.vrt`` lead groups through their life?"""
+"""The SDK's service ``conn.vrt``, from creation to deletion of groups."""
 
 import pathlib
 import re
@@ -21,10 +21,10 @@ TOO_LARGE = base.topology(count=50)
 
 
 class TestProxy(base.ClientTestCase):
-    def test_described_held_and_found(self):
+    def test_group_is_described_held_and_found(self):
         seen = []
 
-        group = self.described(description='a shop', expires_in=600)
+        group = self.create_group(description='a shop', expires_in=600)
         self.assertEqual('PLANNING', group.status)
         held = self.vrt.wait_for_group(
             group, 'HELD', interval=base.INTERVAL_SECONDS, callback=seen.append
@@ -41,24 +41,24 @@ class TestProxy(base.ClientTestCase):
         [listed] = self.vrt.groups(name=group.name, status='HELD')
         self.assertEqual(held.members, listed.members)
 
-    def test_list_goes_through_all_pages(self):
-        ids = {self.described(hold=False).id for _ in range(3)}
+    def test_list_reads_all_pages(self):
+        ids = {self.create_group(hold=False).id for _ in range(3)}
 
         for details in (True, False):
             listed = self.vrt.groups(details=details, limit=1)
             self.assertLessEqual(ids, {group.id for group in listed})
 
-    def test_names_that_are_no_ids(self):
+    def test_groups_named_like_routes_are_found(self):
         for name in ('capabilities', 'detail', 'a/b?c'):
             self.assertIsNone(self.vrt.find_group(name, ignore_missing=True))
-            group = self.described(name=name, hold=False)
+            group = self.create_group(name=name, hold=False)
             self.assertEqual(group.id, self.vrt.find_group(name).id)
         with self.assertRaises(exceptions.NotFoundException):
             self.vrt.find_group('nobody')
 
-    def test_ids_of_groups_of_one_name_are_told(self):
-        name = self.name()
-        ids = {self.described(name=name, hold=False).id for _ in range(2)}
+    def test_duplicate_name_error_lists_the_ids(self):
+        name = self.unique_name()
+        ids = {self.create_group(name=name, hold=False).id for _ in range(2)}
 
         error = self.assertRaises(
             exceptions.DuplicateResource, self.vrt.find_group, name
@@ -67,28 +67,28 @@ class TestProxy(base.ClientTestCase):
         for each in ids:
             self.assertIn(each, str(error))
 
-    def test_client_token_makes_creating_safe(self):
-        token = self.name()
+    def test_second_creation_with_a_token_makes_no_group(self):
+        token = self.unique_name()
 
-        made = self.described(name='once', client_token=token)
-        again = self.described(name='once', client_token=token)
+        made = self.create_group(name='once', client_token=token)
+        again = self.create_group(name='once', client_token=token)
 
         self.assertEqual(made.id, again.id)
 
-    def test_waiting_ends_when_there_is_nothing_to_wait_for(self):
-        group = self.described(topology=TOO_LARGE)
+    def test_wait_for_a_refused_group_fails_with_the_reason(self):
+        group = self.create_group(topology=TOO_LARGE)
 
         error = self.assertRaises(
             exceptions.ResourceFailure, self.wait, group, ('HELD', 'ACTIVE')
         )
         self.assertIn('is REFUSED', str(error))
-        self.assertIn('There is not enough free room for 50', str(error))
+        self.assertIn('There is not enough free capacity for 50', str(error))
         self.assertIn('fits with', str(error))
         self.assertEqual('REFUSED', self.wait(group).status)
         self.assertIn('conflict', self.vrt.get_group(group).refusal)
 
-    def test_waited_for_in_vain_and_deleted(self):
-        group = self.held()
+    def test_wait_times_out_and_deletion_may_be_repeated(self):
+        group = self.hold_group()
 
         with self.assertRaises(exceptions.ResourceTimeout):
             self.vrt.wait_for_group(group, 'ACTIVE', wait=0)
@@ -105,15 +105,15 @@ class TestProxy(base.ClientTestCase):
             self.vrt.get_group(group.id)
 
     def test_what_if_is_held_later(self):
-        group = self.wait(self.described(hold=False))
+        group = self.wait(self.create_group(hold=False))
         self.assertEqual('PLANNED', group.status)
 
         self.vrt.hold_group(group)
 
         self.assertEqual('HELD', self.wait(group).status)
 
-    def test_revised(self):
-        group = self.held()
+    def test_update_revises_the_group_and_stale_objects_conflict(self):
+        group = self.hold_group()
         stale = self.vrt.get_group(group.id)
         listed = self.vrt.groups(details=False, name=group.name)
         also_stale = next(each for each in listed if each.id == group.id)
@@ -132,8 +132,8 @@ class TestProxy(base.ClientTestCase):
         )
         self.assertEqual(1, len(self.wait(group).members))
 
-    def test_resources_have_what_the_api_shows(self):
-        group = self.held()
+    def test_resources_have_all_attributes_of_the_api(self):
+        group = self.hold_group()
 
         for path, resource in (
             (f'/os-vrt-groups/{group.id}', vrt_group.VrtGroup),
@@ -148,8 +148,8 @@ class TestProxy(base.ClientTestCase):
                 {'links'}, shown.keys() - known.keys() | {'links'}
             )
 
-    def test_extended(self):
-        first = self.held(expires_in=600)
+    def test_extension_changes_the_expiry(self):
+        first = self.hold_group(expires_in=600)
 
         self.vrt.extend_group(first, 3000)
         longer = self.vrt.get_group(first.id)
@@ -159,8 +159,8 @@ class TestProxy(base.ClientTestCase):
         self.assertLess(first.expires_at, longer.expires_at)
         self.assertLess(again.expires_at, longer.expires_at)
 
-    def test_released_and_replanned(self):
-        group = self.held()
+    def test_released_member_is_held_by_a_replan(self):
+        group = self.hold_group()
 
         self.vrt.release_group(group, ['front/web-1'])
         self.assertEqual(['HELD', 'RELEASED'], self.states(group))
@@ -171,8 +171,8 @@ class TestProxy(base.ClientTestCase):
         self.vrt.release_group(group)
         self.assertEqual('RELEASED', self.vrt.get_group(group).status)
 
-    def test_action_for_a_generation_that_has_passed_changes_nothing(self):
-        group = self.held(topology=base.topology(1))
+    def test_actions_with_an_outdated_generation_conflict(self):
+        group = self.hold_group(topology=base.topology(1))
         seen = group.generation
         self.vrt.extend_group(group, 3600, generation=seen)
 
@@ -198,8 +198,8 @@ class TestProxy(base.ClientTestCase):
 
         self.assertEqual(['HELD'], self.states(group))
 
-    def test_booted(self):
-        group = self.held(topology=base.topology(1))
+    def test_boot_creates_the_servers(self):
+        group = self.hold_group(topology=base.topology(1))
 
         self.vrt.boot_group(group, {'default': {'networks': 'none'}})
 
@@ -211,8 +211,8 @@ class TestProxy(base.ClientTestCase):
         self.wait(group, 'ACTIVE')
         self.assertEqual([], self.vrt.propose_moves(group).moves)
 
-    def test_members_added_and_removed(self):
-        group = self.held()
+    def test_members_are_added_and_removed(self):
+        group = self.hold_group()
 
         self.vrt.create_member(
             group, path='cache', flavor='m1.tiny', image=base.CIRROS
@@ -231,10 +231,10 @@ class TestProxy(base.ClientTestCase):
         with self.assertRaises(exceptions.NotFoundException):
             self.vrt.delete_member(group, 'cache', ignore_missing=False)
 
-    def test_paths_are_parts_of_urls(self):
+    def test_member_paths_are_quoted_in_urls(self):
         names = ('a b', 'c#d', 'e?f=1', '100%', 'ä ö', '東京')
         member = {'flavor': 'm1.tiny', 'image': base.CIRROS}
-        group = self.described(
+        group = self.create_group(
             hold=False, topology={'members': dict.fromkeys(names, member)}
         )
 
@@ -243,8 +243,8 @@ class TestProxy(base.ClientTestCase):
         with self.assertRaises(exceptions.NotFoundException):
             self.vrt.get_member(group, 'nobody')
 
-    def test_admins_see_hosts(self):
-        group = self.held()
+    def test_only_admins_see_hosts(self):
+        group = self.hold_group()
         admin = self.conn.connect_as(
             username='admin',
             project_name='admin',
@@ -257,7 +257,7 @@ class TestProxy(base.ClientTestCase):
         self.assertEqual({None}, {m.host for m in self.vrt.members(group)})
         self.assertIsNotNone(admin.vrt.get_group(group.id).cost)
 
-    def test_nothing_is_asked_before_the_first_use(self):
+    def test_registration_sends_no_request(self):
         asked = []
         conn = self.cloud.sdk('other')
         conn.session.request, real = (
@@ -274,7 +274,7 @@ class TestProxy(base.ClientTestCase):
         self.assertEqual(['host', 'rack', 'zone'], capabilities.scopes)
         self.assertTrue(asked[-1].endswith('/os-vrt-groups/capabilities'))
 
-    def test_registered_by_clouds_yaml(self):
+    def test_vendor_hook_in_clouds_yaml_registers_the_service(self):
         config = loader.OpenStackConfig(
             config_files=[str(self.cloud.clouds_yaml)], load_envvars=False
         ).get_one('vrt-demo', vendor_hook='nova_groupext_client.sdk:register')
@@ -282,7 +282,7 @@ class TestProxy(base.ClientTestCase):
         with connection.Connection(config=config) as conn:
             self.assertEqual('1.0', conn.vrt.get_capabilities().version)
 
-    def test_what_the_docs_show(self):
+    def test_documented_example_runs(self):
         page = (ROOT / 'doc/source/user/clients.rst').read_text()
         section = page[page.index('\nSDK\n===') :]
         shown = re.search(r'code-block:: python\n((\n|    .*\n)+)', section)
@@ -296,7 +296,7 @@ class TestProxy(base.ClientTestCase):
             exec(code, done)
 
         self.addCleanup(done['conn'].close)
-        self.addCleanup(self.forget, done['group'])
+        self.addCleanup(self.delete_group_and_servers, done['group'])
         self.assertEqual('ACTIVE', done['group'].status)
         racks = {m['domains']['rack'] for m in done['group'].members}
         self.assertEqual(2, len(racks))

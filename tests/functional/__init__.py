@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the loop work on a real Nova and Placement?"""
+"""Tests of the whole loop on a real Nova and Placement."""
 
 from tests.functional.cloud import shared
 

@@ -19,7 +19,7 @@ from nova_groupext.cloud import with_groups
 from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import leases
 from tests.functional.cloud import base
 
@@ -68,10 +68,10 @@ class GroupTestCase(base.CloudTestCase):
         described = self.eventually(
             self.group, lambda now: now['status'] != 'PLANNING', uuid, user
         )
-        self.left_alone(uuid)
+        self.wait_for_lease_end(uuid)
         return described
 
-    def left_alone(self, uuid):
+    def wait_for_lease_end(self, uuid):
         """Wait until no planner is at work on a group.
 
         It lays its work down a little after the group was decided.
@@ -83,7 +83,7 @@ class GroupTestCase(base.CloudTestCase):
             self.context,
         )
 
-    def held(self, topology, **group):
+    def hold_group(self, topology, **group):
         """Describe a group that has to be held."""
         described = self.describe(topology, **group)
         self.assertEqual('HELD', described['status'], described)
@@ -118,16 +118,18 @@ class GroupTestCase(base.CloudTestCase):
             self.context, models.Group, models.Group.uuid == uuid, **values
         )
 
-    def planned(self, uuid):
+    def planned_hosts(self, uuid):
         """Return {member path: host}, as the admin sees it."""
         members = self.group(uuid, 'admin')['members']
         return {each['path']: each.get('host') for each in members}
 
     def redeem(self, uuid, path, flavor, **kwargs):
         """Create the server of a member and wait until it is built."""
-        return self.boot(flavor, scheduler_hints=pointer(uuid, path), **kwargs)
+        return self.boot(
+            flavor, scheduler_hints=member_hints(uuid, path), **kwargs
+        )
 
-    def attempt(self, uuid, path, flavor='m1.tiny'):
+    def try_redeem(self, uuid, path, flavor='m1.tiny'):
         """Create a member's server: ACTIVE, or why not."""
         try:
             server = self.redeem(uuid, path, flavor)
@@ -137,16 +139,16 @@ class GroupTestCase(base.CloudTestCase):
             return 'ACTIVE'
         return server.fault['message']
 
-    def refusal(self, uuid, path):
-        outcome = self.attempt(uuid, path)
+    def redeem_refusal(self, uuid, path):
+        outcome = self.try_redeem(uuid, path)
         self.assertNotEqual('ACTIVE', outcome)
         return outcome
 
     def fill(self, host, **resources):
         """Occupy resources of a host until the end of the test."""
-        self.empty_later(self.cloud.fill(host, **resources))
+        self.delete_allocations_later(self.cloud.fill(host, **resources))
 
-    def shrink(self, provider, resource='VCPU', **changes):
+    def change_inventory(self, provider, resource='VCPU', **changes):
         """Change an inventory of a provider until the end of the test."""
         path = f'/resource_providers/{provider}/inventories/{resource}'
         inventory = self.cloud.placement.get(path).json()
@@ -161,43 +163,43 @@ class GroupTestCase(base.CloudTestCase):
             json={**inventory, 'resource_provider_generation': generation},
         )
 
-    def hide(self, table):
+    def rename_table(self, table):
         """Make a table unreadable until the end of the test."""
-        self.rename(table, f'{table}_away')
-        self.addCleanup(self.rename, f'{table}_away', table)
+        self._rename(table, f'{table}_away')
+        self.addCleanup(self._rename, f'{table}_away', table)
 
     @staticmethod
-    def rename(old, new):
+    def _rename(old, new):
         with engine.get_engine().begin() as connection:
             connection.execute(sa.text(f'ALTER TABLE {old} RENAME TO {new}'))
 
-    def empty_later(self, consumer):
+    def delete_allocations_later(self, consumer):
         self.addCleanup(
             self.cloud.placement.delete,
             f'/allocations/{consumer}',
             raise_exc=False,
         )
 
-    def limit(self, **quotas):
+    def set_quota(self, **quotas):
         """Set the demo project's quotas; they are without limit else."""
         nova = self.cloud.nova('admin')
         project = accounts.by_name('demo').project_id
         nova.quotas.update(project, **quotas)
         self.addCleanup(nova.quotas.delete, project)
 
-    def patch(self, where, name, value):
-        self.useFixture(fixtures.MockPatchObject(where, name, value))
+    def patch(self, target, name, value):
+        self.useFixture(fixtures.MockPatchObject(target, name, value))
 
-    def after_scheduling(self, do):
-        """Let the conductor do something once a server was scheduled.
+    def call_after_scheduling(self, call):
+        """Make the conductor call a function once a server is scheduled.
 
-        :param do: called with the server's uuid
+        :param call: called with the server's uuid
         """
         schedule = conductor.ComputeTaskManager._schedule_instances
 
         def scheduled(manager, context, spec, *args, **kwargs):
             selected = schedule(manager, context, spec, *args, **kwargs)
-            do(spec.instance_uuid)
+            call(spec.instance_uuid)
             return selected
 
         self.useFixture(
@@ -208,21 +210,21 @@ class GroupTestCase(base.CloudTestCase):
             )
         )
 
-    def bury(self, uuid, path, flavor='m1.tiny', **kwargs):
-        """Let a member's server end in cell0 after its hold was redeemed."""
+    def fail_build(self, uuid, path, flavor='m1.tiny', **kwargs):
+        """Redeem a member whose server ends in cell0; returns the server."""
 
         def fail(_server):
             raise nova_exc.NoValidHost(reason='the answer was lost')
 
-        self.after_scheduling(fail)
+        self.call_after_scheduling(fail)
         server = self.redeem(uuid, path, flavor, **kwargs)
         self.assertEqual('ERROR', server.status)
-        self.empty_later(server.id)
+        self.delete_allocations_later(server.id)
         return server
 
     def host_of(self, server):
-        found = self.cloud.nova('admin').servers.get(server)
-        return getattr(found, 'OS-EXT-SRV-ATTR:host')
+        shown = self.cloud.nova('admin').servers.get(server)
+        return getattr(shown, 'OS-EXT-SRV-ATTR:host')
 
     def free(self, resource='VCPU'):
         """Return {host: how much of the resource is free}."""
@@ -239,29 +241,27 @@ class StepTestCase(GroupTestCase):
 
     def setUp(self):
         super().setUp()
-        self.ledger = placement_client.PlacementClient(
+        self.placement_client = client.PlacementClient(
             report.SchedulerReportClient()
         )
 
 
-def silent_about(provider, question):
-    """Let Placement not answer one question about one provider.
+def fail_query(provider, method):
+    """Return a patch by which Placement does not answer about a provider.
 
-    :param question: name of the PlacementClient's method that asks it
+    :param method: name of the PlacementClient's method that asks it
     """
-    ask = getattr(placement_client.PlacementClient, question)
+    query = getattr(client.PlacementClient, method)
 
-    def fail(placement, context, about):
-        if about == provider:
+    def fail(placement, context, subject):
+        if subject == provider:
             raise exception.PlacementUnavailable(reason='a test')
-        return ask(placement, context, about)
+        return query(placement, context, subject)
 
-    return fixtures.MockPatchObject(
-        placement_client.PlacementClient, question, fail
-    )
+    return fixtures.MockPatchObject(client.PlacementClient, method, fail)
 
 
-def pointer(uuid, path):
+def member_hints(uuid, path):
     return {'vrt_group': uuid, 'vrt_member': path}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that have a rack to themselves."""
+"""Groups with an exclusive rack."""
 
 import dataclasses
 
@@ -32,48 +32,48 @@ ONE_RACK = {
 
 class ExclusiveTestCase(base.GroupTestCase):
     HOSTS = HOSTS
-    ALONE = ('cmp-1', 'cmp-2')
+    EXCLUSIVE_HOSTS = ('cmp-1', 'cmp-2')
 
     def exclusive(self, topology=ONE_RACK, **group):
-        """Only admins may ask for it, unless the operator says otherwise."""
-        return self.held(topology, user='admin', **group)
+        """Hold an exclusive group as an admin, as the default rule demands."""
+        return self.hold_group(topology, user='admin', **group)
 
-    def assert_alone(self, *names):
-        """Nobody gets the smallest part of anything on these hosts."""
-        for name in names or self.ALONE:
+    def assert_hosts_full(self, *names):
+        """Expect that these hosts have no free capacity of any resource."""
+        for name in names or self.EXCLUSIVE_HOSTS:
             for resource, rest in self.cloud.free(name).items():
                 self.assertEqual(0, rest, (name, resource))
                 self.assertRaises(
                     ks_exc.Conflict, self.cloud.fill, name, **{resource: 1}
                 )
 
-    def stranger(self, host, **kwargs):
+    def boot_foreign_server(self, host, **kwargs):
         return self.boot(
             user='admin', availability_zone=f'az1:{host}', **kwargs
         )
 
-    def empty(self):
+    def total_vcpus(self):
         return {host.name: 2 * host.vcpus for host in HOSTS}
 
-    def consumers(self, host):
+    def consumers_on(self, host):
         """Return {consumer: its type} of a host."""
         provider = self.cloud.provider(host)
         path = f'/resource_providers/{provider}/allocations'
         written = self.cloud.placement.get(path).json()['allocations']
-        found = {
+        allocations = {
             uuid: self.cloud.placement.get(f'/allocations/{uuid}').json()
             for uuid in written
         }
-        # One may have gone since it was listed.
+        # A consumer may have been deleted since the list was read.
         return {
             uuid: each['consumer_type']
-            for uuid, each in found.items()
+            for uuid, each in allocations.items()
             if each['allocations']
         }
 
 
-class KeepingCase(ExclusiveTestCase, base.StepTestCase):
-    """The step itself; nobody else takes it meanwhile."""
+class MaintenanceTestCase(ExclusiveTestCase, base.StepTestCase):
+    """The maintenance step of placeholders, run by the test alone."""
 
     TOPOLOGY = ONE_RACK
     PARTS = dataclasses.replace(
@@ -84,19 +84,25 @@ class KeepingCase(ExclusiveTestCase, base.StepTestCase):
     def setUp(self):
         super().setUp()
         self.uuid = self.exclusive(self.TOPOLOGY)['id']
-        self.strangers = set()
+        self.foreign_hosts = set()
 
-    def keep(self):
+    def maintain(self):
         [group] = objects.VRTGroup.list_exclusive(self.context)
-        owning = self.leases.owning(self.context, self.ledger, group.id)
+        owning = self.leases.owning(
+            self.context, self.placement_client, group.id
+        )
         with owning as lease:
             self.assertIsNotNone(lease)
-            maintain.keep(
-                self.context, self.ledger, lease, group, self.strangers
+            maintain.maintain(
+                self.context,
+                self.placement_client,
+                lease,
+                group,
+                self.foreign_hosts,
             )
 
-    def filler_of(self, resource, host=None):
-        """Return a filler that has some of a resource, on some host."""
+    def placeholder_with(self, resource, host=None):
+        """Return a placeholder with a resource, on a host if one is given."""
         return next(
             hold
             for hold in self.holds_of(self.uuid)
@@ -105,11 +111,11 @@ class KeepingCase(ExclusiveTestCase, base.StepTestCase):
             and resource in hold.allocations[hold.provider_uuid]['resources']
         )
 
-    def members_held(self):
+    def count_member_holds(self):
         return sum(
             not hold.is_placeholder for hold in self.holds_of(self.uuid)
         )
 
 
-def no_answer(*args):
+def raise_connection_error(*args):
     raise db_exc.DBConnectionError

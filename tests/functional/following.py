@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to groups whose servers, holds or hosts change."""
+"""The follow step for groups whose servers, holds or hosts change."""
 
 import fixtures
 from oslo_db import exception as db_exc
@@ -7,7 +7,8 @@ from oslo_db import exception as db_exc
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import hold_changes
+from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.reap import reaper
 from tests.functional import base
 
@@ -15,8 +16,8 @@ FREE = {'cmp-1': 8, 'cmp-2': 8, 'cmp-3': 8}
 ONE_HELD = {**FREE, 'cmp-1': 7}
 
 
-class FollowCase(base.StepTestCase):
-    # Each zone has one host, so that a member's zone tells where it is.
+class FollowTestCase(base.StepTestCase):
+    # Each zone has one host, so that a member's zone implies its host.
     HOSTS = (
         hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
         hosts.Host('cmp-2', 'r2', 'az2', vcpus=8),
@@ -25,27 +26,28 @@ class FollowCase(base.StepTestCase):
 
     def follow(self):
         for step in (
-            follow.follow_servers,
-            follow.follow_holds,
-            follow.follow_hosts,
+            server_changes.follow_servers,
+            hold_changes.follow_holds,
+            hold_changes.follow_hosts,
         ):
-            step(self.context, self.ledger, self.leases)
-        reaper.empty(self.context, self.ledger)
+            step(self.context, self.placement_client, self.leases)
+        reaper.release_ending(self.context, self.placement_client)
 
     def hold_one(self):
         """Describe and hold member ``a`` on cmp-1; returns the group's id."""
-        return self.held({'members': {'a': in_zone('az1')}})['id']
+        return self.hold_group({'members': {'a': in_zone('az1')}})['id']
 
     def create_member(self, uuid):
         return self.create(
-            scheduler_hints=base.pointer(uuid, 'a'), availability_zone='az1'
+            scheduler_hints=base.member_hints(uuid, 'a'),
+            availability_zone='az1',
         )
 
-    def hold_again(self):
+    def enable_rehold(self):
         CONF.set_override('rehold_after_server_end', True, 'vrt')
         self.addCleanup(CONF.clear_override, 'rehold_after_server_end', 'vrt')
 
-    def outcome(self, uuid):
+    def member_outcomes(self, uuid):
         """Return {path: (status, fault)} of the members."""
         return {
             each['path']: (
@@ -62,16 +64,16 @@ class FollowCase(base.StepTestCase):
             path,
             project_id=self.cloud.sdk('demo').current_project_id,
         )
-        return objects.VRTHold.get_by_member(self.context, member.id)
+        return objects.VRTHold.find_by_member(self.context, member.id)
 
     def assert_outcome(self, uuid, outcome, free):
         """Check member ``a``, and that following again changes nothing."""
         for _round in range(2):
-            self.assertEqual({'a': outcome}, self.outcome(uuid))
+            self.assertEqual({'a': outcome}, self.member_outcomes(uuid))
             self.assertEqual(free, self.free())
             self.follow()
 
-    def assert_held_again(self, uuid):
+    def assert_reheld(self, uuid):
         self.assert_outcome(uuid, ('HELD', None), ONE_HELD)
         self.assertEqual('HELD', self.group(uuid)['status'])
         self.assertEqual(
@@ -85,8 +87,8 @@ def in_zone(zone, **more):
     return base.member(availability_zone=zone, **more)
 
 
-def silent(kind, method):
-    """Let the database not answer one question of Nova's."""
+def fail_nova_query(kind, method):
+    """Return a fixture that makes a query of Nova's database fail."""
 
     def fail(*_args, **_kwargs):
         raise db_exc.DBConnectionError

@@ -7,7 +7,7 @@ from nova import objects as nova_objects
 from novaclient import api_versions
 
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import server_changes
 from tests.functional import base
 
 HOSTS = (
@@ -50,49 +50,57 @@ class MovingTestCase(base.StepTestCase):
     )
 
     def follow(self):
-        follow.follow_servers(self.context, self.ledger, self.leases)
+        server_changes.follow_servers(
+            self.context, self.placement_client, self.leases
+        )
 
-    def servers(self, topology, flavor='m1.tiny'):
+    def create_group_servers(self, topology, flavor='m1.tiny'):
         """Hold a group and create all of its servers.
 
         :returns: (group's id, {path: server})
         """
-        uuid = self.held(topology)['id']
+        uuid = self.hold_group(topology)['id']
         created = {
-            path: self.create(flavor, scheduler_hints=base.pointer(uuid, path))
-            for path in sorted(self.planned(uuid))
+            path: self.create(
+                flavor, scheduler_hints=base.member_hints(uuid, path)
+            )
+            for path in sorted(self.planned_hosts(uuid))
         }
         # All at once takes less time than one after the other.
-        self.addCleanup(self.remove, *created.values())
-        return uuid, {path: self.built(each) for path, each in created.items()}
+        self.addCleanup(self.delete_servers, *created.values())
+        return uuid, {
+            path: self.wait_for_build(each) for path, each in created.items()
+        }
 
-    def where(self, servers):
+    def hosts_of(self, servers):
         """Return {path: host} of servers that exist."""
         return {path: self.host_of(each) for path, each in servers.items()}
 
     # -- moves -------------------------------------------------------------
 
-    def move(self, way, server):
+    def move(self, kind, server):
         """Move a server and wait for the end.
 
         :returns: (how the action ended, the server's status)
         """
         admin = self.cloud.nova('admin').servers.get(server)
         source = self.host_of(server)
-        getattr(self, f'_{way}')(admin, source)
-        self.ended(server, ACTIONS[way])
-        now = self.settled(server)
+        getattr(self, f'_{kind}')(admin, source)
+        self.wait_for_action(server, ACTIONS[kind])
+        now = self.wait_until_idle(server)
         # Of several events the first may have been a success.
-        outcome = self.ended(server, ACTIONS[way])
+        outcome = self.wait_for_action(server, ACTIONS[kind])
         if now.status == 'VERIFY_RESIZE':
             now.confirm_resize()
             now = self.eventually(
-                self.settled, lambda now: now.status != 'VERIFY_RESIZE', server
+                self.wait_until_idle,
+                lambda now: now.status != 'VERIFY_RESIZE',
+                server,
             )
-        self.given_back(server)
+        self.wait_for_source_release(server)
         return outcome, now.status
 
-    def given_back(self, server):
+    def wait_for_source_release(self, server):
         """Wait until Nova has emptied what a server has left behind.
 
         It does so a little after the server rests on its new host.
@@ -104,13 +112,16 @@ class MovingTestCase(base.StepTestCase):
                 self.allocations, lambda left: left == {}, migration.uuid
             )
 
-    def ended(self, server, action='migrate'):
+    def wait_for_action(self, server, action='migrate'):
         """Wait until a server's newest action has ended, and return how."""
         return self.eventually(
-            self.outcome, lambda result: result is not None, server, action
+            self.action_result,
+            lambda result: result is not None,
+            server,
+            action,
         )
 
-    def settled(self, server):
+    def wait_until_idle(self, server):
         """Return a server when nothing is done with it any more."""
         return self.eventually(
             self.cloud.nova('admin').servers.get,
@@ -118,7 +129,7 @@ class MovingTestCase(base.StepTestCase):
             server,
         )
 
-    def outcome(self, server, action):
+    def action_result(self, server, action):
         """Return how a server's newest action ended; None before that."""
         actions = self.cloud.nova('admin').instance_action
         newest = next(iter(actions.list(server)), None)
@@ -146,11 +157,11 @@ class MovingTestCase(base.StepTestCase):
         services = self.cloud.nova('admin').services
         [service] = services.list(host=source, binary='nova-compute')
         services.force_down(service.id, True)
-        self.addCleanup(self._bring_back, service)
+        self.addCleanup(self._restart_compute, service)
         server.evacuate()
 
-    def _bring_back(self, service):
-        """Let a host be up again, as if its compute had been restarted."""
+    def _restart_compute(self, service):
+        """Set a host up again, like a restart of its compute."""
         evacuated = nova_objects.MigrationList.get_by_filters(
             self.context,
             {'source_compute': service.host, 'status': 'done'},
@@ -174,14 +185,16 @@ class MovingTestCase(base.StepTestCase):
     def _unshelve(server, _source):
         server.unshelve()
 
-    def force(self, server, host):
+    def force_live_migration(self, server, host):
         """Live-migrate past the scheduler, as admins could until 2.67."""
         nova = self.cloud.nova('admin')
         nova.api_version = api_versions.APIVersion('2.60')
         nova.servers.get(server).live_migrate(
             host=host, block_migration='auto', force=True
         )
-        self.assertEqual('Success', self.ended(server, 'live-migration'))
-        self.settled(server)
-        self.given_back(server)
+        self.assertEqual(
+            'Success', self.wait_for_action(server, 'live-migration')
+        )
+        self.wait_until_idle(server)
+        self.wait_for_source_release(server)
         self.assertEqual(host, self.host_of(server))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that take another definition, at once or step by step."""
+"""Revisions of groups, by a running planner or step by step."""
 
 import dataclasses
 import datetime
@@ -26,7 +26,7 @@ class RevisingTestCase(base.GroupTestCase):
     )
 
     def put(self, uuid, topology, generation=None, **group):
-        """PUT a definition; returns the response as it comes."""
+        """PUT a definition; returns the response."""
         if generation is None:
             generation = self.group(uuid)['generation']
         body = {'generation': generation, 'topology': topology, **group}
@@ -34,23 +34,23 @@ class RevisingTestCase(base.GroupTestCase):
             f'{base.GROUPS}/{uuid}', json={'vrt_group': body}
         )
 
-    def decided(self, uuid, topology, **group):
-        """PUT a definition, and return the group once that is decided."""
+    def put_and_wait(self, uuid, topology, **group):
+        """PUT a definition, and return the group once it is decided."""
         response = self.put(uuid, topology, **group)
         self.assertEqual(202, response.status_code, response.text)
         return self.eventually(self.group, is_decided, uuid)
 
-    def revised(self, uuid, topology, **group):
-        """PUT a definition that has to become the group's."""
-        now = self.decided(uuid, topology, **group)
+    def put_revision(self, uuid, topology, **group):
+        """PUT a definition, and expect that it becomes the group's."""
+        now = self.put_and_wait(uuid, topology, **group)
         self.assertIsNone(now['revision'], now['revision'])
         return now
 
-    def states(self, group):
+    def member_statuses(self, group):
         return {each['path']: each['status'] for each in group['members']}
 
-    def held_on(self, uuid):
-        """Return {hold's uuid: host} of what is held."""
+    def held_hosts(self, uuid):
+        """Return {uuid: host} of the group's holds in HELD."""
         return {
             hold.uuid: hold.host
             for hold in self.holds_of(uuid)
@@ -68,23 +68,23 @@ def is_decided(group):
     return revision is None or revision['status'] != 'PLANNING'
 
 
-class Died(BaseException):
-    """As a process that is killed, it is caught by nobody."""
+class ProcessKilled(BaseException):
+    """The end of a killed process, which no ``except Exception`` catches."""
 
 
 class PlanningTestCase(RevisingTestCase, base.StepTestCase):
-    """There is no planner but the test's own."""
+    """A cloud without planner services; the test runs its own planner."""
 
     PARTS = dataclasses.replace(base.WITHOUT_REAPER, services=())
 
     def setUp(self):
         super().setUp()
         self.planner = planner.Planner('another')
-        # Nobody but the test sends requests: none is on its way for long.
+        # Only the test sends requests, so that no late one has to be awaited.
         self.patch(release_holds, 'REQUEST_LIFETIME', 0)
 
     def plan(self, uuid):
-        """Plan what is described, or was left by who has died."""
+        """Plan a group that is new, or that a dead planner has left."""
         self.planner.beat(self.context)
         self.planner.serve_group(self.context, uuid)
 
@@ -94,16 +94,18 @@ class PlanningTestCase(RevisingTestCase, base.StepTestCase):
     def draft_of(self, uuid):
         """Return the uuid of a group's draft."""
         group = objects.VRTGroup.get(self.context, uuid)
-        [draft] = objects.VRTGroup.drafts_of(self.context, [group.id]).values()
+        [draft] = objects.VRTGroup.drafts_by_group(
+            self.context, [group.id]
+        ).values()
         return draft.uuid
 
-    def drafted(self, uuid, topology):
+    def put_draft(self, uuid, topology):
         """PUT a definition; returns the uuid of the draft."""
         self.assertEqual(202, self.put(uuid, topology).status_code)
         return self.draft_of(uuid)
 
-    def forget(self, uuid):
-        """Delete a group and let all of it go."""
+    def delete_and_check(self, uuid):
+        """Delete a group, and expect that all of its capacity is free."""
         self.api().delete(f'{base.GROUPS}/{uuid}')
         for _round in range(3):
             self.reap()
@@ -112,17 +114,19 @@ class PlanningTestCase(RevisingTestCase, base.StepTestCase):
         )
         self.assertEqual([], objects.VRTGroup.list_releasing(self.context))
 
-    def die_at(self, point, uuid):
-        """Plan, and die at a point when it is reached."""
+    def kill_at(self, point, uuid):
+        """Plan a group, and die when a fault point is reached."""
 
-        def trap(reached):
+        def handler(reached):
             if reached == point:
-                raise Died
+                raise ProcessKilled
 
-        with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
-            self.assertRaises(Died, self.plan, uuid)
+        with fixtures.MonkeyPatch(
+            'nova_groupext.faultpoints.handler', handler
+        ):
+            self.assertRaises(ProcessKilled, self.plan, uuid)
 
-    def age(self, draft):
+    def make_draft_old(self, draft):
         """Set the times of a draft, and of all rows in WRITING, far back."""
         then = timeutils.utcnow() - datetime.timedelta(hours=1)
         self.change_row(draft, created_at=then, updated_at=then)
@@ -130,4 +134,4 @@ class PlanningTestCase(RevisingTestCase, base.StepTestCase):
         db.compare_and_set(self.context, models.Hold, written, created_at=then)
 
     def audit(self):
-        return audit.audit(self.context, self.ledger)
+        return audit.audit(self.context, self.placement_client)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is it found and healed when our tables and Placement disagree?"""
+"""Audit and healing of differences between our tables and Placement."""
 
 import datetime
 
@@ -18,7 +18,7 @@ from nova_groupext.objects import transitions
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.audit import heal
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 from tests.functional import base
 
 Kind = audit.Kind
@@ -31,7 +31,7 @@ class AuditTestCase(base.StepTestCase):
     )
 
     def audit(self):
-        return audit.audit(self.context, self.ledger)
+        return audit.audit(self.context, self.placement_client)
 
     def found(self, *kinds):
         """Audit, and expect findings of these kinds; returns them."""
@@ -42,16 +42,18 @@ class AuditTestCase(base.StepTestCase):
         return findings
 
     def heal(self):
-        heal.heal(self.context, self.ledger, self.audit(), orphans=True)
+        heal.heal(
+            self.context, self.placement_client, self.audit(), orphans=True
+        )
 
     def heals(self):
-        """Heal, and expect that nothing is left to be found."""
+        """Heal, and expect that a second audit has no findings."""
         self.heal()
         self.found()
 
     def one_held(self, flavor='m1.tiny'):
         """Hold a member; returns its group's uuid and its hold."""
-        uuid = self.held({'members': {'a': base.member(flavor)}})['id']
+        uuid = self.hold_group({'members': {'a': base.member(flavor)}})['id']
         # A group is not forgotten while something is wrong with it.
         self.addCleanup(self.heal)
         [hold] = self.holds_of(uuid)
@@ -64,7 +66,7 @@ class AuditTestCase(base.StepTestCase):
         return self.cloud.placement.get(f'/allocations/{consumer}').json()
 
     def erase(self, consumer):
-        """As an admin does, or ``nova-manage placement audit --delete``."""
+        """Delete allocations like ``nova-manage placement audit --delete``."""
         self.cloud.placement.delete(f'/allocations/{consumer}')
 
     def change(self, model, row_id, **values):
@@ -82,8 +84,8 @@ class AuditTestCase(base.StepTestCase):
 
 
 class TestAudit(AuditTestCase):
-    def test_nothing_is_found_where_all_is_well(self):
-        uuid = self.held({'members': {'a': base.member(count=2)}})['id']
+    def test_consistent_cloud_has_no_findings(self):
+        uuid = self.hold_group({'members': {'a': base.member(count=2)}})['id']
         self.redeem(uuid, 'a-0', 'm1.tiny')
 
         self.found()
@@ -91,13 +93,13 @@ class TestAudit(AuditTestCase):
 
         self.assertEqual(['ACTIVE', 'HELD'], self.statuses(uuid))
 
-    def test_a_clean_cloud_is_read_where_there_are_holds(self):
+    def test_audit_of_a_consistent_cloud_reads_only_providers_with_holds(self):
         _uuid, hold = self.one_held()
         asked = []
-        self.ledger.used = lambda context, provider: (
+        self.placement_client.usages = lambda context, provider: (
             asked.append(provider)
-            or placement_client.PlacementClient.used(
-                self.ledger, context, provider
+            or client.PlacementClient.usages(
+                self.placement_client, context, provider
             )
         )
 
@@ -105,7 +107,7 @@ class TestAudit(AuditTestCase):
 
         self.assertEqual([hold.provider_uuid], asked)
 
-    def test_a_hold_that_was_removed_is_held_again(self):
+    def test_removed_hold_gets_a_successor(self):
         uuid, hold = self.one_held()
         self.erase(hold.uuid)
 
@@ -124,10 +126,11 @@ class TestAudit(AuditTestCase):
         [again] = self.holds_of(uuid)
         self.assertNotEqual(hold.uuid, again.uuid)
         self.assertEqual(
-            hold.allocations, self.ledger.allocations(self.context, again.uuid)
+            hold.allocations,
+            self.placement_client.allocations(self.context, again.uuid),
         )
 
-    def test_a_hold_for_which_there_is_no_room_any_more_is_lost(self):
+    def test_removed_hold_without_free_capacity_fails_its_member(self):
         uuid, hold = self.one_held('m1.medium')
         self.erase(hold.uuid)
         self.fill(hold.host, VCPU=3)
@@ -138,16 +141,17 @@ class TestAudit(AuditTestCase):
         self.assertEqual(['FAILED'], self.statuses(uuid))
         self.assertEqual([], self.holds_of(uuid))
 
-    def test_a_hold_that_somebody_has_changed_is_held_again(self):
+    def test_changed_hold_gets_a_successor(self):
         uuid, hold = self.one_held()
         self.enlarge(hold, 1)
 
-        self.found(Kind.DIFFERENT)
+        self.found(Kind.MISMATCH)
         self.heals()
 
         [again] = self.holds_of(uuid)
         self.assertEqual(
-            hold.allocations, self.ledger.allocations(self.context, again.uuid)
+            hold.allocations,
+            self.placement_client.allocations(self.context, again.uuid),
         )
         self.assertEqual({}, self.allocations(hold.uuid))
 
@@ -162,10 +166,10 @@ class TestAudit(AuditTestCase):
         own['resources']['VCPU'] += vcpus
         self.cloud.placement.put(f'/allocations/{hold.uuid}', json=changed)
 
-    def orphan(self, host, consumer_type=placement_client.HOLD_TYPE):
-        """Write an allocation that no row knows of."""
+    def orphan(self, host, consumer_type=client.HOLD_TYPE):
+        """Write an allocation without a row in our tables."""
         consumer = self.cloud.fill(host, VCPU=1)
-        self.empty_later(consumer)
+        self.delete_allocations_later(consumer)
         body = self.written(consumer)
         self.cloud.placement.put(
             f'/allocations/{consumer}',
@@ -177,32 +181,32 @@ class TestAudit(AuditTestCase):
         )
         return consumer
 
-    def test_an_orphan_is_left_to_the_operator(self):
-        """It may be held by another installation on the same Placement."""
+    def test_orphan_is_not_released_by_default(self):
+        """Another installation on the same Placement may own the orphan."""
         orphan = self.orphan('cmp-1')
 
-        heal.heal(self.context, self.ledger, self.audit())
+        heal.heal(self.context, self.placement_client, self.audit())
         for _round in range(2):
             planner.Planner('a').reap(self.context)
 
         self.assertNotEqual({}, self.allocations(orphan))
         self.found(Kind.ORPHAN)
 
-    def test_a_hold_that_has_ended_and_is_back_is_given_back(self):
+    def test_late_allocation_of_a_released_hold_is_released(self):
         uuid, hold = self.one_held()
         self.act(uuid, 'release')
         self.eventually(self.holds_of, lambda holds: not holds, uuid)
-        self.ledger.hold(self.context, [hold])
+        self.placement_client.hold(self.context, [hold])
 
-        [finding] = self.found(Kind.STRAY)
-        heal.heal(self.context, self.ledger, [finding])
+        [finding] = self.found(Kind.REFILLED)
+        heal.heal(self.context, self.placement_client, [finding])
 
         self.assertEqual(hold.uuid, finding.consumer)
         self.assertEqual({}, self.allocations(hold.uuid))
         self.found()
 
-    def test_an_operator_may_have_orphans_given_back(self):
-        """On a provider without a hold, and beside one."""
+    def test_orphans_are_released_on_request(self):
+        """One orphan is on a provider with a hold, one on another provider."""
         self.one_held()
         orphans = {self.orphan('cmp-1'), self.orphan('cmp-2')}
 
@@ -213,14 +217,14 @@ class TestAudit(AuditTestCase):
         for consumer in orphans:
             self.assertEqual({}, self.allocations(consumer))
 
-    def test_it_is_told_though_a_group_that_was_worked_on_is_gone(self):
+    def test_orphan_is_reported_while_a_deleted_group_is_leased(self):
         self.orphan('cmp-1')
         no_group = 0
         self.patch(objects.VRTLease, 'leased_groups', lambda _c: {no_group})
 
         self.found(Kind.ORPHAN)
 
-    def test_what_others_have_allocated_is_left_alone(self):
+    def test_allocations_of_foreign_consumers_are_kept(self):
         self.orphan('cmp-1')
         other = self.orphan('cmp-1', consumer_type='SOMETHING_ELSE')
         server = self.boot('m1.tiny')
@@ -231,11 +235,11 @@ class TestAudit(AuditTestCase):
         self.assertNotEqual({}, self.allocations(other))
         self.assertNotEqual({}, self.allocations(server.id))
 
-    def test_a_hold_that_nobody_was_promised_is_given_back(self):
+    def test_overdue_hold_in_writing_is_released(self):
         uuid, hold = self.one_held()
-        rest = hold.again()
+        rest = hold.duplicate()
         rest.create(self.context)
-        self.ledger.hold(self.context, [rest])
+        self.placement_client.hold(self.context, [rest])
         self.found()
 
         self.change_hold(rest, updated_at=self.long_ago())
@@ -245,7 +249,7 @@ class TestAudit(AuditTestCase):
         self.assertEqual([hold.uuid], [h.uuid for h in self.holds_of(uuid)])
         self.assertEqual({}, self.allocations(rest.uuid))
 
-    def test_a_hold_that_was_given_up_long_ago_is_given_back(self):
+    def test_overdue_hold_in_releasing_is_released(self):
         uuid, hold = self.one_held()
         self.change_member(hold, status=states.Member.RELEASED)
         self.change_hold(
@@ -260,7 +264,7 @@ class TestAudit(AuditTestCase):
         self.assertEqual([], self.holds_of(uuid))
         self.assertEqual({}, self.allocations(hold.uuid))
 
-    def test_a_create_that_did_not_end_is_concluded(self):
+    def test_overdue_redeem_is_resolved(self):
         uuid, hold = self.one_held()
         self.begin_to_create(hold)
         self.found()
@@ -274,7 +278,7 @@ class TestAudit(AuditTestCase):
     def begin_to_create(self, hold):
         """Begin to create a server for a member; returns its uuid."""
         server = uuidutils.generate_uuid()
-        self.empty_later(server)
+        self.delete_allocations_later(server)
         [member] = objects.VRTMember.list_by_ids(
             self.context, [hold.member_id]
         )
@@ -285,8 +289,10 @@ class TestAudit(AuditTestCase):
     def test_a_swap_under_way_is_no_finding(self):
         uuid, hold = self.one_held()
         server = self.begin_to_create(hold)
-        body = self.ledger.of_server(hold, 'demo', 'demo')
-        self.ledger.swap(self.context, {server: hold}, {server: body})
+        body = self.placement_client.server_body(hold, 'demo', 'demo')
+        self.placement_client.swap(
+            self.context, {server: hold}, {server: body}
+        )
 
         self.found()
 
@@ -294,29 +300,29 @@ class TestAudit(AuditTestCase):
         self.heals()
         self.assertEqual(['ACTIVE'], self.statuses(uuid))
 
-    def test_a_member_whose_server_is_gone_is_let_go(self):
+    def test_member_of_a_deleted_server_is_released(self):
         uuid, _hold = self.one_held()
         server = self.redeem(uuid, 'a', 'm1.tiny')
-        self.remove(server)
+        self.delete_servers(server)
 
-        [finding] = self.found(Kind.EMPTY_SERVER)
+        [finding] = self.found(Kind.SERVER_WITHOUT_ALLOCATION)
         self.assertEqual(server.id, finding.consumer)
         self.heals()
 
         self.assertEqual(['RELEASED'], self.statuses(uuid))
 
-    def test_a_server_that_lives_without_an_allocation_is_told(self):
+    def test_running_server_without_an_allocation_is_reported(self):
         uuid, _hold = self.one_held()
         server = self.redeem(uuid, 'a', 'm1.tiny')
         self.erase(server.id)
 
-        self.found(Kind.EMPTY_SERVER)
+        self.found(Kind.SERVER_WITHOUT_ALLOCATION)
         self.heal()
 
-        self.found(Kind.EMPTY_SERVER)
+        self.found(Kind.SERVER_WITHOUT_ALLOCATION)
         self.assertEqual(['ACTIVE'], self.statuses(uuid))
 
-    def test_who_is_too_much_on_a_host_gives_back(self):
+    def test_hold_on_an_overcommitted_host_is_released(self):
         uuid, hold = self.one_held('m1.medium')
         path = f'/resource_providers/{hold.provider_uuid}/inventories/VCPU'
         self.fill(hold.host, VCPU=2)
@@ -333,43 +339,43 @@ class TestAudit(AuditTestCase):
         inventory = self.cloud.placement.get(path).json()
         self.cloud.placement.put(path, json={**inventory, 'reserved': amount})
 
-    def test_a_member_that_is_held_without_a_hold_fails(self):
+    def test_held_member_without_a_hold_fails(self):
         uuid, hold = self.one_held()
         self.change_hold(hold, status=states.Hold.RELEASING)
 
-        [finding] = self.found(Kind.CONTRADICTION)
+        [finding] = self.found(Kind.INCONSISTENT)
         self.assertEqual((uuid, 'a'), (finding.group, finding.member))
         self.heals()
 
         self.assertEqual(['FAILED'], self.statuses(uuid))
         self.assertEqual('RELEASED', self.group(uuid)['status'])
 
-    def test_of_two_holds_of_a_member_one_is_given_back(self):
+    def test_second_hold_of_a_member_is_released(self):
         uuid, hold = self.one_held()
-        second = hold.again()
+        second = hold.duplicate()
         second.create(self.context)
-        self.ledger.hold(self.context, [second])
+        self.placement_client.hold(self.context, [second])
         self.change_hold(second, status=states.Hold.HELD)
 
-        [finding] = self.found(Kind.CONTRADICTION)
+        [finding] = self.found(Kind.INCONSISTENT)
         self.assertEqual(second.uuid, finding.consumer)
         self.heals()
 
         self.assertEqual([hold.uuid], [h.uuid for h in self.holds_of(uuid)])
         self.assertEqual({}, self.allocations(second.uuid))
 
-    def test_a_hold_whose_member_is_released_is_given_back(self):
+    def test_hold_of_a_released_member_is_released(self):
         uuid, hold = self.one_held()
         self.change_member(hold, status=states.Member.RELEASED)
 
-        self.found(Kind.CONTRADICTION)
+        self.found(Kind.INCONSISTENT)
         self.heals()
 
         self.assertEqual([], self.holds_of(uuid))
         self.assertEqual({}, self.allocations(hold.uuid))
 
     def one_filled(self):
-        """Hold a group that has a host to itself; returns its filler."""
+        """Hold a group with an exclusive host; returns its placeholder."""
         uuid = self.describe(
             {
                 'members': {'a': base.member()},
@@ -384,15 +390,15 @@ class TestAudit(AuditTestCase):
         return uuid, placeholder
 
     def refilled(self, uuid, placeholder):
-        """Expect that a new filler holds what an old one has held."""
+        """Expect that a new placeholder has the amounts of an old one."""
         [new] = [hold for hold in self.holds_of(uuid) if hold.is_placeholder]
         self.assertNotEqual(placeholder.uuid, new.uuid)
         self.assertEqual(
             placeholder.allocations,
-            self.ledger.allocations(self.context, new.uuid),
+            self.placement_client.allocations(self.context, new.uuid),
         )
 
-    def test_a_filler_that_was_removed_is_made_anew(self):
+    def test_removed_placeholder_is_replaced(self):
         uuid, placeholder = self.one_filled()
         self.found()
         self.erase(placeholder.uuid)
@@ -402,16 +408,16 @@ class TestAudit(AuditTestCase):
 
         self.refilled(uuid, placeholder)
 
-    def test_a_filler_that_somebody_has_changed_is_made_anew(self):
+    def test_changed_placeholder_is_replaced(self):
         uuid, placeholder = self.one_filled()
         self.enlarge(placeholder, -1)
 
-        self.found(Kind.DIFFERENT)
+        self.found(Kind.MISMATCH)
         self.heals()
 
         self.refilled(uuid, placeholder)
 
-    def test_a_group_that_a_planner_works_on_is_left_alone(self):
+    def test_leased_group_is_skipped(self):
         uuid, hold = self.one_held()
         self.change_member(hold, status=states.Member.RELEASED)
         group = objects.VRTGroup.get(self.context, uuid)
@@ -425,11 +431,11 @@ class TestAudit(AuditTestCase):
 
         self.assertNotEqual({}, self.allocations(hold.uuid))
 
-    def test_a_provider_that_cannot_be_asked_is_told_and_left_alone(self):
+    def test_unreadable_provider_is_reported_and_its_holds_are_kept(self):
         uuid, hold = self.one_held()
         self.erase(hold.uuid)
         orphan = self.orphan(hold.host)
-        self.ledger = Deaf(
+        self.placement_client = UnansweredClient(
             report.SchedulerReportClient(),
             f'{hold.provider_uuid}/allocations',
         )
@@ -441,10 +447,10 @@ class TestAudit(AuditTestCase):
         self.assertEqual([hold.uuid], [h.uuid for h in self.holds_of(uuid)])
         self.assertNotEqual({}, self.allocations(orphan))
 
-    def test_when_not_all_can_be_asked_the_rest_is_told(self):
+    def test_orphan_is_reported_while_the_provider_list_is_unreadable(self):
         _uuid, hold = self.one_held()
         self.orphan(hold.host)
-        self.ledger = Deaf(
+        self.placement_client = UnansweredClient(
             report.SchedulerReportClient(), 'resource_providers'
         )
         self.addCleanup(self.heal)
@@ -452,8 +458,8 @@ class TestAudit(AuditTestCase):
         self.found(Kind.UNKNOWN, Kind.ORPHAN)
 
 
-class Deaf(placement_client.PlacementClient):
-    """Placement that does not answer about something."""
+class UnansweredClient(client.PlacementClient):
+    """A Placement client without an answer from URLs with one ending."""
 
     def __init__(self, client, about):
         super().__init__(client)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The case that one-at-a-time placement gets wrong."""
+"""A group that fits only when its servers are placed together."""
 
 from nova_groupext.cloud import hosts
 from tests.functional import base
@@ -22,7 +22,7 @@ class TestBlueprint(base.GroupTestCase):
                 f'vcpus-{vcpus}', 1024, vcpus, 1
             )
 
-    def test_stock_fails_one_by_one_and_the_group_is_placed(self):
+    def test_group_is_placed_where_servers_one_by_one_fail(self):
         one_by_one = [
             self.boot(f'vcpus-{size}') for size in self.SIZES.values()
         ]
@@ -33,7 +33,7 @@ class TestBlueprint(base.GroupTestCase):
         )
         self.assertIn('No valid host', one_by_one[2].fault['message'])
         for server in one_by_one:
-            self.remove(server)
+            self.delete_servers(server)
         self.eventually(
             self.free, lambda free: free == {'cmp-1': 10, 'cmp-2': 12}
         )
@@ -42,9 +42,9 @@ class TestBlueprint(base.GroupTestCase):
             name: base.member(f'vcpus-{size}')
             for name, size in self.SIZES.items()
         }
-        group = self.held({'members': members})
+        group = self.hold_group({'members': members})
 
-        planned = self.planned(group['id'])
+        planned = self.planned_hosts(group['id'])
         self.assertEqual(
             {'large': 'cmp-1', 'first': 'cmp-2', 'second': 'cmp-2'}, planned
         )

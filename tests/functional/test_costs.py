@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many transactions and requests does it cost to create a member?"""
+"""Number of transactions and Placement requests of a redeem."""
 
 import collections
 
@@ -7,7 +7,7 @@ import fixtures
 import sqlalchemy as sa
 
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 from tests.functional import base
 
 
@@ -20,7 +20,7 @@ class TestRedeem(base.GroupTestCase):
         super().setUp()
         self.counts = collections.Counter()
         self._count_transactions()
-        for name, verb in (('_post', 'POST'), ('_ask', 'GET')):
+        for name, verb in (('_post', 'POST'), ('_send_get', 'GET')):
             self._count_calls(name, verb)
 
     def _count_transactions(self):
@@ -44,7 +44,7 @@ class TestRedeem(base.GroupTestCase):
             self.addCleanup(sa.event.remove, sa.Engine, event, listener)
 
     def _count_calls(self, name, verb):
-        real = getattr(placement_client.PlacementClient, name)
+        real = getattr(client.PlacementClient, name)
 
         def call(*args, **kwargs):
             self.counts[verb] += 1
@@ -52,12 +52,12 @@ class TestRedeem(base.GroupTestCase):
 
         self.useFixture(
             fixtures.MonkeyPatch(
-                f'{placement_client.__name__}.PlacementClient.{name}', call
+                f'{client.__name__}.PlacementClient.{name}', call
             )
         )
 
     def test_redeem_is_two_writes_one_post_and_the_reads_that_verify(self):
-        group = self.held({'members': {'a': base.member()}})
+        group = self.hold_group({'members': {'a': base.member()}})
         self.counts.clear()
 
         server = self.redeem(group['id'], 'a', 'm1.tiny')

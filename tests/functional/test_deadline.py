@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is nothing held, and nothing refused, when the time of planning is over?"""
+"""Groups whose planning time limit is reached: neither held nor refused."""
 
 import time
 import types
 
-from nova_groupext.scheduler.decide import planning
+from nova_groupext.scheduler.decide import decisions
 from nova_groupext.scheduler.decide import rehearsal
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.solve import decide
 from tests.functional import base
-from tests.functional import world
+from tests.functional import changing_cloud
 
 LIMIT = 60
 TOPOLOGY = {'members': {'a': base.member(count=8)}}
 
 
-class TestDeadline(world.WorldCase):
+class TestTimeLimit(changing_cloud.ChangingCloudTestCase):
     def setUp(self):
         super().setUp()
-        self.override('holds_per_request', 2)
+        self.set_option('holds_per_request', 2)
         self.ahead = 0
         ours = types.SimpleNamespace(
             monotonic=lambda: time.monotonic() + self.ahead
@@ -26,7 +27,7 @@ class TestDeadline(world.WorldCase):
         self.patch(time_budget, 'time', ours)
 
     def slow_down(self, where, name):
-        """Let a step take longer than there is time; returns its calls."""
+        """Make a step exceed the time limit; returns the step's calls."""
         step, calls = getattr(where, name), []
 
         def slowly(*args, **kwargs):
@@ -42,13 +43,13 @@ class TestDeadline(world.WorldCase):
         found = self.describe(TOPOLOGY, **group)
 
         self.assertEqual('UNDECIDED', found['status'], found)
-        self.assertIn('may take 60 seconds here', found['fault']['message'])
+        self.assertIn('time limit of 60 seconds', found['fault']['message'])
         self.assertIsNone(found['refusal'])
         self.assertEqual(before, self.free())
         self.assertEqual([], self.holds_of(found['id']))
 
-    def test_over_while_the_cloud_is_looked_at(self):
-        asked = self.slow_down(placement_client.PlacementClient, 'candidates')
+    def test_time_limit_reached_while_reading_the_cloud_is_undecided(self):
+        asked = self.slow_down(client.PlacementClient, 'candidates')
         topology = {
             'members': {
                 name: base.member(flavor)
@@ -60,23 +61,23 @@ class TestDeadline(world.WorldCase):
         self.assertEqual('UNDECIDED', found['status'], found)
         self.assertEqual(1, len(asked))
 
-    def test_over_when_it_is_decided(self):
-        self.slow_down(planning.Planning, '_plan')
+    def test_time_limit_reached_while_deciding_is_undecided(self):
+        self.slow_down(decisions, 'store')
         self.assert_undecided()
 
-    def test_over_while_it_is_rehearsed(self):
+    def test_time_limit_reached_while_rehearsing_is_undecided(self):
         self.slow_down(rehearsal, '_try')
         self.assert_undecided(hold=False)
 
-    def test_over_while_it_is_held(self):
-        asked = self.slow_down(placement_client.PlacementClient, 'hold')
+    def test_time_limit_reached_while_holding_is_undecided(self):
+        asked = self.slow_down(client.PlacementClient, 'hold')
         self.assert_undecided()
         self.assertEqual(1, len(asked))
 
-    def test_over_while_a_revision_is_held(self):
+    def test_time_limit_reached_while_holding_a_revision_keeps_the_plan(self):
         self.hold(2)
-        before = self.planned(self.uuid)
-        asked = self.slow_down(placement_client.PlacementClient, 'hold')
+        before = self.planned_hosts(self.uuid)
+        asked = self.slow_down(client.PlacementClient, 'hold')
         body = {
             'generation': self.group(self.uuid)['generation'],
             'topology': TOPOLOGY,
@@ -90,24 +91,24 @@ class TestDeadline(world.WorldCase):
         )
 
         self.assertEqual('UNDECIDED', group['revision']['status'])
-        self.assertIn('no time', group['revision']['fault']['message'])
+        self.assertIn('time limit', group['revision']['fault']['message'])
         self.assertEqual(1, len(asked))
-        self.assertEqual(before, self.planned(self.uuid))
+        self.assertEqual(before, self.planned_hosts(self.uuid))
         self.assert_nothing_lost()
 
-    def test_decisions_leave_time_to_hold_them(self):
+    def test_solver_time_limit_leaves_time_for_holding(self):
         limits = []
-        solve = planning.solver_process.solve
+        solve = decide.decide
 
-        def note(problem):
+        def note(problem, engine):
             limits.append(problem.time_limit)
-            return solve(problem)
+            return solve(problem, engine)
 
-        self.patch(planning.solver_process, 'solve', note)
+        self.patch(decide, 'decide', note)
         self.hold(2)
         self.assertLess(30, limits[0])
         self.assertLess(limits[0], 40)
         # And the lease does not end meanwhile.
-        self.override('operation_lease', 30)
+        self.set_option('operation_lease', 30)
         self.describe(TOPOLOGY)
         self.assertEqual(15, limits[1])

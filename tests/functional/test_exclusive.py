@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a group alone where its policy says so, as long as it stands?"""
+"""Exclusive groups: their hosts are closed to other servers and groups."""
 
 import dataclasses
 
@@ -20,27 +20,27 @@ class TestExclusive(exclusive_groups.ExclusiveTestCase):
         f'{exclusive_groups.OVERCOMMITTED}',
     )
 
-    def test_strangers_get_nothing_of_its_rack_while_the_group_stands(self):
+    def test_exclusive_rack_refuses_other_servers_until_the_group_ends(self):
         uuid = self.exclusive()['id']
 
-        self.assert_alone()
-        outside = self.stranger('cmp-3')
+        self.assert_hosts_full()
+        outside = self.boot_foreign_server('cmp-3')
         self.assertEqual('ACTIVE', outside.status)
-        inside = self.stranger('cmp-1')
+        inside = self.boot_foreign_server('cmp-1')
         self.assertIn('No valid host', inside.fault['message'])
 
         for path in ('a-0', 'a-1', 'a-2'):
             server = self.redeem(uuid, path, 'm1.xlarge', user='admin')
             self.assertEqual('ACTIVE', server.status)
-            self.assert_alone()
+            self.assert_hosts_full()
         self.assertEqual('ACTIVE', self.group(uuid, 'admin')['status'])
 
-        self.remove(server)
+        self.delete_servers(server)
         self.eventually(self.free, lambda free: free['cmp-1'] == 0)
         self.eventually(self.free, lambda free: free['cmp-2'] == 0)
-        self.assert_alone()
+        self.assert_hosts_full()
 
-    def test_as_many_fillers_as_max_unit_demands(self):
+    def test_placeholders_are_as_many_as_max_unit_demands(self):
         self.exclusive(
             {
                 'members': {'a': base.member()},
@@ -49,45 +49,45 @@ class TestExclusive(exclusive_groups.ExclusiveTestCase):
         )
 
         [alone] = [name for name, free in self.free().items() if free == 0]
-        self.assert_alone(alone)
+        self.assert_hosts_full(alone)
         self.assertEqual(
             ['VRT_EXCLUSIVE', 'VRT_EXCLUSIVE', 'VRT_MEMBER'],
-            sorted(self.consumers(alone).values()),
+            sorted(self.consumers_on(alone).values()),
         )
 
-    def test_a_released_member_leaves_its_place_to_nobody(self):
+    def test_capacity_of_a_released_member_becomes_a_placeholder(self):
         uuid = self.exclusive()['id']
 
         self.act(uuid, 'release', {'members': ['a-2']}, user='admin')
 
         self.eventually(
             lambda: [
-                *self.consumers('cmp-1').values(),
-                *self.consumers('cmp-2').values(),
+                *self.consumers_on('cmp-1').values(),
+                *self.consumers_on('cmp-2').values(),
             ].count('VRT_MEMBER'),
             lambda members: members == 2,
         )
-        self.assert_alone()
+        self.assert_hosts_full()
 
-    def test_everything_goes_back_when_the_last_member_is_released(self):
+    def test_release_of_the_last_member_frees_the_rack(self):
         uuid = self.exclusive()['id']
 
         self.act(uuid, 'release', user='admin')
 
-        self.eventually(self.free, lambda free: free == self.empty())
+        self.eventually(self.free, lambda free: free == self.total_vcpus())
 
-    def test_everything_goes_back_when_the_group_is_deleted(self):
+    def test_deletion_of_the_group_frees_the_rack_but_its_servers(self):
         uuid = self.exclusive()['id']
         server = self.redeem(uuid, 'a-0', 'm1.xlarge', user='admin')
 
         self.delete_group(uuid, user='admin')
 
         self.assertEqual(
-            sum(self.empty().values()) - 8, sum(self.free().values())
+            sum(self.total_vcpus().values()) - 8, sum(self.free().values())
         )
         self.assertEqual('ACTIVE', server.manager.get(server).status)
 
-    def test_where_strangers_are_everywhere_the_group_is_refused(self):
+    def test_foreign_consumers_in_every_rack_refuse_the_group(self):
         for name in ('cmp-1', 'cmp-3'):
             self.fill(name, VCPU=1)
 
@@ -95,30 +95,32 @@ class TestExclusive(exclusive_groups.ExclusiveTestCase):
 
         self.assertEqual('REFUSED', group['status'])
         self.assertEqual(
-            sum(self.empty().values()) - 2, sum(self.free().values())
+            sum(self.total_vcpus().values()) - 2, sum(self.free().values())
         )
 
-    def test_other_groups_find_no_room_there(self):
+    def test_other_groups_get_no_capacity_of_the_rack(self):
         self.exclusive()
 
         other = self.describe({'members': {'b': base.member(count=17)}})
-        another = self.held({'members': {'b': base.member(count=16)}})
+        another = self.hold_group({'members': {'b': base.member(count=16)}})
 
         self.assertEqual('REFUSED', other['status'])
-        self.assertEqual({'cmp-3'}, set(self.planned(another['id']).values()))
+        self.assertEqual(
+            {'cmp-3'}, set(self.planned_hosts(another['id']).values())
+        )
 
-    def test_a_host_that_comes_into_the_rack_is_kept_until_it_leaves(self):
+    def test_host_added_to_the_rack_is_exclusive_until_it_leaves(self):
         self.exclusive()
         self.assertEqual(16, self.free()['cmp-3'])
 
         self.move_host('cmp-3', 'rack-r2', 'rack-r1')
         self.addCleanup(self.move_host, 'cmp-3', 'rack-r1', 'rack-r2')
         self.eventually(self.free, lambda free: free['cmp-3'] == 0)
-        self.assert_alone('cmp-1', 'cmp-2', 'cmp-3')
+        self.assert_hosts_full('cmp-1', 'cmp-2', 'cmp-3')
 
         self.move_host('cmp-3', 'rack-r1', 'rack-r2')
         self.eventually(self.free, lambda free: free['cmp-3'] == 16)
-        self.assert_alone()
+        self.assert_hosts_full()
 
     def move_host(self, name, source, target):
         aggregates = self.cloud.nova('admin').aggregates
@@ -127,18 +129,18 @@ class TestExclusive(exclusive_groups.ExclusiveTestCase):
             aggregates.remove_host(by_name[source], name)
             aggregates.add_host(by_name[target], name)
 
-    def test_a_member_is_not_moved_and_a_stranger_is(self):
+    def test_member_is_not_migrated_and_another_server_is(self):
         uuid = self.exclusive(
             {
                 'members': {'a': base.member(count=1)},
                 'policies': [{'type': 'exclusive', 'scope': 'host'}],
             }
         )['id']
-        # Its hint is the name of all that are counted, not its own path.
+        # Its hint is the name of the member set, not its own path.
         member = self.redeem(uuid, 'a', 'm1.tiny', user='admin')
         [own] = [name for name, free in self.free().items() if free == 0]
         source = next(h.name for h in exclusive_groups.HOSTS if h.name != own)
-        stranger = self.stranger(source)
+        stranger = self.boot_foreign_server(source)
 
         member.manager.migrate(member)
         stranger.manager.migrate(stranger)
@@ -153,10 +155,10 @@ class TestExclusive(exclusive_groups.ExclusiveTestCase):
         )
         self.assertEqual('ACTIVE', member.manager.get(member).status)
         self.assertEqual(own, self.host_of(member))
-        self.assert_alone(own)
+        self.assert_hosts_full(own)
 
     def outcome(self, server, action):
-        """Return how a server's action ended; None before that."""
+        """Return the result of a server's action, None before its end."""
         actions = self.cloud.nova('admin').instance_action
         for each in actions.list(server):
             if each.action == action:
@@ -164,20 +166,20 @@ class TestExclusive(exclusive_groups.ExclusiveTestCase):
                 return events[0]['result'] if events else None
         return None
 
-    def test_a_what_if_is_held_later(self):
+    def test_what_if_is_exclusive_once_it_is_held(self):
         uuid = self.describe(
             exclusive_groups.ONE_RACK, user='admin', hold=False
         )['id']
-        self.assertEqual(self.empty(), self.free())
+        self.assertEqual(self.total_vcpus(), self.free())
 
         self.act(uuid, 'hold', user='admin')
 
         self.eventually(
             self.group, lambda now: now['status'] == 'HELD', uuid, 'admin'
         )
-        self.assert_alone()
+        self.assert_hosts_full()
 
-    def test_who_may_not_ask_for_it_may_not_hold_it_either(self):
+    def test_hold_of_an_exclusive_what_if_needs_the_policy_rule(self):
         uuid = self.describe({'members': {'a': base.member()}}, hold=False)[
             'id'
         ]

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are members that have failed placed anew, and not for ever?"""
+"""Automatic replacements of failed members, and their limits."""
 
 from nova import exception as nova_exc
 from nova.virt import fake
 
 from nova_groupext.cloud import hosts
 from tests import rounds
-from tests.functional import world
+from tests.functional import changing_cloud
 
 
-class TestFailed(world.WorldCase):
-    """Members that have failed are placed anew by the reaper."""
+class TestFailed(changing_cloud.ChangingCloudTestCase):
+    """A member whose server cannot be built on its first host."""
 
     HOSTS = (hosts.Host('cmp-1', vcpus=8), hosts.Host('cmp-2', vcpus=8))
 
@@ -39,11 +39,11 @@ class TestFailed(world.WorldCase):
 
     def outcome(self):
         [member] = self.members()
-        return member['status'], self.planned(self.uuid)['a-0']
+        return member['status'], self.planned_hosts(self.uuid)['a-0']
 
-    def test_elsewhere_and_not_for_ever(self):
-        self.override('max_automatic_replacements', 1)
-        self.override('rehold_after_server_end', True)
+    def test_failed_member_is_replaced_up_to_the_limit(self):
+        self.set_option('max_automatic_replacements', 1)
+        self.set_option('rehold_after_server_end', True)
 
         self.fail_to_build()
 
@@ -56,22 +56,22 @@ class TestFailed(world.WorldCase):
 
         self.assertEqual(('FAILED', None), self.outcome())
 
-    def test_another_server_may_come_there(self):
-        self.override('max_automatic_replacements', 1)
+    def test_server_is_created_on_the_replacement_host(self):
+        self.set_option('max_automatic_replacements', 1)
         self.fail_to_build()
 
-        self.assertEqual('ACTIVE', self.attempt(self.uuid, 'a-0'))
+        self.assertEqual('ACTIVE', self.try_redeem(self.uuid, 'a-0'))
         rounds.reap(self.planner, self.context)
         self.assertEqual(('ACTIVE', self.other), self.outcome())
 
-    def test_not_unless_the_operator_wants_it(self):
+    def test_failed_member_is_not_replaced_by_default(self):
         self.fail_to_build()
 
         self.assertEqual(('FAILED', None), self.outcome())
 
-    def test_not_beyond_the_quota(self):
-        self.override('max_automatic_replacements', 1)
-        self.limit(instances=0)
+    def test_failed_member_is_not_replaced_beyond_the_quota(self):
+        self.set_option('max_automatic_replacements', 1)
+        self.set_quota(instances=0)
 
         self.planner_fails_it()
 
@@ -82,20 +82,20 @@ class TestFailed(world.WorldCase):
         self.assertNotIn('operator', revision['fault']['message'])
 
     def planner_fails_it(self):
-        """As the host is taken out of service; no server is needed."""
+        """Disable the member's host, so that the reaper fails the member."""
         self.disable(self.first)
         rounds.reap(self.planner, self.context)
 
-    def test_who_has_lost_its_host_too(self):
-        self.override('max_automatic_replacements', 1)
+    def test_member_of_a_disabled_host_is_replaced(self):
+        self.set_option('max_automatic_replacements', 1)
 
         self.planner_fails_it()
 
         self.assertEqual(('HELD', self.other), self.outcome())
         self.assert_nothing_lost()
 
-    def test_tries_in_vain_count(self):
-        self.override('max_automatic_replacements', 1)
+    def test_unsuccessful_replacement_counts_as_an_attempt(self):
+        self.set_option('max_automatic_replacements', 1)
         self.disable(self.other)
 
         self.planner_fails_it()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is concluded from what became of servers?"""
+"""Members that follow the end or the failure of their servers."""
 
 import threading
 
@@ -13,16 +13,16 @@ from nova_groupext.scheduler.audit import audit
 from tests.functional import base
 from tests.functional import following
 
-UNSCHEDULED = 'FAILED', 'its server was not scheduled'
+UNSCHEDULED = 'FAILED', 'its server could not be scheduled'
 
 
-class TestServers(following.FollowCase):
-    """The reaper's table: a server's record, and what it owns."""
+class TestServers(following.FollowTestCase):
+    """The reaper's decisions by a server's record and its allocation."""
 
     def redeemed(self, uuid):
         return self.redeem(uuid, 'a', 'm1.tiny', availability_zone='az1')
 
-    def test_a_live_server_owns_the_capacity(self):
+    def test_running_server_keeps_its_member_active(self):
         uuid = self.hold_one()
         self.redeemed(uuid)
 
@@ -32,7 +32,7 @@ class TestServers(following.FollowCase):
 
     def test_a_deleted_server_releases_its_member(self):
         uuid = self.hold_one()
-        self.remove(self.redeemed(uuid))
+        self.delete_servers(self.redeemed(uuid))
 
         self.follow()
 
@@ -41,19 +41,19 @@ class TestServers(following.FollowCase):
         )
         self.assertEqual('RELEASED', self.group(uuid)['status'])
 
-    def test_for_a_deleted_server_another_may_come(self):
-        self.hold_again()
+    def test_member_of_a_deleted_server_is_held_for_another(self):
+        self.enable_rehold()
         uuid = self.hold_one()
-        self.remove(self.redeemed(uuid))
+        self.delete_servers(self.redeemed(uuid))
 
         self.follow()
 
-        self.assert_held_again(uuid)
+        self.assert_reheld(uuid)
 
-    def test_without_room_a_deleted_server_releases_its_member(self):
-        self.hold_again()
+    def test_deleted_server_without_free_capacity_releases_its_member(self):
+        self.enable_rehold()
         uuid = self.hold_one()
-        self.remove(self.redeemed(uuid))
+        self.delete_servers(self.redeemed(uuid))
         self.fill('cmp-1', VCPU=8)
 
         self.follow()
@@ -64,10 +64,10 @@ class TestServers(following.FollowCase):
             {**following.FREE, 'cmp-1': 0},
         )
 
-    def test_without_quota_a_deleted_server_releases_its_member(self):
-        self.hold_again()
+    def test_deleted_server_without_quota_releases_its_member(self):
+        self.enable_rehold()
         uuid = self.hold_one()
-        self.remove(self.redeemed(uuid))
+        self.delete_servers(self.redeemed(uuid))
         CONF.set_override('instances', 0, 'quota')
         self.addCleanup(CONF.clear_override, 'instances', 'quota')
 
@@ -77,12 +77,12 @@ class TestServers(following.FollowCase):
             uuid, ('RELEASED', 'its server was deleted'), following.FREE
         )
 
-    def test_what_a_deleted_server_still_owns_is_given_back(self):
-        """Nova does so itself, but for what comes after that."""
+    def test_late_allocation_of_a_deleted_server_is_released(self):
+        """The allocation reappears after Nova has removed it."""
         uuid = self.hold_one()
         server = self.redeemed(uuid)
         written = self.cloud.placement.get(f'/allocations/{server.id}').json()
-        self.remove(server)
+        self.delete_servers(server)
         del written['consumer_generation']
         self.cloud.placement.put(
             f'/allocations/{server.id}',
@@ -109,7 +109,7 @@ class TestServers(following.FollowCase):
         self.assertEqual('ERROR', server.status)
         self.eventually(self.allocations, lambda left: not left, server.id)
 
-    def test_a_server_that_could_not_be_built_fails_its_member(self):
+    def test_failed_build_fails_its_member(self):
         uuid = self.hold_one()
         self.fail_to_build(uuid)
 
@@ -119,8 +119,8 @@ class TestServers(following.FollowCase):
             uuid, ('FAILED', 'its server could not be built'), following.FREE
         )
 
-    def test_for_a_server_that_could_not_be_built_another_may_come(self):
-        self.hold_again()
+    def test_member_of_a_failed_build_is_held_for_another(self):
+        self.enable_rehold()
         uuid = self.hold_one()
         with fixtures.MonkeyPatch(
             'nova.virt.fake.FakeDriver.spawn', fake.FakeDriver.spawn
@@ -131,7 +131,7 @@ class TestServers(following.FollowCase):
 
         self.assert_outcome(uuid, ('HELD', None), following.ONE_HELD)
 
-    def test_a_broken_server_keeps_what_it_owns(self):
+    def test_server_in_error_keeps_its_allocation(self):
         uuid = self.hold_one()
         server = self.redeemed(uuid)
         self.cloud.nova('admin').servers.reset_state(server.id, 'error')
@@ -141,9 +141,9 @@ class TestServers(following.FollowCase):
         self.assert_outcome(uuid, ('ACTIVE', None), following.ONE_HELD)
 
     def buried(self, uuid):
-        return self.bury(uuid, 'a', availability_zone='az1')
+        return self.fail_build(uuid, 'a', availability_zone='az1')
 
-    def test_what_was_not_scheduled_is_held_again(self):
+    def test_capacity_of_an_unscheduled_server_is_taken_back(self):
         uuid = self.hold_one()
         server = self.buried(uuid)
 
@@ -152,9 +152,9 @@ class TestServers(following.FollowCase):
         self.assert_outcome(uuid, ('HELD', None), following.ONE_HELD)
         self.assertEqual('HELD', self.group(uuid)['status'])
         self.assertEqual({}, self.allocations(server.id))
-        self.assertEqual([], audit.audit(self.context, self.ledger))
+        self.assertEqual([], audit.audit(self.context, self.placement_client))
 
-    def test_what_was_not_scheduled_may_be_given_up(self):
+    def test_member_of_an_unscheduled_server_may_be_released(self):
         uuid = self.hold_one()
         self.buried(uuid)
         self.follow()
@@ -166,7 +166,7 @@ class TestServers(following.FollowCase):
         self.assertEqual(following.FREE, self.free())
         self.assertEqual('RELEASED', self.group(uuid)['status'])
 
-    def test_what_was_not_scheduled_of_a_deleted_group_is_given_back(self):
+    def test_unscheduled_server_of_a_deleted_group_is_released(self):
         uuid = self.hold_one()
         server = self.buried(uuid)
 
@@ -175,7 +175,7 @@ class TestServers(following.FollowCase):
         self.assertEqual({}, self.allocations(server.id))
         self.assertEqual(following.FREE, self.free())
 
-    def test_what_was_not_scheduled_and_owns_nothing_fails_its_member(self):
+    def test_unscheduled_server_without_allocation_fails_its_member(self):
         uuid = self.hold_one()
         server = self.buried(uuid)
         self.cloud.placement.delete(f'/allocations/{server.id}')
@@ -186,19 +186,20 @@ class TestServers(following.FollowCase):
         self.assertEqual('RELEASED', self.group(uuid)['status'])
 
     def delete_before_scheduled(self, uuid):
-        """Delete a server while its scheduler is at work."""
+        """Delete a server while the scheduler places it."""
         nova = self.cloud.nova('demo')
-        self.after_scheduling(nova.servers.delete)
+        self.call_after_scheduling(nova.servers.delete)
         server = self.create_member(uuid)
         self.eventually(
-            lambda: self.outcome(uuid)['a'][0], lambda now: now == 'ACTIVE'
+            lambda: self.member_outcomes(uuid)['a'][0],
+            lambda now: now == 'ACTIVE',
         )
         self.eventually(self.allocations, lambda left: not left, server.id)
         self.eventually(
             self.server_ids, lambda left: server.id not in left, 'admin'
         )
 
-    def test_what_was_deleted_before_it_was_scheduled_fails_its_member(self):
+    def test_server_deleted_during_scheduling_fails_its_member(self):
         uuid = self.hold_one()
         self.delete_before_scheduled(uuid)
 
@@ -210,8 +211,8 @@ class TestServers(following.FollowCase):
             following.FREE,
         )
 
-    def test_for_what_was_deleted_before_another_may_come(self):
-        self.hold_again()
+    def test_member_of_a_server_deleted_during_scheduling_is_held(self):
+        self.enable_rehold()
         uuid = self.hold_one()
         self.delete_before_scheduled(uuid)
 
@@ -219,32 +220,34 @@ class TestServers(following.FollowCase):
 
         self.assert_outcome(uuid, ('HELD', None), following.ONE_HELD)
 
-    def test_what_is_still_to_come_is_waited_for(self):
+    def test_scheduled_server_without_allocation_stays_active(self):
         uuid = self.hold_one()
         has_scheduled, may_go_on = threading.Event(), threading.Event()
         self.addCleanup(may_go_on.set)
 
         def wait(server_uuid):
-            # So that its record alone says that it is to come.
+            # So that only its record says that the server will be built.
             self.cloud.placement.delete(f'/allocations/{server_uuid}')
             has_scheduled.set()
             may_go_on.wait()
 
-        self.after_scheduling(wait)
+        self.call_after_scheduling(wait)
         server = self.create_member(uuid)
-        self.assertTrue(has_scheduled.wait(base.base.PATIENCE_SECONDS))
+        self.assertTrue(has_scheduled.wait(base.base.TIMEOUT_SECONDS))
 
         self.follow()
 
         self.assert_outcome(uuid, ('ACTIVE', None), following.FREE)
         may_go_on.set()
-        self.built(server)
+        self.wait_for_build(server)
 
-    def test_of_a_cell_that_does_not_answer_nothing_is_concluded(self):
+    def test_server_in_an_unavailable_cell_stays_active(self):
         uuid = self.hold_one()
-        self.remove(self.redeemed(uuid))
+        self.delete_servers(self.redeemed(uuid))
         self.useFixture(
-            following.silent(nova_objects.InstanceList, 'get_by_filters')
+            following.fail_nova_query(
+                nova_objects.InstanceList, 'get_by_filters'
+            )
         )
 
         self.follow()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who owns the capacity, from the hold to the server and back?"""
+"""Ownership of capacity from the hold to the server and back."""
 
 from concurrent import futures
 
@@ -19,8 +19,8 @@ class TestHoldAndRedeem(base.GroupTestCase):
         hosts.Host('cmp-2', 'r2', 'az2', vcpus=8),
     )
 
-    def test_a_held_host_refuses_strangers_and_takes_its_member(self):
-        group = self.held(ONE_FULL_HOST)
+    def test_held_host_refuses_other_servers_and_accepts_its_member(self):
+        group = self.hold_group(ONE_FULL_HOST)
         self.assertEqual({'cmp-1': 0, 'cmp-2': 8}, self.free())
 
         stranger = self.boot(
@@ -36,10 +36,12 @@ class TestHoldAndRedeem(base.GroupTestCase):
         self.assertEqual('cmp-1', self.host_of(server))
         self.assertEqual({'cmp-1': 0, 'cmp-2': 8}, self.free())
 
-    def test_deleting_a_group_frees_exactly_its_holds(self):
-        other = self.held({'members': {'x': base.member('m1.medium')}})
+    def test_deletion_of_a_group_frees_exactly_its_holds(self):
+        other = self.hold_group({'members': {'x': base.member('m1.medium')}})
         before = self.free()
-        group = self.held({'members': {'y': base.member('m1.large', count=2)}})
+        group = self.hold_group(
+            {'members': {'y': base.member('m1.large', count=2)}}
+        )
         self.assertEqual(sum(before.values()) - 8, sum(self.free().values()))
 
         self.delete_group(group['id'])
@@ -48,7 +50,7 @@ class TestHoldAndRedeem(base.GroupTestCase):
         self.assertEqual('HELD', self.group(other['id'])['status'])
 
     def test_a_server_keeps_its_capacity_when_its_group_is_deleted(self):
-        group = self.held({'members': {'a': base.member(count=2)}})
+        group = self.hold_group({'members': {'a': base.member(count=2)}})
         server = self.redeem(group['id'], 'a-0', 'm1.tiny')
 
         self.delete_group(group['id'])
@@ -57,7 +59,7 @@ class TestHoldAndRedeem(base.GroupTestCase):
         self.assertEqual(15, sum(self.free().values()))
 
     def test_release_frees_the_named_members_only(self):
-        group = self.held({'members': {'a': base.member(count=3)}})
+        group = self.hold_group({'members': {'a': base.member(count=3)}})
 
         self.act(group['id'], 'release', {'members': ['a-1']})
 
@@ -69,11 +71,11 @@ class TestHoldAndRedeem(base.GroupTestCase):
             {'a-0': 'HELD', 'a-1': 'RELEASED', 'a-2': 'HELD'},
             {each['path']: each['status'] for each in now['members']},
         )
-        late = self.refusal(group['id'], 'a-1')
+        late = self.redeem_refusal(group['id'], 'a-1')
         self.assertIn('RELEASED', late)
 
     def test_release_of_everything_releases_the_group(self):
-        group = self.held({'members': {'a': base.member(count=3)}})
+        group = self.hold_group({'members': {'a': base.member(count=3)}})
 
         self.act(group['id'], 'release', {'members': None})
 
@@ -82,7 +84,7 @@ class TestHoldAndRedeem(base.GroupTestCase):
         )
         self.assertEqual('RELEASED', self.group(group['id'])['status'])
 
-    def test_a_what_if_holds_nothing_until_it_is_asked_to(self):
+    def test_what_if_holds_nothing_until_the_hold_action(self):
         group = self.describe(ONE_FULL_HOST, hold=False)
         self.assertEqual('PLANNED', group['status'], group)
         self.assertEqual({'cmp-1': 8, 'cmp-2': 8}, self.free())
@@ -95,11 +97,11 @@ class TestHoldAndRedeem(base.GroupTestCase):
         )
         self.assertEqual({'cmp-1': 0, 'cmp-2': 8}, self.free())
 
-    def test_a_what_if_is_decided_again_when_it_no_longer_fits(self):
+    def test_hold_of_a_what_if_that_no_longer_fits_is_replanned(self):
         group = self.describe(
             {'members': {'a': base.member('m1.xlarge')}}, hold=False
         )
-        [planned] = self.planned(group['id']).values()
+        [planned] = self.planned_hosts(group['id']).values()
         [other] = {'cmp-1', 'cmp-2'} - {planned}
         self.fill(planned, VCPU=1)
 
@@ -108,9 +110,9 @@ class TestHoldAndRedeem(base.GroupTestCase):
         self.eventually(
             self.group, lambda now: now['status'] == 'HELD', group['id']
         )
-        self.assertEqual({'a': other}, self.planned(group['id']))
+        self.assertEqual({'a': other}, self.planned_hosts(group['id']))
 
-    def test_what_does_not_fit_is_refused_and_nothing_is_held(self):
+    def test_group_that_does_not_fit_is_refused_and_holds_nothing(self):
         group = self.describe(
             {'members': {'a': base.member('m1.xlarge', count=3)}}
         )
@@ -119,8 +121,8 @@ class TestHoldAndRedeem(base.GroupTestCase):
         self.assertTrue(group['refusal']['conflict'])
         self.assertEqual({'cmp-1': 8, 'cmp-2': 8}, self.free())
 
-    def test_members_that_may_be_left_out_are_left_out(self):
-        group = self.held(
+    def test_optional_members_without_capacity_are_left_out(self):
+        group = self.hold_group(
             {'members': {'a': base.member('m1.xlarge', count=3, min_count=1)}}
         )
 
@@ -129,12 +131,13 @@ class TestHoldAndRedeem(base.GroupTestCase):
             {each['path']: each['status'] for each in group['members']},
         )
 
-    def test_two_servers_for_one_member_at_once(self):
-        group = self.held({'members': {'a': base.member()}})
+    def test_concurrent_servers_of_one_member_redeem_once(self):
+        group = self.hold_group({'members': {'a': base.member()}})
 
         with futures.ThreadPoolExecutor(2) as pool:
             attempts = [
-                pool.submit(self.attempt, group['id'], 'a') for _ in range(2)
+                pool.submit(self.try_redeem, group['id'], 'a')
+                for _ in range(2)
             ]
         outcomes = sorted(attempt.result() for attempt in attempts)
 
@@ -142,15 +145,15 @@ class TestHoldAndRedeem(base.GroupTestCase):
         self.assertRegex(outcomes[1], 'a (could not be redeemed|is )')
         self.assertEqual(15, sum(self.free().values()))
 
-    def test_a_server_that_differs_from_its_description_is_refused(self):
-        group = self.held({'members': {'a': base.member('m1.small')}})
+    def test_server_that_differs_from_its_description_is_refused(self):
+        group = self.hold_group({'members': {'a': base.member('m1.small')}})
 
-        self.assertIn('differs', self.refusal(group['id'], 'a'))
+        self.assertIn('differs', self.redeem_refusal(group['id'], 'a'))
 
         self.assertEqual('HELD', self.group(group['id'])['status'])
 
-    def test_the_plan_keeps_a_host_policy(self):
-        group = self.held(
+    def test_plan_satisfies_anti_affinity_of_hosts(self):
+        group = self.hold_group(
             {
                 'members': {'a': base.member(count=2)},
                 'policies': [{'type': 'anti-affinity', 'scope': 'host'}],
@@ -158,5 +161,6 @@ class TestHoldAndRedeem(base.GroupTestCase):
         )
 
         self.assertEqual(
-            ['cmp-1', 'cmp-2'], sorted(self.planned(group['id']).values())
+            ['cmp-1', 'cmp-2'],
+            sorted(self.planned_hosts(group['id']).values()),
         )

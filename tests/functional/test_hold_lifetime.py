@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is anything held without a server for longer than the operator lets it?"""
+"""The operator's limit of the time that a member is held without a server."""
 
 from nova_groupext import objects
 from nova_groupext.db import api as db
@@ -7,19 +7,19 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.scheduler.reap import reaper
 from tests.functional import base
-from tests.functional import world
+from tests.functional import changing_cloud
 
 LIFETIME = 7 * 86400
 HOUR = 3600
 
 
-class TestHoldLifetime(world.WorldCase):
+class TestHoldLifetime(changing_cloud.ChangingCloudTestCase):
     def setUp(self):
         super().setUp()
         self.hold(2)
 
     def age(self, seconds, path=None):
-        """Let so many seconds pass for members, or for one of them."""
+        """Set ``held_since`` of members, or of one of them, back in time."""
         group = objects.VRTGroup.get(self.context, self.uuid)
         for member in group.members:
             if path in (None, member.path):
@@ -37,7 +37,7 @@ class TestHoldLifetime(world.WorldCase):
         reaper.expire(self.context)
         return {each['path']: each['status'] for each in self.members()}
 
-    def test_a_member_that_is_held_for_too_long_is_released(self):
+    def test_member_held_beyond_the_lifetime_is_released(self):
         self.age(LIFETIME - HOUR)
         self.assertEqual({'a-0': 'HELD', 'a-1': 'HELD'}, self.statuses())
         self.age(LIFETIME + HOUR, 'a-0')
@@ -46,15 +46,16 @@ class TestHoldLifetime(world.WorldCase):
 
         [released, _other] = self.members()
         self.assertIn(
-            'as long as the operator lets', released['fault']['message']
+            'for the maximum time that the operator allows',
+            released['fault']['message'],
         )
-        self.assertIn('as long as', self.refusal(self.uuid, 'a-0'))
-        self.assertEqual('ACTIVE', self.attempt(self.uuid, 'a-1'))
+        self.assertIn('maximum time', self.redeem_refusal(self.uuid, 'a-0'))
+        self.assertEqual('ACTIVE', self.try_redeem(self.uuid, 'a-1'))
 
-    def test_replanning_and_revising_do_not_set_it_back(self):
+    def test_replan_and_revision_do_not_reset_the_lifetime(self):
         self.age(LIFETIME - HOUR)
         self.act(self.uuid, 'replan')
-        topology = self.revised()['topology']
+        topology = self.put_revision()['topology']
         topology['policies'] = [{'type': 'anti-affinity', 'scope': 'host'}]
         generation = self.group(self.uuid)['generation']
         self.api().put(
@@ -63,11 +64,11 @@ class TestHoldLifetime(world.WorldCase):
                 'vrt_group': {'generation': generation, 'topology': topology}
             },
         )
-        self.assertEqual(topology, self.revised()['topology'])
+        self.assertEqual(topology, self.put_revision()['topology'])
 
         self.assert_held_for_another(HOUR)
 
-    def test_members_of_other_names_do_not_set_it_back(self):
+    def test_renamed_members_inherit_the_lifetime(self):
         self.age(LIFETIME - HOUR)
         group = self.group(self.uuid)
         members = group['topology']['members']
@@ -81,7 +82,7 @@ class TestHoldLifetime(world.WorldCase):
                 }
             },
         )
-        self.assertEqual(topology, self.revised()['topology'])
+        self.assertEqual(topology, self.put_revision()['topology'])
 
         now = objects.VRTGroup.get(self.context, self.uuid)
         ages = sorted(
@@ -95,19 +96,19 @@ class TestHoldLifetime(world.WorldCase):
         )
         self.assertEqual([0, LIFETIME // HOUR - 1, LIFETIME // HOUR - 1], ages)
 
-    def revised(self):
-        """Return the group once it is what it was to become."""
+    def put_revision(self):
+        """Return the group once its revision has been applied."""
         return self.eventually(
             self.group, lambda now: now['revision'] is None, self.uuid
         )
 
-    def test_what_is_held_again_counts_on(self):
+    def test_successor_hold_does_not_reset_the_lifetime(self):
         self.age(LIFETIME - HOUR)
         for hold in self.holds_of(self.uuid):
             self.cloud.placement.delete(f'/allocations/{hold.uuid}')
-        before = self.held_now()
+        before = self.hold_uuids()
         self.planner.reap(self.context)
-        self.assertNotEqual(before, self.held_now())
+        self.assertNotEqual(before, self.hold_uuids())
 
         self.assert_held_for_another(HOUR)
 
@@ -117,7 +118,7 @@ class TestHoldLifetime(world.WorldCase):
         left = (most - db.time(self.context)).total_seconds()
         self.assertLess(abs(left - seconds), 100)
 
-    def test_a_group_is_extended_to_the_end_of_its_lifetime(self):
+    def test_extension_is_limited_by_the_lifetime(self):
         self.age(LIFETIME - 2 * HOUR)
 
         first = self.act(self.uuid, 'extend', {'expires_in': 9 * HOUR})
@@ -125,15 +126,15 @@ class TestHoldLifetime(world.WorldCase):
 
         self.assertEqual(202, first.status_code, first.text)
         self.assertEqual(409, again.status_code, again.text)
-        self.assertIn('holds for at most 604800 seconds', again.text)
+        self.assertIn('holds a member for at most 604800 seconds', again.text)
         group = objects.VRTGroup.get(self.context, self.uuid)
         left = (group.expires_at - db.time(self.context)).total_seconds()
         self.assertLess(abs(left - 2 * HOUR), 100)
 
-    def test_who_has_been_a_server_begins_anew(self):
+    def test_hold_after_a_server_ended_has_a_new_lifetime(self):
         self.age(LIFETIME - HOUR)
-        self.override('rehold_after_server_end', True)
-        self.bury(self.uuid, 'a-0')
+        self.set_option('rehold_after_server_end', True)
+        self.fail_build(self.uuid, 'a-0')
         self.planner.reap(self.context)
 
         self.assertEqual({'a-0': 'HELD', 'a-1': 'HELD'}, self.statuses())

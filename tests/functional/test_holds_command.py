@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-manage holds, as an operator and a script use it."""
+"""The command nova-groupext-manage holds: text, JSON and exit status."""
 
 import json
 import subprocess
@@ -32,8 +32,8 @@ class TestHoldsCommand(base.GroupTestCase):
         self.assertEqual(status, done.returncode, done.stderr)
         return json.loads(done.stdout)
 
-    def test_audit_dry_run_and_heal(self):
-        uuid = self.held({'members': {'a': base.member()}})['id']
+    def test_audit_reports_and_heal_replaces_a_missing_hold(self):
+        uuid = self.hold_group({'members': {'a': base.member()}})['id']
         [hold] = self.holds_of(uuid)
         self.assertEqual({'findings': []}, self.read(0, 'audit'))
 
@@ -61,8 +61,8 @@ class TestHoldsCommand(base.GroupTestCase):
             for provider, part in self.allocations(consumer).items()
         }
 
-    def test_stats(self):
-        self.held({'members': {'a': base.member(count=2)}})
+    def test_stats_count_groups_members_and_holds(self):
+        self.hold_group({'members': {'a': base.member(count=2)}})
 
         counts = self.read(0, 'stats')
 
@@ -77,7 +77,7 @@ class TestHoldsCommand(base.GroupTestCase):
             ),
         )
 
-    def test_nothing_is_said_when_placement_does_not_answer(self):
+    def test_audit_without_placement_exits_with_an_error(self):
         text = (self.cloud.state / 'nova.conf').read_text()
         (self.cloud.state / 'deaf.conf').write_text(
             text.replace(f'{self.cloud.url}/placement', 'http://127.0.0.1:9')

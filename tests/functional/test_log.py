@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the log say which request has done what to which group?"""
+"""Log lines that name the group and the request that changed it."""
 
 import dataclasses
 import datetime
@@ -22,7 +22,7 @@ class TestLog(base.GroupTestCase):
     HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=4),)
 
     def lines(self, *texts):
-        """Return the lines of the log in which all of the texts are."""
+        """Return the log lines that contain all of the texts."""
         log = (self.cloud.state / 'cloud.log').read_text()
         return [
             line
@@ -31,18 +31,18 @@ class TestLog(base.GroupTestCase):
         ]
 
     def line(self, *texts):
-        """Wait for such lines, and return the first of them."""
+        """Wait for lines with all of the texts; return the first one."""
         return self.eventually(self.lines, bool, *texts)[0]
 
-    def test_a_planner_names_the_group_and_the_request_for_it(self):
+    def test_planner_log_names_the_group_and_the_request(self):
         response = self.post(topology={'members': {'a': base.member()}})
         request = response.headers['x-openstack-request-id']
         uuid = response.json()['vrt_group']['id']
 
         self.assertIn(request, self.line('planning', uuid, 'is HELD'))
 
-    def test_a_scheduler_names_the_group_and_its_request(self):
-        uuid = self.held({'members': {'a': base.member()}})['id']
+    def test_scheduler_log_names_the_group_and_the_request(self):
+        uuid = self.hold_group({'members': {'a': base.member()}})['id']
         [hold] = self.holds_of(uuid)
 
         server = self.redeem(uuid, 'a', 'm1.tiny')
@@ -50,8 +50,8 @@ class TestLog(base.GroupTestCase):
         line = self.line(uuid, hold.uuid, 'cmp-1', 'is REDEEMED', server.id)
         self.assertRegex(line, REQUEST)
 
-    def test_each_round_of_the_reaper_has_a_request_id_of_its_own(self):
-        uuid = self.held({'members': {'a': base.member()}})['id']
+    def test_each_reaper_round_has_its_own_request_id(self):
+        uuid = self.hold_group({'members': {'a': base.member()}})['id']
         long_ago = timeutils.utcnow() - datetime.timedelta(hours=1)
         self.change_row(uuid, expires_at=long_ago)
 

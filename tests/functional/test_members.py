@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are members seen, added and removed one by one?"""
+"""Single members of a group: view, addition and removal."""
 
 from urllib import parse
 
@@ -16,7 +16,7 @@ TOPOLOGY = {
 class TestMembers(revising.RevisingTestCase):
     def setUp(self):
         super().setUp()
-        self.uuid = self.held(TOPOLOGY)['id']
+        self.uuid = self.hold_group(TOPOLOGY)['id']
         self.members = f'{base.GROUPS}/{self.uuid}/members'
 
     def add(self, **member):
@@ -30,9 +30,9 @@ class TestMembers(revising.RevisingTestCase):
         self.assertEqual(202, response.status_code, response.text)
         group = self.eventually(self.group, revising.is_decided, self.uuid)
         self.assertIsNone(group['revision'], group['revision'])
-        return self.states(group)
+        return self.member_statuses(group)
 
-    def test_they_are_seen_as_in_the_group(self):
+    def test_members_are_listed_as_in_the_group(self):
         listed = self.api().get(self.members).json()['members']
         one = self.api().get(f'{self.members}/g/w-1').json()['member']
 
@@ -42,13 +42,13 @@ class TestMembers(revising.RevisingTestCase):
             404, 'no member g/w-7', self.api().get(f'{self.members}/g/w-7')
         )
 
-    def test_a_new_one_is_held(self):
+    def test_added_member_is_held(self):
         states = self.after(self.add(path='g/x', **base.member()))
 
         self.assertEqual('HELD', states['g/x'])
         self.assertEqual(4, len(states))
 
-    def test_some_more_of_the_counted_are_held(self):
+    def test_addition_to_a_counted_member_holds_more_members(self):
         states = self.after(self.add(path='g/w', count=2))
 
         self.assertEqual(
@@ -56,9 +56,11 @@ class TestMembers(revising.RevisingTestCase):
         )
         self.assertEqual({'HELD'}, set(states.values()))
 
-    def test_the_last_of_the_counted_is_removed(self):
+    def test_only_the_last_counted_member_is_removed(self):
         self.assertRefused(
-            409, 'the last one, g/w-1, can be removed', self.drop('g/w-0')
+            409,
+            'only the last of these members, g/w-1, can be removed',
+            self.drop('g/w-0'),
         )
 
         states = self.after(self.drop('g/w-1'))
@@ -66,24 +68,24 @@ class TestMembers(revising.RevisingTestCase):
         self.assertEqual({'g/a'}, set(self.after(self.drop('g/w-0'))))
         self.eventually(lambda: sum(self.free().values()), lambda n: n == 7)
 
-    def test_so_it_is_if_the_count_was_written_as_a_decimal(self):
+    def test_last_member_of_a_decimal_count_is_removed(self):
         counted = {'g': {'members': {'w': base.member(count=2.0)}}}
-        self.uuid = self.held({'groups': counted})['id']
+        self.uuid = self.hold_group({'groups': counted})['id']
         self.members = f'{base.GROUPS}/{self.uuid}/members'
 
         self.assertEqual({'g/w-0'}, set(self.after(self.drop('g/w-1'))))
 
-    def test_all_of_the_counted_are_removed_by_their_name(self):
+    def test_all_counted_members_are_removed_by_their_name(self):
         self.assertEqual({'g/a'}, set(self.after(self.drop('g/w'))))
 
-    def test_any_name_can_be_part_of_the_url(self):
+    def test_member_paths_with_any_characters_are_valid_in_urls(self):
         paths = ('ä b', '東京/web')
         for path in paths:
             *above, name = path.split('/')
             topology = {'members': {name: base.member(), 'x': base.member()}}
             for subgroup in above:
                 topology = {'groups': {subgroup: topology}}
-            self.uuid = self.held(topology)['id']
+            self.uuid = self.hold_group(topology)['id']
             self.members = f'{base.GROUPS}/{self.uuid}/members'
             member = f'{self.members}/{parse.quote(path)}'
 
@@ -98,15 +100,19 @@ class TestMembers(revising.RevisingTestCase):
             404, 'not UTF-8', self.api().get(f'{self.members}/%FF')
         )
 
-    def test_one_that_is_a_server_is_not_removed(self):
+    def test_member_with_a_server_is_not_removed(self):
         self.redeem(self.uuid, 'g/a', 'm1.tiny')
 
         self.assertRefused(409, 'Member g/a is ACTIVE', self.drop('g/a'))
 
-    def test_what_cannot_be_added_is_told(self):
+    def test_invalid_additions_and_removals_are_refused(self):
         for member, code, told in (
             ({'path': 'h/x', **base.member()}, 400, 'subgroup "h"'),
-            ({'path': 'g/a', **base.member()}, 400, 'the name of a member'),
+            (
+                {'path': 'g/a', **base.member()},
+                400,
+                'names an existing member',
+            ),
             ({'path': 'x', 'flavor': 'none'}, 400, 'members.x'),
             ({'path': 'g/w', 'flavor': 'm1.tiny'}, 400, 'a count'),
         ):

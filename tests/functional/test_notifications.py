@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is every change told once, as the samples in the documentation say?"""
+"""Notifications: one for each change, equal to the documented sample."""
 
 import dataclasses
 import datetime
@@ -18,8 +18,8 @@ from nova_groupext import notifications
 from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.scheduler.decide import planning
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.decide import decide
+from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.reap import reaper
 from tests.functional import base
 
@@ -27,7 +27,7 @@ SAMPLES = pathlib.Path(__file__).parents[2] / 'doc' / 'notification_samples'
 
 Event = notifications.Event
 
-# What differs from one group to the next.
+# Keys whose values differ between groups.
 CHANGING = ('uuid', 'group_uuid', 'server_uuid', 'expires_at')
 
 REQUEST = re.compile(r'req-[-0-9a-f]{36}')
@@ -60,9 +60,9 @@ class NotifiedTestCase(base.StepTestCase):
         return [m for m in messages if m['event_type'].startswith('vrt_')]
 
     def tells(self, *events):
-        """Expect these notifications since the last time, each once.
+        """Expect these notifications since the last call, each once.
 
-        One comes after the change that a test may have waited for.
+        A notification may arrive later than the change of the group.
         """
         told = self.eventually(
             self.told, lambda so_far: len(so_far) >= len(events)
@@ -93,7 +93,7 @@ class TestNotifications(NotifiedTestCase):
             {'members': {'web': base.member(count=2)}}, name='shop', **group
         )['id']
 
-    def test_a_plan_that_is_not_held_and_then_is(self):
+    def test_plan_and_later_hold_are_notified(self):
         uuid = self.describe_web(hold=False)
         self.tells(Event.PLAN)
 
@@ -102,24 +102,24 @@ class TestNotifications(NotifiedTestCase):
         [held] = self.tells(Event.HOLD)
         self.assertEqual(uuid, held['payload']['nova_object.data']['uuid'])
 
-    def test_a_group_that_is_refused(self):
+    def test_refusal_is_notified(self):
         self.describe(
             {'members': {'web': base.member('m1.xlarge')}}, name='shop'
         )
 
         self.tells(Event.REFUSE)
 
-    def test_a_group_for_which_no_plan_was_found(self):
+    def test_planning_error_is_notified(self):
         self.useFixture(
             fixtures.MockPatchObject(
-                planning.Planning, 'run', side_effect=ValueError('a mistake')
+                decide, 'decide', side_effect=ValueError('a mistake')
             )
         )
         self.describe_web()
 
         self.tells(Event.PLAN_ERROR)
 
-    def test_a_member_that_becomes_a_server(self):
+    def test_redeem_is_notified(self):
         uuid = self.describe_web()
         self.tells(Event.HOLD)
 
@@ -134,7 +134,7 @@ class TestNotifications(NotifiedTestCase):
             ),
         )
 
-    def test_what_is_released_is_told_once(self):
+    def test_release_is_notified_once(self):
         uuid = self.describe_web()
         self.tells(Event.HOLD)
 
@@ -145,7 +145,7 @@ class TestNotifications(NotifiedTestCase):
 
         self.tells()
 
-    def test_a_group_that_is_deleted_is_released(self):
+    def test_deletion_is_notified_as_a_release(self):
         uuid = self.describe_web()
         self.tells(Event.HOLD)
 
@@ -160,7 +160,7 @@ class TestNotifications(NotifiedTestCase):
             ),
         )
 
-    def test_what_is_extended(self):
+    def test_extension_is_notified(self):
         uuid = self.describe_web()
         self.tells(Event.HOLD)
 
@@ -174,7 +174,7 @@ class TestNotifications(NotifiedTestCase):
         )
         self.tells(Event.EXTEND)
 
-    def test_what_expires_is_told_once(self):
+    def test_expiry_is_notified_once(self):
         uuid = self.describe_web()
         self.tells(Event.HOLD)
         long_ago = timeutils.utcnow() - datetime.timedelta(hours=1)
@@ -190,7 +190,7 @@ class TestNotifications(NotifiedTestCase):
 
         self.tells(Event.EXPIRE)
 
-    def test_a_hold_that_is_lost(self):
+    def test_lost_hold_is_notified(self):
         uuid = self.describe_web()
         self.tells(Event.HOLD)
         self.redeem(uuid, 'web-1', 'm1.tiny')
@@ -199,22 +199,28 @@ class TestNotifications(NotifiedTestCase):
         self.cloud.placement.delete(f'/allocations/{hold.uuid}')
         self.fill('cmp-1', VCPU=3)
 
-        follow.follow_holds(self.context, self.ledger, self.leases)
-        follow.follow_holds(self.context, self.ledger, self.leases)
+        hold_changes.follow_holds(
+            self.context, self.placement_client, self.leases
+        )
+        hold_changes.follow_holds(
+            self.context, self.placement_client, self.leases
+        )
 
         self.tells(Event.LOSE_HOLD)
 
-    def test_a_hold_that_is_held_again_is_not_lost(self):
+    def test_hold_with_a_successor_is_not_notified_as_lost(self):
         uuid = self.describe_web()
         self.tells(Event.HOLD)
         [hold, _other] = self.holds_of(uuid)
         self.cloud.placement.delete(f'/allocations/{hold.uuid}')
 
-        follow.follow_holds(self.context, self.ledger, self.leases)
+        hold_changes.follow_holds(
+            self.context, self.placement_client, self.leases
+        )
 
         self.tells()
 
-    def test_a_change_stands_although_nobody_can_be_told(self):
+    def test_failing_notifier_does_not_undo_a_change(self):
         broken = mock.Mock()
         broken.prepare.side_effect = ValueError('the bus is down')
         self.useFixture(fixtures.MockPatchObject(rpc, 'NOTIFIER', broken))

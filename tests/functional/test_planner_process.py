@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does nova-groupext-planner run as the process that operators start?"""
+"""nova-groupext-planner as the process that operators start."""
 
 import dataclasses
 import os
@@ -21,7 +21,7 @@ COMMAND = pathlib.Path(sys.executable).with_name('nova-groupext-planner')
 
 
 class TestPlannerProcess(base.GroupTestCase):
-    """The cloud has no planner; one comes later, as a process."""
+    """A cloud without a planner service; tests start one as a process."""
 
     HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),)
     PARTS = dataclasses.replace(
@@ -44,12 +44,12 @@ class TestPlannerProcess(base.GroupTestCase):
         self.addCleanup(planner.kill)
         return planner
 
-    def test_it_plans_what_was_described_while_no_planner_ran(self):
+    def test_group_described_without_a_planner_is_planned_at_its_start(self):
         answer = self.post(topology={'members': {'a': base.member(count=2)}})
         uuid = answer.json()['vrt_group']['id']
         waiting = self.group(uuid)
         self.assertEqual('PLANNING', waiting['status'])
-        self.assertIn('No planner runs', waiting['fault']['message'])
+        self.assertIn('No planner is running', waiting['fault']['message'])
         self.assertEqual(waiting['created_at'], waiting['fault']['created'])
 
         planner = self.start()
@@ -64,14 +64,14 @@ class TestPlannerProcess(base.GroupTestCase):
         planner.terminate()
         self.assertEqual(0, planner.wait(30))
 
-    def test_what_a_worker_was_killed_over_goes_on_when_there_is_another(self):
+    def test_group_of_a_killed_worker_is_planned_by_its_replacement(self):
         planner = self.start()
         [worker] = self.eventually(self.planners, len)
         pid = process_names.pid_of(worker.process)
         os.kill(pid, signal.SIGSTOP)
         answer = self.post(topology={'members': {'a': base.member()}})
         uuid = answer.json()['vrt_group']['id']
-        # As if it had just begun; without a kill the lease is five minutes.
+        # The worker holds a fresh lease of five minutes when it is killed.
         group = objects.VRTGroup.get(self.context, uuid)
         objects.VRTLease.acquire(
             *(self.context, group.id, worker.uuid),
@@ -92,7 +92,7 @@ class TestPlannerProcess(base.GroupTestCase):
     def planners(self):
         return objects.VRTPlanner.list(self.context)
 
-    def test_with_tables_of_another_release_it_says_so_and_ends(self):
+    def test_planner_with_outdated_tables_exits_with_an_error(self):
         with tempfile.NamedTemporaryFile('w', suffix='.conf') as config:
             config.write('[vrt_database]\nconnection = sqlite://\n')
             config.flush()
@@ -107,7 +107,7 @@ class TestPlannerProcess(base.GroupTestCase):
         self.assertIn('"nova-groupext-manage db sync"', ended.stderr)
         self.assertEqual(1, len(ended.stderr.splitlines()), ended.stderr)
 
-    def test_without_a_database_it_says_so_and_ends(self):
+    def test_planner_without_a_database_exits_with_an_error(self):
         ended = subprocess.run(
             [COMMAND, '--config-file=/dev/null'],
             capture_output=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Can a project hold and run more than it may, whatever comes at once?"""
+"""Quota of held members and servers, also for concurrent requests."""
 
 from concurrent import futures
 import contextlib
@@ -22,27 +22,28 @@ class TestQuota(base.GroupTestCase):
 
     def setUp(self):
         super().setUp()
-        # What Keystone would say, to those who ask it.
+        # Keystone's limits, for the driver of unified limits.
         limits = {'servers': 3, 'class:VCPU': 3, 'class:MEMORY_MB': 10**6}
         self.useFixture(limit_fixture.LimitFixture(limits, {}))
         self.set('endpoint_id', 'nova', 'oslo_limit')
 
-    def test_what_is_held_and_asked_for_stays_within_the_quota(self):
-        self.limit(cores=3)
-        self.held({'members': {'a': base.member(count=2)}})
+    def test_request_beyond_the_quota_with_holds_is_refused(self):
+        self.set_quota(cores=3)
+        self.hold_group({'members': {'a': base.member(count=2)}})
         two_more = {'members': {'a': base.member('m1.medium')}}
 
         for hold in (True, False):
             response = self.post(topology=two_more, hold=hold)
             self.assertEqual(403, response.status_code, response.text)
             self.assertIn(
-                'cores: 2 asked for, 2 of 3 used or held, 1 too many',
+                'cores: 2 requested, 2 of 3 already used or held, 1 over the '
+                'quota',
                 response.json()['forbidden']['message'],
             )
 
-    def test_what_runs_and_what_is_held_counts_once_however_nova_counts(self):
-        self.limit(cores=3, instances=3)
-        group = self.held({'members': {'a': base.member(count=2)}})
+    def test_servers_and_holds_count_once_with_every_quota_driver(self):
+        self.set_quota(cores=3, instances=3)
+        group = self.hold_group({'members': {'a': base.member(count=2)}})
         self.redeem(group['id'], 'a-0', 'm1.tiny')
 
         for option, value in (
@@ -58,7 +59,8 @@ class TestQuota(base.GroupTestCase):
             self.assertEqual(403, too_much.status_code, too_much.text)
             for name in ('instances', 'cores'):
                 self.assertIn(
-                    f'{name}: 2 asked for, 2 of 3 used or held, 1 too many',
+                    f'{name}: 2 requested, 2 of 3 already used or held, 1 '
+                    'over the quota',
                     too_much.text,
                 )
 
@@ -66,29 +68,30 @@ class TestQuota(base.GroupTestCase):
         topology = {'members': {'a': base.member(count=count)}}
         return self.post(topology=topology, hold=False)
 
-    def test_of_two_that_want_the_last_slot_one_is_held(self):
-        self.limit(cores=1)
+    def test_concurrent_holds_of_the_last_quota_hold_one_group(self):
+        self.set_quota(cores=1)
         groups = [self.describe(ONE, hold=False)['id'] for _each in range(2)]
-        self.meet(hold_plan, 'write_down')
+        self.meet(hold_plan, 'insert_plan')
 
         for group in groups:
             self.assertEqual(202, self.act(group, 'hold').status_code)
 
-        winner, loser = sorted(map(self.decided, groups), key=_is_error)
+        winner, loser = sorted(map(self.wait_decided, groups), key=_is_error)
         self.assertEqual('HELD', winner['status'])
         self.assertEqual('ERROR', loser['status'])
         self.assertIn(
-            'cores: 1 asked for, 1 of 1 used or held, 1 too many',
+            'cores: 1 requested, 1 of 1 already used or held, 1 over the '
+            'quota',
             loser['fault']['message'],
         )
         self.assertEqual({'cmp-1': 7}, self.free())
 
-    def test_a_server_that_is_in_no_cell_yet_counts(self):
-        """Its hold is redeemed, and Nova does not see it there."""
-        self.limit(cores=1, instances=1)
-        group = self.held(ONE)['id']
+    def test_server_without_a_cell_counts(self):
+        """The hold is redeemed, and Nova's count does not see the server."""
+        self.set_quota(cores=1, instances=1)
+        group = self.hold_group(ONE)['id']
         others = []
-        self.after_scheduling(
+        self.call_after_scheduling(
             lambda _server: others.append(self.post(topology=ONE))
         )
 
@@ -97,21 +100,21 @@ class TestQuota(base.GroupTestCase):
         self.assertEqual('ACTIVE', server.status)
         [other] = others
         self.assertEqual(403, other.status_code, other.text)
-        self.assertIn('1 of 1 used or held, 1 too many', other.text)
+        self.assertIn('1 of 1 already used or held, 1 over', other.text)
 
-    def test_who_was_refused_is_held_once_there_is_quota(self):
-        self.limit(cores=1)
+    def test_group_refused_by_quota_is_held_once_quota_is_free(self):
+        self.set_quota(cores=1)
         whatif = self.describe(ONE, hold=False)['id']
-        first = self.held(ONE)['id']
+        first = self.hold_group(ONE)['id']
         self.assertEqual(403, self.act(whatif, 'hold').status_code)
 
         self.act(first, 'release')
 
         self.assertEqual(202, self.act(whatif, 'hold').status_code)
-        self.assertEqual('HELD', self.decided(whatif)['status'])
+        self.assertEqual('HELD', self.wait_decided(whatif)['status'])
 
-    def test_a_what_if_that_is_revised_counts_like_a_new_one(self):
-        self.limit(cores=3)
+    def test_revision_of_a_what_if_is_bounded_by_the_quota(self):
+        self.set_quota(cores=3)
         whatif = self.describe(ONE, hold=False)
 
         body = {
@@ -123,28 +126,28 @@ class TestQuota(base.GroupTestCase):
         )
 
         self.assertEqual(403, response.status_code, response.text)
-        self.assertIn('cores: 900 asked for', response.text)
+        self.assertIn('cores: 900 requested', response.text)
 
-    def test_what_is_over_the_quota_by_now_is_not_extended(self):
-        self.limit(cores=2)
-        group = self.held({'members': {'a': base.member(count=2)}})
+    def test_extension_beyond_a_lowered_quota_is_refused(self):
+        self.set_quota(cores=2)
+        group = self.hold_group({'members': {'a': base.member(count=2)}})
         self.assertEqual(202, self.act(group['id'], 'extend').status_code)
         extended = self.group(group['id'])['expires_at']
-        self.limit(cores=1)
+        self.set_quota(cores=1)
 
         response = self.act(group['id'], 'extend', {'expires_in': 9999})
 
         self.assertEqual(403, response.status_code, response.text)
-        self.assertIn('cores: 2 asked for, 0 of 1', response.text)
+        self.assertIn('cores: 2 requested, 0 of 1', response.text)
         self.assertEqual(extended, self.group(group['id'])['expires_at'])
 
-    def test_planners_count_a_what_if_once_more(self):
-        """What is told of it would show how much is free otherwise."""
-        self.limit(cores=20)
+    def test_planner_checks_the_quota_of_a_what_if_again(self):
+        """A decision beyond the quota would reveal free capacity."""
+        self.set_quota(cores=20)
         cast = rpcapi.PlannerAPI.serve_group
 
         def lowered(api, context, group):
-            self.limit(cores=3)
+            self.set_quota(cores=3)
             cast(api, context, group)
 
         self.patch(rpcapi.PlannerAPI, 'serve_group', lowered)
@@ -154,27 +157,27 @@ class TestQuota(base.GroupTestCase):
 
         self.assertEqual('ERROR', whatif['status'])
         self.assertIn(
-            'cores: 20 asked for, 0 of 3', whatif['fault']['message']
+            'cores: 20 requested, 0 of 3', whatif['fault']['message']
         )
         self.assertIsNone(whatif['refusal'])
 
-    def test_a_member_that_novas_quota_refuses_stays_held(self):
-        self.limit(cores=1)
-        group = self.held(ONE)['id']
+    def test_member_whose_server_exceeds_novas_quota_stays_held(self):
+        self.set_quota(cores=1)
+        group = self.hold_group(ONE)['id']
         before = [hold.uuid for hold in self.holds_of(group)]
         self.boot('m1.tiny')
 
-        self.assertIn('Quota exceeded', self.refusal(group, 'a'))
+        self.assertIn('Quota exceeded', self.redeem_refusal(group, 'a'))
 
         self.assertEqual(before, [hold.uuid for hold in self.holds_of(group)])
         [member] = self.group(group)['members']
         self.assertEqual(('HELD', None), (member['status'], member['fault']))
-        self.limit(cores=2)
-        self.assertEqual('ACTIVE', self.attempt(group, 'a'))
+        self.set_quota(cores=2)
+        self.assertEqual('ACTIVE', self.try_redeem(group, 'a'))
 
-    def test_the_operator_limits_held_members(self):
+    def test_limit_of_held_members_per_project_is_enforced(self):
         whatif = self.describe(ONE, hold=False)['id']
-        self.held({'members': {'a': base.member(count=2)}})
+        self.hold_group({'members': {'a': base.member(count=2)}})
         self.set('max_held_members_per_project', 2)
 
         for refused in (
@@ -183,11 +186,11 @@ class TestQuota(base.GroupTestCase):
             self.act(whatif, 'hold'),
         ):
             self.assertEqual(403, refused.status_code, refused.text)
-            self.assertIn('may hold 2 members in all', refused.text)
+            self.assertIn('may hold at most 2 members in total', refused.text)
         other = self.post('other', topology=ONE)
         self.assertEqual(202, other.status_code, other.text)
 
-    def test_of_two_that_want_to_be_the_last_group_one_is_made(self):
+    def test_concurrent_groups_at_the_group_limit_create_one(self):
         with futures.ThreadPoolExecutor(2) as pool:
             self.set('max_groups_per_project', 1)
             self.meet(VRTGroup, 'create')
@@ -201,11 +204,11 @@ class TestQuota(base.GroupTestCase):
         self.assertEqual([202, 403], codes)
 
     def meet(self, where, name):
-        """Let two that call it at once begin together, if they can."""
+        """Make two concurrent calls of a function begin together."""
         function, both = getattr(where, name), threading.Barrier(2)
 
         def together(*args):
-            # Who waits alone for a second is not joined any more.
+            # A call that waits alone for a second goes on alone.
             with contextlib.suppress(threading.BrokenBarrierError):
                 both.wait(1)
             return function(*args)
@@ -216,7 +219,7 @@ class TestQuota(base.GroupTestCase):
         CONF.set_override(option, value, group)
         self.addCleanup(CONF.clear_override, option, group)
 
-    def decided(self, uuid):
+    def wait_decided(self, uuid):
         return self.eventually(
             self.group, lambda now: now['status'] != 'PLANNING', uuid
         )

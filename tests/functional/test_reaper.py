@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what nobody finishes finished by the reaper?"""
+"""Operations that the reaper finishes after their processes have ended."""
 
 import dataclasses
 import datetime
@@ -15,7 +15,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import hold_plan
 from tests import groups
 from tests.functional import base
@@ -31,8 +31,8 @@ class TestReaper(base.GroupTestCase):
     def long_ago(self):
         return timeutils.utcnow() - datetime.timedelta(hours=1)
 
-    def test_what_expired_is_released_and_servers_stay(self):
-        uuid = self.held({'members': {'a': base.member(count=3)}})['id']
+    def test_expired_holds_are_released_and_servers_stay(self):
+        uuid = self.hold_group({'members': {'a': base.member(count=3)}})['id']
         server = self.redeem(uuid, 'a-0', 'm1.tiny')
 
         self.change_row(uuid, expires_at=self.long_ago())
@@ -47,8 +47,8 @@ class TestReaper(base.GroupTestCase):
         )
         self.assertEqual('ACTIVE', server.manager.get(server).status)
 
-    def test_a_server_that_comes_too_late_is_told_when_its_group_expired(self):
-        # Who looks late does not even see it held.
+    def test_late_server_fails_with_the_time_of_expiry(self):
+        # The group may expire before a request sees it held.
         uuid = self.describe(
             {'members': {'a': base.member(count=2)}}, expires_in=1
         )['id']
@@ -57,7 +57,7 @@ class TestReaper(base.GroupTestCase):
         )
         self.eventually(self.free, lambda free: free == {'cmp-1': 8})
 
-        late = self.refusal(uuid, 'a-0')
+        late = self.redeem_refusal(uuid, 'a-0')
 
         group = self.group(uuid)
         told = f'its group expired at {group["expires_at"]}'
@@ -67,9 +67,9 @@ class TestReaper(base.GroupTestCase):
             [member['fault']['message'] for member in group['members']],
         )
 
-    def test_what_is_extended_outlives_what_was_held_later(self):
+    def test_extended_group_outlives_a_later_group(self):
         described = {'topology': {'members': {'a': base.member()}}}
-        uuid = self.held(**described, expires_in=60)['id']
+        uuid = self.hold_group(**described, expires_in=60)['id']
         extended = self.act(uuid, 'extend', {'expires_in': 3600})
         self.assertEqual(202, extended.status_code, extended.text)
         expires_at = objects.VRTGroup.get(self.context, uuid).expires_at
@@ -82,7 +82,7 @@ class TestReaper(base.GroupTestCase):
 
         self.assertEqual('HELD', self.group(uuid)['status'])
 
-    def test_a_group_whose_planner_died_while_holding_is_planned_anew(self):
+    def test_group_whose_planner_died_while_holding_is_replanned(self):
         uuid = self.describe(
             {'members': {'a': base.member(count=2)}}, hold=False
         )['id']
@@ -91,7 +91,7 @@ class TestReaper(base.GroupTestCase):
         self.change_row(
             uuid,
             status=states.Group.PLANNING,
-            hold=True,
+            hold_when_planned=True,
             updated_at=self.long_ago(),
         )
 
@@ -100,7 +100,7 @@ class TestReaper(base.GroupTestCase):
         after = {hold.uuid for hold in self.holds_of(uuid)}
         self.assertEqual(set(), after & before)
 
-    def test_a_group_that_is_not_held_holds_nothing(self):
+    def test_holds_of_a_group_in_error_are_released(self):
         uuid = self.describe(
             {'members': {'a': base.member(count=2)}}, hold=False
         )['id']
@@ -111,9 +111,9 @@ class TestReaper(base.GroupTestCase):
         self.eventually(lambda: self.holds_of(uuid), lambda rows: not rows)
         self.assertEqual({'cmp-1': 8}, self.free())
 
-    def test_a_create_that_nobody_hears_of_is_held_again(self):
-        """It is finished; then Nova knows of no server that it would be."""
-        uuid = self.held({'members': {'a': base.member()}})['id']
+    def test_capacity_of_an_unknown_server_is_taken_back(self):
+        """The reaper finishes the redeem, and Nova has no such server."""
+        uuid = self.hold_group({'members': {'a': base.member()}})['id']
         [hold] = self.holds_of(uuid)
         member = objects.VRTMember.find_by_id(self.context, hold.member_id)
         own = {uuidutils.generate_uuid(): (member, hold)}
@@ -135,10 +135,10 @@ class TestReaper(base.GroupTestCase):
         self.redeem(uuid, 'a', 'm1.tiny')
         self.assertEqual({'cmp-1': 7}, self.free())
 
-    def test_a_hold_that_an_admin_has_written_again_is_given_back(self):
-        """Somebody wrote the hold again: its generation is another."""
-        first = self.held({'members': {'a': base.member()}})['id']
-        second = self.held({'members': {'a': base.member()}})['id']
+    def test_hold_rewritten_by_an_admin_is_released_on_expiry(self):
+        """The admin's write changes the generation of the consumer."""
+        first = self.hold_group({'members': {'a': base.member()}})['id']
+        second = self.hold_group({'members': {'a': base.member()}})['id']
         [hold] = self.holds_of(first)
         path = f'/allocations/{hold.uuid}'
         written = self.cloud.placement.get(path).json()
@@ -150,19 +150,17 @@ class TestReaper(base.GroupTestCase):
         self.eventually(self.free, lambda free: free == {'cmp-1': 8})
 
     def hold_half(self, uuid):
-        """Write holds and stop there, as a planner that is killed."""
+        """Write holds and stop, like a planner that is killed."""
         group = objects.VRTGroup.get(self.context, uuid)
-        plan = objects.VRTPlan.newest(self.context, group.id)
-        placement = placement_client.PlacementClient(
-            report.SchedulerReportClient()
-        )
+        plan = objects.VRTPlan.find_newest(self.context, group.id)
+        placement = client.PlacementClient(report.SchedulerReportClient())
         # Before a planner finds it waiting.
-        lease = groups.lease(self.context, group)
+        lease = groups.acquire_lease(self.context, group)
         self.change_row(uuid, status=states.Group.PLANNING)
-        rows = hold_plan.write_down(
-            self.context, lease, group.members, plan.placement
+        rows = hold_plan.insert_plan(
+            self.context, lease, group.members, plan.placements
         )
         hold_plan.hold(self.context, placement, lease, rows)
         self.assertEqual({'cmp-1': 6}, self.free())
-        objects.VRTLease.end(self.context, [lease.operation])
+        objects.VRTLease.end_all(self.context, [lease.operation])
         return {hold.uuid for hold in self.holds_of(uuid)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a group take another definition, around what it has already?"""
+"""Revisions of groups that have holds and servers."""
 
 import fixtures
 from nova.scheduler.client import report
@@ -10,8 +10,8 @@ from nova_groupext.cloud import hosts
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler import serve
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import ownership
 from nova_groupext.scheduler.redeem import reserve
 from tests.functional import base
@@ -20,59 +20,65 @@ from tests.functional import revising
 APART = {'type': 'anti-affinity', 'scope': 'host'}
 
 
-class TestGrowing(revising.RevisingTestCase):
-    def test_who_is_held_stays_and_more_are_held(self):
-        uuid = self.held({'members': {'a': base.member(count=2)}})['id']
-        before = self.held_on(uuid)
+class TestRevising(revising.RevisingTestCase):
+    def test_larger_count_keeps_holds_and_adds_more(self):
+        uuid = self.hold_group({'members': {'a': base.member(count=2)}})['id']
+        before = self.held_hosts(uuid)
 
-        group = self.revised(uuid, {'members': {'a': base.member(count=5)}})
+        group = self.put_revision(
+            uuid, {'members': {'a': base.member(count=5)}}
+        )
 
         self.assertEqual(
-            {f'a-{n}': 'HELD' for n in range(5)}, self.states(group)
+            {f'a-{n}': 'HELD' for n in range(5)}, self.member_statuses(group)
         )
-        self.assertEqual(5, len(self.held_on(uuid)))
-        self.assertLessEqual(before.items(), self.held_on(uuid).items())
+        self.assertEqual(5, len(self.held_hosts(uuid)))
+        self.assertLessEqual(before.items(), self.held_hosts(uuid).items())
         self.assertEqual(3, sum(self.free().values()))
 
-    def test_servers_stay_and_the_rest_keeps_the_policies(self):
+    def test_added_member_satisfies_the_policies_with_the_servers(self):
         topology = {'members': {'a': base.member()}, 'policies': [APART]}
-        uuid = self.held(topology)['id']
+        uuid = self.hold_group(topology)['id']
         server = self.redeem(uuid, 'a', 'm1.tiny')
 
-        self.revised(
+        self.put_revision(
             uuid,
             {**topology, 'members': {'a': base.member(), 'b': base.member()}},
         )
 
-        planned = self.planned(uuid)
+        planned = self.planned_hosts(uuid)
         self.assertEqual(self.host_of(server), planned['a'])
         self.assertNotEqual(planned['a'], planned['b'])
-        self.assertEqual('ACTIVE', self.attempt(uuid, 'b'))
+        self.assertEqual('ACTIVE', self.try_redeem(uuid, 'b'))
 
-    def test_what_is_dropped_is_given_back(self):
-        uuid = self.held({'members': {'a': base.member(count=5)}})['id']
+    def test_holds_of_removed_members_are_released(self):
+        uuid = self.hold_group({'members': {'a': base.member(count=5)}})['id']
 
-        group = self.revised(uuid, {'members': {'b': base.member()}})
+        group = self.put_revision(uuid, {'members': {'b': base.member()}})
 
-        self.assertEqual({'b': 'HELD'}, self.states(group))
+        self.assertEqual({'b': 'HELD'}, self.member_statuses(group))
         self.eventually(lambda: sum(self.free().values()), lambda n: n == 7)
         self.assertEqual(1, len(self.holds_of(uuid)))
 
-    def test_what_was_extended_is_held_as_long_as_before(self):
+    def test_revision_keeps_an_extended_expiry(self):
         topology = {'members': {'a': base.member()}}
-        uuid = self.held(topology, expires_in=100)['id']
+        uuid = self.hold_group(topology, expires_in=100)['id']
         self.act(uuid, 'extend', {'expires_in': 5000})
         before = self.group(uuid)['expires_at']
 
-        group = self.revised(uuid, {'members': {'a': base.member(count=2)}})
+        group = self.put_revision(
+            uuid, {'members': {'a': base.member(count=2)}}
+        )
 
         self.assertEqual(before, group['expires_at'])
 
-    def test_name_and_description_change_too(self):
+    def test_revision_changes_name_and_description(self):
         topology = {'members': {'a': base.member()}}
-        uuid = self.held(topology)['id']
+        uuid = self.hold_group(topology)['id']
 
-        group = self.revised(uuid, topology, name='new', description='text')
+        group = self.put_revision(
+            uuid, topology, name='new', description='text'
+        )
 
         self.assertEqual(
             ('new', 'text'), (group['name'], group['description'])
@@ -80,35 +86,35 @@ class TestGrowing(revising.RevisingTestCase):
 
 
 class TestShowing(revising.RevisingTestCase):
-    def test_what_is_shown_is_not_older_than_its_revision(self):
-        """A revision is done between the look at the group and at drafts."""
-        uuid = self.held({'members': {'a': base.member()}})['id']
-        drafts_of = objects.VRTGroup.drafts_of
+    def test_shown_group_is_not_older_than_its_revision(self):
+        """The revision ends after the group and before its drafts are read."""
+        uuid = self.hold_group({'members': {'a': base.member()}})['id']
+        drafts_of = objects.VRTGroup.drafts_by_group
         topologies = [{'members': {'b': base.member()}}]
 
         def revise_and_look(*args):
             if topologies:
-                self.revised(uuid, topologies.pop())
+                self.put_revision(uuid, topologies.pop())
             return drafts_of(*args)
 
-        self.patch(objects.VRTGroup, 'drafts_of', revise_and_look)
+        self.patch(objects.VRTGroup, 'drafts_by_group', revise_and_look)
 
         group = self.group(uuid)
 
-        self.assertEqual({'b': 'HELD'}, self.states(group))
+        self.assertEqual({'b': 'HELD'}, self.member_statuses(group))
 
 
 class TestRefusal(revising.RevisingTestCase):
     def setUp(self):
         super().setUp()
         self.topology = {'members': {'a': base.member(count=2)}}
-        self.uuid = self.held(self.topology)['id']
+        self.uuid = self.hold_group(self.topology)['id']
 
-    def test_what_does_not_fit_changes_nothing_and_says_why(self):
-        before = self.group(self.uuid), self.held_on(self.uuid)
+    def test_refused_revision_changes_nothing_and_has_a_conflict(self):
+        before = self.group(self.uuid), self.held_hosts(self.uuid)
         wanted = {'members': {'a': base.member(count=20)}}
 
-        group = self.decided(self.uuid, wanted)
+        group = self.put_and_wait(self.uuid, wanted)
 
         revision = group.pop('revision')
         self.assertEqual('REFUSED', revision['status'])
@@ -116,11 +122,11 @@ class TestRefusal(revising.RevisingTestCase):
         self.assertEqual(wanted, revision['topology'])
         self.assertEqual(before[0]['members'], group['members'])
         self.assertEqual(before[0]['topology'], group['topology'])
-        self.assertEqual(before[1], self.held_on(self.uuid))
+        self.assertEqual(before[1], self.held_hosts(self.uuid))
 
-        self.revised(self.uuid, {'members': {'a': base.member(count=3)}})
+        self.put_revision(self.uuid, {'members': {'a': base.member(count=3)}})
 
-    def test_an_old_generation_is_refused(self):
+    def test_outdated_generation_is_a_conflict(self):
         generation = self.group(self.uuid)['generation']
 
         self.assertRefused(
@@ -129,7 +135,7 @@ class TestRefusal(revising.RevisingTestCase):
             self.put(self.uuid, self.topology, generation - 1),
         )
 
-    def test_members_that_are_servers_are_not_dropped(self):
+    def test_removal_of_a_member_with_a_server_is_a_conflict(self):
         self.redeem(self.uuid, 'a-1', 'm1.tiny')
 
         self.assertRefused(
@@ -138,7 +144,7 @@ class TestRefusal(revising.RevisingTestCase):
             self.put(self.uuid, {'members': {'b': base.member()}}),
         )
 
-    def test_of_servers_only_the_flavor_is_described_anew(self):
+    def test_change_of_the_zone_of_a_server_is_a_conflict(self):
         self.redeem(self.uuid, 'a-1', 'm1.tiny')
 
         self.assertRefused(
@@ -154,31 +160,31 @@ class TestRefusal(revising.RevisingTestCase):
             ),
         )
 
-    def test_a_released_group_is_not_revised(self):
+    def test_revision_of_a_released_group_is_a_conflict(self):
         self.act(self.uuid, 'release')
 
         self.assertRefused(
-            409, 'describe a new group', self.put(self.uuid, self.topology)
+            409, 'create a new group', self.put(self.uuid, self.topology)
         )
 
-    def test_nor_is_one_that_is_released_before_it_is_planned(self):
-        plan = planner.Planner._plan
+    def test_revision_of_a_concurrently_released_group_is_undecided(self):
+        plan = serve.GroupServer._plan
 
         def release_and_plan(*args):
             group = objects.VRTGroup.get(self.context, self.uuid)
-            transitions.give_up(self.context, group)
+            transitions.release_members(self.context, group)
             return plan(*args)
 
-        self.patch(planner.Planner, '_plan', release_and_plan)
+        self.patch(serve.GroupServer, '_plan', release_and_plan)
 
-        group = self.decided(
+        group = self.put_and_wait(
             self.uuid, {'members': {'a': base.member(count=3)}}
         )
 
         self.assertEqual('RELEASED', group['status'])
         self.assertEqual('UNDECIDED', group['revision']['status'])
         self.assertIn(
-            'describe a new group', group['revision']['fault']['message']
+            'create a new group', group['revision']['fault']['message']
         )
 
 
@@ -188,20 +194,24 @@ class TestExchange(revising.RevisingTestCase):
         hosts.Host('cmp-2', vcpus=2),
     )
 
-    def test_two_change_places_when_there_is_no_other_room(self):
+    def test_members_exchange_hosts_without_other_capacity(self):
         large, small = base.member('m1.large'), base.member('m1.medium')
-        uuid = self.held({'members': {'a': large, 'b': small}})['id']
-        self.assertEqual({'a': 'cmp-1', 'b': 'cmp-2'}, self.planned(uuid))
+        uuid = self.hold_group({'members': {'a': large, 'b': small}})['id']
+        self.assertEqual(
+            {'a': 'cmp-1', 'b': 'cmp-2'}, self.planned_hosts(uuid)
+        )
 
-        self.revised(uuid, {'members': {'a': small, 'b': large}})
+        self.put_revision(uuid, {'members': {'a': small, 'b': large}})
 
-        self.assertEqual({'a': 'cmp-2', 'b': 'cmp-1'}, self.planned(uuid))
+        self.assertEqual(
+            {'a': 'cmp-2', 'b': 'cmp-1'}, self.planned_hosts(uuid)
+        )
         self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
-        self.assertEqual('ACTIVE', self.attempt(uuid, 'a', 'm1.medium'))
+        self.assertEqual('ACTIVE', self.try_redeem(uuid, 'a', 'm1.medium'))
 
 
 class TestRedefining(revising.RevisingTestCase):
-    def test_what_is_not_held_is_planned_as_if_it_were_new(self):
+    def test_revision_of_a_group_without_holds_is_planned_as_a_whole(self):
         one = {'members': {'a': base.member()}}
         uuid = self.describe(one, hold=False)['id']
         two = {'members': {'a': base.member('m1.medium'), 'b': base.member()}}
@@ -212,7 +222,7 @@ class TestRedefining(revising.RevisingTestCase):
             self.group, lambda now: now['status'] == 'PLANNED', uuid
         )
         self.assertEqual(two, group['topology'])
-        self.assertEqual({'a', 'b'}, set(self.planned(uuid)))
+        self.assertEqual({'a', 'b'}, set(self.planned_hosts(uuid)))
 
 
 class TestReplanning(revising.RevisingTestCase):
@@ -228,88 +238,95 @@ class TestReplanning(revising.RevisingTestCase):
         )
 
     def fail(self, uuid, path):
-        """Let a held member fail, as if its build had."""
+        """Fail a held member, as a failed build would."""
         [member] = [
             each
             for each in objects.VRTGroup.get(self.context, uuid).members
             if each.path == path
         ]
-        hold = objects.VRTHold.get_by_member(self.context, member.id)
+        hold = objects.VRTHold.find_by_member(self.context, member.id)
         values = {'status': states.Member.FAILED, 'fault': 'it burnt down'}
         ownership.end(self.context, hold, member, values)
 
     def setUp(self):
         super().setUp()
-        self.ledger = placement_client.PlacementClient(
+        self.placement_client = client.PlacementClient(
             report.SchedulerReportClient()
         )
 
-    def test_who_has_failed_is_held_on_another_host(self):
-        uuid = self.held({'members': {'a': base.member(count=2)}})['id']
-        failed_on = self.planned(uuid)['a-0']
+    def test_failed_member_is_held_on_another_host(self):
+        uuid = self.hold_group({'members': {'a': base.member(count=2)}})['id']
+        failed_on = self.planned_hosts(uuid)['a-0']
         self.fail(uuid, 'a-0')
 
         group = self.replanned(uuid)
 
-        self.assertEqual({'a-0': 'HELD', 'a-1': 'HELD'}, self.states(group))
+        self.assertEqual(
+            {'a-0': 'HELD', 'a-1': 'HELD'}, self.member_statuses(group)
+        )
         self.assertIsNone(group['members'][0]['fault'])
-        self.assertNotEqual(failed_on, self.planned(uuid)['a-0'])
-        self.assertEqual('ACTIVE', self.attempt(uuid, 'a-0'))
+        self.assertNotEqual(failed_on, self.planned_hosts(uuid)['a-0'])
+        self.assertEqual('ACTIVE', self.try_redeem(uuid, 'a-0'))
 
-    def test_where_everybody_has_failed_all_are_held_on_another_host(self):
-        uuid = self.held({'members': {'a': base.member()}})['id']
-        failed_on = self.planned(uuid)['a']
+    def test_group_of_failed_members_is_held_on_another_host(self):
+        uuid = self.hold_group({'members': {'a': base.member()}})['id']
+        failed_on = self.planned_hosts(uuid)['a']
         self.fail(uuid, 'a')
         self.assertEqual('RELEASED', self.group(uuid)['status'])
 
         group = self.replanned(uuid)
 
         self.assertEqual(
-            ('HELD', {'a': 'HELD'}), (group['status'], self.states(group))
+            ('HELD', {'a': 'HELD'}),
+            (group['status'], self.member_statuses(group)),
         )
-        self.assertNotEqual(failed_on, self.planned(uuid)['a'])
+        self.assertNotEqual(failed_on, self.planned_hosts(uuid)['a'])
 
-    def test_what_was_released_is_held_again(self):
-        uuid = self.held({'members': {'a': base.member(count=2)}})['id']
+    def test_replan_of_a_released_group_holds_it(self):
+        uuid = self.hold_group({'members': {'a': base.member(count=2)}})['id']
         self.act(uuid, 'release')
         self.eventually(self.free, lambda free: sum(free.values()) == 8)
 
         group = self.replanned(uuid)
 
-        self.assertEqual({'a-0': 'HELD', 'a-1': 'HELD'}, self.states(group))
+        self.assertEqual(
+            {'a-0': 'HELD', 'a-1': 'HELD'}, self.member_statuses(group)
+        )
         self.assertEqual(6, sum(self.free().values()))
 
     def test_only_named_members_move(self):
-        """The soft policy would be met if any of the two moved."""
+        """A move of either member would satisfy the soft policy."""
         together = {'type': 'affinity', 'scope': 'host', 'strict': False}
         others = [self.cloud.fill(host.name, VCPU=3) for host in self.HOSTS]
-        uuid = self.held(
+        uuid = self.hold_group(
             {
                 'members': {'a': base.member(), 'b': base.member()},
                 'policies': [together],
             }
         )['id']
-        before = self.planned(uuid)
+        before = self.planned_hosts(uuid)
         self.assertEqual(2, len(set(before.values())))
         for each in others:
             self.cloud.placement.delete(f'/allocations/{each}')
 
         self.replanned(uuid, {'members': ['b']})
 
-        self.assertEqual(dict.fromkeys('ab', before['a']), self.planned(uuid))
+        self.assertEqual(
+            dict.fromkeys('ab', before['a']), self.planned_hosts(uuid)
+        )
 
-    def test_only_what_is_no_server_may_move(self):
-        uuid = self.held({'members': {'a': base.member()}})['id']
+    def test_replan_of_a_member_with_a_server_is_a_conflict(self):
+        uuid = self.hold_group({'members': {'a': base.member()}})['id']
         self.redeem(uuid, 'a', 'm1.tiny')
 
         self.assertRefused(
             409,
-            'servers stay where they are',
+            'members with servers cannot be replanned',
             self.act(uuid, 'replan', {'members': ['a']}),
         )
 
-    def test_an_unknown_member_is_not_found(self):
-        uuid = self.held({'members': {'a': base.member()}})['id']
+    def test_replan_of_an_unknown_member_is_not_found(self):
+        uuid = self.hold_group({'members': {'a': base.member()}})['id']
 
         self.assertRefused(
             404,
@@ -319,46 +336,46 @@ class TestReplanning(revising.RevisingTestCase):
 
 
 class TestDying(revising.PlanningTestCase):
-    """A planner dies; another one finds what it has left."""
+    """Revisions whose planner dies and that another planner finishes."""
 
     POINTS = ('before swap.apply', 'after swap.apply', 'after revise.commit')
     HOSTS = TestExchange.HOSTS
     LARGE, SMALL = base.member('m1.large'), base.member('m1.medium')
     OLD = {'members': {'a': LARGE, 'b': SMALL}}
-    # Both change places, and there is no other room.
+    # The members exchange their hosts; no other capacity is free.
     NEW = {'members': {'a': SMALL, 'c': LARGE}}
 
     def described(self):
         """Return the uuids of a held group and of its draft."""
         uuid = self.post(topology=self.OLD).json()['vrt_group']['id']
-        self.addCleanup(self.forget, uuid)
+        self.addCleanup(self.delete_and_check, uuid)
         self.plan(uuid)
         self.assertEqual('HELD', self.group(uuid)['status'])
-        return uuid, self.drafted(uuid, self.NEW)
+        return uuid, self.put_draft(uuid, self.NEW)
 
     def delete_group(self, uuid, user='demo'):
-        """There is no planner to do it but the test's own."""
+        """Leave the deletion to the test, as no planner service runs."""
 
-    def test_the_group_is_old_or_new_wherever_it_dies(self):
+    def test_death_at_any_point_leaves_the_group_old_or_new(self):
         for point in self.POINTS:
             uuid, draft = self.described()
 
-            self.die_at(point, draft)
+            self.kill_at(point, draft)
 
             is_new = point == 'after revise.commit'
             self.check(uuid, self.NEW if is_new else self.OLD, point)
-            # Who comes next finishes it, or takes up what is left.
+            # The next planner finishes the swap, or plans the draft.
             self.plan(draft)
             self.reap()
             self.check(uuid, self.NEW, point)
             self.assertEqual([], self.audit(), point)
-            self.forget(uuid)
+            self.delete_and_check(uuid)
 
-    def test_nobody_gets_what_changes_places_until_it_changes_back(self):
-        """However long it takes until another planner decides."""
+    def test_capacity_of_an_unfinished_swap_is_never_free(self):
+        """The holds of an unfinished swap are kept across reaper rounds."""
         uuid, draft = self.described()
-        self.die_at('before revise.commit', draft)
-        self.age(draft)
+        self.kill_at('before revise.commit', draft)
+        self.make_draft_old(draft)
 
         for _round in range(2):
             self.planner.reap(self.context)
@@ -368,20 +385,20 @@ class TestDying(revising.PlanningTestCase):
         self.check(uuid, self.NEW, 'later')
         self.assertEqual([], self.audit())
 
-    def test_no_server_comes_while_places_change_hands(self):
-        self.patch(reserve, 'PATIENCE', 1)
+    def test_redeem_during_a_swap_is_refused(self):
+        self.patch(reserve, 'MAX_ATTEMPTS', 1)
         uuid, draft = self.described()
-        self.die_at('before revise.commit', draft)
+        self.kill_at('before revise.commit', draft)
 
-        told = self.attempt(uuid, 'a', 'm1.large')
+        told = self.try_redeem(uuid, 'a', 'm1.large')
 
-        self.assertIn('its group is being revised at this moment', told)
+        self.assertIn('its group is being revised', told)
         self.plan(draft)
         self.check(uuid, self.NEW, told)
         self.assertEqual([], self.audit())
 
     def fail_once(self, name):
-        """Let something happen, once, that nobody expects."""
+        """Make a function raise an unexpected error once."""
         stock = getattr(revisions, name)
 
         def fail(*_args, **_kwargs):
@@ -390,9 +407,9 @@ class TestDying(revising.PlanningTestCase):
 
         self.patch(revisions, name, fail)
 
-    def test_all_stays_after_what_nobody_expected(self):
+    def test_unexpected_error_before_the_swap_keeps_the_group(self):
         uuid, draft = self.described()
-        before = self.planned(uuid)
+        before = self.planned_hosts(uuid)
         self.fail_once('prepare')
 
         self.plan(draft)
@@ -400,10 +417,10 @@ class TestDying(revising.PlanningTestCase):
         group = self.group(uuid)
         self.assertEqual('ERROR', group['revision']['status'])
         self.check(uuid, self.OLD, 'prepare')
-        self.assertEqual(before, self.planned(uuid))
+        self.assertEqual(before, self.planned_hosts(uuid))
         self.assertEqual([], self.audit())
 
-    def test_once_places_have_changed_the_group_is_revised(self):
+    def test_unexpected_error_after_the_swap_still_revises_the_group(self):
         uuid, draft = self.described()
         self.fail_once('commit')
 
@@ -414,17 +431,17 @@ class TestDying(revising.PlanningTestCase):
         self.assertEqual([], self.audit())
 
     def check(self, uuid, topology, point):
-        """The group is as described, and all of it is held."""
+        """Expect that the group has a topology, and all members are HELD."""
         self.planner.reap(self.context)
         group = self.group(uuid)
         self.assertEqual(topology, group['topology'], point)
         self.assertEqual(
             dict.fromkeys(topology['members'], 'HELD'),
-            self.states(group),
+            self.member_statuses(group),
             point,
         )
 
-    def test_trouble_with_the_database_costs_a_retry(self):
+    def test_database_failure_at_the_commit_is_retried(self):
         uuid, draft = self.described()
 
         def fail(*_args, **_kwargs):

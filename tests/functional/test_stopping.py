@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a planner that is stopped finish what it has begun?"""
+"""A planner that is stopped during a round of its reaper."""
 
 import dataclasses
 import tempfile
@@ -22,8 +22,8 @@ PARTS = dataclasses.replace(
 PATIENCE_SECONDS = 60
 
 
-class TestStopping(base.CloudUser):
-    """A cloud of its own, stopped in the middle of a reaper's round."""
+class TestStopping(base.CloudUserTestCase):
+    """A cloud of the test's own, stopped during a round of the reaper."""
 
     def setUp(self):
         super().setUp()
@@ -32,17 +32,17 @@ class TestStopping(base.CloudUser):
         self.cloud = cloud.Cloud(state, [hosts.Host('cmp-1')], PARTS)
         self.addCleanup(self.cloud.stop)
         self.began = threading.Event()
-        self.ended = []
+        self.wait_for_action = []
         self.delay(planner.Planner.reap)
 
     def delay(self, stock):
-        """Let each round take longer than it takes to stop a planner."""
+        """Make each round take longer than the stop of a planner."""
 
         def reap(*args):
             self.began.set()
             time.sleep(2)
             stock(*args)
-            self.ended.append('round')
+            self.wait_for_action.append('round')
 
         self.useFixture(
             fixtures.MonkeyPatch(
@@ -50,13 +50,13 @@ class TestStopping(base.CloudUser):
             )
         )
 
-    def test_the_round_under_way_still_has_everything_it_needs(self):
+    def test_running_round_of_the_reaper_is_finished(self):
         self.cloud.start()
         self.assertTrue(self.began.wait(PATIENCE_SECONDS))
 
         self.cloud.stop()
 
-        self.assertTrue(self.ended)
+        self.assertTrue(self.wait_for_action)
         log = self.cloud.log.read_text()
-        self.assertNotIn('for its next round', log)
+        self.assertNotIn('in the next round', log)
         self.assertNotIn('Traceback', log)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a group stay right when what there is already changes?
+"""Tests of groups whose servers and hosts change.
 
-Its servers move, are resized, shelved, adopted or let go, and hosts that it
-has to itself change. ``tox -e later`` runs all of it, ``VRT_SHARE=3`` one
-test in three.
+Servers move, are resized, shelved, adopted or leave their group, and
+exclusive hosts change. ``tox -e later`` runs all tests, ``VRT_SHARE=3`` one
+in three.
 """
 
 from tests import shares
@@ -12,4 +12,4 @@ from tests.functional.cloud import shared
 
 def load_tests(loader, _tests, pattern):
     """Load the tests that are drawn, so that few clouds are started."""
-    return shared.load(loader, __file__, pattern, shares.drawn)
+    return shared.load(loader, __file__, pattern, shares.sampled)

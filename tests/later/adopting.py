@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that run already, for tests that let them come and go."""
+"""Running servers that groups adopt and that leave their groups."""
 
 import dataclasses
 
@@ -18,12 +18,12 @@ OTHERS = {'colour': ['blue']}
 
 
 class AdoptingTestCase(revising.PlanningTestCase, moves.MovingTestCase):
-    """One planner, which is the test's; four hosts with 8 VCPUs."""
+    """Four hosts with 8 VCPUs; the test runs the only planner."""
 
     HOSTS = moves.HOSTS
     PARTS = dataclasses.replace(moves.MovingTestCase.PARTS, services=())
 
-    def grouped(self, topology=APART, **group):
+    def plan_group(self, topology=APART, **group):
         """Describe and plan a group; returns its uuid."""
         uuid = self.post(topology=topology, **group).json()['vrt_group']['id']
         self.plan(uuid)
@@ -34,57 +34,57 @@ class AdoptingTestCase(revising.PlanningTestCase, moves.MovingTestCase):
         for _round in range(2):
             self.reap()
 
-    def server(self, flavor='m1.tiny', **kwargs):
-        """Create a server that knows of no group."""
+    def create_foreign_server(self, flavor='m1.tiny', **kwargs):
+        """Create a server without hints of a group."""
         hints = {name: value for name, [value] in OTHERS.items()}
         return self.boot(flavor, scheduler_hints=hints, **kwargs)
 
-    def server_on(self, host, **kwargs):
-        """The same, on a certain host."""
-        server = self.server(**kwargs)
+    def create_foreign_server_on(self, host, **kwargs):
+        """Create a server without hints of a group on a host."""
+        server = self.create_foreign_server(**kwargs)
         if self.host_of(server) != host:
             admin = self.cloud.nova('admin').servers.get(server)
             admin.live_migrate(host, block_migration='auto')
             self.eventually(self.host_of, lambda now: now == host, server)
-            self.settled(server)
-            self.given_back(server)
+            self.wait_until_idle(server)
+            self.wait_for_source_release(server)
         return server
 
-    def ask_to_adopt(self, uuid, servers):
-        """Send the action; returns the response as it comes."""
-        given = {path: server.id for path, server in servers.items()}
-        return self.act(uuid, 'adopt', {'servers': given})
+    def request_adoption(self, uuid, servers):
+        """Send the action; returns the response."""
+        server_ids = {path: server.id for path, server in servers.items()}
+        return self.act(uuid, 'adopt', {'servers': server_ids})
 
     def adopt(self, uuid, servers):
         """Send the action, and plan; returns the group after that."""
-        response = self.ask_to_adopt(uuid, servers)
+        response = self.request_adoption(uuid, servers)
         self.assertEqual(202, response.status_code, response.text)
         self.plan(self.draft_of(uuid))
         return self.group(uuid)
 
-    def hints(self, server):
-        """Return the hints that Nova's moves of a server would read."""
+    def stored_hints(self, server):
+        """Return the stored hints that Nova's moves of a server read."""
         return nova_objects.RequestSpec.get_by_instance_uuid(
             self.context, server.id
         ).scheduler_hints
 
-    def pointing(self, uuid, path):
+    def adopted_hints(self, uuid, path):
         """Return the hints of a server that was adopted."""
         return {**OTHERS, 'vrt_group': [uuid], 'vrt_member': [path]}
 
-    def used(self, server):
+    def server_allocations(self, server):
         """Return {provider: resources} that a server has in Placement."""
         return {
             provider: part['resources']
             for provider, part in self.allocations(server.id).items()
         }
 
-    def limited(self, **quotas):
-        """Limit what the project may have to some more than it has now."""
+    def set_quota_above_usage(self, **quotas):
+        """Set the project's quotas to its usage plus some more."""
         usage = self.cloud.nova('admin').quotas.get(
             accounts.by_name('demo').project_id, detail=True
         )
-        self.limit(
+        self.set_quota(
             **{
                 name: getattr(usage, name)['in_use'] + more
                 for name, more in quotas.items()

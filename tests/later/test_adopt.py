@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do servers that run already become members, if they may and no other way?"""
+"""Adoption of running servers, and its refusals."""
 
 import fixtures
 from nova import context as nova_context
@@ -17,39 +17,43 @@ TWO = {'members': {'a': base.member(), 'b': base.member()}}
 
 
 class TestAdopt(adopting.AdoptingTestCase):
-    def test_a_group_is_formed_around_what_runs(self):
+    def test_servers_are_adopted_and_the_rest_is_planned_around_them(self):
         servers = {
-            'a-0': self.server_on('cmp-1'),
-            'a-1': self.server_on('cmp-2'),
+            'a-0': self.create_foreign_server_on('cmp-1'),
+            'a-1': self.create_foreign_server_on('cmp-2'),
         }
-        before = [self.used(each) for each in servers.values()]
-        uuid = self.grouped(hold=False)
+        before = [self.server_allocations(each) for each in servers.values()]
+        uuid = self.plan_group(hold=False)
 
         group = self.adopt(uuid, servers)
 
         self.assertEqual(
             {'a-0': 'ACTIVE', 'a-1': 'ACTIVE', 'a-2': 'HELD'},
-            self.states(group),
+            self.member_statuses(group),
         )
         self.assertEqual('HELD', group['status'])
         self.assertIsNone(group['revision'])
-        planned = self.planned(uuid)
+        planned = self.planned_hosts(uuid)
         self.assertEqual(['cmp-1', 'cmp-2'], [planned['a-0'], planned['a-1']])
         self.assertIn(planned['a-2'], ('cmp-3', 'cmp-4'))
-        self.assertEqual(before, [self.used(s) for s in servers.values()])
+        self.assertEqual(
+            before, [self.server_allocations(s) for s in servers.values()]
+        )
         for path, server in servers.items():
-            self.assertEqual(self.pointing(uuid, path), self.hints(server))
+            self.assertEqual(
+                self.adopted_hints(uuid, path), self.stored_hints(server)
+            )
         self.assertEqual([], self.audit())
 
         self.check_moves(uuid, servers['a-0'], planned['a-2'])
-        self.assertEqual('ACTIVE', self.attempt(uuid, 'a-2'))
+        self.assertEqual('ACTIVE', self.try_redeem(uuid, 'a-2'))
         self.assertEqual('ACTIVE', self.group(uuid)['status'])
 
     def check_moves(self, uuid, server, held_on):
-        """There is one host to which it may go, and it finds that."""
+        """Expect that the server can only move to one free host."""
         [free_one] = {'cmp-3', 'cmp-4'} - {held_on}
         placeholder = self.cloud.fill(free_one, VCPU=8)
-        self.empty_later(placeholder)
+        self.delete_allocations_later(placeholder)
 
         self.assertEqual('Error', self.move('live_migrate', server)[0])
         self.assertEqual('cmp-1', self.host_of(server))
@@ -58,53 +62,55 @@ class TestAdopt(adopting.AdoptingTestCase):
         self.assertEqual('Success', self.move('live_migrate', server)[0])
         self.assertEqual(free_one, self.host_of(server))
         self.follow()
-        self.assertEqual(free_one, self.planned(uuid)['a-0'])
+        self.assertEqual(free_one, self.planned_hosts(uuid)['a-0'])
 
-    def test_what_was_held_for_it_is_given_back(self):
-        server = self.server()
-        self.limited(instances=2)
+    def test_hold_of_the_adopting_member_is_released(self):
+        server = self.create_foreign_server()
+        self.set_quota_above_usage(instances=2)
         free = sum(self.free().values())
-        uuid = self.grouped(TWO)
+        uuid = self.plan_group(TWO)
         self.assertEqual(free - 2, sum(self.free().values()))
 
         # Nova counts the server: it is not counted as a member too.
-        self.limited(instances=1)
+        self.set_quota_above_usage(instances=1)
         group = self.adopt(uuid, {'b': server})
 
-        self.assertEqual({'a': 'HELD', 'b': 'ACTIVE'}, self.states(group))
+        self.assertEqual(
+            {'a': 'HELD', 'b': 'ACTIVE'}, self.member_statuses(group)
+        )
         self.assertEqual(free - 1, sum(self.free().values()))
         self.assertEqual(
             ['HELD', 'REDEEMED'],
             sorted(hold.status for hold in self.holds_of(uuid)),
         )
-        # What was held for it is free for another.
-        self.limited(instances=2)
-        self.assertEqual('HELD', self.group(self.grouped(ONE))['status'])
+        # The capacity of the member's hold is free for another group.
+        self.set_quota_above_usage(instances=2)
+        self.assertEqual('HELD', self.group(self.plan_group(ONE))['status'])
         self.assertEqual(403, self.post(topology=ONE).status_code)
 
-    def test_a_server_that_is_in_the_way_makes_room_for_others(self):
-        """Where the member was held the other one has to be now."""
+    def test_held_member_follows_an_adopted_server_by_affinity(self):
+        """The other member has to move to the host of the server."""
         zone = {'availability_zone': 'az1'}
         topology = {
             'members': {'a': base.member(**zone), 'b': base.member(**zone)},
             'policies': [{'type': 'affinity', 'scope': 'host'}],
         }
-        uuid = self.grouped(topology)
-        held_on = self.planned(uuid)['a']
+        uuid = self.plan_group(topology)
+        held_on = self.planned_hosts(uuid)['a']
         other = 'cmp-1' if held_on != 'cmp-1' else 'cmp-2'
-        server = self.server_on(other, availability_zone='az1')
+        server = self.create_foreign_server_on(other, availability_zone='az1')
 
         self.adopt(uuid, {'b': server})
 
-        self.assertEqual({'a': other, 'b': other}, self.planned(uuid))
+        self.assertEqual({'a': other, 'b': other}, self.planned_hosts(uuid))
         self.assertEqual([], self.audit())
 
-    def test_what_breaks_a_strict_policy_is_refused_with_the_reason(self):
+    def test_adoption_that_breaks_a_strict_policy_is_refused(self):
         servers = {
-            'a-0': self.server_on('cmp-1'),
-            'a-1': self.server_on('cmp-1'),
+            'a-0': self.create_foreign_server_on('cmp-1'),
+            'a-1': self.create_foreign_server_on('cmp-1'),
         }
-        uuid = self.grouped(hold=False)
+        uuid = self.plan_group(hold=False)
 
         group = self.adopt(uuid, servers)
 
@@ -120,30 +126,33 @@ class TestAdopt(adopting.AdoptingTestCase):
             revision['servers'],
         )
         self.assertEqual('PLANNED', group['status'])
-        self.assertEqual({'TENTATIVE'}, set(self.states(group).values()))
+        self.assertEqual(
+            {'TENTATIVE'}, set(self.member_statuses(group).values())
+        )
         for server in servers.values():
-            self.assertEqual(adopting.OTHERS, self.hints(server))
+            self.assertEqual(adopting.OTHERS, self.stored_hints(server))
 
-    def test_a_server_that_is_deleted_meanwhile_is_not_adopted(self):
-        server = self.server()
-        uuid = self.grouped(hold=False)
-        self.ask_to_adopt(uuid, {'a-0': server})
-        self.remove(server)
+    def test_adoption_of_a_concurrently_deleted_server_is_undecided(self):
+        server = self.create_foreign_server()
+        uuid = self.plan_group(hold=False)
+        self.request_adoption(uuid, {'a-0': server})
+        self.delete_servers(server)
 
         self.plan(self.draft_of(uuid))
 
         revision = self.group(uuid)['revision']
         self.assertEqual('UNDECIDED', revision['status'])
-        self.assertIn('is deleted by now', revision['fault']['message'])
+        self.assertIn('is now deleted', revision['fault']['message'])
 
-    def test_one_that_has_failed_gets_another_server(self):
-        server = self.server()
-        uuid = self.grouped(TWO)
-        failed = self.bury(uuid, 'a')
+    def test_failed_member_adopts_a_server(self):
+        server = self.create_foreign_server()
+        uuid = self.plan_group(TWO)
+        failed = self.fail_build(uuid, 'a')
         self.cloud.placement.delete(f'/allocations/{failed.id}')
         self.follow()
         self.assertEqual(
-            {'a': 'FAILED', 'b': 'HELD'}, self.states(self.group(uuid))
+            {'a': 'FAILED', 'b': 'HELD'},
+            self.member_statuses(self.group(uuid)),
         )
 
         group = self.adopt(uuid, {'a': server})
@@ -153,54 +162,62 @@ class TestAdopt(adopting.AdoptingTestCase):
             ('ACTIVE', server.id, None),
             (member['status'], member['server_id'], member['fault']),
         )
-        self.remove(server)
+        self.delete_servers(server)
         self.follow()
-        self.assertEqual('RELEASED', self.states(self.group(uuid))['a'])
+        self.assertEqual(
+            'RELEASED', self.member_statuses(self.group(uuid))['a']
+        )
 
     # -- what comes in between, and planners that die ----------------------
 
-    def test_of_two_groups_one_gets_the_server(self):
-        server = self.server()
-        uuids = [self.grouped(ONE, hold=False) for _group in range(2)]
+    def test_second_group_that_adopts_a_server_is_undecided(self):
+        server = self.create_foreign_server()
+        uuids = [self.plan_group(ONE, hold=False) for _group in range(2)]
         for uuid in uuids:
-            self.ask_to_adopt(uuid, {'a': server})
+            self.request_adoption(uuid, {'a': server})
         slow, fast = uuids
         drafts = [self.draft_of(uuid) for uuid in uuids]
 
-        def trap(reached):
+        def handler(reached):
             if reached == 'before adopt.begin' and drafts[1:]:
                 self.plan(drafts.pop())
 
-        with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
+        with fixtures.MonkeyPatch(
+            'nova_groupext.faultpoints.handler', handler
+        ):
             self.plan(drafts[0])
 
         revision = self.group(slow)['revision']
         self.assertEqual('UNDECIDED', revision['status'])
         self.assertIn('member a of a VRT group', revision['fault']['message'])
         self.assertEqual('ACTIVE', self.group(fast)['status'])
-        self.assertEqual(self.pointing(fast, 'a'), self.hints(server))
+        self.assertEqual(
+            self.adopted_hints(fast, 'a'), self.stored_hints(server)
+        )
         self.assertEqual([], self.audit())
 
-    def test_a_member_that_gets_a_server_meanwhile_keeps_that(self):
-        server = self.server()
-        uuid = self.grouped(ONE)
-        self.ask_to_adopt(uuid, {'a': server})
-        self.assertEqual('ACTIVE', self.attempt(uuid, 'a'))
+    def test_concurrently_redeemed_member_keeps_its_server(self):
+        server = self.create_foreign_server()
+        uuid = self.plan_group(ONE)
+        self.request_adoption(uuid, {'a': server})
+        self.assertEqual('ACTIVE', self.try_redeem(uuid, 'a'))
 
         self.plan(self.draft_of(uuid))
 
         group = self.group(uuid)
         self.assertIn(
-            'has got a server', group['revision']['fault']['message']
+            'it got a server meanwhile', group['revision']['fault']['message']
         )
         self.assertNotEqual(server.id, group['members'][0]['server_id'])
-        self.assertEqual(adopting.OTHERS, self.hints(server))
+        self.assertEqual(adopting.OTHERS, self.stored_hints(server))
 
-    def test_who_moved_while_it_was_decided_is_where_it_is(self):
-        servers = [self.server_on(host) for host in ('cmp-1', 'cmp-2')]
-        uuid = self.grouped(hold=False)
+    def test_adoption_during_a_move_of_another_member_is_retried(self):
+        servers = [
+            self.create_foreign_server_on(host) for host in ('cmp-1', 'cmp-2')
+        ]
+        uuid = self.plan_group(hold=False)
         self.adopt(uuid, {'a-0': servers[0]})
-        self.ask_to_adopt(uuid, {'a-1': servers[1]})
+        self.request_adoption(uuid, {'a-1': servers[1]})
         [member, *_] = objects.VRTGroup.get(self.context, uuid).members
         moves = [
             objects.VRTMove(
@@ -213,24 +230,28 @@ class TestAdopt(adopting.AdoptingTestCase):
         ]
         seen = []
 
-        def trap(reached):
+        def handler(reached):
             if reached == 'before revise.commit':
                 seen.append(reached)
                 if moves:
                     moves.pop().create(self.context)
 
-        with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
+        with fixtures.MonkeyPatch(
+            'nova_groupext.faultpoints.handler', handler
+        ):
             self.plan(self.draft_of(uuid))
 
         self.assertEqual(2, len(seen))
-        self.assertEqual('ACTIVE', self.states(self.group(uuid))['a-1'])
+        self.assertEqual(
+            'ACTIVE', self.member_statuses(self.group(uuid))['a-1']
+        )
 
-    def test_nobody_is_put_where_a_server_is_going(self):
-        server = self.server_on('cmp-1')
-        uuid = self.grouped(hold=False)
+    def test_target_host_of_a_move_is_not_planned_for_other_members(self):
+        server = self.create_foreign_server_on('cmp-1')
+        uuid = self.plan_group(hold=False)
         self.adopt(uuid, {'a-0': server})
         [last] = {host.name for host in self.HOSTS} - {
-            *self.planned(uuid).values()
+            *self.planned_hosts(uuid).values()
         }
         [member, *_] = objects.VRTGroup.get(self.context, uuid).members
         move = objects.VRTMove(
@@ -245,7 +266,7 @@ class TestAdopt(adopting.AdoptingTestCase):
 
         for is_over in (False, True):
             if is_over:
-                objects.VRTMove.forget(self.context, [move])
+                objects.VRTMove.delete_all(self.context, [move])
             self.assertEqual(202, self.put(uuid, four).status_code)
             self.plan(self.draft_of(uuid))
             revision = self.group(uuid)['revision']
@@ -256,36 +277,38 @@ class TestAdopt(adopting.AdoptingTestCase):
                 )
 
         self.assertIsNone(revision)
-        self.assertEqual(last, self.planned(uuid)['a-3'])
+        self.assertEqual(last, self.planned_hosts(uuid)['a-3'])
 
-    def test_hints_that_were_lost_come_back(self):
-        """Nova has stored what it had read before they were changed."""
+    def test_overwritten_hints_are_restored(self):
+        """Nova has overwritten the hints with those it had read before."""
         self.patch(release_holds, 'REQUEST_LIFETIME', 120)
-        server = self.server()
-        uuid = self.grouped(ONE)
+        server = self.create_foreign_server()
+        uuid = self.plan_group(ONE)
         stale = nova_objects.RequestSpec.get_by_instance_uuid(
             self.context, server.id
         )
         self.adopt(uuid, {'a': server})
         stale.ignore_hosts = None
         stale.save()
-        self.assertEqual(adopting.OTHERS, self.hints(server))
+        self.assertEqual(adopting.OTHERS, self.stored_hints(server))
 
         self.reap()
 
-        self.assertEqual(self.pointing(uuid, 'a'), self.hints(server))
-        # Who waits for that does not keep a group from being forgotten.
+        self.assertEqual(
+            self.adopted_hints(uuid, 'a'), self.stored_hints(server)
+        )
+        # A pending check of hints does not delay the purge of the group.
         self.delete_group(uuid)
         self.assertEqual([], objects.VRTGroup.list_releasing(self.context))
 
 
 class TestChecks(adopting.AdoptingTestCase):
     def assertNotAdopted(self, code, reason, uuid, path, server):
-        response = self.ask_to_adopt(uuid, {path: server})
+        response = self.request_adoption(uuid, {path: server})
         self.assertRefused(code, reason, response)
 
     def set(self, server, **values):
-        """Let the cell say something else of a server."""
+        """Change attributes of a server in its cell."""
         mapping = nova_objects.InstanceMapping.get_by_instance_uuid(
             self.context, server.id
         )
@@ -296,21 +319,24 @@ class TestChecks(adopting.AdoptingTestCase):
             instance.update(values)
             instance.save()
 
-    def test_only_what_rests_is_adopted(self):
-        uuid = self.grouped(ONE, hold=False)
-        server = self.server()
+    def test_only_a_server_without_a_task_is_adopted(self):
+        uuid = self.plan_group(ONE, hold=False)
+        server = self.create_foreign_server()
         for values, reason in (
             ({'vm_state': 'building'}, 'wait until it is built'),
             ({'vm_state': 'resized'}, 'confirm or revert'),
             ({'vm_state': 'shelved_offloaded'}, 'unshelve it first'),
-            ({'vm_state': 'error'}, 'mend it'),
-            ({'task_state': 'migrating'}, 'it is migrating; wait'),
+            ({'vm_state': 'error'}, 'repair or replace it'),
+            (
+                {'task_state': 'migrating'},
+                'its task state is migrating; retry',
+            ),
         ):
             self.set(server, **values)
             self.assertNotAdopted(409, reason, uuid, 'a', server)
             self.set(server, vm_state='active', task_state=None)
 
-        self.ask_to_adopt(uuid, {'a': server})
+        self.request_adoption(uuid, {'a': server})
         self.set(server, task_state='migrating')
         self.plan(self.draft_of(uuid))
         self.assertIn(
@@ -319,12 +345,12 @@ class TestChecks(adopting.AdoptingTestCase):
 
         self.set(server, vm_state='stopped', task_state=None)
         group = self.adopt(uuid, {'a': server})
-        self.assertEqual({'a': 'ACTIVE'}, self.states(group))
+        self.assertEqual({'a': 'ACTIVE'}, self.member_statuses(group))
         self.set(server, vm_state='active')
 
-    def test_it_has_to_be_what_was_described(self):
+    def test_adoption_of_a_server_that_differs_is_a_conflict(self):
         zone = {'availability_zone': 'az1'}
-        uuid = self.grouped(
+        uuid = self.plan_group(
             {
                 'members': {
                     'small': base.member(),
@@ -335,8 +361,8 @@ class TestChecks(adopting.AdoptingTestCase):
             },
             hold=False,
         )
-        server = self.server()
-        zoned = self.server(**zone)
+        server = self.create_foreign_server()
+        zoned = self.create_foreign_server(**zone)
 
         for path, reason in (
             ('large', 'its flavor is'),
@@ -348,11 +374,11 @@ class TestChecks(adopting.AdoptingTestCase):
         self.assertNotAdopted(409, 'its image is', uuid, 'small', server)
 
         group = self.adopt(uuid, {'zoned': zoned})
-        self.assertEqual('ACTIVE', self.states(group)['zoned'])
+        self.assertEqual('ACTIVE', self.member_statuses(group)['zoned'])
 
-    def test_what_is_not_there_is_not_found(self):
-        uuid = self.grouped(ONE, hold=False)
-        server = self.server()
+    def test_adoption_of_an_unknown_server_or_member_is_not_found(self):
+        uuid = self.plan_group(ONE, hold=False)
+        server = self.create_foreign_server()
         foreign = self.boot('m1.tiny', user='admin')
 
         self.assertNotAdopted(404, 'no member b', uuid, 'b', server)
@@ -365,7 +391,7 @@ class TestChecks(adopting.AdoptingTestCase):
         self.api().delete(f'{base.GROUPS}/{uuid}')
         self.assertNotAdopted(404, uuid, uuid, 'a', server)
 
-    def test_what_is_to_be_alone_adopts_nothing(self):
+    def test_exclusive_group_adopts_no_server(self):
         alone = {**ONE, 'policies': [{'type': 'exclusive', 'scope': 'host'}]}
         described = self.post('admin', topology=alone, hold=False).json()
         uuid = described['vrt_group']['id']
@@ -378,66 +404,73 @@ class TestChecks(adopting.AdoptingTestCase):
 
         self.assertRefused(400, '$.adopt.servers: cannot be', response)
 
-    def test_a_server_is_called_as_nova_calls_it(self):
-        """Some databases find it in capital letters too."""
+    def test_server_uuid_in_capital_letters_is_normalised(self):
+        """Some databases find a uuid in capital letters, too."""
         get = compute_api.API.get
 
         def find(known, context, server_uuid, **kwargs):
             return get(known, context, server_uuid.lower(), **kwargs)
 
         self.patch(compute_api.API, 'get', find)
-        uuid = self.grouped(TWO, hold=False)
-        server = self.server().id
+        uuid = self.plan_group(TWO, hold=False)
+        server = self.create_foreign_server().id
 
         both = {'servers': {'a': server, 'b': server.upper()}}
         self.assertRefused(
-            400, 'is the server of "a" too', self.act(uuid, 'adopt', both)
+            400, 'is also the server of "a"', self.act(uuid, 'adopt', both)
         )
 
         one = {'servers': {'a': server.upper()}}
         self.assertEqual(202, self.act(uuid, 'adopt', one).status_code)
         self.plan(self.draft_of(uuid))
-        self.assertEqual('ACTIVE', self.states(self.group(uuid))['a'])
+        self.assertEqual('ACTIVE', self.member_statuses(self.group(uuid))['a'])
 
-    def test_nothing_is_adopted_twice(self):
-        uuid, other = self.grouped(TWO), self.grouped(ONE)
-        server, another = self.server(), self.server()
+    def test_second_adoption_of_a_server_is_a_conflict(self):
+        uuid, other = self.plan_group(TWO), self.plan_group(ONE)
+        server, another = (
+            self.create_foreign_server(),
+            self.create_foreign_server(),
+        )
 
-        both = self.ask_to_adopt(other, {'a': another, 'b': another})
+        both = self.request_adoption(other, {'a': another, 'b': another})
         self.assertRefused(404, 'no member b', both)
-        both = self.ask_to_adopt(uuid, {'a': another, 'b': another})
-        self.assertRefused(400, 'is the server of "a" too', both)
+        both = self.request_adoption(uuid, {'a': another, 'b': another})
+        self.assertRefused(400, 'is also the server of "a"', both)
         self.adopt(uuid, {'a': server})
         self.assertNotAdopted(409, f'of VRT group {uuid}', other, 'a', server)
         self.assertNotAdopted(409, '(--keep-server)', other, 'a', server)
-        self.assertNotAdopted(409, 'it is member a', uuid, 'b', server)
-        self.assertNotAdopted(409, 'is there already', uuid, 'a', another)
+        self.assertNotAdopted(409, 'it is already member a', uuid, 'b', server)
+        self.assertNotAdopted(
+            409, 'a member with a server', uuid, 'a', another
+        )
 
         self.delete_group(uuid)
         group = self.adopt(other, {'a': server})
-        self.assertEqual({'a': 'ACTIVE'}, self.states(group))
-        self.assertEqual(self.pointing(other, 'a'), self.hints(server))
+        self.assertEqual({'a': 'ACTIVE'}, self.member_statuses(group))
+        self.assertEqual(
+            self.adopted_hints(other, 'a'), self.stored_hints(server)
+        )
 
 
 class TestDying(adopting.AdoptingTestCase):
-    """A planner dies while it adopts a server."""
+    """Adoptions whose planner dies."""
 
     POINTS = ('after adopt.begin', 'after revise.commit')
 
-    def test_it_is_adopted_or_not_wherever_the_planner_dies(self):
-        server = self.server()
-        before = self.used(server)
+    def test_death_at_any_point_adopts_as_a_whole_or_not_at_all(self):
+        server = self.create_foreign_server()
+        before = self.server_allocations(server)
         for point in self.POINTS:
-            uuid = self.grouped(TWO)
-            self.ask_to_adopt(uuid, {'a': server})
+            uuid = self.plan_group(TWO)
+            self.request_adoption(uuid, {'a': server})
             draft = self.draft_of(uuid)
 
-            self.die_at(point, draft)
+            self.kill_at(point, draft)
 
             is_new = point == 'after revise.commit'
             self.assertEqual(
                 {'a': 'ACTIVE' if is_new else 'HELD', 'b': 'HELD'},
-                self.states(self.group(uuid)),
+                self.member_statuses(self.group(uuid)),
                 point,
             )
             if not is_new:
@@ -445,11 +478,13 @@ class TestDying(adopting.AdoptingTestCase):
             self.reap()
             self.assertEqual(
                 {'a': 'ACTIVE', 'b': 'HELD'},
-                self.states(self.group(uuid)),
+                self.member_statuses(self.group(uuid)),
                 point,
             )
-            self.assertEqual(self.pointing(uuid, 'a'), self.hints(server))
-            self.assertEqual(before, self.used(server), point)
+            self.assertEqual(
+                self.adopted_hints(uuid, 'a'), self.stored_hints(server)
+            )
+            self.assertEqual(before, self.server_allocations(server), point)
             self.assertEqual([], self.audit(), point)
             self.delete_group(uuid)
             self.assertEqual(

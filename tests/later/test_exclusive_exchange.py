@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what leaves a host that a group has to itself exchanged, not freed?"""
+"""Exchange of released capacity on exclusive hosts for placeholders."""
 
 import fixtures
 
@@ -7,7 +7,7 @@ from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.protocol import ownership
 from nova_groupext.scheduler.protocol import placeholders
@@ -15,15 +15,15 @@ from nova_groupext.scheduler.reap import reaper
 from tests.functional import exclusive_groups
 
 
-class TestExchange(exclusive_groups.KeepingCase):
+class TestExchange(exclusive_groups.MaintenanceTestCase):
     def vrt_group(self):
         return objects.VRTGroup.get(self.context, self.uuid)
 
     def release(self, *wanted):
-        """Give members up; nobody has emptied their holds yet."""
+        """Release members, before the reaper empties their holds."""
         group = self.vrt_group()
         members = [each for each in group.members if each.path in wanted]
-        transitions.give_up(self.context, group, members)
+        transitions.release_members(self.context, group, members)
 
     def leaving(self):
         return [
@@ -33,52 +33,54 @@ class TestExchange(exclusive_groups.KeepingCase):
         ]
 
     def never_free(self):
-        """Fail where anything of the rack is free after a request of ours."""
+        """Fail if the rack has free capacity after a request of ours."""
 
-        def trap(point):
+        def handler(point):
             if point in ('after hold.post', 'after release.post'):
-                self.assert_alone()
+                self.assert_hosts_full()
 
-        return fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap)
+        return fixtures.MonkeyPatch(
+            'nova_groupext.faultpoints.handler', handler
+        )
 
-    def test_what_was_released_is_exchanged(self):
+    def test_capacity_of_released_members_becomes_placeholders(self):
         self.release('a-0', 'a-1')
 
         with self.never_free():
-            self.keep()
+            self.maintain()
 
-        self.assert_alone()
-        self.assertEqual(1, self.members_held())
+        self.assert_hosts_full()
+        self.assertEqual(1, self.count_member_holds())
         self.assertEqual([], self.leaving())
 
-    def test_a_member_that_loses_its_hold_leaves_its_place_to_nobody(self):
+    def test_capacity_of_a_failed_member_becomes_a_placeholder(self):
         [member, *_] = self.vrt_group().members
-        hold = objects.VRTHold.get_by_member(self.context, member.id)
+        hold = objects.VRTHold.find_by_member(self.context, member.id)
 
         with self.never_free():
             ownership.end(
                 *(self.context, hold, member),
                 {'status': states.Member.FAILED, 'fault': 'a test'},
             )
-            self.keep()
+            self.maintain()
 
-        self.assert_alone()
+        self.assert_hosts_full()
         self.assertEqual([], self.leaving())
 
-    def test_what_a_deleted_group_gives_up_is_free(self):
+    def test_capacity_of_a_deleted_group_is_free(self):
         self.release('a-0')
-        reaper.empty(self.context, self.ledger)
-        self.assert_alone()
+        reaper.release_ending(self.context, self.placement_client)
+        self.assert_hosts_full()
         self.vrt_group().mark_deleted(self.context)
 
-        reaper.empty(self.context, self.ledger)
+        reaper.release_ending(self.context, self.placement_client)
 
         self.assertEqual([], self.leaving())
         self.assertEqual(16 + 8, sum(self.free().values()))
         planner.Planner('a').serve_group(self.context, self.uuid)
-        self.assertEqual(self.empty(), self.free())
+        self.assertEqual(self.total_vcpus(), self.free())
 
-    def test_what_leaves_a_host_out_of_service_is_free(self):
+    def test_capacity_released_on_a_disabled_host_is_free(self):
         host = self.hold_of('a-0').host
         services = self.cloud.nova('admin').services
         [service] = services.list(host=host, binary='nova-compute')
@@ -86,53 +88,57 @@ class TestExchange(exclusive_groups.KeepingCase):
         self.addCleanup(services.enable, service.id)
         self.release('a-0')
 
-        self.keep()
+        self.maintain()
 
         self.assertEqual([], self.leaving())
         self.assertEqual(8, self.free()[host])
 
     def hold_of(self, path):
         [member] = [m for m in self.vrt_group().members if m.path == path]
-        return objects.VRTHold.get_by_member(self.context, member.id)
+        return objects.VRTHold.find_by_member(self.context, member.id)
 
-    def test_of_an_unknown_host_nothing_is_given_back_before_it_answers(self):
+    def test_hold_on_an_unavailable_host_is_kept_until_it_answers(self):
         self.release('a-0')
 
         with fixtures.MockPatchObject(
-            hosts, 'nodes', exclusive_groups.no_answer
+            hosts, 'nodes', exclusive_groups.raise_connection_error
         ):
-            self.keep()
+            self.maintain()
         self.assertEqual(1, len(self.leaving()))
-        self.assert_alone()
+        self.assert_hosts_full()
 
-        self.keep()
+        self.maintain()
         self.assertEqual([], self.leaving())
-        self.assert_alone()
+        self.assert_hosts_full()
 
-    def test_where_fillers_are_refused_nothing_waits_for_ever(self):
+    def test_refused_placeholders_do_not_block_the_release(self):
         self.release('a-0')
-        cut = placeholders.cut
+        fill_free_capacity = placeholders.fill_free_capacity
 
         def too_much(*args):
-            wanted = cut(*args)
-            for hold in wanted:
+            holds = fill_free_capacity(*args)
+            for hold in holds:
                 hold.allocations[hold.provider_uuid]['resources'] = {'VCPU': 9}
-            return wanted
+            return holds
 
-        with fixtures.MockPatchObject(placeholders, 'cut', too_much):
-            self.keep()
+        with fixtures.MockPatchObject(
+            placeholders, 'fill_free_capacity', too_much
+        ):
+            self.maintain()
         self.assertEqual([], self.leaving())
 
-        self.keep()
-        self.assert_alone()
+        self.maintain()
+        self.assert_hosts_full()
 
-    def test_a_member_that_is_held_again_leaves_the_rest_to_nobody(self):
+    def test_rehold_of_a_removed_hold_leaves_no_free_capacity(self):
         removed = self.hold_of('a-0')
         self.cloud.placement.delete(f'/allocations/{removed.uuid}')
 
         with self.never_free():
-            follow.follow_holds(self.context, self.ledger, self.leases)
+            hold_changes.follow_holds(
+                self.context, self.placement_client, self.leases
+            )
 
-        self.assert_alone()
+        self.assert_hosts_full()
         self.assertNotEqual(removed.uuid, self.hold_of('a-0').uuid)
-        self.assertEqual(3, self.members_held())
+        self.assertEqual(3, self.count_member_holds())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do servers of groups that are alone come back when they are unshelved?"""
+"""Shelved servers of exclusive groups, and their return."""
 
 import datetime
 
@@ -24,11 +24,11 @@ LONG_AGO = datetime.datetime(2020, 1, 1)
 
 
 class ShelvedTestCase(
-    exclusive_groups.KeepingCase,
+    exclusive_groups.MaintenanceTestCase,
     moves.MovingTestCase,
     test_revising_exclusive.ExclusiveTestCase,
 ):
-    """A group that has its servers; ``self.server`` is one of them."""
+    """An exclusive group with servers; ``self.server`` is one of them."""
 
     def setUp(self):
         super().setUp()
@@ -36,23 +36,23 @@ class ShelvedTestCase(
             path: self.create(
                 'm1.xlarge',
                 user='admin',
-                scheduler_hints=base.pointer(self.uuid, path),
+                scheduler_hints=base.member_hints(self.uuid, path),
             )
-            for path in sorted(self.planned(self.uuid))
+            for path in sorted(self.planned_hosts(self.uuid))
         }
-        self.addCleanup(self.remove, *servers.values())
+        self.addCleanup(self.delete_servers, *servers.values())
         for each in servers.values():
-            self.built(each)
+            self.wait_for_build(each)
         *_others, self.server = servers.values()
         self.planner = planner.Planner('a')
 
     def see(self):
-        """Take the steps of a round."""
+        """Run the reaper's steps on servers, reservations and placeholders."""
         self.follow()
         reservations.follow_reservations(
-            self.context, self.ledger, self.leases
+            self.context, self.placement_client, self.leases
         )
-        self.keep()
+        self.maintain()
 
     def status_of(self, path):
         members = self.group(self.uuid, 'admin')['members']
@@ -66,24 +66,24 @@ class ShelvedTestCase(
 
 
 class TestOneOfSeveral(ShelvedTestCase):
-    def test_it_comes_back_to_hosts_that_stay_the_groups_own(self):
+    def test_unshelved_server_returns_to_an_exclusive_host(self):
         self.shelve(self.server)
         self.see()
         self.assertEqual('SHELVED', self.status_of('a-2'))
-        self.assert_alone()
+        self.assert_hosts_full()
 
         outcome = self.move('unshelve', self.server)
 
-        self.assert_alone()
+        self.assert_hosts_full()
         self.see()
         self.assertEqual(('Success', 'ACTIVE'), outcome)
         self.assertEqual('ACTIVE', self.status_of('a-2'))
-        self.assertIn(self.host_of(self.server), self.ALONE)
-        self.assert_alone()
+        self.assertIn(self.host_of(self.server), self.EXCLUSIVE_HOSTS)
+        self.assert_hosts_full()
         self.assertEqual('ACTIVE', self.group(self.uuid, 'admin')['status'])
-        self.assertEqual([], audit.audit(self.context, self.ledger))
+        self.assertEqual([], audit.audit(self.context, self.placement_client))
 
-    def test_it_comes_back_before_anybody_has_seen_that_it_was_shelved(self):
+    def test_server_is_unshelved_before_the_reaper_sees_it_shelved(self):
         self.shelve(self.server)
 
         outcome = self.move('unshelve', self.server)
@@ -91,24 +91,24 @@ class TestOneOfSeveral(ShelvedTestCase):
         self.see()
         self.assertEqual(('Success', 'ACTIVE'), outcome)
         self.assertEqual('ACTIVE', self.status_of('a-2'))
-        self.assert_alone()
+        self.assert_hosts_full()
 
-    def test_nobody_gets_in_while_rounds_are_taken_in_between(self):
+    def test_host_stays_exclusive_in_rounds_during_the_unshelve(self):
         self.shelve(self.server)
         self.see()
 
         def see(point):
-            if point == 'after moving.write_down':
+            if point == 'after moving.insert':
                 self.see()
-                self.assert_alone()
+                self.assert_hosts_full()
 
-        with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', see):
+        with fixtures.MonkeyPatch('nova_groupext.faultpoints.handler', see):
             outcome = self.move('unshelve', self.server)
 
         self.assertEqual(('Success', 'ACTIVE'), outcome)
-        self.assert_alone()
+        self.assert_hosts_full()
 
-    def test_it_comes_back_long_after_its_group_has_expired(self):
+    def test_server_is_unshelved_after_its_group_has_expired(self):
         self.shelve(self.server)
         self.see()
         db.compare_and_set(
@@ -122,13 +122,13 @@ class TestOneOfSeveral(ShelvedTestCase):
 
         self.assertEqual(('Success', 'ACTIVE'), outcome)
 
-    def test_room_for_it_is_given_back_when_it_does_not_come(self):
+    def test_unused_reservation_for_an_unshelve_is_released(self):
         self.shelve(self.server)
         self.see()
-        self.planner.replan(self.context, self.uuid, {'a-2': []}, 30)
+        self.planner.replace_members(self.context, self.uuid, {'a-2': []}, 30)
         self.see()
         [reservation] = self.reservations(states.Hold.HELD)
-        self.assert_alone()
+        self.assert_hosts_full()
         self.assertEqual('ACTIVE', self.group(self.uuid, 'admin')['status'])
 
         db.compare_and_set(
@@ -141,17 +141,17 @@ class TestOneOfSeveral(ShelvedTestCase):
         self.see()
 
         self.assertEqual([], self.reservations(states.Hold.HELD))
-        self.assert_alone()
-        self.assertEqual([], audit.audit(self.context, self.ledger))
+        self.assert_hosts_full()
+        self.assertEqual([], audit.audit(self.context, self.placement_client))
 
-    def test_a_revision_leaves_room_for_it_that_is_held_already(self):
+    def test_revision_keeps_the_reservation_for_an_unshelve(self):
         self.shelve(self.server)
         self.see()
-        self.planner.replan(self.context, self.uuid, {'a-2': []}, 30)
+        self.planner.replace_members(self.context, self.uuid, {'a-2': []}, 30)
         [reservation] = self.reservations(states.Hold.HELD)
 
         members = {**self.TOPOLOGY['members'], 'b': base.member()}
-        self.revised(self.uuid, {**self.TOPOLOGY, 'members': members})
+        self.put_revision(self.uuid, {**self.TOPOLOGY, 'members': members})
 
         self.assertEqual('HELD', self.status_of('b'))
         [same] = self.reservations(states.Hold.HELD)
@@ -161,24 +161,24 @@ class TestOneOfSeveral(ShelvedTestCase):
         self.assertEqual(reservation.host, self.host_of(self.server))
 
 
-class TestAlone(ShelvedTestCase):
+class TestOnlyServer(ShelvedTestCase):
     TOPOLOGY = ONE_HOST
 
     def setUp(self):
         super().setUp()
         self.shelve(self.server)
         self.follow()
-        self.keep()
-        self.assertEqual(self.empty(), self.free())
+        self.maintain()
+        self.assertEqual(self.total_vcpus(), self.free())
 
-    def test_the_last_one_comes_back_to_a_host_of_its_own(self):
+    def test_only_server_returns_to_an_exclusive_host(self):
         outcome = self.move('unshelve', self.server)
 
         self.see()
         self.assertEqual(('Success', 'ACTIVE'), outcome)
-        self.assert_alone(self.host_of(self.server))
+        self.assert_hosts_full(self.host_of(self.server))
 
-    def test_where_no_host_is_empty_it_stays_shelved_and_nothing_is_held(self):
+    def test_server_stays_shelved_without_an_empty_host(self):
         for host in exclusive_groups.HOSTS:
             self.fill(host.name, VCPU=1)
         free = self.free()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is concluded from what became of holds and hosts?"""
+"""Members that follow the loss of their holds or hosts."""
 
 import fixtures
 from nova import objects as nova_objects
@@ -8,15 +8,16 @@ from nova.virt.libvirt import driver as libvirt
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import hold_changes
+from nova_groupext.scheduler.follow import lost_holds
 from tests.functional import base
 from tests.functional import following
 
-TRAP = 'nova_groupext.faultpoints.trap'
+HANDLER = 'nova_groupext.faultpoints.handler'
 
 
-class TestHolds(following.FollowCase):
-    """Our rows and Placement's."""
+class TestHolds(following.FollowTestCase):
+    """Holds that differ between our rows and Placement."""
 
     def remove_hold(self, uuid):
         """Remove a hold as ``nova-manage placement audit --delete`` does."""
@@ -24,16 +25,16 @@ class TestHolds(following.FollowCase):
         self.cloud.placement.delete(f'/allocations/{hold.uuid}')
         return hold
 
-    def test_a_removed_hold_is_held_again_under_a_new_uuid(self):
+    def test_removed_hold_gets_a_successor_with_a_new_uuid(self):
         uuid = self.hold_one()
         removed = self.remove_hold(uuid)
 
         self.follow()
 
         self.assertNotEqual(removed.uuid, self.hold_of(uuid).uuid)
-        self.assert_held_again(uuid)
+        self.assert_reheld(uuid)
 
-    def test_a_removed_hold_for_which_is_no_room_fails_its_member(self):
+    def test_removed_hold_without_free_capacity_fails_its_member(self):
         uuid = self.hold_one()
         self.remove_hold(uuid)
         self.fill('cmp-1', VCPU=8)
@@ -42,16 +43,18 @@ class TestHolds(following.FollowCase):
 
         self.assert_outcome(
             uuid,
-            ('FAILED', follow.HOLD_IS_LOST),
+            ('FAILED', lost_holds.HOLD_IS_LOST),
             {**following.FREE, 'cmp-1': 0},
         )
         self.assertEqual('RELEASED', self.group(uuid)['status'])
 
     def shrink_by(self, vcpus):
-        self.shrink(self.cloud.provider('cmp-1'), 'VCPU', reserved=vcpus)
+        self.change_inventory(
+            self.cloud.provider('cmp-1'), 'VCPU', reserved=vcpus
+        )
 
-    def test_of_what_is_too_much_the_highest_uuid_goes(self):
-        uuid = self.held(
+    def test_overcommitted_hold_with_the_highest_uuid_is_released(self):
+        uuid = self.hold_group(
             {'members': {'a': following.in_zone('az1', count=3)}}
         )['id']
         holds = sorted(self.holds_of(uuid), key=lambda hold: hold.uuid)
@@ -65,15 +68,15 @@ class TestHolds(following.FollowCase):
             {
                 each.id: ('HELD', None)
                 if each.id in stay
-                else ('FAILED', 'there is less capacity than was held')
+                else ('FAILED', 'its host no longer has the held capacity')
                 for each in members
             },
             {each.id: (each.status, each.fault) for each in members},
         )
         self.assertEqual({**following.FREE, 'cmp-1': 0}, self.free())
 
-    def test_who_is_a_server_stays_where_is_too_much(self):
-        uuid = self.held(
+    def test_server_on_an_overcommitted_host_stays(self):
+        uuid = self.hold_group(
             {'members': {'a': following.in_zone('az1', count=2)}}
         )['id']
         self.redeem(uuid, 'a-0', 'm1.tiny', availability_zone='az1')
@@ -84,13 +87,13 @@ class TestHolds(following.FollowCase):
         self.assertEqual(
             {
                 'a-0': ('ACTIVE', None),
-                'a-1': ('FAILED', 'there is less capacity than was held'),
+                'a-1': ('FAILED', 'its host no longer has the held capacity'),
             },
-            self.outcome(uuid),
+            self.member_outcomes(uuid),
         )
 
-    def test_what_leaves_goes_before_what_stays(self):
-        uuid = self.held(
+    def test_hold_in_releasing_is_counted_as_released_first(self):
+        uuid = self.hold_group(
             {'members': {'a': following.in_zone('az1', count=2)}}
         )['id']
         holds = sorted(self.holds_of(uuid), key=lambda hold: hold.uuid)
@@ -110,11 +113,11 @@ class TestHolds(following.FollowCase):
         )
 
 
-class HostCase(following.FollowCase):
-    """Hosts that the operator takes away."""
+class HostCase(following.FollowTestCase):
+    """Hosts that the operator disables or deletes."""
 
     def hold_everywhere(self):
-        uuid = self.held(
+        uuid = self.hold_group(
             {
                 'members': {
                     'a': following.in_zone('az1'),
@@ -142,15 +145,15 @@ class HostCase(following.FollowCase):
                 'a': ('HELD', None),
                 'b': ('HELD', None),
                 'c': ('HELD', None),
-                path: ('FAILED', follow.HOST_IS_GONE),
+                path: ('FAILED', hold_changes.HOST_IS_GONE),
             },
-            self.outcome(uuid),
+            self.member_outcomes(uuid),
         )
         self.assertEqual('HELD', self.group(uuid)['status'])
 
 
 class TestHosts(HostCase):
-    def test_of_a_disabled_host_everything_is_given_back(self):
+    def test_holds_on_a_disabled_host_are_released(self):
         uuid = self.hold_everywhere()
         self.disable('cmp-1')
 
@@ -159,7 +162,7 @@ class TestHosts(HostCase):
         self.assert_lost('a', uuid)
         self.assertEqual({'cmp-1': 8, 'cmp-2': 7, 'cmp-3': 7}, self.free())
 
-    def test_a_host_that_is_down_may_come_back(self):
+    def test_holds_on_a_host_that_is_down_are_kept(self):
         uuid = self.hold_everywhere()
         services, compute = self.service('cmp-1')
         services.force_down(compute, True)
@@ -167,37 +170,45 @@ class TestHosts(HostCase):
 
         self.follow()
 
-        self.assertEqual({('HELD', None)}, {*self.outcome(uuid).values()})
+        self.assertEqual(
+            {('HELD', None)}, {*self.member_outcomes(uuid).values()}
+        )
 
-    def test_a_host_that_disables_itself_may_come_back(self):
-        """As Nova's driver does while libvirt does not answer it."""
+    def test_holds_on_a_host_that_disables_itself_are_kept(self):
+        """Nova's driver does so while libvirt does not answer."""
         uuid = self.hold_everywhere()
         reason = f'{libvirt.DISABLE_PREFIX}Connection to libvirt lost: 1'
         self.disable('cmp-1', reason)
 
         self.follow()
 
-        self.assertEqual({('HELD', None)}, {*self.outcome(uuid).values()})
+        self.assertEqual(
+            {('HELD', None)}, {*self.member_outcomes(uuid).values()}
+        )
 
-    def test_of_a_cell_that_does_not_answer_nothing_is_concluded(self):
+    def test_holds_in_an_unavailable_cell_are_kept(self):
         uuid = self.hold_everywhere()
         self.disable('cmp-1')
         self.useFixture(
-            following.silent(nova_objects.Service, 'get_by_compute_host')
+            following.fail_nova_query(
+                nova_objects.Service, 'get_by_compute_host'
+            )
         )
 
         self.follow()
 
-        self.assertEqual({('HELD', None)}, {*self.outcome(uuid).values()})
+        self.assertEqual(
+            {('HELD', None)}, {*self.member_outcomes(uuid).values()}
+        )
 
-    def test_a_provider_without_an_answer_stops_nobody_else(self):
+    def test_unavailable_provider_does_not_affect_other_providers(self):
         uuid = self.hold_everywhere()
         for path in ('a', 'b', 'c'):
             hold = self.hold_of(uuid, path)
             self.cloud.placement.delete(f'/allocations/{hold.uuid}')
         silent = min(self.cloud.provider(host.name) for host in self.HOSTS)
 
-        with base.silent_about(silent, 'used'):
+        with base.fail_query(silent, 'usages'):
             self.follow()
         self.assertEqual([7, 7, 8], sorted(self.free().values()))
 
@@ -206,18 +217,18 @@ class TestHosts(HostCase):
 
 
 class TestSlowRedeem(HostCase):
-    """The reaper comes by when a swap is done and not yet remembered."""
+    """Rounds of the reaper after a redeem's swap and before its commit."""
 
     def redeem_during(self, change):
-        """Redeem a member; what holds is changed and followed meanwhile."""
+        """Redeem a member, and run a change and the reaper meanwhile."""
         uuid = self.hold_one()
 
-        def trap(point):
-            if point == 'before redeem.close':
+        def handler(point):
+            if point == 'before redeem.commit':
                 change()
                 self.follow()
 
-        self.useFixture(fixtures.MonkeyPatch(TRAP, trap))
+        self.useFixture(fixtures.MonkeyPatch(HANDLER, handler))
         server = self.redeem(uuid, 'a', 'm1.tiny', availability_zone='az1')
         self.assertEqual('ACTIVE', server.status)
         self.assert_outcome(uuid, ('ACTIVE', None), following.ONE_HELD)
@@ -226,19 +237,19 @@ class TestSlowRedeem(HostCase):
             [hold.status for hold in self.holds_of(uuid)],
         )
 
-    def test_a_swapped_hold_was_not_removed(self):
+    def test_redeemed_hold_is_not_taken_for_removed(self):
         self.redeem_during(lambda: None)
 
-    def test_a_swapped_hold_is_not_lost_with_its_host(self):
+    def test_redeemed_hold_on_a_disabled_host_is_kept(self):
         self.redeem_during(lambda: self.disable('cmp-1'))
 
 
 class TestDeletedHost(HostCase):
-    """The host does not come back."""
+    """A host that is deleted for good."""
 
     SHARES_CLOUD = False
 
-    def test_of_a_deleted_host_everything_is_given_back(self):
+    def test_holds_on_a_deleted_host_are_released(self):
         uuid = self.hold_everywhere()
         provider = self.cloud.provider('cmp-3')
         services, compute = self.service('cmp-3')
@@ -247,4 +258,6 @@ class TestDeletedHost(HostCase):
         self.follow()
 
         self.assert_lost('c', uuid)
-        self.assertEqual({}, self.ledger.used(self.context, provider) or {})
+        self.assertEqual(
+            {}, self.placement_client.usages(self.context, provider) or {}
+        )

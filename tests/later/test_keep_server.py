@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a server that leaves its group run on, and move as it likes?"""
+"""Removal of members whose servers are kept."""
 
 from nova_groupext import objects
 from nova_groupext.db import api as db
@@ -11,7 +11,7 @@ from tests.later import adopting
 class TestKeepServer(adopting.AdoptingTestCase):
     def setUp(self):
         super().setUp()
-        self.uuid = self.grouped()
+        self.uuid = self.plan_group()
         self.servers = {
             path: self.redeem(self.uuid, path, 'm1.tiny')
             for path in ('a-0', 'a-2')
@@ -19,7 +19,7 @@ class TestKeepServer(adopting.AdoptingTestCase):
 
     def redeem(self, uuid, path, flavor, **kwargs):
         hints = {name: value for name, [value] in adopting.OTHERS.items()}
-        hints |= base.pointer(uuid, path)
+        hints |= base.member_hints(uuid, path)
         return self.boot(flavor, scheduler_hints=hints, **kwargs)
 
     def remove_member(self, path, keep_server):
@@ -29,24 +29,27 @@ class TestKeepServer(adopting.AdoptingTestCase):
         )
 
     def leave(self, path='a-2'):
-        """Let a member be removed, and its server stay."""
+        """Remove a member and keep its server."""
         response = self.remove_member(path, 'true')
         self.assertEqual(202, response.status_code, response.text)
         self.plan(self.draft_of(self.uuid))
 
-    def test_it_runs_on_without_its_member(self):
+    def test_kept_server_runs_and_moves_without_its_member(self):
         server = self.servers['a-2']
-        before = self.used(server), sum(self.free().values())
+        before = self.server_allocations(server), sum(self.free().values())
         home = self.host_of(server)
         self.leave()
 
         group = self.group(self.uuid)
-        self.assertEqual({'a-0': 'ACTIVE', 'a-1': 'HELD'}, self.states(group))
+        self.assertEqual(
+            {'a-0': 'ACTIVE', 'a-1': 'HELD'}, self.member_statuses(group)
+        )
         self.assertEqual(home, self.host_of(server))
         self.assertEqual(
-            before, (self.used(server), sum(self.free().values()))
+            before,
+            (self.server_allocations(server), sum(self.free().values())),
         )
-        self.assertEqual(adopting.OTHERS, self.hints(server))
+        self.assertEqual(adopting.OTHERS, self.stored_hints(server))
         self.assertEqual(
             ['HELD', 'REDEEMED'],
             sorted(hold.status for hold in self.holds_of(self.uuid)),
@@ -56,9 +59,9 @@ class TestKeepServer(adopting.AdoptingTestCase):
         self.check_moves(server)
 
     def check_moves(self, server):
-        """It goes to where the others are, and these still keep apart."""
+        """Expect that the server moves freely, and members keep apart."""
         home = self.host_of(server)
-        planned = self.planned(self.uuid)
+        planned = self.planned_hosts(self.uuid)
         for host in ('cmp-1', 'cmp-2', 'cmp-3', 'cmp-4'):
             if host not in planned.values():
                 self.fill(host, VCPU=self.free()[host])
@@ -70,18 +73,22 @@ class TestKeepServer(adopting.AdoptingTestCase):
         self.follow()
         self.assertEqual([], self.group(self.uuid)['drift'])
 
-    def test_a_revision_of_the_whole_may_leave_servers_out(self):
+    def test_revision_with_keep_server_removes_members_of_servers(self):
         topology = {**adopting.APART, 'members': {'a': base.member(count=2)}}
 
         for refused in (
             self.put(self.uuid, topology, keep_server=False),
             self.remove_member('a-2', 'false'),
         ):
-            self.assertRefused(409, 'Member a-2 is ACTIVE: delete', refused)
+            self.assertRefused(
+                409,
+                'a-2 is ACTIVE: members with servers cannot',
+                refused,
+            )
             self.assertIn('keep_server (--keep-server)', refused.text)
         self.assertRefused(
             409,
-            'Members a-0, a-2 are ACTIVE: delete',
+            'a-0, a-2 are ACTIVE: members with servers',
             self.put(self.uuid, {'members': {'b': base.member()}}),
         )
         self.assertRefused(
@@ -90,7 +97,7 @@ class TestKeepServer(adopting.AdoptingTestCase):
         self.set_last('REDEEMING')
         self.assertRefused(
             409,
-            'is being created; wait',
+            'is being created; retry',
             self.put(self.uuid, topology, keep_server=True),
         )
         self.set_last('ACTIVE')
@@ -100,12 +107,14 @@ class TestKeepServer(adopting.AdoptingTestCase):
         )
         self.plan(self.draft_of(self.uuid))
 
-        self.assertEqual({'a-0', 'a-1'}, set(self.planned(self.uuid)))
-        self.assertEqual(adopting.OTHERS, self.hints(self.servers['a-2']))
+        self.assertEqual({'a-0', 'a-1'}, set(self.planned_hosts(self.uuid)))
+        self.assertEqual(
+            adopting.OTHERS, self.stored_hints(self.servers['a-2'])
+        )
         self.check_return(self.servers['a-2'])
 
     def check_return(self, server):
-        """It is adopted by the group that it has left."""
+        """Expect that the group can adopt the server that has left it."""
         added = self.api().post(
             f'{base.GROUPS}/{self.uuid}/members',
             json={'member': {'path': 'a', 'count': 1}},
@@ -115,12 +124,14 @@ class TestKeepServer(adopting.AdoptingTestCase):
         group = self.adopt(self.uuid, {'a-2': server})
         self.assertEqual(
             {'a-0': 'ACTIVE', 'a-1': 'HELD', 'a-2': 'ACTIVE'},
-            self.states(group),
+            self.member_statuses(group),
         )
-        self.assertEqual(self.pointing(self.uuid, 'a-2'), self.hints(server))
+        self.assertEqual(
+            self.adopted_hints(self.uuid, 'a-2'), self.stored_hints(server)
+        )
 
     def set_last(self, status):
-        """Bring the last member to a status."""
+        """Set the status of the last member."""
         [*_others, last] = objects.VRTGroup.get(
             self.context, self.uuid
         ).members
@@ -131,39 +142,39 @@ class TestKeepServer(adopting.AdoptingTestCase):
             status=status,
         )
 
-    def test_it_leaves_while_it_moves(self):
+    def test_member_is_removed_while_its_kept_server_moves(self):
         server = self.servers['a-2']
         self.cloud.nova('admin').servers.migrate(server)
-        self.assertEqual('Success', self.ended(server))
+        self.assertEqual('Success', self.wait_for_action(server))
 
         self.remove_member('a-2', 'true')
-        self.die_at('after revise.commit', self.draft_of(self.uuid))
+        self.kill_at('after revise.commit', self.draft_of(self.uuid))
 
-        # Where it goes is no concern of the others.
+        # The target of its move does not bind the other members.
         other = self.servers['a-0']
         self.assertEqual('Success', self.move('live_migrate', other)[0])
-        self.settled(server).confirm_resize()
+        self.wait_until_idle(server).confirm_resize()
         self.eventually(
-            self.settled, lambda now: now.status == 'ACTIVE', server
+            self.wait_until_idle, lambda now: now.status == 'ACTIVE', server
         )
         self.assertEqual('Success', self.move('migrate', server)[0])
         self.reap()
-        self.assertEqual({'a-0', 'a-1'}, set(self.planned(self.uuid)))
+        self.assertEqual({'a-0', 'a-1'}, set(self.planned_hosts(self.uuid)))
 
-    def test_it_leaves_or_stays_wherever_the_planner_dies(self):
+    def test_death_at_any_point_removes_the_member_or_keeps_it(self):
         server = self.servers['a-2']
         for point in ('before revise.commit', 'after revise.commit'):
             self.assertEqual(
                 202, self.remove_member('a-2', '1').status_code, point
             )
             draft = self.draft_of(self.uuid)
-            self.die_at(point, draft)
+            self.kill_at(point, draft)
             has_left = point.startswith('after')
             self.assertEqual(
-                has_left, 'a-2' not in self.planned(self.uuid), point
+                has_left, 'a-2' not in self.planned_hosts(self.uuid), point
             )
-            # Until its hints are gone as well they mean nothing.
-            self.assertIn('vrt_group', self.hints(server), point)
+            # Until the reaper removes the hints they have no effect.
+            self.assertIn('vrt_group', self.stored_hints(server), point)
             if has_left:
                 self.assertEqual('Success', self.move('migrate', server)[0])
             self.planner.reap(self.context)
@@ -171,5 +182,5 @@ class TestKeepServer(adopting.AdoptingTestCase):
                 self.change_row(draft, status='UNDECIDED')
         self.reap()
 
-        self.assertEqual(adopting.OTHERS, self.hints(server))
+        self.assertEqual(adopting.OTHERS, self.stored_hints(server))
         self.assertEqual([], objects.VRTGroup.list_releasing(self.context))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do moves keep what a group was promised, and do the rows follow them?"""
+"""Moves of servers of groups: strict policies, rows, drift and proposals."""
 
 import threading
 
@@ -22,27 +22,27 @@ PREPARE = 'nova.compute.manager.ComputeManager._prep_resize'
 
 
 class ApartTestCase(moves.MovingTestCase):
-    """Three members on three hosts; one is left that another may go to."""
+    """Three members on three of four hosts, with strict anti-affinity."""
 
     APART = moves.group(3, moves.policy('anti-affinity', 'host'))
 
     def setUp(self):
         super().setUp()
-        self.uuid, self.members = self.servers(self.APART)
+        self.uuid, self.members = self.create_group_servers(self.APART)
         self.first, self.second, self.third = self.members.values()
         self.home = self.host_of(self.first)
         self.other = self.host_of(self.second)
         names = {host.name for host in moves.HOSTS}
-        [self.free_one] = names - {*self.where(self.members).values()}
+        [self.free_one] = names - {*self.hosts_of(self.members).values()}
 
     def migrate_and_wait(self, server):
         """Migrate without confirming."""
         self.cloud.nova('admin').servers.migrate(server)
-        self.assertEqual('Success', self.ended(server))
-        return self.settled(server)
+        self.assertEqual('Success', self.wait_for_action(server))
+        return self.wait_until_idle(server)
 
     def moves(self):
-        """Return the hosts to which moves are written down."""
+        """Return the target hosts of the recorded moves."""
         group = objects.VRTGroup.get(self.context, self.uuid)
         found = objects.VRTMove.list_by_group(self.context, group.id)
         return [move.host for move in found]
@@ -53,77 +53,85 @@ class ApartTestCase(moves.MovingTestCase):
 
 
 class TestUnderWay(ApartTestCase):
-    def test_of_two_that_want_the_last_host_one_gets_it(self):
+    def test_concurrent_moves_to_the_last_host_admit_one(self):
         both = threading.Barrier(2, timeout=30)
         claim = destinations.claim
 
-        def at_once(*args):
+        def claim_together(*args):
             both.wait()
             return claim(*args)
 
-        self.patch(destinations, 'claim', at_once)
+        self.patch(destinations, 'claim', claim_together)
         admin = self.cloud.nova('admin').servers
         for server in (self.first, self.second):
             admin.migrate(server)
 
-        ends = [self.ended(each) for each in (self.first, self.second)]
+        ends = [
+            self.wait_for_action(each) for each in (self.first, self.second)
+        ]
         for server in (self.first, self.second):
-            self.settled(server)
+            self.wait_until_idle(server)
 
         self.assertEqual(['Error', 'Success'], sorted(ends))
-        used = [*self.where(self.members).values()]
+        used = [*self.hosts_of(self.members).values()]
         self.assertEqual(3, len({*used}), used)
         self.assertIn(self.free_one, used)
         self.assertEqual([self.free_one], self.moves())
 
-    def test_both_hosts_count_until_a_move_is_confirmed(self):
+    def test_source_and_target_count_until_a_move_is_confirmed(self):
         moved = self.migrate_and_wait(self.first)
         self.assertEqual(self.free_one, self.host_of(self.first))
 
         self.cloud.nova('admin').servers.migrate(self.second)
-        self.assertEqual('Error', self.ended(self.second))
-        self.settled(self.second)
+        self.assertEqual('Error', self.wait_for_action(self.second))
+        self.wait_until_idle(self.second)
         moved.confirm_resize()
         self.eventually(
-            self.settled, lambda now: now.status == 'ACTIVE', self.first
+            self.wait_until_idle,
+            lambda now: now.status == 'ACTIVE',
+            self.first,
         )
         self.migrate_and_wait(self.second)
 
         self.assertEqual(self.home, self.host_of(self.second))
 
-    def test_a_reverted_move_leaves_everything_as_it_was(self):
-        planned = self.planned(self.uuid)
+    def test_reverted_move_restores_the_plan(self):
+        planned = self.planned_hosts(self.uuid)
         moved = self.migrate_and_wait(self.first)
         self.assertEqual([self.free_one], self.moves())
 
         moved.revert_resize()
         self.eventually(
-            self.settled, lambda now: now.status == 'ACTIVE', self.first
+            self.wait_until_idle,
+            lambda now: now.status == 'ACTIVE',
+            self.first,
         )
         self.follow()
 
         self.assertEqual([], self.moves())
-        self.assertEqual(planned, self.planned(self.uuid))
+        self.assertEqual(planned, self.planned_hosts(self.uuid))
         self.migrate_and_wait(self.second)
         self.assertEqual(self.free_one, self.host_of(self.second))
 
-    def test_a_rebuild_with_another_image_stays_where_it_is(self):
-        """All other hosts but one are the other members'."""
-        planned = self.planned(self.uuid)
+    def test_rebuild_with_another_image_stays_on_its_host(self):
+        """The other members use all other hosts but one."""
+        planned = self.planned_hosts(self.uuid)
         image = self.make_image()
 
         admin = self.cloud.nova('admin').servers.get(self.first)
         admin.rebuild(image)
 
-        self.assertEqual('Success', self.ended(self.first, 'rebuild'))
-        now = self.settled(self.first)
+        self.assertEqual(
+            'Success', self.wait_for_action(self.first, 'rebuild')
+        )
+        now = self.wait_until_idle(self.first)
         self.assertEqual(
             ('ACTIVE', image, self.home),
             (now.status, now.image['id'], self.host_of(now)),
         )
         self.follow()
         self.assertEqual([], self.moves())
-        self.assertEqual(planned, self.planned(self.uuid))
+        self.assertEqual(planned, self.planned_hosts(self.uuid))
         self.assertEqual(['ACTIVE'] * 3, self.statuses())
 
     def make_image(self):
@@ -135,7 +143,7 @@ class TestUnderWay(ApartTestCase):
         self.addCleanup(session.delete, url, **images)
         return made.json()['id']
 
-    def test_a_move_that_fails_is_forgotten(self):
+    def test_failed_move_is_removed(self):
         tried = []
 
         def fail(manager, *args, **kwargs):
@@ -151,27 +159,27 @@ class TestUnderWay(ApartTestCase):
         self.assertEqual([], self.moves())
         self.assertEqual(self.home, self.host_of(self.first))
 
-    def test_members_without_a_server_count_too(self):
+    def test_hosts_of_held_members_count(self):
         topology = moves.group(3, moves.policy('anti-affinity', 'host'))
-        uuid = self.held(topology)['id']
+        uuid = self.hold_group(topology)['id']
         server = self.redeem(uuid, 'm-0', 'm1.tiny')
-        held = {self.planned(uuid)[path] for path in ('m-1', 'm-2')}
+        held = {self.planned_hosts(uuid)[path] for path in ('m-1', 'm-2')}
 
         self.move('migrate', server)
 
         self.assertNotIn(self.host_of(server), held)
 
-    def test_a_moved_place_is_held_again_as_it_was_described(self):
-        self.override('rehold_after_server_end', True)
+    def test_rehold_of_a_resized_member_has_its_described_flavor(self):
+        self.set_option('rehold_after_server_end', True)
         self.move('resize', self.first)
         self.follow()
         place = self.host_of(self.first)
 
-        self.remove(self.first)
+        self.delete_servers(self.first)
         self.follow()
 
         self.assertEqual('HELD', self.statuses()[0])
-        self.assertEqual(place, self.planned(self.uuid)['m-0'])
+        self.assertEqual(place, self.planned_hosts(self.uuid)['m-0'])
         [held] = [
             hold
             for hold in self.holds_of(self.uuid)
@@ -180,11 +188,11 @@ class TestUnderWay(ApartTestCase):
         [allocation] = self.allocations(held.uuid).values()
         self.assertEqual(512, allocation['resources']['MEMORY_MB'])
 
-    def override(self, name, value):
+    def set_option(self, name, value):
         CONF.set_override(name, value, 'vrt')
         self.addCleanup(CONF.clear_override, name, 'vrt')
 
-    def test_a_deleted_group_binds_nobody(self):
+    def test_server_of_a_deleted_group_moves_freely(self):
         self.delete_group(self.uuid)
         self.fill(self.free_one, VCPU=self.free()[self.free_one])
 
@@ -196,8 +204,8 @@ class TestUnderWay(ApartTestCase):
             {self.other, self.host_of(self.third)},
         )
 
-    def test_a_move_goes_on_when_it_cannot_be_written_down(self):
-        self.hide('vrt_moves')
+    def test_move_that_cannot_be_recorded_succeeds(self):
+        self.rename_table('vrt_moves')
 
         outcome = self.move('migrate', self.first)
 
@@ -205,7 +213,7 @@ class TestUnderWay(ApartTestCase):
 
 
 class TestShelved(ApartTestCase):
-    def test_it_keeps_its_name_and_leaves_its_place(self):
+    def test_shelved_member_keeps_its_server_and_releases_its_host(self):
         self.shelve(self.first)
         self.follow()
 
@@ -214,13 +222,13 @@ class TestShelved(ApartTestCase):
         self.assertEqual(self.first.id, shelved['server_id'])
         self.assertEqual({}, shelved['domains'])
         self.assertEqual('ACTIVE', self.group(self.uuid)['status'])
-        self.assertEqual([], audit.audit(self.context, self.ledger))
+        self.assertEqual([], audit.audit(self.context, self.placement_client))
         refused = self.act(self.uuid, 'release', {'members': ['m-0']})
         self.assertEqual(409, refused.status_code)
         self.move('migrate', self.second)
         self.assertIn(self.host_of(self.second), {self.home, self.free_one})
 
-    def test_it_is_active_again_where_it_comes_back(self):
+    def test_unshelved_member_is_active_on_its_new_host(self):
         self.shelve(self.first)
         self.follow()
 
@@ -230,15 +238,15 @@ class TestShelved(ApartTestCase):
         self.assertEqual(('Success', 'ACTIVE'), outcome)
         self.assertEqual(['ACTIVE'] * 3, self.statuses())
         self.assertEqual(
-            self.host_of(self.first), self.planned(self.uuid)['m-0']
+            self.host_of(self.first), self.planned_hosts(self.uuid)['m-0']
         )
         self.assertEqual([], self.moves())
 
-    def test_deleted_while_it_is_away_it_is_released(self):
+    def test_member_of_a_deleted_shelved_server_is_released(self):
         self.shelve(self.first)
         self.follow()
 
-        self.remove(self.first)
+        self.delete_servers(self.first)
         self.follow()
 
         self.assertEqual('RELEASED', self.statuses()[0])
@@ -248,35 +256,35 @@ class TestDrift(ApartTestCase):
     BROKEN = [{'at': '', 'policy': {'type': 'anti-affinity', 'scope': 'host'}}]
 
     def compare(self):
-        """Take the reaper's step."""
+        """Run the reaper's step that records drift; returns the drift."""
         self.follow()
         group = objects.VRTGroup.get(self.context, self.uuid)
         domains = hosts.Domains(self.context, vrt.levels(CONF))
-        drift.note(self.context, group, domains)
+        drift.store(self.context, group, domains)
         return self.group(self.uuid)['drift']
 
-    def test_what_was_forced_is_shown_until_it_is_mended(self):
+    def test_forced_move_is_drift_until_it_is_mended(self):
         self.assertEqual([], self.compare())
 
-        self.force(self.first, self.other)
+        self.force_live_migration(self.first, self.other)
         self.assertEqual(self.BROKEN, self.compare())
-        self.assertEqual(self.other, self.planned(self.uuid)['m-0'])
+        self.assertEqual(self.other, self.planned_hosts(self.uuid)['m-0'])
 
-        # The scheduler knows at once, and prefers what mends.
+        # The scheduler prefers hosts that mend the drift.
         outcome = self.move('migrate', self.second)
         self.assertEqual(('Success', 'ACTIVE'), outcome)
         self.assertEqual([], self.compare())
 
-    def test_a_move_knows_what_was_forced_a_moment_ago(self):
-        self.force(self.first, self.free_one)
+    def test_move_considers_a_forced_move_not_followed_yet(self):
+        self.force_live_migration(self.first, self.free_one)
 
         self.move('migrate', self.second)
 
         self.assertEqual(self.home, self.host_of(self.second))
         self.assertEqual([], self.compare())
 
-    def test_a_proposal_mends_it_with_one_move(self):
-        self.force(self.first, self.other)
+    def test_proposal_mends_drift_with_one_move(self):
+        self.force_live_migration(self.first, self.other)
         self.assertEqual(self.BROKEN, self.compare())
 
         tenants, admins = self.proposal(), self.proposal('admin')
@@ -291,17 +299,17 @@ class TestDrift(ApartTestCase):
         self.assertNotIn('host', shown)
         self.assertNotIn(move['host'], str(tenants))
 
-    def test_where_nothing_is_broken_nothing_is_proposed(self):
+    def test_proposal_without_drift_has_no_moves(self):
         found = self.proposal()
         self.assertEqual(
             ('placed', True, []),
             (found['status'], found['fewest'], found['moves']),
         )
 
-    def test_nothing_is_proposed_that_nobody_has_asked_for(self):
+    def test_proposal_that_was_not_requested_is_not_found(self):
         answer = self.api().get(f'{base.GROUPS}/{self.uuid}/proposal')
         self.assertEqual(404, answer.status_code)
-        self.assertIn('Nobody has asked', answer.text)
+        self.assertIn('No proposal of server moves was requested', answer.text)
 
     def proposal(self, user='demo'):
         asked = self.act(self.uuid, 'propose', user=user)
@@ -315,16 +323,16 @@ class TestDrift(ApartTestCase):
         self.assertEqual(200, answer.status_code, answer.text)
         return answer.json()['proposal']
 
-    def test_a_host_that_changed_its_rack_shows(self):
-        uuid, servers = self.servers(
+    def test_host_that_changes_its_rack_is_drift(self):
+        uuid, servers = self.create_group_servers(
             moves.group(2, moves.policy('affinity', 'rack'))
         )
         self.uuid = uuid
-        [host, *_rest] = sorted({*self.where(servers).values()})
+        [host, *_rest] = sorted({*self.hosts_of(servers).values()})
         rack = next(h.rack for h in moves.HOSTS if h.name == host)
         self.assertEqual([], self.compare())
-        if len({*self.where(servers).values()}) == 1:
-            self.force(servers['m-0'], self.neighbour(host))
+        if len({*self.hosts_of(servers).values()}) == 1:
+            self.force_live_migration(servers['m-0'], self.neighbour(host))
 
         self.move_host(host, rack, 'r1' if rack == 'r2' else 'r2')
 
@@ -350,12 +358,12 @@ class TestDrift(ApartTestCase):
 
 
 class TestAlternates(moves.MovingTestCase):
-    """A member may go to any of several hosts."""
+    """A member that may move to several hosts."""
 
-    def test_under_a_strict_policy_a_failed_move_is_not_tried_on_one(self):
-        """A cell would claim it, and nobody would have judged it."""
+    def test_failed_move_under_a_strict_policy_has_no_alternates(self):
+        """A cell would claim an alternate host without a policy check."""
         apart = moves.group(2, moves.policy('anti-affinity', 'host'))
-        _uuid, servers = self.servers(apart)
+        _uuid, servers = self.create_group_servers(apart)
         tried = []
 
         def fail(manager, *args, **kwargs):
@@ -370,20 +378,20 @@ class TestAlternates(moves.MovingTestCase):
 
 
 class TestSoft(moves.MovingTestCase):
-    def test_the_least_cost_is_preferred(self):
+    def test_move_prefers_the_least_soft_cost(self):
         soft = moves.group(
             2, moves.policy('anti-affinity', 'rack', strict=False)
         )
-        _uuid, servers = self.servers(soft)
-        where = self.where(servers)
+        _uuid, servers = self.create_group_servers(soft)
+        where = self.hosts_of(servers)
         racks = {host.name: host.rack for host in moves.HOSTS}
         [neighbour] = [
             name
             for name in racks
             if racks[name] == racks[where['m-0']] and name != where['m-0']
         ]
-        # Nova's own weighers would rather have one of the others: half of
-        # the neighbour is a stranger's.
+        # Nova's own weighers prefer the other hosts: another server uses
+        # half of the neighbour.
         self.boot(
             'm1.large', user='admin', availability_zone=f'az1:{neighbour}'
         )
@@ -392,11 +400,11 @@ class TestSoft(moves.MovingTestCase):
 
         self.assertEqual(neighbour, self.host_of(servers['m-0']))
 
-    def test_a_failed_move_is_tried_on_an_alternate(self):
+    def test_failed_move_under_a_soft_policy_is_tried_on_an_alternate(self):
         soft = moves.group(
             2, moves.policy('anti-affinity', 'rack', strict=False)
         )
-        _uuid, servers = self.servers(soft)
+        _uuid, servers = self.create_group_servers(soft)
         tried = []
         prepare = compute_manager.ComputeManager._prep_resize
 

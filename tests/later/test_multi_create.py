@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that point to several members: does each get one of its own?"""
+"""Servers whose hints name several members."""
 
 from concurrent import futures
 
@@ -23,12 +23,12 @@ class TestMultiCreate(base.GroupTestCase):
 
     def setUp(self):
         super().setUp()
-        self.uuid = self.held(TOPOLOGY)['id']
+        self.uuid = self.hold_group(TOPOLOGY)['id']
         self.nova = self.cloud.nova('demo')
         self.was_free = sum(self.free().values())
 
     def create_all(self, path, count, **kwargs):
-        """Create servers with one request; they are not built yet."""
+        """Create servers with one request, without waiting for them."""
         reservation = self.nova.servers.create(
             'many',
             image.image_id('cirros'),
@@ -36,7 +36,7 @@ class TestMultiCreate(base.GroupTestCase):
             nics='none',
             min_count=count,
             reservation_id=True,
-            scheduler_hints=base.pointer(self.uuid, path),
+            scheduler_hints=base.member_hints(self.uuid, path),
             **kwargs,
         )
         created = self.nova.servers.list(
@@ -44,14 +44,16 @@ class TestMultiCreate(base.GroupTestCase):
         )
         self.assertEqual(count, len(created))
         for server in created:
-            self.addCleanup(self.remove, server)
+            self.addCleanup(self.delete_servers, server)
         return created
 
     def boot_all(self, path, count):
-        return [self.built(each) for each in self.create_all(path, count)]
+        return [
+            self.wait_for_build(each) for each in self.create_all(path, count)
+        ]
 
     def servers(self):
-        """Return {path: server id} of the members that are a server."""
+        """Return {path: server id} of the members in ACTIVE."""
         return {
             member['path']: member['server_id']
             for member in self.group(self.uuid)['members']
@@ -59,8 +61,8 @@ class TestMultiCreate(base.GroupTestCase):
         }
 
     def assert_placed(self, *servers):
-        """The servers are members, each where its member was planned."""
-        planned = self.planned(self.uuid)
+        """Expect that each server is a member's, on its planned host."""
+        planned = self.planned_hosts(self.uuid)
         member_of = {uuid: path for path, uuid in self.servers().items()}
         self.assertEqual({s.id for s in servers}, member_of.keys())
         for server in servers:
@@ -77,10 +79,10 @@ class TestMultiCreate(base.GroupTestCase):
         )
         self.assertEqual('HELD', self.group(self.uuid)['status'])
 
-    def test_a_subgroup_names_all_of_its_members(self):
+    def test_subgroup_name_selects_all_of_its_members(self):
         self.assert_placed(*self.boot_all('workers', 4))
 
-    def test_one_server_takes_any_free_member(self):
+    def test_single_server_gets_any_free_member(self):
         first = self.redeem(self.uuid, STEM, 'm1.tiny')
         second = self.redeem(self.uuid, f'{STEM}-1', 'm1.tiny')
         third = self.redeem(self.uuid, 'workers', 'm1.tiny')
@@ -88,19 +90,19 @@ class TestMultiCreate(base.GroupTestCase):
         self.assert_placed(first, second, third)
         self.assertEqual(third.id, self.servers()[f'{STEM}-2'])
 
-    def test_two_creates_at_once_take_different_members(self):
+    def test_concurrent_requests_get_different_members(self):
         with futures.ThreadPoolExecutor(2) as pool:
             halves = [*pool.map(self.boot_all, [STEM, 'workers'], [2, 2])]
 
         self.assert_placed(*halves[0], *halves[1])
 
-    def test_a_member_whose_host_is_refused_is_passed_over(self):
+    def test_member_whose_host_is_refused_is_skipped(self):
         apart = {
             'members': {'a': base.member(count=2)},
             'policies': [{'type': 'anti-affinity', 'scope': 'host'}],
         }
-        self.uuid = self.held(apart)['id']
-        self.disable(self.planned(self.uuid)['a-0'])
+        self.uuid = self.hold_group(apart)['id']
+        self.disable(self.planned_hosts(self.uuid)['a-0'])
 
         server = self.redeem(self.uuid, 'a', 'm1.tiny')
 
@@ -113,14 +115,14 @@ class TestMultiCreate(base.GroupTestCase):
         services.disable(found.id)
         self.addCleanup(services.enable, found.id)
 
-    def test_when_one_has_no_place_none_has(self):
-        """All are in ERROR, as Nova does it, and nothing is lost."""
+    def test_servers_all_fail_if_one_has_no_host(self):
+        """All servers are in ERROR, as in Nova, and no hold is lost."""
         for host in ('cmp-1', 'cmp-2'):
             self.disable(host)
 
         for server in self.boot_all(STEM, 3):
             self.assertEqual('ERROR', server.status)
-            self.assertIn('does not pass', server.fault['message'])
+            self.assertIn("Nova's filters refuse", server.fault['message'])
 
         self.assertEqual({}, self.servers())
         self.assertEqual(self.was_free, sum(self.free().values()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a server keep its group's policies, whatever befell the others?"""
+"""Redeems that satisfy strict policies after forced moves."""
 
 from nova_groupext.conf import CONF
 from tests.functional import base
@@ -9,17 +9,17 @@ APART = moves.group(3, moves.policy('anti-affinity', 'host'))
 
 
 class TestRedeemPolicies(moves.MovingTestCase):
-    """Servers are forced past the scheduler, onto hosts of other members."""
+    """A server that was forced onto the host of another held member."""
 
     def setUp(self):
         super().setUp()
-        self.uuid = self.held(APART)['id']
-        self.places = self.planned(self.uuid)
+        self.uuid = self.hold_group(APART)['id']
+        self.places = self.planned_hosts(self.uuid)
         server = self.redeem(self.uuid, 'm-0', 'm1.tiny')
-        self.force(server, self.places['m-1'])
+        self.force_live_migration(server, self.places['m-1'])
         self.follow()
 
-    def test_a_member_goes_where_no_policy_is_broken(self):
+    def test_member_in_conflict_is_replaced_on_another_host(self):
         server = self.redeem(self.uuid, 'm-1', 'm1.tiny')
 
         self.assertNotIn(
@@ -27,19 +27,19 @@ class TestRedeemPolicies(moves.MovingTestCase):
         )
         self.assertEqual('ACTIVE', server.status)
 
-    def test_a_member_that_none_has_come_near_stays(self):
+    def test_member_without_a_conflict_stays_on_its_host(self):
         server = self.redeem(self.uuid, 'm-2', 'm1.tiny')
 
         self.assertEqual(self.places['m-2'], self.host_of(server))
 
-    def test_where_there_is_no_other_place_it_stays_held(self):
+    def test_member_in_conflict_without_another_host_stays_held(self):
         for host, free in self.free().items():
             if host != self.places['m-1'] and free:
-                self.empty_later(self.cloud.fill(host, VCPU=free))
+                self.delete_allocations_later(self.cloud.fill(host, VCPU=free))
 
-        why = self.refusal(self.uuid, 'm-1')
+        why = self.redeem_refusal(self.uuid, 'm-1')
 
-        self.assertIn('it would break a policy of its group', why)
+        self.assertIn('it would violate a policy of its group', why)
         self.assertIn('it stays held', why)
         [member] = [
             each
@@ -48,15 +48,15 @@ class TestRedeemPolicies(moves.MovingTestCase):
         ]
         self.assertEqual('HELD', member['status'])
 
-    def test_any_of_several_is_one_that_breaks_nothing(self):
-        """No planner has to be asked where another member will do."""
+    def test_redeem_by_member_set_selects_a_member_without_conflict(self):
+        """No planner is needed where another member of the set fits."""
         CONF.set_override('redeem_replacement_time_limit', 0, 'vrt')
         self.addCleanup(
             CONF.clear_override, 'redeem_replacement_time_limit', 'vrt'
         )
 
         server = self.boot(
-            'm1.tiny', scheduler_hints=base.pointer(self.uuid, 'm')
+            'm1.tiny', scheduler_hints=base.member_hints(self.uuid, 'm')
         )
 
         self.assertEqual(self.places['m-2'], self.host_of(server))

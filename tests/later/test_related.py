@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a group go where another group of its project lets it be best?"""
+"""Relationships to other groups of the project."""
 
 from oslo_utils import uuidutils
 
@@ -11,7 +11,7 @@ RACKS = {host.name: host.rack for host in moves.HOSTS}
 
 
 def related(other, *policies, path=None, **topology):
-    """A topology of one member that has to do with another group."""
+    """Return a topology of one member that is related to another group."""
     part = {'group': other} | ({'path': path} if path else {})
     return {
         'members': {'x': base.member()},
@@ -29,7 +29,7 @@ def softly(kind, scope, **more):
 class TestRelated(moves.MovingTestCase):
     def setUp(self):
         super().setUp()
-        self.other = self.held(
+        self.other = self.hold_group(
             {
                 'groups': {
                     'data': {
@@ -41,29 +41,29 @@ class TestRelated(moves.MovingTestCase):
                 'policies': [moves.policy('anti-affinity', 'rack')],
             }
         )['id']
-        self.db = self.planned(self.other)['data/db-0']
+        self.db = self.planned_hosts(self.other)['data/db-0']
 
     def host_beside(self, *policies, **more):
-        """Hold a member related to the data; return where it is."""
-        uuid = self.held(related(self.other, *policies, **more))['id']
-        return self.planned(uuid)['x']
+        """Hold a member related to the data; returns its host."""
+        uuid = self.hold_group(related(self.other, *policies, **more))['id']
+        return self.planned_hosts(uuid)['x']
 
-    def test_near_what_another_group_holds(self):
+    def test_network_proximity_places_near_the_holds_of_another_group(self):
         near = softly('network-proximity', 'host')
 
         for path in ('data', 'data/db', 'data/db-0'):
             self.assertEqual(self.db, self.host_beside(near, path=path))
 
-    def test_away_from_all_of_another_group(self):
+    def test_anti_affinity_places_away_from_another_group(self):
         apart = softly('anti-affinity', 'host')
 
         host = self.host_beside(apart)
 
-        self.assertNotIn(host, self.planned(self.other).values())
+        self.assertNotIn(host, self.planned_hosts(self.other).values())
 
-    def test_its_servers_count_where_they_are(self):
+    def test_moved_server_of_the_other_group_counts_on_its_host(self):
         server = self.redeem(self.other, 'data/db-0', 'm1.tiny')
-        self.addCleanup(self.remove, server)
+        self.addCleanup(self.delete_servers, server)
         self.move('migrate', server)
         self.follow()
         now = self.host_of(server)
@@ -73,8 +73,8 @@ class TestRelated(moves.MovingTestCase):
 
         self.assertEqual(now, self.host_beside(near, path='data'))
 
-    def test_what_it_costs_is_told(self):
-        uuid = self.held(
+    def test_violation_of_a_relationship_is_shown(self):
+        uuid = self.hold_group(
             related(
                 self.other,
                 softly('network-proximity', 'host', weight=3),
@@ -88,16 +88,18 @@ class TestRelated(moves.MovingTestCase):
         self.assertEqual('tie', violation['at'])
         self.assertEqual('anti-affinity', violation['policy']['type'])
 
-    def test_a_move_goes_where_the_other_group_is(self):
+    def test_move_prefers_hosts_near_the_other_group(self):
         near = softly('network-proximity', 'rack')
-        _uuid, servers = self.servers(related(self.other, near, path='data'))
+        _uuid, servers = self.create_group_servers(
+            related(self.other, near, path='data')
+        )
         here = self.host_of(servers['x'])
         [neighbour] = [
             name
             for name, rack in RACKS.items()
             if rack == RACKS[self.db] and name != here
         ]
-        # Nova's own weighers would rather have a host of the other rack.
+        # Nova's own weighers prefer a host of the other rack.
         self.boot(
             'm1.large', user='admin', availability_zone=f'az1:{neighbour}'
         )
@@ -106,20 +108,20 @@ class TestRelated(moves.MovingTestCase):
 
         self.assertEqual(neighbour, self.host_of(servers['x']))
 
-    def test_when_the_other_group_is_gone_it_counts_no_more(self):
+    def test_relationship_to_a_deleted_group_is_ignored(self):
         near = softly('network-proximity', 'host')
         topology = related(self.other, near, path='data')
-        uuid = self.held(topology)['id']
+        uuid = self.hold_group(topology)['id']
         self.delete_group(self.other)
 
-        revised = self.revised(
+        revised = self.put_revision(
             uuid, {**topology, 'members': {'x': base.member(count=2)}}
         )
 
         self.assertEqual('HELD', revised['status'])
-        self.assertEqual(2, len(self.planned(uuid)))
+        self.assertEqual(2, len(self.planned_hosts(uuid)))
 
-    def revised(self, uuid, topology):
+    def put_revision(self, uuid, topology):
         generation = self.group(uuid)['generation']
         response = self.api().put(
             f'{base.GROUPS}/{uuid}',
@@ -132,11 +134,13 @@ class TestRelated(moves.MovingTestCase):
             self.group, lambda now: now['revision'] is None, uuid
         )
 
-    def test_so_many_parts_and_no_more(self):
+    def test_parts_beyond_the_limit_are_refused(self):
         near = softly('network-proximity', 'host')
         topology = {'members': {'x': base.member()}, 'relationships': []}
         paths = (None, 'data', 'data/db', 'data/db-0', 'web')
-        more = self.held({'members': {'m': base.member('m1.tiny', count=4)}})
+        more = self.hold_group(
+            {'members': {'m': base.member('m1.tiny', count=4)}}
+        )
         parts = [(self.other, path) for path in paths]
         parts += [(more['id'], f'm-{number}') for number in range(4)]
         topology['relationships'] = [
@@ -144,14 +148,14 @@ class TestRelated(moves.MovingTestCase):
             | {'name': f'tie-{number}'}
             for number, (other, path) in enumerate(parts)
         ]
-        self.patch(checks, 'MOST', len(parts) - 1)
+        self.patch(checks, 'MAX_PARTS', len(parts) - 1)
 
         response = self.post(topology=topology)
 
         self.assertEqual(400, response.status_code, response.text)
-        self.assertIn('one more than 8 parts', response.text)
+        self.assertIn('exceeds the limit of 8 parts', response.text)
 
-    def test_only_groups_of_the_project_can_be_named(self):
+    def test_group_of_another_project_is_refused(self):
         near = softly('network-proximity', 'host')
         where = '$.vrt_group.topology.relationships[0].between[1].group'
         for other, user, path in (
@@ -166,9 +170,9 @@ class TestRelated(moves.MovingTestCase):
 
             self.assertEqual(400, response.status_code, response.text)
             self.assertIn(where, response.text)
-            self.assertIn('is no group of the project', response.text)
+            self.assertIn('is not a group of the project', response.text)
 
-    def test_a_group_cannot_name_itself(self):
+    def test_relationship_of_a_group_to_itself_is_refused(self):
         near = softly('network-proximity', 'host')
         response = self.api().put(
             f'{base.GROUPS}/{self.other}',

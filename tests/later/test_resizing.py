@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the growth of a server held when its flavor is revised, and redeemed?"""
+"""Resize reservations: held by a revision, redeemed by the resize."""
 
 import dataclasses
 import datetime
@@ -30,67 +30,67 @@ def one(flavor=SMALL, **more):
 
 
 class ResizingTestCase(moves.MovingTestCase, revising.RevisingTestCase):
-    """A member is a server of one VCPU, and is to have two."""
+    """Servers of one VCPU that are to be resized to two."""
 
     HOSTS = tuple(hosts.Host(f'cmp-{n}', vcpus=4) for n in range(1, 4))
 
     def reap(self):
-        """Take the reaper's steps that are about servers and holds."""
-        for follow in (*reaper.to_follow(), *reaper.to_compare()):
-            follow(self.context, self.ledger, self.leases)
-        reaper.empty(self.context, self.ledger)
-        self.assertEqual([], audit.audit(self.context, self.ledger))
+        """Run the reaper's steps on servers and holds."""
+        for follow in (*reaper.follow_steps(), *reaper.compare_steps()):
+            follow(self.context, self.placement_client, self.leases)
+        reaper.release_ending(self.context, self.placement_client)
+        self.assertEqual([], audit.audit(self.context, self.placement_client))
 
     def running(self, topology, flavor=SMALL):
         """Hold a group and create its servers.
 
         :returns: (group's id, {path: server})
         """
-        uuid, servers = self.servers(topology, flavor)
+        uuid, servers = self.create_group_servers(topology, flavor)
         self.assertEqual('ACTIVE', self.group(uuid)['status'])
         return uuid, servers
 
     def resize(self, server, flavor=LARGE):
-        """Resize a server; returns it before that is confirmed."""
+        """Resize a server; returns it before the confirmation."""
         nova = self.cloud.nova('demo')
         nova.servers.resize(server, nova.flavors.find(name=flavor))
-        self.ended(server, 'resize')
-        return self.settled(server)
+        self.wait_for_action(server, 'resize')
+        return self.wait_until_idle(server)
 
     def confirm(self, server):
         server.confirm_resize()
         self.eventually(
-            self.settled, lambda now: now.status == 'ACTIVE', server
+            self.wait_until_idle, lambda now: now.status == 'ACTIVE', server
         )
-        self.given_back(server)
+        self.wait_for_source_release(server)
         self.reap()
 
     def revert(self, server):
         server.revert_resize()
         self.eventually(
-            self.settled, lambda now: now.status == 'ACTIVE', server
+            self.wait_until_idle, lambda now: now.status == 'ACTIVE', server
         )
         self.reap()
 
     def of(self, uuid, path='a', user='demo'):
-        """Return what is shown of a member."""
+        """Return a member as the API shows it."""
         members = self.group(uuid, user)['members']
         return next(each for each in members if each['path'] == path)
 
     def reservation(self, uuid, path='a'):
-        """Return the host on which a member's growth is held, or None."""
+        """Return the host of a member's reservation, or None."""
         resize = self.of(uuid, path, 'admin')['resize']
         return resize and resize['host']
 
     def fill_up(self):
-        """Leave nobody any room; returns the consumers."""
+        """Fill all free capacity; returns the consumers."""
         placeholder_holds = [
             self.cloud.fill(host, VCPU=free)
             for host, free in self.free().items()
             if free
         ]
         for consumer in placeholder_holds:
-            self.empty_later(consumer)
+            self.delete_allocations_later(consumer)
         return placeholder_holds
 
     def vcpus(self, consumer):
@@ -108,12 +108,12 @@ class ResizingTestCase(moves.MovingTestCase, revising.RevisingTestCase):
 
 
 class TestResizing(ResizingTestCase):
-    def test_it_is_resized_on_its_host_though_nobody_has_room(self):
+    def test_resize_uses_the_reservation_on_a_full_host(self):
         uuid, servers = self.running(one())
         server = servers['a']
         home = self.host_of(server)
 
-        group = self.revised(uuid, one(LARGE))
+        group = self.put_revision(uuid, one(LARGE))
 
         self.assertEqual('HELD', group['status'])
         self.assertEqual(
@@ -121,7 +121,7 @@ class TestResizing(ResizingTestCase):
             self.of(uuid)['resize'],
         )
         self.assertEqual(home, self.reservation(uuid))
-        self.assertEqual({'a': home}, self.planned(uuid))
+        self.assertEqual({'a': home}, self.planned_hosts(uuid))
         self.assertEqual(1, self.free()[home])
         self.fill_up()
 
@@ -141,15 +141,15 @@ class TestResizing(ResizingTestCase):
     def told(self, uuid):
         return self.group(uuid)['status'], self.of(uuid)['resize']
 
-    def test_it_is_resized_on_another_host_if_its_own_is_full(self):
+    def test_resize_uses_the_reservation_on_another_host(self):
         uuid, servers = self.running(one())
         server = servers['a']
         home = self.host_of(server)
         self.fill(home, VCPU=3)
-        self.revised(uuid, one(LARGE))
+        self.put_revision(uuid, one(LARGE))
         target = self.reservation(uuid)
         self.assertNotEqual(home, target)
-        self.assertEqual({'a': home}, self.planned(uuid))
+        self.assertEqual({'a': home}, self.planned_hosts(uuid))
         self.fill_up()
 
         resized = self.resize(server)
@@ -158,14 +158,14 @@ class TestResizing(ResizingTestCase):
         self.reap()
         self.confirm(resized)
         self.assertEqual(('ACTIVE', None), self.told(uuid))
-        self.assertEqual({'a': target}, self.planned(uuid))
+        self.assertEqual({'a': target}, self.planned_hosts(uuid))
         self.assertEqual(1, self.free()[home])
 
-    def test_a_server_that_has_moved_is_resized_to_where_that_is_held(self):
+    def test_resize_of_a_moved_server_goes_to_the_reserved_host(self):
         uuid, servers = self.running(one())
         server = servers['a']
         home = self.host_of(server)
-        self.revised(uuid, one(LARGE))
+        self.put_revision(uuid, one(LARGE))
         outcome = self.move('live_migrate', server)
         self.assertEqual(('Success', 'ACTIVE'), outcome)
         self.assertNotEqual(home, self.host_of(server))
@@ -177,32 +177,32 @@ class TestResizing(ResizingTestCase):
         self.assertEqual({home: 2}, self.vcpus(server.id))
         self.confirm(resized)
         self.assertEqual(('ACTIVE', None), self.told(uuid))
-        self.assertEqual({'a': home}, self.planned(uuid))
+        self.assertEqual({'a': home}, self.planned_hosts(uuid))
 
-    def test_a_reverted_resize_leaves_the_member_as_it_was(self):
+    def test_reverted_resize_restores_the_member(self):
         uuid, servers = self.running(one())
         home = self.host_of(servers['a'])
-        self.revised(uuid, one(LARGE))
+        self.put_revision(uuid, one(LARGE))
 
         self.revert(self.resize(servers['a']))
 
         self.assertEqual({home: 1}, self.vcpus(servers['a'].id))
-        self.assertEqual({'a': home}, self.planned(uuid))
+        self.assertEqual({'a': home}, self.planned_hosts(uuid))
         not_held = {'from': SMALL, 'to': LARGE, 'held': False}
         self.assertEqual(('ACTIVE', not_held), self.told(uuid))
 
         self.act(uuid, 'replan')
         self.eventually(self.reservation, lambda host: host == home, uuid)
 
-    def test_what_is_not_redeemed_in_time_is_given_back(self):
+    def test_expired_reservation_is_released(self):
         uuid, _servers = self.running(one())
         before = self.free()
-        self.revised(uuid, one(LARGE))
+        self.put_revision(uuid, one(LARGE))
         past = timeutils.utcnow() - datetime.timedelta(seconds=1)
         self.change_row(uuid, expires_at=past)
 
         reaper.expire(self.context)
-        reaper.empty(self.context, self.ledger)
+        reaper.release_ending(self.context, self.placement_client)
 
         self.reap()
         self.assertEqual(before, self.free())
@@ -210,74 +210,74 @@ class TestResizing(ResizingTestCase):
         not_held = {'from': SMALL, 'to': LARGE, 'held': False}
         self.assertEqual(('ACTIVE', not_held), self.told(uuid))
 
-    def test_nor_does_a_resize_take_it_then(self):
+    def test_resize_does_not_use_an_expired_reservation(self):
         uuid, servers = self.running(one())
-        self.revised(uuid, one(LARGE))
+        self.put_revision(uuid, one(LARGE))
         past = timeutils.utcnow() - datetime.timedelta(seconds=1)
         self.change_row(uuid, expires_at=past)
 
         self.resize(servers['a'])
 
-        reservation = objects.VRTHold.get_reservation(
+        reservation = objects.VRTHold.find_reservation(
             self.context, servers['a'].id
         )
         self.assertEqual('HELD', reservation.status)
 
-    def test_what_is_held_for_too_long_is_given_back(self):
+    def test_reservation_beyond_the_lifetime_is_released(self):
         uuid, _servers = self.running(one())
         before = self.free()
-        self.revised(uuid, one(LARGE))
+        self.put_revision(uuid, one(LARGE))
         self.age_growths(7 * 86400 - 60)
-        # Another flavor does not make it anew.
-        self.revised(uuid, one('m1.large'))
+        # Another flavor does not reset the lifetime.
+        self.put_revision(uuid, one('m1.large'))
         reaper.expire(self.context)
         self.assertTrue(self.of(uuid)['resize']['held'])
         self.age_growths(7 * 86400 + 60)
 
         reaper.expire(self.context)
-        reaper.empty(self.context, self.ledger)
+        reaper.release_ending(self.context, self.placement_client)
 
         self.eventually(self.taken_of, lambda taken: taken == 0, before)
         self.assertFalse(self.of(uuid)['resize']['held'])
-        self.revised(uuid, one(SMALL))
-        self.revised(uuid, one(LARGE))
+        self.put_revision(uuid, one(SMALL))
+        self.put_revision(uuid, one(LARGE))
         reaper.expire(self.context)
         self.assertTrue(self.of(uuid)['resize']['held'])
 
     def age_growths(self, seconds):
-        """Let so many seconds pass since something is held for resizes."""
+        """Set ``reservation_since`` of the member back in time."""
         since = clock.now(-seconds)
-        was = models.Member.growth_since.is_not(None) & (
-            models.Member.growth_since > since
+        was = models.Member.reservation_since.is_not(None) & (
+            models.Member.reservation_since > since
         )
         aged = db.compare_and_set(
-            self.context, models.Member, was, growth_since=since
+            self.context, models.Member, was, reservation_since=since
         )
         self.assertEqual(1, aged)
 
-    def test_the_old_flavor_gives_the_growth_back(self):
+    def test_revision_to_the_old_flavor_releases_the_reservation(self):
         uuid, servers = self.running(one())
         before = self.free()
-        self.revised(uuid, one(LARGE))
-        self.revised(uuid, one('m1.large'))
+        self.put_revision(uuid, one(LARGE))
+        self.put_revision(uuid, one('m1.large'))
         self.eventually(self.taken_of, lambda taken: taken == 4, before)
 
-        self.revised(uuid, one())
+        self.put_revision(uuid, one())
 
         self.eventually(self.taken_of, lambda taken: taken == 0, before)
         self.assertEqual(('ACTIVE', None), self.told(uuid))
         self.reap()
-        self.assertEqual('ACTIVE', self.settled(servers['a']).status)
+        self.assertEqual('ACTIVE', self.wait_until_idle(servers['a']).status)
 
     def taken_of(self, before):
-        """Return how many VCPUs were taken of what was free."""
+        """Return the number of VCPUs that are no longer free."""
         return sum(before.values()) - sum(self.free().values())
 
-    def test_what_does_not_fit_changes_nothing(self):
+    def test_flavor_that_does_not_fit_is_refused_and_changes_nothing(self):
         uuid, _servers = self.running(one())
         before = self.free(), self.of(uuid, user='admin')
 
-        group = self.decided(uuid, one('m1.xlarge'))
+        group = self.put_and_wait(uuid, one('m1.xlarge'))
 
         self.assertEqual('REFUSED', group['revision']['status'])
         self.assertTrue(group['revision']['refusal']['conflict'])
@@ -292,7 +292,7 @@ class TestResizing(ResizingTestCase):
         self.delete_group(uuid)
 
     def delete_group(self, uuid, user='demo'):
-        """Delete a group with its draft, as the reaper does."""
+        """Delete a group and its draft, and run reapers until it is gone."""
         self.api(user).delete(f'{base.GROUPS}/{uuid}')
         endpoint = planner.Planner('another')
 
@@ -302,33 +302,38 @@ class TestResizing(ResizingTestCase):
 
         self.eventually(reap, lambda holds: not holds)
 
-    def test_what_is_more_takes_quota_until_the_server_has_it(self):
-        self.limit(cores=2, instances=1)
+    def test_reservation_counts_for_quota_until_the_resize(self):
+        self.set_quota(cores=2, instances=1)
         uuid, servers = self.running(one())
         self.assertRefused(
             403,
-            'cores: 3 asked for, 1 of 2 used or held, 2 too many',
+            'cores: 3 requested, 1 of 2 already used or held, 2 over the '
+            'quota',
             self.put(uuid, one('m1.large')),
         )
 
-        self.revised(uuid, one(LARGE))
+        self.put_revision(uuid, one(LARGE))
 
-        too_much = 'cores: 1 asked for, 2 of 2 used or held, 1 too many'
+        too_much = (
+            'cores: 1 requested, 2 of 2 already used or held, 1 over the quota'
+        )
         self.assertRefused(403, too_much, self.post(topology=one()))
         self.confirm(self.resize(servers['a']))
         self.assertRefused(403, too_much, self.post(topology=one()))
 
-    def test_where_a_scheduler_dies_with_the_swap_nothing_is_left(self):
-        self.patch(redeem, 'OVERDUE', -1)
+    def test_failure_after_the_swap_leaves_no_reservation(self):
+        self.patch(redeem, 'OVERDUE_FACTOR', -1)
         uuid, servers = self.running(one())
         home = self.host_of(servers['a'])
-        self.revised(uuid, one(LARGE))
+        self.put_revision(uuid, one(LARGE))
 
-        def trap(reached):
+        def handler(reached):
             if reached == 'after redeem.swap':
                 raise RuntimeError
 
-        with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', trap):
+        with fixtures.MonkeyPatch(
+            'nova_groupext.faultpoints.handler', handler
+        ):
             self.resize(servers['a'])
         self.eventually(
             self.vcpus, lambda now: now == {home: 1}, servers['a'].id
@@ -341,15 +346,15 @@ class TestResizing(ResizingTestCase):
 
 
 class TestApart(ResizingTestCase):
-    """Nova's default: a server is not resized on its own host."""
+    """Nova's default, by which a server is not resized on its own host."""
 
     PARTS = base.WITHOUT_REAPER
     HOSTS = tuple(hosts.Host(f'cmp-{n}', vcpus=4) for n in range(1, 6))
 
-    def test_growths_keep_apart_from_where_everybody_is_or_may_be(self):
+    def test_reservations_keep_apart_from_all_members_and_targets(self):
         topology = {**one(count=2), 'policies': [APART]}
         uuid, servers = self.running(topology)
-        homes = {*self.where(servers).values()}
+        homes = {*self.hosts_of(servers).values()}
         larger = {
             'members': {
                 'a': base.member(LARGE, count=2),
@@ -358,9 +363,9 @@ class TestApart(ResizingTestCase):
             'policies': [APART],
         }
 
-        self.revised(uuid, larger)
+        self.put_revision(uuid, larger)
 
-        planned = self.planned(uuid)
+        planned = self.planned_hosts(uuid)
         grown = {self.reservation(uuid, path) for path in servers}
         places = [*homes, *grown, planned['b']]
         self.assertEqual(5, len({*places}), places)
@@ -369,12 +374,12 @@ class TestApart(ResizingTestCase):
             self.confirm(self.resize(server))
             self.assertEqual(target, self.host_of(server))
         self.assertEqual(
-            grown | {planned['b']}, {*self.planned(uuid).values()}
+            grown | {planned['b']}, {*self.planned_hosts(uuid).values()}
         )
 
 
 class TestDying(revising.PlanningTestCase):
-    """A planner dies while one growth takes the place of another."""
+    """A planner that dies while a reservation replaces another."""
 
     HOSTS = (hosts.Host('cmp-1', vcpus=5),)
     PARTS = dataclasses.replace(
@@ -383,29 +388,29 @@ class TestDying(revising.PlanningTestCase):
     )
 
     def delete_group(self, uuid, user='demo'):
-        """There is no planner to do it but the test's own."""
+        """Leave the deletion to the test, as no planner service runs."""
 
-    def test_growth_that_takes_the_place_of_another_is_the_new_one(self):
-        """There is room for either of them only."""
+    def test_interrupted_replacement_of_a_reservation_is_finished(self):
+        """The host has capacity for one of the reservations only."""
         uuid = self.post(topology=one()).json()['vrt_group']['id']
         self.plan(uuid)
         server = self.redeem(uuid, 'a', SMALL)
-        self.plan(self.drafted(uuid, one(LARGE)))
+        self.plan(self.put_draft(uuid, one(LARGE)))
         self.assertEqual([2], self.grown(uuid))
-        draft = self.drafted(uuid, one('m1.large'))
+        draft = self.put_draft(uuid, one('m1.large'))
 
-        self.die_at('after swap.apply', draft)
+        self.kill_at('after swap.apply', draft)
         self.plan(draft)
         rounds.reap(self.planner, self.context)
 
         self.assertEqual([4], self.grown(uuid))
         self.assertEqual(0, self.free()['cmp-1'])
         self.assertEqual([], self.audit())
-        self.remove(server)
-        self.forget(uuid)
+        self.delete_servers(server)
+        self.delete_and_check(uuid)
 
     def grown(self, uuid):
-        """Return the VCPUs that are held for resizes."""
+        """Return the VCPUs of all resize reservations."""
         return [
             allocation['resources']['VCPU']
             for hold in self.holds_of(uuid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a group revised around servers that are shelved, or in the way?"""
+"""Revisions around servers that are shelved, moving or drifted."""
 
 from tests.functional import base
 from tests.functional import moves
@@ -10,7 +10,9 @@ APART = {'type': 'anti-affinity', 'scope': 'host'}
 
 
 def apart(**counts):
-    members = {stem: base.member(count=n) for stem, n in counts.items()}
+    members = {
+        member_set: base.member(count=n) for member_set, n in counts.items()
+    }
     return {'members': members, 'policies': [APART]}
 
 
@@ -19,21 +21,21 @@ class TestShelved(moves.MovingTestCase, revising.RevisingTestCase):
 
     def setUp(self):
         super().setUp()
-        self.uuid, servers = self.servers(apart(a=2))
+        self.uuid, servers = self.create_group_servers(apart(a=2))
         self.server, other = servers['a-0'], servers['a-1']
         self.others_host = self.host_of(other)
         self.shelve(self.server)
         self.follow()
 
-    def test_others_are_held_and_it_comes_back_to_where_there_is_room(self):
-        """All hosts but one are taken, and that one is left to it."""
-        group = self.revised(self.uuid, apart(a=2, b=2))
+    def test_revision_keeps_a_host_for_a_shelved_server(self):
+        """The revision leaves one host for the shelved server."""
+        group = self.put_revision(self.uuid, apart(a=2, b=2))
 
         self.assertEqual(
             {'a-0': 'SHELVED', 'a-1': 'ACTIVE', 'b-0': 'HELD', 'b-1': 'HELD'},
-            self.states(group),
+            self.member_statuses(group),
         )
-        planned = self.planned(self.uuid)
+        planned = self.planned_hosts(self.uuid)
         taken = {planned[path] for path in ('a-1', 'b-0', 'b-1')}
         self.assertEqual(3, len(taken))
 
@@ -42,9 +44,11 @@ class TestShelved(moves.MovingTestCase, revising.RevisingTestCase):
         )
         self.assertNotIn(self.host_of(self.server), taken)
         self.follow()
-        self.assertEqual('ACTIVE', self.states(self.group(self.uuid))['a-0'])
+        self.assertEqual(
+            'ACTIVE', self.member_statuses(self.group(self.uuid))['a-0']
+        )
 
-    def test_it_is_neither_dropped_nor_described_anew(self):
+    def test_shelved_member_is_neither_removed_nor_changed(self):
         without = {'members': {'a-1': base.member()}}
         larger = {'members': {'a': base.member('m1.medium', count=2)}}
 
@@ -55,13 +59,13 @@ class TestShelved(moves.MovingTestCase, revising.RevisingTestCase):
 
 
 class TestShelvedMeanwhile(adopting.AdoptingTestCase):
-    def test_who_is_shelved_by_now_is_not_described_anew(self):
+    def test_revision_of_a_concurrently_shelved_server_is_undecided(self):
         one = {'members': {'a': base.member()}}
-        server = self.server()
-        uuid = self.grouped(one, hold=False)
+        server = self.create_foreign_server()
+        uuid = self.plan_group(one, hold=False)
         self.adopt(uuid, {'a': server})
         larger = {'members': {'a': base.member('m1.medium')}}
-        draft = self.drafted(uuid, larger)
+        draft = self.put_draft(uuid, larger)
         self.shelve(server)
         self.follow()
 
@@ -78,40 +82,40 @@ class TestShelvedMeanwhile(adopting.AdoptingTestCase):
 class TestMoving(moves.MovingTestCase, revising.RevisingTestCase):
     HOSTS = moves.HOSTS
 
-    def test_who_comes_gets_a_place_where_no_move_may_end(self):
-        uuid, servers = self.servers(apart(a=2))
-        source, others_host = self.where(servers).values()
+    def test_new_member_avoids_source_and_target_of_a_move(self):
+        uuid, servers = self.create_group_servers(apart(a=2))
+        source, others_host = self.hosts_of(servers).values()
         self.cloud.nova('admin').servers.migrate(servers['a-0'])
-        self.assertEqual('Success', self.ended(servers['a-0']))
-        target = self.host_of(self.settled(servers['a-0']))
+        self.assertEqual('Success', self.wait_for_action(servers['a-0']))
+        target = self.host_of(self.wait_until_idle(servers['a-0']))
         names = {host.name for host in self.HOSTS}
         [last] = names - {source, others_host, target}
-        # Where there is more room one had rather be.
+        # The weighers prefer hosts with more free capacity.
         self.boot('m1.large', user='admin', availability_zone=f'az1:{last}')
 
-        self.revised(uuid, apart(a=2, b=1))
+        self.put_revision(uuid, apart(a=2, b=1))
 
-        self.assertEqual(last, self.planned(uuid)['b-0'])
+        self.assertEqual(last, self.planned_hosts(uuid)['b-0'])
 
 
 class TestDrifted(moves.MovingTestCase, revising.RevisingTestCase):
     HOSTS = moves.HOSTS
 
-    def test_what_servers_break_is_refused_unless_it_is_relaxed(self):
-        uuid, servers = self.servers(apart(a=2))
-        self.force(servers['a-0'], self.host_of(servers['a-1']))
+    def test_revision_with_drift_is_refused_unless_it_is_relaxed(self):
+        uuid, servers = self.create_group_servers(apart(a=2))
+        self.force_live_migration(servers['a-0'], self.host_of(servers['a-1']))
         self.follow()
 
-        revision = self.decided(uuid, apart(a=3))['revision']
+        revision = self.put_and_wait(uuid, apart(a=3))['revision']
 
         self.assertEqual('REFUSED', revision['status'])
         self.assertEqual('vrt.pinned', revision['refusal']['reason']['code'])
         self.assertIn('anti-affinity', str(revision['refusal']['conflict']))
 
         relaxed = [{**APART, 'strict': False}]
-        group = self.revised(uuid, {**apart(a=3), 'policies': relaxed})
+        group = self.put_revision(uuid, {**apart(a=3), 'policies': relaxed})
 
         self.assertEqual(
             {'a-0': 'ACTIVE', 'a-1': 'ACTIVE', 'a-2': 'HELD'},
-            self.states(group),
+            self.member_statuses(group),
         )

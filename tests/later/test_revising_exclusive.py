@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are groups revised that have hosts to themselves?"""
+"""Revisions of exclusive groups."""
 
 import dataclasses
 
@@ -26,7 +26,7 @@ def group(*paths, policies):
 
 class ExclusiveTestCase(revising.RevisingTestCase):
     def api(self, user='demo'):
-        """Only admins may ask for it, unless the operator says otherwise."""
+        """Return an admin's client, as the exclusive policy demands."""
         return super().api('admin')
 
     def is_alone(self, *names):
@@ -49,65 +49,66 @@ class TestExclusive(ExclusiveTestCase, base.StepTestCase):
     )
 
     def watched(self, host, uuid, topology):
-        """Revise, and see at each step that nobody gets into a host."""
+        """Revise, and expect at each fault point that a host is full."""
         found = []
 
         def look(_reached):
             found.append(self.cloud.free(host))
 
-        with fixtures.MonkeyPatch('nova_groupext.faultpoints.trap', look):
-            self.revised(uuid, topology)
+        with fixtures.MonkeyPatch('nova_groupext.faultpoints.handler', look):
+            self.put_revision(uuid, topology)
         self.assertTrue(found)
         for free in found:
             self.assertEqual({*free.values()}, {0}, found)
 
-    def test_nobody_gets_in_while_members_come_and_go(self):
-        uuid = self.held(group('a', policies=[ALONE]))['id']
+    def test_host_stays_exclusive_during_revisions(self):
+        uuid = self.hold_group(group('a', policies=[ALONE]))['id']
         self.redeem(uuid, 'a', 'm1.tiny', user='admin')
-        home = self.planned(uuid)['a']
+        home = self.planned_hosts(uuid)['a']
         self.is_alone(home)
 
-        # Where fillers are.
+        # Members replace placeholders.
         one_host = [ALONE, TOGETHER]
         self.watched(home, uuid, group('a', 'b', 'c', policies=one_host))
-        self.assertEqual(dict.fromkeys('abc', home), self.planned(uuid))
+        self.assertEqual(dict.fromkeys('abc', home), self.planned_hosts(uuid))
         self.is_alone(home)
 
-        # Away from there, and to a host that is new.
+        # Members move away, to a host that becomes exclusive.
         self.watched(home, uuid, group('a', 'b', policies=[ALONE, APART]))
-        other = self.planned(uuid)['b']
+        other = self.planned_hosts(uuid)['b']
         self.assertNotEqual(home, other)
         self.is_alone(home, other)
-        self.assertEqual([], audit.audit(self.context, self.ledger))
+        self.assertEqual([], audit.audit(self.context, self.placement_client))
 
-        # And without any of that.
-        self.revised(uuid, group('a', 'b', policies=[]))
+        # The group is no longer exclusive.
+        self.put_revision(uuid, group('a', 'b', policies=[]))
         self.is_alone()
         self.assertEqual(
-            {'a': 'ACTIVE', 'b': 'HELD'}, self.states(self.group(uuid))
+            {'a': 'ACTIVE', 'b': 'HELD'},
+            self.member_statuses(self.group(uuid)),
         )
 
-    def test_where_strangers_are_a_group_does_not_become_alone(self):
+    def test_foreign_consumers_refuse_a_new_exclusive_policy(self):
         for host in self.HOSTS:
             self.fill(host.name, VCPU=1)
-        uuid = self.held(group('a', policies=[]))['id']
-        before = self.free(), self.held_on(uuid)
+        uuid = self.hold_group(group('a', policies=[]))['id']
+        before = self.free(), self.held_hosts(uuid)
 
-        now = self.decided(uuid, group('a', policies=[ALONE]))
+        now = self.put_and_wait(uuid, group('a', policies=[ALONE]))
 
         self.assertEqual('REFUSED', now['revision']['status'])
-        self.assertEqual(before, (self.free(), self.held_on(uuid)))
-        self.assertEqual({'a': 'HELD'}, self.states(now))
+        self.assertEqual(before, (self.free(), self.held_hosts(uuid)))
+        self.assertEqual({'a': 'HELD'}, self.member_statuses(now))
 
 
 class TestRefused(ExclusiveTestCase, base.StepTestCase):
-    """A reaper would let the member fail whose host is disabled."""
+    """A cloud without a reaper, which would fail the disabled member."""
 
     HOSTS = tuple(hosts.Host(f'cmp-{n}', vcpus=4) for n in range(1, 4))
 
-    def test_where_its_host_is_refused_a_group_has_another(self):
-        uuid = self.held(group('a', policies=[ALONE]))['id']
-        home = self.planned(uuid)['a']
+    def test_exclusive_member_of_a_refused_host_is_replaced(self):
+        uuid = self.hold_group(group('a', policies=[ALONE]))['id']
+        home = self.planned_hosts(uuid)['a']
         services = self.cloud.nova('admin').services
         [found] = services.list(host=home, binary='nova-compute')
         services.disable(found.id)
@@ -118,34 +119,34 @@ class TestRefused(ExclusiveTestCase, base.StepTestCase):
         self.assertEqual('ACTIVE', server.status, vars(server))
         other = self.host_of(server)
         self.assertNotEqual(home, other)
-        self.assertEqual({'a': other}, self.planned(uuid))
+        self.assertEqual({'a': other}, self.planned_hosts(uuid))
         self.is_alone(other)
-        self.assertEqual([], audit.audit(self.context, self.ledger))
+        self.assertEqual([], audit.audit(self.context, self.placement_client))
 
 
 class TestDying(ExclusiveTestCase, revising.PlanningTestCase):
     HOSTS = (hosts.Host('cmp-1', vcpus=4),)
 
     def delete_group(self, uuid, user='demo'):
-        """There is no planner to do it but the test's own."""
+        """Leave the deletion to the test, as no planner service runs."""
 
-    def test_nobody_gets_in_when_a_planner_dies(self):
+    def test_host_stays_exclusive_when_a_planner_dies(self):
         topology = group('a', policies=[ALONE])
         uuid = self.post(topology=topology).json()['vrt_group']['id']
         self.plan(uuid)
         self.assertEqual({'cmp-1': 0}, self.free())
-        draft = self.drafted(uuid, group('a', 'b', policies=[ALONE]))
+        draft = self.put_draft(uuid, group('a', 'b', policies=[ALONE]))
 
-        self.die_at('after swap.apply', draft)
+        self.kill_at('after swap.apply', draft)
 
-        self.assertEqual({'a': 'HELD'}, self.states(self.group(uuid)))
-        self.planner.keep_exclusive(self.context)
+        self.assertEqual({'a': 'HELD'}, self.member_statuses(self.group(uuid)))
+        self.planner.maintain_exclusive(self.context)
         self.assertEqual({'cmp-1': 0}, self.free())
         self.plan(draft)
         self.assertEqual(
-            dict.fromkeys('ab', 'HELD'), self.states(self.group(uuid))
+            dict.fromkeys('ab', 'HELD'), self.member_statuses(self.group(uuid))
         )
         rounds.reap(self.planner, self.context)
         self.assertEqual({'cmp-1': 0}, self.free())
         self.assertEqual([], self.audit())
-        self.forget(uuid)
+        self.delete_and_check(uuid)

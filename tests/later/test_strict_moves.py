@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does every move keep every strict policy?"""
+"""Every kind of move under every strict policy."""
 
 import collections
 
@@ -27,27 +27,29 @@ STRICT = {
 
 
 class TestStrict(moves.MovingTestCase):
-    """Where a policy would be broken, a move finds no room.
+    """Moves that find no host if they would break a policy.
 
     Each kind of policy has a test, in which one group goes through all moves,
     so that it is built once.
     """
 
     def check(self, kind):
-        uuid, servers = self.servers(STRICT[kind])
+        uuid, servers = self.create_group_servers(STRICT[kind])
         first = min(servers)
         mover = servers.pop(first)
         for way in moves.ACTIONS:
             self.check_move(way, kind, mover, servers)
             self.follow()
-            now = self.where({first: mover, **servers})
+            now = self.hosts_of({first: mover, **servers})
             self.expectThat(
-                self.planned(uuid), matchers.Equals(now), f'{way}: the plan'
+                self.planned_hosts(uuid),
+                matchers.Equals(now),
+                f'{way}: the plan',
             )
 
     def check_move(self, way, kind, mover, others):
-        """Move a server when no lawful host has room, and when all have."""
-        lawful = self.lawful(kind, self.where(others).values())
+        """Move a server while the permitted hosts are full, and when free."""
+        lawful = self.lawful(kind, self.hosts_of(others).values())
         if way == 'unshelve':
             self.shelve(mover)
             self.follow()
@@ -73,7 +75,7 @@ class TestStrict(moves.MovingTestCase):
 
     @staticmethod
     def lawful(kind, others):
-        """Return the hosts to which the one may go that is left."""
+        """Return the hosts to which the remaining member may move."""
         racks = {host.name: host.rack for host in moves.HOSTS}
         if kind in ('anti-affinity', 'survive'):
             return {host for host in racks if host not in others}
@@ -83,14 +85,14 @@ class TestStrict(moves.MovingTestCase):
         return {host for host in racks if racks[host] == rack}
 
     def fill_up(self, hosts):
-        """Leave no room on some hosts; returns what fills them."""
+        """Fill some hosts; returns the consumers that fill them."""
         placeholder_holds = [
             self.cloud.fill(host, VCPU=free)
             for host, free in self.free().items()
             if host in hosts and free
         ]
         for consumer in placeholder_holds:
-            self.empty_later(consumer)
+            self.delete_allocations_later(consumer)
         return placeholder_holds
 
 

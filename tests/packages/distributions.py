@@ -35,7 +35,7 @@ class Distribution:
 
     @property
     def entry_points_without_extras(self):
-        """Those of its entry points that need no extra."""
+        """The entry points that need no extra, as a set of (group, name)."""
         return {
             (group, name)
             for group, name in self.entry_points

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual environments that have nothing but what a test installs."""
+"""Virtual environments with only the packages that a test installs."""
 
 import json
 import os
@@ -118,5 +118,5 @@ class Environment(fixtures.Fixture):
 
         :param but: groups of entry points that are not loaded
         """
-        told = self.run('python', '-c', LOAD, distribution.name, *but)
-        return {tuple(line.split()) for line in told.splitlines()}
+        output = self.run('python', '-c', LOAD, distribution.name, *but)
+        return {tuple(line.split()) for line in output.splitlines()}

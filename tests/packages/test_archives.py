@@ -16,7 +16,7 @@ OF_THE_BUILD = ('RECORD', 'pbr.json')
 
 
 class TestArchives(testtools.TestCase):
-    def test_files_are_those_of_the_committed_lists(self):
+    def test_archives_have_the_files_of_the_committed_lists(self):
         for distribution in distributions.ALL:
             for kind, lines in lists.KINDS.items():
                 path = lists.path(distribution, kind)
@@ -31,7 +31,7 @@ class TestArchives(testtools.TestCase):
                     f'{path.name}: {WRITE}',
                 )
 
-    def test_sdist_has_every_file_of_git(self):
+    def test_sdist_has_every_tracked_file(self):
         for distribution in distributions.ALL:
             folders = tuple(f'{name}/' for name in distribution.pruned)
             expected = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A control plane: Nova from OpenStack's constraints, and ours beside it.
+"""A control plane: Nova and our distributions in one environment.
 
-Ours are installed without constraints, as operators do: what Nova's
-environment has must be enough.
+Nova is installed with OpenStack's constraints, our distributions without
+any, as operators do: the versions in Nova's environment must suffice.
 """
 
 import testtools
@@ -27,7 +27,7 @@ class TestBesideNova(testtools.TestCase):
         cls.files = cls.nova.files()
 
     def install(self, kind):
-        """Install ours into Nova's environment, until the test ends."""
+        """Install our distributions into Nova's environment for one test."""
         build = archives.KINDS[kind]
         self.addCleanup(self.nova.uninstall, ADDED)
         self.nova.install(*map(build, distributions.OF_A_CONTROL_PLANE))
@@ -60,7 +60,7 @@ class TestBesideNova(testtools.TestCase):
 
         self.assertEqual(self.files, self.nova.files())
 
-    def test_try_out_cloud_names_the_extra_that_it_needs(self):
+    def test_try_out_cloud_without_its_extra_names_the_extra(self):
         self.install('wheel')
 
         status, _out, err = self.nova.attempt('nova-groupext-cloud')

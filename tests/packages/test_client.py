@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-client where nothing else is, as a user installs it."""
+"""nova-groupext-client in its own environment, as a user installs it."""
 
 import testtools
 
@@ -12,7 +12,7 @@ CLIENT = distributions.CLIENT
 
 class TestClientAlone(testtools.TestCase):
     def install(self, kind, extras=''):
-        """Install an archive of the client, and check what is there then."""
+        """Install an archive of the client and check the environment."""
         self.alone.install(
             f'{archives.KINDS[kind](CLIENT)}{extras}',
             constraints=environment.CONSTRAINTS,
@@ -39,8 +39,8 @@ class TestClientAlone(testtools.TestCase):
         self.assertEqual(
             CLIENT.entry_points, self.alone.load_entry_points(CLIENT)
         )
-        told = self.alone.run('openstack', 'help', 'vrt', 'group', 'create')
-        self.assertIn('usage: openstack vrt group create', told)
+        usage = self.alone.run('openstack', 'help', 'vrt', 'group', 'create')
+        self.assertIn('usage: openstack vrt group create', usage)
 
     def test_wheel_gives_the_commands(self):
         self.check('wheel')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext where nothing else is, with the try-out cloud."""
+"""nova-groupext in its own environment, with the try-out cloud."""
 
 import configparser
 import json
@@ -67,20 +67,20 @@ class TestWheels(testtools.TestCase):
         self.assertEqual(self.without_extra, kept)
         self.assertIn('openstack-placement', after)
 
-    def test_try_out_cloud_has_groups(self):
+    def test_try_out_cloud_serves_groups(self):
         running = self.alone.start('nova-groupext-cloud', '--hosts=1')
         self.addCleanup(running.communicate)
         self.addCleanup(running.kill)
         clouds = self.clouds_of(running)
 
-        told = self.alone.run(
+        output = self.alone.run(
             *('openstack', '--os-cloud=vrt-demo', 'vrt', 'capabilities'),
             *('show', '--format=json', '--column=scopes'),
             OS_CLIENT_CONFIG_FILE=clouds,
         )
 
         self.assertEqual(
-            {'scopes': ['host', 'rack', 'zone']}, json.loads(told)
+            {'scopes': ['host', 'rack', 'zone']}, json.loads(output)
         )
         running.send_signal(signal.SIGTERM)
         self.assertEqual(0, running.wait(STOP_SECONDS))
@@ -91,12 +91,12 @@ class TestWheels(testtools.TestCase):
 
     def clouds_of(self, running):
         """Return the path of a try-out cloud's clouds.yaml, once it runs."""
-        told = ''
+        output = ''
         for line in running.stdout:
-            told += line
+            output += line
             if 'Ctrl-C' in line:
-                return re.search('OS_CLIENT_CONFIG_FILE=(.*)', told).group(1)
-        self.fail(told + running.stderr.read())
+                return re.search('OS_CLIENT_CONFIG_FILE=(.*)', output).group(1)
+        self.fail(output + running.stderr.read())
 
     def test_unit_files_pass_systemd(self):
         """systemd-analyze only warns of wrong directives."""
@@ -117,7 +117,7 @@ class TestWheels(testtools.TestCase):
 
         self.assertEqual((0, ''), (done.returncode, done.stderr))
 
-    def test_unit_files_start_commands_of_their_names(self):
+    def test_unit_file_starts_the_command_of_its_name(self):
         self.assertEqual(2, len(self.units()))
         for unit in self.units():
             parser = configparser.ConfigParser()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Tempest plugin where nothing else is, as an operator installs it."""
+"""The Tempest plugin in its own environment, as operators install it."""
 
 import testtools
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the decisions right, whatever the problem?"""
+"""Property tests: right decisions for random problems."""
 
-from tests import unhurried
+from tests import time_slices
 
-unhurried.stretch()
+time_slices.lengthen_all()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks one answer of the planner against its problem.
+"""A checker of one answer of the planner against its problem.
 
 The checker says whether an answer is *right as far as it goes*: well formed,
-lawful, and truly priced.  Whether a better plan exists is the oracle's to
-say.
+feasible, and of the stated cost.  The oracle decides whether a better plan
+exists.
 """
 
 import collections
@@ -17,7 +17,7 @@ STATUSES = ('placed', 'refused', 'undecided')
 
 
 def check(problem: definitions.Problem, answer: dict) -> list[str]:
-    """What is wrong with an answer, [] if nothing is."""
+    """Return the faults of an answer, [] if it has none."""
     if json.loads(json.dumps(answer)) != answer:
         return ['the answer does not survive being written as JSON']
     status = answer.get('status')
@@ -47,7 +47,7 @@ def _check_unplaced_answer(answer: dict) -> list[str]:
 
 
 class _Plan:
-    """The answer ``placed``, looked at from every side."""
+    """The checks of an answer ``placed``."""
 
     def __init__(self, problem: definitions.Problem, answer: dict) -> None:
         self.problem = problem
@@ -70,9 +70,9 @@ class _Plan:
             self._check_violations()
         return self.found
 
-    def _expect(self, right: bool, complaint: str) -> None:
-        if not right:
-            self.found.append(complaint)
+    def _expect(self, is_right: bool, error: str) -> None:
+        if not is_right:
+            self.found.append(error)
 
     def _check_shape(self) -> None:
         for key, kind in (
@@ -102,7 +102,7 @@ class _Plan:
         return self.answer['placement']
 
     def _check_members(self) -> None:
-        """Every member is placed or unplaced, on a host that is its own."""
+        """Check that members are placed on known hosts, or are unplaced."""
         paths = {member.path for member in self.members}
         unplaced = self.answer['unplaced']
         self._expect(
@@ -138,28 +138,28 @@ class _Plan:
         )
 
     def _request(self, member: definitions.Member, host: str) -> dict:
-        """What an unpinned member consumes on its host."""
-        ways = definitions.ways(self.problem, member, host)
-        self._expect(bool(ways), f'{member.path} may not be on {host}')
+        """Return the resources that an unpinned member consumes."""
+        options = definitions.options(self.problem, member, host)
+        self._expect(bool(options), f'{member.path} may not be on {host}')
         spec = self.problem['classes'][member.class_name]
         index = self.answer['alternative'].get(member.path)
         if host not in spec.get('alternatives', {}):
             self._expect(index is None, f'{member.path}: no alternatives')
-            return ways[0] if ways else {}
-        right = type(index) is int and 0 <= index < len(ways)
-        self._expect(right, f'{member.path}: no alternative {index}')
-        return ways[index] if right else {}
+            return options[0] if options else {}
+        is_right = type(index) is int and 0 <= index < len(options)
+        self._expect(is_right, f'{member.path}: no alternative {index}')
+        return options[index] if is_right else {}
 
     def _check_counts(self) -> None:
         placed = collections.Counter(
-            member.stem
+            member.member_set
             for member in self.members
             if member.path in self.placement
         )
         for member in self.members:
             self._expect(
-                placed[member.stem] >= member.min_count,
-                f'{member.stem}: fewer than {member.min_count} placed',
+                placed[member.member_set] >= member.min_count,
+                f'{member.member_set}: fewer than {member.min_count} placed',
             )
 
     def _check_strict(self) -> None:
@@ -198,7 +198,7 @@ class _Plan:
             for rule, cost in self._soft_costs()
             if cost > TOLERANCE
         )
-        told = sorted(
+        reported = sorted(
             (
                 item['at'],
                 item['policy']['type'],
@@ -207,15 +207,15 @@ class _Plan:
             )
             for item in self.answer['violations']
         )
-        right = len(told) == len(expected) and all(
+        is_right = len(reported) == len(expected) and all(
             one[:3] == other[:3] and close(one[3], other[3])
-            for one, other in zip(told, expected, strict=True)
+            for one, other in zip(reported, expected, strict=True)
         )
-        self._expect(right, f'violations are {expected}, told {told}')
+        self._expect(is_right, f'violations are {expected}, told {reported}')
 
 
 def close(one: float, other: float) -> bool:
-    """Whether two costs are the same, but for the last digits."""
+    """Return whether two costs are equal up to rounding."""
     return math.isclose(one, other, rel_tol=1e-9, abs_tol=TOLERANCE)
 
 

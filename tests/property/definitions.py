@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a problem file means: the design's definitions, read to the letter.
+"""Reference semantics of problem files: the design's definitions.
 
 This module, the oracle and the checker share no line with the planner, so
 that one misreading cannot hide in both.  Plainness comes before speed.
@@ -23,7 +23,7 @@ class Member(NamedTuple):
     """One server that may be placed."""
 
     path: str
-    stem: str
+    member_set: str
     class_name: str
     count: int
     min_count: int
@@ -56,12 +56,12 @@ class Rule(NamedTuple):
 
 def nodes(problem: Problem) -> Iterator[tuple[str, dict]]:
     """The top-level group, path '', and every subgroup below it."""
-    waiting = [('', problem['topology'])]
-    while waiting:
-        at, node = waiting.pop()
+    pending = [('', problem['topology'])]
+    while pending:
+        at, node = pending.pop()
         yield at, node
         for name, child in node.get('groups', {}).items():
-            waiting.append((join(at, name), child))
+            pending.append((join(at, name), child))
 
 
 def join(at: str, name: str) -> str:
@@ -73,18 +73,22 @@ def members(problem: Problem) -> list[Member]:
     found = {}
     for at, node in nodes(problem):
         for name, spec in node.get('members', {}).items():
-            stem = join(at, name)
+            member_set = join(at, name)
             count = spec.get('count', 1)
-            least = spec.get('min_count', count)
+            min_count = spec.get('min_count', count)
             for index in range(count):
-                path = f'{stem}-{index}' if 'count' in spec else stem
-                member = Member(path, stem, spec['class'], count, least)
-                found[tuple(stem.split('/')), index] = member
+                path = (
+                    f'{member_set}-{index}' if 'count' in spec else member_set
+                )
+                member = Member(
+                    path, member_set, spec['class'], count, min_count
+                )
+                found[tuple(member_set.split('/')), index] = member
     return [found[key] for key in sorted(found)]
 
 
 def rules(problem: Problem) -> list[Rule]:
-    """Every policy of the topology with what it covers."""
+    """Every policy of the topology with the members that it covers."""
     found = []
     for at, node in nodes(problem):
         found.extend(
@@ -92,12 +96,12 @@ def rules(problem: Problem) -> list[Rule]:
             for policy in node.get('policies', [])
         )
         for name, spec in node.get('members', {}).items():
-            stem = join(at, name)
+            member_set = join(at, name)
             found.extend(
                 Rule(
-                    stem,
+                    member_set,
                     policy,
-                    (matching(problem, stem),),
+                    (matching(problem, member_set),),
                     _bandwidth(policy),
                 )
                 for policy in spec.get('policies', [])
@@ -117,33 +121,33 @@ def rules(problem: Problem) -> list[Rule]:
     return found
 
 
-def _bandwidth(stands_on: dict) -> float:
-    return stands_on.get('bandwidth', 1)
+def _bandwidth(source: dict) -> float:
+    return source.get('bandwidth', 1)
 
 
 def matching(problem: Problem, path: str) -> frozenset[str]:
-    """Members at or below a path: a group, a stem or a single member."""
+    """Members at or below a path: a group, a member set or a single member."""
     return frozenset(
         member.path
         for member in members(problem)
-        if path in ('', member.path, member.stem)
+        if path in ('', member.path, member.member_set)
         or member.path.startswith(f'{path}/')
     )
 
 
 def outside(problem: Problem, part: dict) -> frozenset[str]:
     """Placed members of another group that a part stands for."""
-    place = part['group']
+    target = part['group']
     if 'path' in part:
-        place = join(place, part['path'])
+        target = join(target, part['path'])
     return frozenset(
         f'/{path}'
         for path in problem.get('outsiders', {})
-        if path == place
-        or path.startswith(f'{place}/')
+        if path == target
+        or path.startswith(f'{target}/')
         or (
-            path.startswith(f'{place}-')
-            and path.removeprefix(f'{place}-').isdigit()
+            path.startswith(f'{target}-')
+            and path.removeprefix(f'{target}-').isdigit()
         )
     )
 
@@ -169,7 +173,7 @@ class Cloud:
         return self.hosts[host].get('domains', {}).get(level)
 
     def foreign(self, domain: str | None, level: str) -> bool:
-        """Whether something outside the group is in the domain."""
+        """Return whether something outside the group is in the domain."""
         return any(
             host.get('foreign', False)
             for host in self.hosts.values()
@@ -177,7 +181,7 @@ class Cloud:
         )
 
     def share(self, one: str, other: str, level: str) -> bool:
-        """Whether two hosts stand in one domain of a level."""
+        """Return whether two hosts share a domain of a level."""
         first = self.domain(one, level)
         return first is not None and first == self.domain(other, level)
 
@@ -190,7 +194,7 @@ class Cloud:
 
 
 class View:
-    """What one rule sees of one placement."""
+    """The hosts and domains of one rule's members in one placement."""
 
     def __init__(self, cloud: Cloud, rule: Rule, placement: Placement) -> None:
         self.cloud = cloud
@@ -206,7 +210,7 @@ class View:
         self.counts = collections.Counter(self.domains)
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """The hosts of every pair network proximity looks at."""
+        """The hosts of every pair that network proximity covers."""
         sides = [
             [self.placement[path] for path in side if path in self.placement]
             for side in self.rule.sides
@@ -219,7 +223,7 @@ class View:
         )
 
     def shared(self) -> set[str | None]:
-        """Domains used that also hold what is not of this set."""
+        """Used domains with other members or foreign servers in them."""
         others = {
             self.cloud.domain(host, self.scope)
             for path, host in self.placement.items()
@@ -249,8 +253,8 @@ def _affinity(view: View) -> bool:
 
 
 def _anti_affinity(view: View) -> bool:
-    most = view.policy.get('max_per_domain', 1)
-    return all(count <= most for count in view.counts.values())
+    limit = view.policy.get('max_per_domain', 1)
+    return all(count <= limit for count in view.counts.values())
 
 
 def _spread(view: View) -> bool:
@@ -280,9 +284,9 @@ def _affinity_cost(view: View) -> float:
 
 
 def _anti_affinity_cost(view: View) -> float:
-    most = view.policy.get('max_per_domain', 1)
+    limit = view.policy.get('max_per_domain', 1)
     # The first one too many costs 1, the next one 2 more, and so on.
-    return sum(sum(range(count - most + 1)) for count in view.counts.values())
+    return sum(sum(range(count - limit + 1)) for count in view.counts.values())
 
 
 def _spread_cost(view: View) -> float:
@@ -325,18 +329,18 @@ COSTS: dict[str, Callable[[View], float]] = {
 
 
 def meets(cloud: Cloud, rule: Rule, placement: Placement) -> bool:
-    """Whether a placement keeps a rule, taken as strict."""
+    """Return whether a placement meets a rule, taken as strict."""
     view = View(cloud, rule, placement)
     return None not in view.counts and MEETS[rule.policy['type']](view)
 
 
 def cost(cloud: Cloud, rule: Rule, placement: Placement) -> float:
-    """What a placement costs by a rule, taken as soft; weight included."""
+    """Return the weighted cost of a placement by a rule, taken as soft."""
     view = View(cloud, rule, placement)
     return rule.weight * COSTS[rule.policy['type']](view)
 
 
-def ways(problem: Problem, member: Member, host: str) -> list[dict]:
+def options(problem: Problem, member: Member, host: str) -> list[dict]:
     """The requests by which a member may consume a host, [] if none."""
     spec = problem['classes'][member.class_name]
     if host not in spec.get('hosts', [host]):

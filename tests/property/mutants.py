@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Right JSON values in which something is changed."""
+"""Random mutations of valid JSON values."""
 
 import copy
 
@@ -13,8 +13,8 @@ ODD = [
 ]
 
 
-def places(value, path=()):
-    """Paths of all values in a JSON value, but for the whole."""
+def value_paths(value, path=()):
+    """Yield the paths of all values inside a JSON value."""
     inside = ()
     if isinstance(value, dict):
         inside = value.items()
@@ -22,12 +22,12 @@ def places(value, path=()):
         inside = enumerate(value)
     for key, each in inside:
         yield (*path, key)
-        yield from places(each, (*path, key))
+        yield from value_paths(each, (*path, key))
 
 
 def change(draw, raw, odd=ODD):
     """Delete, repeat or replace a value of a JSON object, in place."""
-    *parents, last = draw(strategies.sampled_from(list(places(raw))))
+    *parents, last = draw(strategies.sampled_from(list(value_paths(raw))))
     parent = raw
     for key in parents:
         parent = parent[key]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A brute-force oracle: tries every assignment of a small problem.
 
-A branch is left only where nothing below it can matter: capacity already
-exceeded, a count already missed, a strict rule broken that further members
-cannot mend, or fewer members placed than in a plan already found.
+A branch is cut only where nothing below it can matter: capacity already
+exceeded, a count already missed, a violation of a strict rule that further
+members cannot end, or fewer members placed than in a plan already found.
 """
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from tests.property import definitions
 
-# More members can never mend these; spread and survive they can.
-GROWING = frozenset(
+# More members never end violations of these; of spread and survive they can.
+IRREVERSIBLE = frozenset(
     ('affinity', 'anti-affinity', 'exclusive', 'network-proximity')
 )
 
@@ -39,12 +39,12 @@ class Option(NamedTuple):
 
 
 def solve(problem: definitions.Problem) -> Optimum | None:
-    """The optimum of a problem, or None where no lawful plan exists."""
+    """The optimum of a problem, or None if no plan is feasible."""
     return _Search(problem).run()
 
 
 def excludes(problem: definitions.Problem, conflict: list[dict]) -> bool:
-    """Whether the strict policies and members of a conflict leave no plan.
+    """Return whether a conflict's strict policies and members leave no plan.
 
     What the conflict does not name counts for nothing: other policies are
     soft, other members may be left out.
@@ -54,7 +54,7 @@ def excludes(problem: definitions.Problem, conflict: list[dict]) -> bool:
         for item in conflict
         if item['kind'] == 'policy'
     ]
-    wanted = [
+    required = [
         (item['at'], item['members'])
         for item in conflict
         if item['kind'] == 'members'
@@ -65,7 +65,7 @@ def excludes(problem: definitions.Problem, conflict: list[dict]) -> bool:
             rule.policy['strict'] = False
     for at, node in definitions.nodes(reduced):
         for name, spec in node.get('members', {}).items():
-            if (at, name) not in wanted:
+            if (at, name) not in required:
                 spec['min_count'] = 0
     return solve(reduced) is None
 
@@ -82,10 +82,10 @@ def relaxed(problem: definitions.Problem, change: dict) -> dict:
 
 
 def _change_policies(problem: definitions.Problem, change: dict) -> None:
-    wanted = (change['at'], change['policy'], change['scope'])
+    key = (change['at'], change['policy'], change['scope'])
     for rule in definitions.rules(problem):
         policy = rule.policy
-        if policy.get('strict', True) and wanted == (
+        if policy.get('strict', True) and key == (
             rule.at,
             policy['type'],
             policy['scope'],
@@ -94,7 +94,7 @@ def _change_policies(problem: definitions.Problem, change: dict) -> None:
 
 
 def _change_counts(problem: definitions.Problem, change: dict) -> None:
-    """One member set, or all that have the needs of one class."""
+    """Change one member set, or all member sets of one class."""
     if 'class' in change:
         counts = dict(change['min_counts'])
     else:
@@ -119,11 +119,11 @@ class _Search:
         rules = definitions.rules(problem)
         self.strict = [rule for rule in rules if rule.strict]
         self.soft = [rule for rule in rules if not rule.strict]
-        self.growing = {
+        self.irreversible = {
             member.path: [
                 rule
                 for rule in self.strict
-                if rule.policy['type'] in GROWING
+                if rule.policy['type'] in IRREVERSIBLE
                 and (
                     member.path in rule.covered
                     or rule.policy['type'] == 'exclusive'
@@ -145,7 +145,7 @@ class _Search:
         return [
             Option(host, request)
             for host in self.cloud.hosts
-            for request in definitions.ways(self.problem, member, host)
+            for request in definitions.options(self.problem, member, host)
         ]
 
     def run(self) -> Optimum | None:
@@ -153,21 +153,21 @@ class _Search:
         return self.best
 
     def _descend(self, depth: int) -> None:
-        left = len(self.members) - depth
-        if self.best and len(self.placement) + left < self.best.placed:
+        remaining = len(self.members) - depth
+        if self.best and len(self.placement) + remaining < self.best.placed:
             return
-        if not left:
-            self._weigh()
+        if not remaining:
+            self._compare()
             return
         member = self.members[depth]
         for option in self._fitting(depth):
-            self._take(option, -1)
+            self._consume(option, -1)
             self.placement[member.path] = option.host
-            if self._keeps(self.growing[member.path]):
+            if self._meets_all(self.irreversible[member.path]):
                 self._descend(depth + 1)
             del self.placement[member.path]
-            self._take(option, 1)
-        if self._may_leave_out(depth):
+            self._consume(option, 1)
+        if self._may_omit(depth):
             self._descend(depth + 1)
 
     def _fitting(self, depth: int) -> Iterator[Option]:
@@ -179,30 +179,31 @@ class _Search:
             ):
                 yield option
 
-    def _take(self, option: Option, sign: int) -> None:
+    def _consume(self, option: Option, sign: int) -> None:
         free = self.free[option.host]
         for name, amount in option.request.items():
             free[name] = free.get(name, 0) + sign * amount
 
-    def _may_leave_out(self, depth: int) -> bool:
+    def _may_omit(self, depth: int) -> bool:
         member = self.members[depth]
         if member.path in self.problem.get('pinned', {}):
             return False
-        left_out = sum(
-            earlier.stem == member.stem and earlier.path not in self.placement
+        omitted = sum(
+            earlier.member_set == member.member_set
+            and earlier.path not in self.placement
             for earlier in self.members[:depth]
         )
-        return member.count - left_out - 1 >= member.min_count
+        return member.count - omitted - 1 >= member.min_count
 
-    def _keeps(self, rules: list[definitions.Rule]) -> bool:
+    def _meets_all(self, rules: list[definitions.Rule]) -> bool:
         return all(
             definitions.meets(self.cloud, rule, self.placement)
             for rule in rules
         )
 
-    def _weigh(self) -> None:
-        """Keep the assignment if it is lawful and none found is better."""
-        if not self._keeps(self.strict):
+    def _compare(self) -> None:
+        """Keep the assignment if it is feasible and the best so far."""
+        if not self._meets_all(self.strict):
             return
         soft = sum(
             definitions.cost(self.cloud, rule, self.placement)
@@ -220,8 +221,8 @@ class _Search:
     def _keep_smallest(self) -> None:
         # Members come in path order, so values() is the vector to compare.
         plan = dict(self.placement)
-        known = self.best.smallest.setdefault(frozenset(plan), plan)
-        if list(plan.values()) < list(known.values()):
+        smallest = self.best.smallest.setdefault(frozenset(plan), plan)
+        if list(plan.values()) < list(smallest.values()):
             self.best.smallest[frozenset(plan)] = plan
 
 

@@ -30,27 +30,27 @@ def decide_in_child(problem: dict) -> dict:
 
 
 def bound(problem: dict) -> list[dict] | None:
-    """The conflict that a quick comparison proves, None if it finds none."""
+    """The conflict that bounds prove, None if they prove none."""
     parsed = problems.parse(problem)
-    found = bounds.impossible(parsed)
+    found = bounds.prove_infeasible(parsed)
     if found is None:
         return None
     return [sentences.item(parsed, each) for each in sorted(found, key=repr)]
 
 
 def has_plan(problem: dict) -> bool:
-    """Whether the exact programme finds a plan."""
+    """Return whether the exact program finds a plan."""
     return _ask(problems.parse(problem))
 
 
-def sketch(problem: dict) -> tuple[int, bool]:
-    """How many hosts a sketch has, and whether it has a plan."""
+def relax_capacity(problem: dict) -> tuple[int, bool]:
+    """Return a relaxation's number of hosts and whether it has a plan."""
     drawn = capacity_relaxation.relax_capacity(problems.parse(problem))
     return len(drawn.hosts), _ask(drawn)
 
 
 def _ask(problem: problems.Problem) -> bool:
-    if fixed.broken(problem):
+    if fixed.find_violated(problem):
         return False
-    verdict = feasibility.ask(problem, time_budget.TimeBudget(60))
-    return not verdict.is_impossible
+    verdict = feasibility.solve(problem, time_budget.TimeBudget(60))
+    return not verdict.is_infeasible

@@ -39,7 +39,7 @@ TYPES = tuple(definitions.MEETS)
 
 
 class Profile(NamedTuple):
-    """What the problems of one run are rich in."""
+    """Sizes and probabilities of the problems of one run."""
 
     hosts: int = 5
     policies: int = 2
@@ -48,11 +48,11 @@ class Profile(NamedTuple):
     optional: float = 0.3
     strict: float = 0.4
     tight: float = 0.5
-    homeless: float = 0.05
+    without_domain: float = 0.05
     counts: tuple[int, ...] = (1, 2, 2, 3, 4, 12)
     leaves: tuple[int, ...] = (300, 5000, 100000)
     levels: tuple[str, ...] = LEVELS
-    fewest_levels: int = 0
+    min_levels: int = 0
     groups: tuple[int, ...] = (0, 1, 1, 2, 3)
     chained: float = 0
     outer: float = 0
@@ -66,7 +66,7 @@ PROFILES = {
     'policies': Profile(policies=4, relationships=0, tight=0.3),
     'relationships': Profile(policies=1, relationships=3, tight=0.3),
     'pins': Profile(policies=3, pinned=0.35),
-    'homeless': Profile(policies=3, strict=0.2, homeless=0.5),
+    'no_domains': Profile(policies=3, strict=0.2, without_domain=0.5),
     'outsiders': Profile(
         policies=2, relationships=4, strict=0.2, pinned=0.15, outer=0.7
     ),
@@ -76,7 +76,7 @@ PROFILES = {
         strict=0.25,
         tight=0.3,
         levels=('chassis', 'rack', 'row', 'room', 'zone'),
-        fewest_levels=5,
+        min_levels=5,
         groups=(3, 5, 5),
         chained=0.8,
     ),
@@ -114,7 +114,7 @@ def problem(rng: random.Random, profile: Profile) -> definitions.Problem:
 def planted(
     seed: int, profile: Profile = PLANTED
 ) -> tuple[definitions.Problem, dict[str, str]]:
-    """A larger problem and a lawful plan for all of its members.
+    """A larger problem and a feasible plan for all of its members.
 
     Hosts get the capacity the plan needs, and strict policies it breaks
     become soft.
@@ -129,7 +129,7 @@ def planted(
             definitions.meets(cloud, rule, plan) for rule in rules
         ),
     )
-    _make_room(drawn, plan)
+    _fit_capacity(drawn, plan)
     for rule in rules:
         if not definitions.meets(cloud, rule, plan):
             rule.policy['strict'] = False
@@ -139,18 +139,20 @@ def planted(
 def _random_plan(
     rng: random.Random, drawn: definitions.Problem
 ) -> dict[str, str]:
-    """Members of one stem go to a few hosts of their own."""
+    """Members of one member set go to a few hosts of their own."""
     hosts = [host['id'] for host in drawn['hosts']]
     few = {}
     plan = {}
     for member in definitions.members(drawn):
         sample = rng.sample(hosts, rng.randint(1, min(4, len(hosts))))
-        plan[member.path] = rng.choice(few.setdefault(member.stem, sample))
+        plan[member.path] = rng.choice(
+            few.setdefault(member.member_set, sample)
+        )
     return {**plan, **drawn['pinned']}
 
 
-def _make_room(drawn: definitions.Problem, plan: dict[str, str]) -> None:
-    """Let every host take exactly what a plan puts on it."""
+def _fit_capacity(drawn: definitions.Problem, plan: dict[str, str]) -> None:
+    """Give every host exactly the capacity that a plan consumes."""
     for spec in drawn['classes'].values():
         spec.pop('hosts', None)
         spec.pop('alternatives', None)
@@ -173,8 +175,8 @@ class _Draw:
     def problem(self) -> definitions.Problem:
         rng = self.rng
         levels = list(self.profile.levels)
-        fewest = self.profile.fewest_levels
-        others = rng.sample(levels, rng.randint(fewest, len(levels)))
+        min_count = self.profile.min_levels
+        others = rng.sample(levels, rng.randint(min_count, len(levels)))
         self.drawn = {
             'version': 1,
             'levels': ['host', *others],
@@ -208,7 +210,7 @@ class _Draw:
             domains = {
                 level: f'{level}-{rng.randint(1, 3)}'
                 for level in levels
-                if not self._chance(self.profile.homeless)
+                if not self._chance(self.profile.without_domain)
             }
             drawn = {'id': host, 'domains': domains, 'free': self._free()}
             if self._chance(0.3):
@@ -227,23 +229,23 @@ class _Draw:
     def _hosts(self) -> list[str]:
         return [host['id'] for host in self.drawn['hosts']]
 
-    def _some(self, items: list, least: int = 0) -> list:
-        size = self.rng.randint(least, len(items))
+    def _some(self, items: list, min_count: int = 0) -> list:
+        size = self.rng.randint(min_count, len(items))
         return self.rng.sample(items, size)
 
     def _request(self) -> dict:
-        most = 3 if self.tight else 4
-        names = self._some(list(RESOURCES), least=1)
+        max_count = 3 if self.tight else 4
+        names = self._some(list(RESOURCES), min_count=1)
         return {
-            name: self.rng.randint(1, most) * self.units[name]
+            name: self.rng.randint(1, max_count) * self.units[name]
             for name in names
         }
 
     def _class(self) -> dict:
         drawn = {'request': self._request()}
         if self._chance(0.25):
-            least = 0 if self._chance(0.1) else len(self._hosts()) // 2
-            drawn['hosts'] = self._some(self._hosts(), least)
+            min_count = 0 if self._chance(0.1) else len(self._hosts()) // 2
+            drawn['hosts'] = self._some(self._hosts(), min_count)
         if self._chance(0.5):
             step = self.rng.choice((0.5, 0.1, 100.3))
             drawn['scores'] = {
@@ -261,7 +263,7 @@ class _Draw:
         return list(definitions.nodes(self.drawn))
 
     def _add_groups(self) -> None:
-        """Subgroups, each below any node there is, or below the last."""
+        """Add subgroups, each below a random node or below the last one."""
         last = self.drawn['topology']
         for _ in range(self.rng.choice(self.profile.groups)):
             _, parent = self.rng.choice(self._nodes())
@@ -276,15 +278,15 @@ class _Draw:
         for _ in range(self.rng.randint(1, 5)):
             _, node = self.rng.choice(self._nodes())
             spec = self._member()
-            ways = self._ways(spec['class'])
-            while leaves < (ways + 1) ** spec.get('count', 1) > 1:
+            options = self._count_options(spec['class'])
+            while leaves < (options + 1) ** spec.get('count', 1) > 1:
                 if spec.get('count', 1) == 1:
                     return
                 spec['count'] -= 1
-            leaves /= (ways + 1) ** spec.get('count', 1)
+            leaves /= (options + 1) ** spec.get('count', 1)
             if self._chance(self.profile.optional):
-                most = spec.get('count', 1)
-                spec['min_count'] = self.rng.randint(0, most)
+                max_count = spec.get('count', 1)
+                spec['min_count'] = self.rng.randint(0, max_count)
             name = self.rng.choice(MEMBER_NAMES)
             node.setdefault('members', {}).setdefault(name, spec)
 
@@ -294,11 +296,11 @@ class _Draw:
             spec['count'] = self.rng.choice(self.profile.counts)
         return spec
 
-    def _ways(self, class_name: str) -> int:
-        """In how many ways a member of a class can be placed."""
+    def _count_options(self, class_name: str) -> int:
+        """Return the number of ways to place a member of a class."""
         any_member = definitions.Member('', '', class_name, 1, 1)
         return sum(
-            len(definitions.ways(self.drawn, any_member, host))
+            len(definitions.options(self.drawn, any_member, host))
             for host in self._hosts()
         )
 
@@ -311,8 +313,8 @@ class _Draw:
         for number in range(self._number(self.profile.relationships)):
             self._add_relationship(f'link{number}')
 
-    def _number(self, most: int) -> int:
-        return self.rng.randint(most // 2, most)
+    def _number(self, max_count: int) -> int:
+        return self.rng.randint(max_count // 2, max_count)
 
     def _policy(self, on_group: bool) -> dict:
         rng = self.rng
@@ -389,10 +391,10 @@ class _Draw:
             self.drawn.setdefault('outsiders', {})[path] = host
 
     def _ends(self, at: str) -> list[str]:
-        """What a relationship at a node may be between."""
+        """The possible ends of a relationship at a node."""
         found = {path for path, _ in self._nodes()}
         for member in definitions.members(self.drawn):
-            found.update((member.path, member.stem))
+            found.update((member.path, member.member_set))
         prefix = f'{at}/' if at else ''
         return sorted(
             path.removeprefix(prefix)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does ``nova-groupext-plan --check`` say what the definitions say?
+"""``nova-groupext-plan --check`` compared with the tests' own checker.
 
-The planner's answers hold; of answers that were tampered with those hold in
-which the tests' own checker finds nothing.
+The planner's answers pass. A tampered answer passes exactly if the tests' own
+checker finds no fault in it.
 """
 
 import copy
@@ -15,7 +15,7 @@ from hypothesis import strategies
 
 from nova_groupext.solver.language import validation
 from nova_groupext.solver.model import problems
-from nova_groupext.solver.verify import shape
+from nova_groupext.solver.verify import answer_schema
 from nova_groupext.solver.verify import verify
 from tests import shares
 from tests.property import checker
@@ -28,13 +28,15 @@ CASES = 60
 
 
 def complaints(problem: dict, answer: dict) -> list:
-    """What the command finds wrong with an answer."""
+    """Return the command's findings about an answer."""
     raw = json.loads(json.dumps(answer))
-    return list(verify.findings(problems.parse(problem), shape.parse(raw)))
+    return list(
+        verify.findings(problems.parse(problem), answer_schema.parse(raw))
+    )
 
 
 def tampered(problem: dict, answer: dict, draw: random.Random) -> dict:
-    """A plan with something about it changed, perhaps to something right."""
+    """Return an answer with one change, after which it may still be right."""
     answer = copy.deepcopy(answer)
     placement = answer['placement']
     host = draw.choice(problem['hosts'])['id']
@@ -51,12 +53,12 @@ def tampered(problem: dict, answer: dict, draw: random.Random) -> dict:
             answer['unplaced'].remove(path)
         placement[path] = host
         if kind == 3:
-            _reckon(problem, answer)
+            _correct_costs(problem, answer)
     return answer
 
 
-def _reckon(problem: dict, answer: dict) -> None:
-    """Set the costs right, so that only the placement may be at fault."""
+def _correct_costs(problem: dict, answer: dict) -> None:
+    """Correct the costs, so that only the placement may be wrong."""
     for finding in complaints(problem, answer):
         _, part, key = [*finding.where.split('.'), None][:3]
         if part == 'cost' and finding.text.startswith('must be '):
@@ -65,7 +67,7 @@ def _reckon(problem: dict, answer: dict) -> None:
 
 @strategies.composite
 def mutated(draw):
-    """A problem, and an answer in which something may be wrong."""
+    """A problem, and its answer with random mutations."""
     names = strategies.sampled_from(sorted(random_problems.PROFILES))
     problem = random_problems.seeded(
         draw(names), draw(strategies.integers(0, 50))
@@ -77,17 +79,17 @@ def mutated(draw):
 
 
 class CheckTest(unittest.TestCase):
-    def test_the_planners_answers_hold(self):
+    def test_answer_of_the_planner_passes(self):
         for profile in random_problems.PROFILES:
-            for seed in shares.seeds(CASES):
+            for seed in shares.sample_seeds(CASES):
                 problem = random_problems.seeded(profile, seed)
                 found = complaints(problem, planner.decide(problem))
                 self.assertEqual([], found, (profile, seed))
 
-    def test_of_other_answers_those_hold_that_are_right(self):
-        right = 0
+    def test_tampered_answer_passes_only_if_it_is_right(self):
+        is_right = 0
         for profile in random_problems.PROFILES:
-            for seed in shares.seeds(CASES):
+            for seed in shares.sample_seeds(CASES):
                 problem = random_problems.seeded(profile, seed)
                 answer = planner.decide(problem)
                 if answer['placement']:
@@ -95,17 +97,17 @@ class CheckTest(unittest.TestCase):
                     answer = tampered(problem, answer, draw)
                     found = complaints(problem, answer)
                     expected = checker.check(problem, answer)
-                    right += not expected
+                    is_right += not expected
                     self.assertEqual(
                         bool(expected),
                         bool(found),
                         (profile, seed, answer, expected, found),
                     )
-        self.assertGreater(right, 0)
+        self.assertGreater(is_right, 0)
 
-    def test_of_other_conflicts_those_hold_that_exclude_a_plan(self):
+    def test_reduced_conflict_passes_only_if_it_excludes_a_plan(self):
         for profile in random_problems.PROFILES:
-            for seed in shares.seeds(CASES):
+            for seed in shares.sample_seeds(CASES):
                 problem = random_problems.seeded(profile, seed)
                 answer = planner.decide(problem)
                 conflict = answer['conflict']
@@ -120,9 +122,9 @@ class CheckTest(unittest.TestCase):
                         (profile, seed, others),
                     )
 
-    @shares.few_examples(100)
+    @shares.with_share_of_examples(100)
     @hypothesis.given(mutated())
-    def test_any_answer_is_judged_or_refused_as_bad_input(self, both):
+    def test_mutated_answer_is_judged_or_refused_as_bad_input(self, both):
         try:
             found = complaints(*both)
         except validation.InvalidInput as error:

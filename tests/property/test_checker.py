@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checker accepts a right answer and finds every way to be wrong."""
+"""The tests' own checker against right answers and wrong ones."""
 
 import copy
 import unittest
@@ -68,7 +68,7 @@ REFUSED = {
 
 class CheckerTest(unittest.TestCase):
     def assert_wrong(self, answer, **changes):
-        """Each change (``a__b=1`` sets ``answer['a']['b']``) is found."""
+        """Change an answer (``a__b=1``: ``answer['a']['b']``) and check it."""
         wrong = copy.deepcopy(answer)
         for path, value in changes.items():
             *steps, last = path.split('__')
@@ -78,13 +78,13 @@ class CheckerTest(unittest.TestCase):
             target[last] = value
         self.assertNotEqual([], checker.check(PROBLEM, wrong), changes)
 
-    def test_right_answers(self):
+    def test_right_answer_is_accepted(self):
         self.assertEqual([], checker.check(PROBLEM, PLACED))
         self.assertEqual([], checker.check(PROBLEM, REFUSED))
         undecided = {'status': 'undecided', 'placement': {}}
         self.assertEqual([], checker.check(PROBLEM, undecided))
 
-    def test_shape(self):
+    def test_malformed_answer_is_rejected(self):
         self.assert_wrong(PLACED, status='maybe')
         self.assert_wrong(PLACED, unplaced=None)
         self.assert_wrong(PLACED, stats=None)
@@ -94,14 +94,14 @@ class CheckerTest(unittest.TestCase):
         self.assert_wrong(PLACED, cost__soft=float('inf'))
         self.assert_wrong(PLACED, placement={1: 'a'})
 
-    def test_members(self):
+    def test_wrong_set_of_members_is_rejected(self):
         self.assert_wrong(PLACED, unplaced=[])
         self.assert_wrong(PLACED, unplaced=['g/m-3', 'g/m-0'])
         self.assert_wrong(PLACED, unplaced=['g/m-4'])
         self.assert_wrong(PLACED, **{'placement__g/m-0': 'nowhere'})
         self.assert_wrong(PLACED, **{'placement__g/m-2': 'b'})
 
-    def test_hosts_and_capacity(self):
+    def test_forbidden_or_full_host_is_rejected(self):
         # c is not among the hosts of the class, and 2 x 2 exceed b.
         self.assert_wrong(
             PLACED,
@@ -114,7 +114,7 @@ class CheckerTest(unittest.TestCase):
             alternative={},
         )
 
-    def test_alternatives(self):
+    def test_wrong_alternative_is_rejected(self):
         self.assert_wrong(PLACED, alternative={})
         self.assert_wrong(PLACED, alternative={'g/m-0': 0})
         self.assert_wrong(PLACED, alternative={'g/m-0': 2})
@@ -123,7 +123,7 @@ class CheckerTest(unittest.TestCase):
         self.assert_wrong(PLACED, **{'alternative__g/m-2': 0})
         self.assert_wrong(PLACED, **{'alternative__g/m-3': 0})
 
-    def test_counts_and_strict_policies(self):
+    def test_missed_count_or_broken_strict_policy_is_rejected(self):
         lone = {
             **PLACED,
             'placement': {'g/m-2': 'c'},
@@ -132,13 +132,13 @@ class CheckerTest(unittest.TestCase):
             'cost': {'soft': 0, 'bound': 0, 'preference': 0},
             'violations': [],
         }
-        told = checker.check(PROBLEM, lone)
-        self.assertEqual({'g/m: fewer than 2 placed'}, set(told))
+        faults = checker.check(PROBLEM, lone)
+        self.assertEqual({'g/m: fewer than 2 placed'}, set(faults))
         apart = copy.deepcopy(PROBLEM)
         apart['topology']['groups']['g']['policies'][0]['scope'] = 'rack'
         self.assertEqual(1, len(checker.check(apart, PLACED)))
 
-    def test_costs(self):
+    def test_wrong_cost_or_violation_is_rejected(self):
         self.assert_wrong(PLACED, cost__soft=2.0, cost__bound=2.0)
         self.assert_wrong(PLACED, cost__bound=3.5)
         self.assert_wrong(PLACED, cost__preference=1.5)
@@ -148,7 +148,7 @@ class CheckerTest(unittest.TestCase):
             violation = {**PLACED['violations'][0], key: value}
             self.assert_wrong(PLACED, violations=[violation])
 
-    def test_refusals(self):
+    def test_malformed_refusal_is_rejected(self):
         self.assert_wrong(REFUSED, placement={'g/m-0': 'a'})
         self.assert_wrong(REFUSED, conflict=[])
         self.assert_wrong(REFUSED, conflict=[{'kind': 'policy'}])

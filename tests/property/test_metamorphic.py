@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold between the answers to two related problems.
+"""Relations between the answers to two related problems.
 
 No oracle is needed here: each test changes a problem in a way whose effect
 on the answer is known beforehand.
@@ -24,9 +24,9 @@ CASES = 60
 
 
 def cases() -> Iterator[tuple[random.Random, dict]]:
-    """Problems, each with a source of chance for what is done to it."""
+    """Problems, each with a source of randomness for its change."""
     profile = random_problems.Profile(policies=3, relationships=2, pinned=0.2)
-    for seed in shares.seeds(CASES):
+    for seed in shares.sample_seeds(CASES):
         rng = random.Random(seed)
         yield rng, random_problems.problem(rng, profile)
 
@@ -50,7 +50,7 @@ def plan(answer: dict) -> tuple:
 
 
 def essence(answer: dict) -> dict:
-    """The answer without its statistics; what is a set in no order."""
+    """The answer without its statistics, with its sets sorted."""
     found = {key: answer[key] for key in answer if key != 'stats'}
     for key in ('conflict', 'relaxations', 'violations'):
         found[key] = sorted(
@@ -98,12 +98,12 @@ def without_host(problem: dict, host: str) -> dict:
 class SameProblemTest(unittest.TestCase):
     """Another way to write a problem is the same problem."""
 
-    def test_same_input_same_answer(self):
+    def test_same_problem_has_the_same_answer(self):
         for _, problem in cases():
             once, again = planner.decide(problem), planner.decide(problem)
             self.assertEqual(essence(once), essence(again), problem)
 
-    def test_order_of_hosts_and_keys(self):
+    def test_order_of_hosts_and_keys_does_not_matter(self):
         for rng, problem in cases():
             other = shuffled(rng, problem)
             rng.shuffle(other['hosts'])
@@ -115,7 +115,7 @@ class SameProblemTest(unittest.TestCase):
                 (problem, other),
             )
 
-    def test_order_of_the_ends_of_a_relationship(self):
+    def test_order_of_relationship_ends_does_not_matter(self):
         for _, problem in cases():
             other = copy.deepcopy(problem)
             for _, node in definitions.nodes(other):
@@ -127,7 +127,7 @@ class SameProblemTest(unittest.TestCase):
                 problem,
             )
 
-    def test_names_of_hosts(self):
+    def test_names_of_hosts_do_not_change_the_objective(self):
         for rng, problem in cases():
             hosts = [host['id'] for host in problem['hosts']]
             numbers = rng.sample(range(100), len(hosts))
@@ -142,7 +142,7 @@ class SameProblemTest(unittest.TestCase):
                 (problem, names),
             )
 
-    def test_unit_of_weights(self):
+    def test_doubled_weights_double_only_the_cost(self):
         for _, problem in cases():
             doubled = copy.deepcopy(problem)
             for rule in definitions.rules(doubled):
@@ -155,13 +155,13 @@ class SameProblemTest(unittest.TestCase):
 
 
 class SameLargeProblemTest(SameProblemTest):
-    """The same on the way of large problems."""
+    """The same with the search for large problems."""
 
     def setUp(self):
         super().setUp()
         # Fewer of them: each takes a while.
         for module, name, value in (
-            (feasible, 'SMALL', 0),
+            (feasible, 'SMALL_VARIABLES', 0),
             (sys.modules[__name__], 'CASES', CASES // 3),
         ):
             patch = mock.patch.object(module, name, value)
@@ -172,11 +172,11 @@ class SameLargeProblemTest(SameProblemTest):
 class ChangedCloudTest(unittest.TestCase):
     """Every policy looks only at domains its members use.
 
-    So a host that holds nothing, neither ours nor foreign, changes the
-    standing of no plan, whatever domain it stands in.
+    So an empty host, without members or foreign servers, makes no plan
+    better or worse, whatever its domains are.
     """
 
-    def test_an_added_empty_host_does_no_harm(self):
+    def test_added_empty_host_makes_no_plan_worse(self):
         for rng, problem in cases():
             larger = copy.deepcopy(problem)
             domains = rng.choice(problem['hosts'])['domains']
@@ -192,7 +192,7 @@ class ChangedCloudTest(unittest.TestCase):
                 after = planner.decide(without_host(problem, host['id']))
                 self.assertEqual(plan(before), plan(after), problem)
 
-    def test_a_removed_foreign_host_does_no_harm(self):
+    def test_removed_foreign_host_makes_no_plan_worse(self):
         for problem, before, host in self._unused_hosts():
             smaller = without_host(problem, host['id'])
             after = planner.decide(smaller)
@@ -220,7 +220,7 @@ class ChangedCloudTest(unittest.TestCase):
 
 
 class ChangedRulesTest(unittest.TestCase):
-    def test_a_strict_policy_made_soft_places_no_fewer(self):
+    def test_strict_policy_made_soft_places_no_fewer_members(self):
         for rng, problem in cases():
             softer = copy.deepcopy(problem)
             strict = [r for r in definitions.rules(softer) if r.strict]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever it is given, ``nova-groupext-plan`` answers or says what is wrong.
+"""Fuzzing of ``nova-groupext-plan``: an answer or an error message.
 
-Files are right ones in which something was changed, in their values or in
-their bytes.
+The files are valid ones with changes in their values or bytes.
 """
 
 import contextlib
@@ -17,7 +16,7 @@ from hypothesis import strategies
 
 from nova_groupext.cmd import plan
 from nova_groupext.solver.model import problems
-from nova_groupext.solver.verify import shape
+from nova_groupext.solver.verify import answer_schema
 from nova_groupext.solver.verify import verify
 from tests import shares
 from tests.property import mutants
@@ -26,7 +25,7 @@ from tests.property import random_problems
 
 @strategies.composite
 def files(draw):
-    """The bytes of a problem file in which something may be wrong."""
+    """The bytes of a problem file with random mutations."""
     names = strategies.sampled_from(sorted(random_problems.PROFILES))
     seed = draw(strategies.integers(0, 50))
     raw = copy.deepcopy(random_problems.seeded(draw(names), seed))
@@ -42,9 +41,9 @@ def files(draw):
 
 
 class PlanCommandTest(unittest.TestCase):
-    @shares.few_examples(60)
+    @shares.with_share_of_examples(60)
     @hypothesis.given(files())
-    def test_it_answers_or_says_what_is_wrong(self, data):
+    def test_any_file_is_answered_or_refused_as_bad_input(self, data):
         stdout, stderr = io.StringIO(), io.StringIO()
         with (
             tempfile.NamedTemporaryFile() as file,
@@ -60,9 +59,11 @@ class PlanCommandTest(unittest.TestCase):
             self.assertRegex(stderr.getvalue(), r'\A\$[ -~]*: [ -~]+\n\Z')
         else:
             answer = json.loads(stdout.getvalue())
-            told = ('placed', 'refused', None, 'undecided')[status]
-            self.assertEqual((told, ''), (answer['status'], stderr.getvalue()))
+            expected = ('placed', 'refused', None, 'undecided')[status]
+            self.assertEqual(
+                (expected, ''), (answer['status'], stderr.getvalue())
+            )
             problem = problems.parse(problems.load(data))
-            found = list(verify.findings(problem, shape.parse(answer)))
-            self.assertEqual([], [each for each in found if each.is_fault])
+            found = list(verify.findings(problem, answer_schema.parse(answer)))
+            self.assertEqual([], [each for each in found if each.is_error])
             self.assertNotIn('reason', answer['stats'])

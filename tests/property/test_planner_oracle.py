@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the planner decide what the design's definitions say?
+"""The planner's decisions, compared with the oracle's.
 
 A failure shows the problem, its profile and its seed:
 ``problems.seeded(profile, seed)`` draws it again.
@@ -22,7 +22,7 @@ CASES = 2400
 
 
 def disagreements(problem: dict, answer: dict) -> list[str]:
-    """Where an answer differs from what the oracle finds, [] if nowhere."""
+    """Return the differences from the oracle's optimum, [] if none."""
     found = checker.check(problem, answer)
     best = oracle.solve(problem)
     expected = 'refused' if best is None else 'placed'
@@ -37,14 +37,14 @@ def disagreements(problem: dict, answer: dict) -> list[str]:
     if found:
         return found
     cost = answer['cost']
-    for name, told, right in (
+    for name, claimed, right in (
         ('placed', len(answer['placement']), best.placed),
         ('soft', cost['soft'], best.soft),
         ('bound', cost['bound'], best.soft),
         ('preference', cost['preference'], best.preference),
     ):
-        if not checker.close(told, right):
-            found.append(f'{name} is {told}, the oracle finds {right}')
+        if not checker.close(claimed, right):
+            found.append(f'{name} is {claimed}, the oracle finds {right}')
     return found or _order_disagreements(problem, answer, best)
 
 
@@ -62,17 +62,17 @@ def _conflict_disagreements(problem: dict, answer: dict) -> list[str]:
 
 
 def _relaxation_disagreements(problem: dict, answer: dict) -> list[str]:
-    told = [entry['change'] for entry in answer['relaxations']]
-    found = [] if told else ['no change is offered']
+    offered = [entry['change'] for entry in answer['relaxations']]
+    found = [] if offered else ['no change is offered']
     found += [
         f'no plan in spite of {change}'
-        for change in told
+        for change in offered
         if oracle.solve(oracle.relaxed(problem, change)) is None
     ]
     found += [
         f'more would fit than {change}'
-        for change in told
-        if 'members' in change and _leaves_room(problem, change)
+        for change in offered
+        if 'members' in change and _allows_one_more(problem, change)
     ]
     # There is time enough to find every single change, and some otherwise.
     single = [
@@ -80,18 +80,18 @@ def _relaxation_disagreements(problem: dict, answer: dict) -> list[str]:
         for change in _single_changes(answer['conflict'])
         if oracle.solve(oracle.relaxed(problem, change)) is not None
     ]
-    known = [{**c, 'min_count': 0} if 'members' in c else c for c in told]
+    known = [{**c, 'min_count': 0} if 'members' in c else c for c in offered]
     found += [f'{c} is not offered' for c in single if c not in known]
     return found
 
 
-def _leaves_room(problem: dict, change: dict) -> bool:
+def _allows_one_more(problem: dict, change: dict) -> bool:
     more = {**change, 'min_count': change['min_count'] + 1}
     return oracle.solve(oracle.relaxed(problem, more)) is not None
 
 
 def _single_changes(conflict: list[dict]) -> list[dict]:
-    """Every policy of a conflict soft, every member set left out."""
+    """Return the changes that relax one item of a conflict each."""
     return [
         {
             'at': item['at'],
@@ -121,7 +121,7 @@ def _order_disagreements(
 
 
 def _follows(problem: dict, late: str, early: str) -> bool:
-    """Whether two members differ in their number only, and late is higher."""
+    """Return whether two members differ only in number, late being higher."""
     members = {member.path: member for member in definitions.members(problem)}
     order = list(members)
     told_apart = late in problem['pinned'] or any(
@@ -130,21 +130,26 @@ def _follows(problem: dict, late: str, early: str) -> bool:
         for side in rule.sides
     )
     return (
-        members[late].stem == members[early].stem
+        members[late].member_set == members[early].member_set
         and order.index(late) > order.index(early)
         and not told_apart
     )
 
 
 class SeededTest(unittest.TestCase):
-    """Thousands of cases, each kind of problem in a test of its own."""
+    """Thousands of seeded problems, one test for each profile."""
 
-    def test_no_profile_is_left_out(self):
-        tested = {name.removeprefix('test_') for name in dir(self)}
-        self.assertLessEqual({*random_problems.PROFILES}, tested)
+    def test_every_profile_has_a_test(self):
+        tests = {
+            f'test_profile_{name}_matches_the_oracle'
+            for name in random_problems.PROFILES
+        }
+        self.assertLessEqual(tests, {*dir(self)})
 
     def _compare(self, name: str) -> None:
-        for seed in shares.seeds(CASES // len(random_problems.PROFILES)):
+        for seed in shares.sample_seeds(
+            CASES // len(random_problems.PROFILES)
+        ):
             problem = random_problems.seeded(name, seed)
             answer = planner.decide(problem)
             found = disagreements(problem, answer)
@@ -154,35 +159,35 @@ class SeededTest(unittest.TestCase):
                     f'{json.dumps(answer)}\n' + '\n'.join(found)
                 )
 
-    def test_capacity(self):
+    def test_profile_capacity_matches_the_oracle(self):
         self._compare('capacity')
 
-    def test_costs(self):
+    def test_profile_costs_matches_the_oracle(self):
         self._compare('costs')
 
-    def test_deep(self):
+    def test_profile_deep_matches_the_oracle(self):
         self._compare('deep')
 
-    def test_homeless(self):
-        self._compare('homeless')
+    def test_profile_no_domains_matches_the_oracle(self):
+        self._compare('no_domains')
 
-    def test_outsiders(self):
+    def test_profile_outsiders_matches_the_oracle(self):
         self._compare('outsiders')
 
-    def test_pins(self):
+    def test_profile_pins_matches_the_oracle(self):
         self._compare('pins')
 
-    def test_policies(self):
+    def test_profile_policies_matches_the_oracle(self):
         self._compare('policies')
 
-    def test_relationships(self):
+    def test_profile_relationships_matches_the_oracle(self):
         self._compare('relationships')
 
 
-class FoundTest(unittest.TestCase):
-    """What the planner once decided wrongly, cut down to what matters."""
+class RegressionTest(unittest.TestCase):
+    """Minimal problems that the planner once decided wrongly."""
 
-    def test_decides_like_the_oracle(self):
+    def test_planner_decides_like_the_oracle(self):
         files = sorted(pathlib.Path(__file__).with_name('found').iterdir())
         self.assertGreater(len(files), 0)
         for file in files:
@@ -192,12 +197,12 @@ class FoundTest(unittest.TestCase):
                 self.assertEqual([], disagreements(problem, answer))
 
 
-class DrawnTest(unittest.TestCase):
-    """The same by hypothesis, which shrinks what it finds."""
+class HypothesisTest(unittest.TestCase):
+    """Problems drawn by hypothesis, which shrinks a failing one."""
 
-    @shares.few_examples(100)
+    @shares.with_share_of_examples(100)
     @hypothesis.given(random_problems.drawn(random_problems.Profile()))
-    def test_decides_like_the_oracle(self, problem):
+    def test_planner_decides_like_the_oracle(self, problem):
         answer = planner.decide(problem)
         hypothesis.event(answer['status'])
         self.assertEqual([], disagreements(problem, answer), problem)
@@ -206,7 +211,7 @@ class DrawnTest(unittest.TestCase):
 class ChildTest(unittest.TestCase):
     """The child process is the same planner."""
 
-    def test_decides_like_this_process(self):
+    def test_child_decides_like_this_process(self):
         for name in random_problems.PROFILES:
             problem = random_problems.seeded(name, CASES)
             here = planner.decide(problem)
@@ -218,23 +223,23 @@ class ChildTest(unittest.TestCase):
 class PlantedTest(unittest.TestCase):
     """Larger problems, where a plan for every member is known."""
 
-    def test_is_never_worse_than_the_planted_plan(self):
-        for seed in shares.seeds(CASES // 40):
+    def test_plan_is_never_worse_than_the_planted_one(self):
+        for seed in shares.sample_seeds(CASES // 40):
             problem, plan = random_problems.planted(seed)
             answer = planner.decide(problem)
-            told = f'planted seed {seed}\n{json.dumps(problem)}\n{answer}'
-            self.assertEqual('placed', answer['status'], told)
-            self.assertEqual([], checker.check(problem, answer), told)
-            self.assertEqual(len(plan), len(answer['placement']), told)
+            label = f'planted seed {seed}\n{json.dumps(problem)}\n{answer}'
+            self.assertEqual('placed', answer['status'], label)
+            self.assertEqual([], checker.check(problem, answer), label)
+            self.assertEqual(len(plan), len(answer['placement']), label)
             known = _objective(problem, plan)
             self.assertLessEqual(
-                _objective(problem, answer['placement']), known, told
+                _objective(problem, answer['placement']), known, label
             )
-            self.assertLessEqual(answer['cost']['bound'], known[0], told)
+            self.assertLessEqual(answer['cost']['bound'], known[0], label)
 
 
 def _objective(problem: dict, plan: dict[str, str]) -> tuple[float, float]:
-    """What is to be least once all members are placed."""
+    """The costs to minimise once all members are placed."""
     cloud = definitions.Cloud(problem)
     soft = sum(
         definitions.cost(cloud, rule, plan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generator draws what the other property tests rely on."""
+"""The generator of the random problems of the property tests."""
 
 import collections
 import unittest
@@ -12,14 +12,14 @@ CASES = 60
 
 
 class ProblemsTest(unittest.TestCase):
-    def test_seed_belongs_to_problem(self):
+    def test_same_seed_gives_the_same_problem(self):
         first = random_problems.seeded('pins', 7)
         self.assertEqual(first, random_problems.seeded('pins', 7))
         self.assertEqual(
             random_problems.planted(7), random_problems.planted(7)
         )
 
-    def test_healthy_mix_of_answers(self):
+    def test_every_profile_has_refusals_and_costly_plans(self):
         for name in random_problems.PROFILES:
             answers = collections.Counter(
                 _kind(random_problems.seeded(name, seed))
@@ -36,7 +36,7 @@ class ProblemsTest(unittest.TestCase):
         ]
         self.assertGreater(kinds.count('left some out'), CASES // 20)
 
-    def test_every_policy_in_every_place(self):
+    def test_every_policy_type_is_drawn_on_groups_and_relationships(self):
         drawn = {
             (rule.policy['type'], rule.strict, len(rule.sides) > 1)
             for name in ('policies', 'relationships')
@@ -45,7 +45,7 @@ class ProblemsTest(unittest.TestCase):
         }
         self.assertEqual(len(definitions.MEETS) * 2 * 2, len(drawn))
 
-    def test_proximity_among_more_than_two_parts(self):
+    def test_proximity_among_more_than_two_parts_is_drawn(self):
         drawn = {
             rule.strict
             for name in random_problems.PROFILES
@@ -56,7 +56,7 @@ class ProblemsTest(unittest.TestCase):
         }
         self.assertEqual({True, False}, drawn)
 
-    def test_members_of_other_groups_that_soft_policies_are_about(self):
+    def test_every_policy_type_is_drawn_with_members_of_other_groups(self):
         drawn = {
             rule.policy['type']
             for seed in range(CASES)
@@ -66,7 +66,7 @@ class ProblemsTest(unittest.TestCase):
         }
         self.assertEqual({*definitions.MEETS}, drawn)
 
-    def test_planted_plan_is_lawful(self):
+    def test_planted_plan_is_feasible(self):
         for seed in range(CASES):
             problem, plan = random_problems.planted(seed)
             cloud = definitions.Cloud(problem)

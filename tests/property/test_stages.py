@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the stages for large problems decide what the definitions say?
+"""The stages for large problems, compared with the oracle.
 
-Small problems go straight to the programme with all hosts. Here they go the
-way of the large ones, so that the oracle can judge attempts, repairs,
-programmes with some hosts, and neighbourhoods.
+Small problems go straight to the program with all hosts. Here they are
+treated as large ones, so that the oracle can judge construction, reinsertion,
+programs with some hosts and neighbourhood search.
 
 A failure shows its problem; ``problems.seeded(profile, seed)`` draws it again.
 """
@@ -38,16 +38,18 @@ CASES_PER_PROFILE = 300 // len(random_problems.PROFILES)
 FIRST_SEED = 2_000_000
 
 # A process of its own, in which sets have another order.
-SCRIPT = 'from tests.property import test_stages; test_stages.tell()'
+SCRIPT = 'from tests.property import test_stages; test_stages.print_answers()'
 
 # Seconds; what is cut short depends on the machine, but never the truth.
 LITTLE_TIME = (0, 0.002, 0.01, 0.05)
 
 
 def some(share: int = 1) -> Iterator[tuple[str, dict]]:
-    """Problems of all profiles, each with what tells it from the others."""
+    """Problems of all profiles, each with a label for failures."""
     for name in random_problems.PROFILES:
-        for seed in shares.seeds(CASES_PER_PROFILE // share, FIRST_SEED):
+        for seed in shares.sample_seeds(
+            CASES_PER_PROFILE // share, FIRST_SEED
+        ):
             yield drawn(name, seed)
 
 
@@ -59,7 +61,7 @@ def drawn(name: str, seed: int) -> tuple[str, dict]:
 @contextlib.contextmanager
 def treated_as_large(**constants: tuple) -> Iterator[None]:
     """All problems are large; constants are (module, value) by name."""
-    constants = {'SMALL': (feasible, 0), **constants}
+    constants = {'SMALL_VARIABLES': (feasible, 0), **constants}
     with contextlib.ExitStack() as stack:
         for name, (module, value) in constants.items():
             stack.enter_context(mock.patch.object(module, name, value))
@@ -67,10 +69,12 @@ def treated_as_large(**constants: tuple) -> Iterator[None]:
 
 
 def disagreements(problem: dict, answer: dict) -> list[str]:
-    """Where an answer claims what the oracle denies, [] if nowhere."""
+    """Return the claims of an answer that the oracle denies."""
     is_short = answer['stats']['cut_short']
     is_refused = answer['status'] == 'refused'
-    if not is_short and (is_refused or answer['stats']['stage'] == 'ties'):
+    if not is_short and (
+        is_refused or answer['stats']['stage'] == 'tie-breaking'
+    ):
         return test_planner_oracle.disagreements(problem, answer)
     found = checker.check(problem, answer)
     if not found and is_refused:
@@ -81,7 +85,7 @@ def disagreements(problem: dict, answer: dict) -> list[str]:
 
 
 def _false_reasons(problem: dict, answer: dict) -> list[str]:
-    """What a refusal that was not explained to the end says wrongly."""
+    """Return the wrong claims of a refusal with a partial explanation."""
     conflict = answer['conflict']
     found = [
         f'no plan in spite of {entry["change"]}'
@@ -99,18 +103,18 @@ def _false_reasons(problem: dict, answer: dict) -> list[str]:
 
 
 def _false_claims(answer: dict, best: oracle.Optimum | None) -> list[str]:
-    """What a plan that may not be the best claims wrongly."""
+    """Return the wrong claims of a plan that may be suboptimal."""
     if best is None:
         return ['the oracle knows no plan']
     cost = answer['cost']
     placed = len(answer['placement'])
-    told = placed, -cost['soft'], cost['preference']
+    claimed = placed, -cost['soft'], cost['preference']
     known = best.placed, -best.soft, best.preference
-    is_same = all(map(checker.close, told, known))
+    is_same = all(map(checker.close, claimed, known))
     if not is_same and not answer['stats']['cut_short']:
-        return [f'{told} is not the best: {known}']
-    if not is_same and told > known:
-        return [f'{told} is better than the best: {known}']
+        return [f'{claimed} is not the best: {known}']
+    if not is_same and claimed > known:
+        return [f'{claimed} is better than the best: {known}']
     # It is about plans that place as many members.
     is_above = cost['bound'] > best.soft + checker.TOLERANCE
     if placed == best.placed and is_above:
@@ -118,16 +122,16 @@ def _false_claims(answer: dict, best: oracle.Optimum | None) -> list[str]:
     return []
 
 
-def tell() -> None:
-    """Print what some problems come to, one a line."""
+def print_answers() -> None:
+    """Print the answers to some problems, one per line."""
     for _, problem in some(share=8):
         with treated_as_large():
-            told = untimed(planner.decide(problem))
-        sys.stdout.write(json.dumps(told) + '\n')
+            answer = untimed(planner.decide(problem))
+        sys.stdout.write(json.dumps(answer) + '\n')
 
 
 def untimed(answer: dict) -> dict:
-    """The answer without what differs each time."""
+    """The answer without its durations."""
     stats = {
         key: value
         for key, value in answer['stats'].items()
@@ -137,132 +141,132 @@ def untimed(answer: dict) -> dict:
 
 
 class LargePathTest(unittest.TestCase):
-    """With time enough every problem is decided as if it were small."""
+    """With enough time every problem is decided as if it were small."""
 
     def _compare(self, name: str) -> None:
-        for seed in shares.seeds(CASES_PER_PROFILE, FIRST_SEED):
-            told, problem = drawn(name, seed)
+        for seed in shares.sample_seeds(CASES_PER_PROFILE, FIRST_SEED):
+            label, problem = drawn(name, seed)
             with treated_as_large():
                 answer = planner.decide(problem)
-            self.assertNotEqual('undecided', answer['status'], told)
-            self.assertFalse(answer['stats']['cut_short'], told)
-            self.assertEqual([], disagreements(problem, answer), told)
+            self.assertNotEqual('undecided', answer['status'], label)
+            self.assertFalse(answer['stats']['cut_short'], label)
+            self.assertEqual([], disagreements(problem, answer), label)
 
-    def test_capacity(self):
+    def test_profile_capacity_matches_the_oracle(self):
         self._compare('capacity')
 
-    def test_costs(self):
+    def test_profile_costs_matches_the_oracle(self):
         self._compare('costs')
 
-    def test_deep(self):
+    def test_profile_deep_matches_the_oracle(self):
         self._compare('deep')
 
-    def test_homeless(self):
-        self._compare('homeless')
+    def test_profile_no_domains_matches_the_oracle(self):
+        self._compare('no_domains')
 
-    def test_pins(self):
+    def test_profile_pins_matches_the_oracle(self):
         self._compare('pins')
 
-    def test_policies(self):
+    def test_profile_policies_matches_the_oracle(self):
         self._compare('policies')
 
-    def test_relationships(self):
+    def test_profile_relationships_matches_the_oracle(self):
         self._compare('relationships')
 
-    def test_planted(self):
+    def test_planted_problems_have_a_plan_as_good_as_planted(self):
         self._compare_planted(random_problems.PLANTED)
 
-    def test_deep_and_planted(self):
+    def test_deep_problems_have_a_plan_as_good_as_planted(self):
         self._compare_planted(random_problems.DEEP_AND_PLANTED)
 
     def _compare_planted(self, profile: random_problems.Profile) -> None:
-        for seed in shares.seeds(15, FIRST_SEED):
+        for seed in shares.sample_seeds(15, FIRST_SEED):
             problem, plan = random_problems.planted(seed, profile)
             with treated_as_large():
                 answer = planner.decide(problem)
-            told = f'planted seed {seed}\n{json.dumps(problem)}'
-            self.assertEqual('placed', answer['status'], told)
-            self.assertEqual([], checker.check(problem, answer), told)
-            self.assertEqual(len(plan), len(answer['placement']), told)
+            label = f'planted seed {seed}\n{json.dumps(problem)}'
+            self.assertEqual('placed', answer['status'], label)
+            self.assertEqual([], checker.check(problem, answer), label)
+            self.assertEqual(len(plan), len(answer['placement']), label)
             known = float(violations.soft_cost(problems.parse(problem), plan))
             cost = answer['cost']
-            self.assertLessEqual(cost['soft'], known + 1e-6, told)
-            self.assertLessEqual(cost['bound'], known + 1e-6, told)
+            self.assertLessEqual(cost['soft'], known + 1e-6, label)
+            self.assertLessEqual(cost['bound'], known + 1e-6, label)
 
 
 class SameAnswerTest(unittest.TestCase):
     """The same input gives the same answer, in every process."""
 
-    def test_twice(self):
-        for told, problem in some(share=8):
+    def test_second_run_gives_the_same_answer(self):
+        for label, problem in some(share=8):
             with treated_as_large():
                 answers = [untimed(planner.decide(problem)) for _ in range(2)]
-            self.assertEqual(*answers, told)
+            self.assertEqual(*answers, label)
 
-    def test_without_a_proof_too(self):
-        for told, problem in some(share=8):
-            with treated_as_large(_LARGE=(improve, -1)):
+    def test_second_run_without_a_proof_gives_the_same_answer(self):
+        for label, problem in some(share=8):
+            with treated_as_large(_MAX_EXACT_VARIABLES=(improve, -1)):
                 answers = [untimed(planner.decide(problem)) for _ in range(2)]
-            self.assertEqual(*answers, told)
+            self.assertEqual(*answers, label)
 
-    def test_in_another_process(self):
-        told = []
+    def test_another_process_gives_the_same_answer(self):
+        outputs = []
         for seed in ('1', '2'):
             environment = {**os.environ, 'PYTHONHASHSEED': seed}
-            told.append(
+            outputs.append(
                 subprocess.check_output(
                     [sys.executable, '-c', SCRIPT], env=environment, text=True
                 ).splitlines()
             )
-        self.assertGreater(len(told[0]), 0)
-        self.assertEqual(*told)
+        self.assertGreater(len(outputs[0]), 0)
+        self.assertEqual(*outputs)
 
 
 class CutShortTest(unittest.TestCase):
-    """What is found without a proof is right, and says that it is not one."""
+    """Answers without a proof of optimality are right and claim none."""
 
-    def test_without_the_programme_with_all_hosts_at_the_end(self):
-        for told, problem in some(share=4):
-            with treated_as_large(_LARGE=(improve, -1)):
+    def test_answer_without_the_final_program_is_right(self):
+        for label, problem in some(share=4):
+            with treated_as_large(_MAX_EXACT_VARIABLES=(improve, -1)):
                 answer = planner.decide(problem)
-            self.assertNotEqual('undecided', answer['status'], told)
-            self.assertEqual([], disagreements(problem, answer), told)
+            self.assertNotEqual('undecided', answer['status'], label)
+            self.assertEqual([], disagreements(problem, answer), label)
 
-    def test_with_hardly_any_time_for_each_programme(self):
+    def test_answer_with_minimal_time_slices_is_right(self):
         slices = {
-            '_SLICE': (neighbourhood, 0.0),
-            '_LARGE': (improve, -1),
-            '_MOST_SEATS': (reinsertion, 1),
+            '_SECONDS': (neighbourhood, 0.0),
+            '_MAX_EXACT_VARIABLES': (improve, -1),
+            '_MAX_VARIABLES': (reinsertion, 1),
         }
-        for told, problem in some(share=8):
+        for label, problem in some(share=8):
             with treated_as_large(**slices):
                 answer = planner.decide(problem)
-            self.assertEqual([], disagreements(problem, answer), told)
+            self.assertEqual([], disagreements(problem, answer), label)
 
-    def test_with_hardly_any_time_at_all(self):
-        for number, (told, problem) in enumerate(some(share=2)):
+    def test_answer_with_a_minimal_time_limit_is_right(self):
+        for number, (label, problem) in enumerate(some(share=2)):
             problem['time_limit'] = LITTLE_TIME[number % len(LITTLE_TIME)]
             with treated_as_large():
                 answer = planner.decide(problem)
-            self.assertEqual([], disagreements(problem, answer), told)
+            self.assertEqual([], disagreements(problem, answer), label)
 
 
 class FeasibleTest(unittest.TestCase):
-    """Is there any plan? Asked also where a comparison would tell."""
+    """The feasibility search, run even if bounds would decide."""
 
-    def test_it_finds_a_plan_where_there_is_one(self):
-        for told, problem in some():
+    def test_plan_is_found_exactly_if_one_exists(self):
+        for label, problem in some():
             parsed = problems.parse(problem)
-            if fixed.broken(parsed):
+            if fixed.find_violated(parsed):
                 # It trusts pins.
                 continue
             # Most of the time goes into repairs that are in vain.
-            with treated_as_large(_MOST_FAILURES=(reinsertion, 10)):
+            with treated_as_large(_MAX_FAILURES=(reinsertion, 10)):
                 verdict = feasible.find(parsed, time_budget.TimeBudget(60))
             is_possible = oracle.solve(problem) is not None
-            self.assertEqual(is_possible, verdict.plan is not None, told)
-            self.assertEqual(not is_possible, verdict.is_impossible, told)
+            self.assertEqual(is_possible, verdict.plan is not None, label)
+            self.assertEqual(not is_possible, verdict.is_infeasible, label)
             if is_possible:
                 self.assertEqual(
-                    [], violations.find(parsed, verdict.plan), told
+                    [], violations.find(parsed, verdict.plan), label
                 )

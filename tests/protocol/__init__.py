@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every order in which two operations on a group can meet, one by one.
+"""Exploration of the interleavings of two operations on a group.
 
-The operations are the product's own, on threads that stop at two *doors*:
-each outermost transaction and each request to Placement. One thread at a time
-is let through, so a run is told by a short list of choices, and repeats.
+The operations are those of the product, in threads that stop before each
+outermost transaction and each request to Placement. Only one thread runs at a
+time, so a short list of choices describes a run and repeats it.
 """

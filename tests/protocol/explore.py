@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run two operations in every order in which they can meet.
+"""Explore the interleavings of two operations on one group.
 
-``python -m tests.protocol.explore`` explores all pairs; ``--seconds`` gives
-each pair a share, ``--pair`` names one, ``--replay`` repeats one run. Two
-changes of turns without a fault, and each fault at each door with one change,
-where both touch the same rows or consumers. ``--random`` lets three of them
-meet after that, in orders drawn by chance, with one fault.
+``python -m tests.protocol.explore`` explores all pairs; ``--seconds`` limits
+the time for each pair, ``--pair`` selects one, ``--replay`` repeats one run.
+A run has two preemptions, or a fault and a preemption, where the operations
+access the same rows or consumers. ``--random`` then runs three operations at
+a time, with random preemptions and one fault.
 """
 
 import argparse
@@ -21,157 +21,166 @@ import time
 from nova_groupext.conf import CONF
 from nova_groupext.db import database_errors
 from tests import shares
-from tests.protocol import doors
+from tests.protocol import interleaving
 from tests.protocol import invariants
 from tests.protocol import operations
-from tests.protocol import world
-from tests.services import life
+from tests.protocol import simulated_cloud
+from tests.services import deployment
 
-Choice = doors.Choice
+Choice = interleaving.Choice
 
-# How often the same three meet before others do.
-RUNS_OF_THREE = 10
+# Number of runs of the same three operations.
+RUNS_PER_TRIPLE = 10
 
-# The share of groups that have hosts to themselves in these.
-ALONE = 0.4
+# Share of groups with exclusive hosts in these runs.
+EXCLUSIVE_SHARE = 0.4
 
 
 class Failure(Exception):
-    """A run has found something; tells how to see it again."""
+    """A failed run; its text has the arguments that repeat the run."""
 
 
-class Pair:
-    """Two operations on one group, or more.
+class Scenario:
+    """Concurrent operations on one group.
 
-    :param here: world.World
-    :param names: of the operations, in the order in which they begin
-    :param runs: how many there were: what is late lands after the reaper's
-        round in each second one, before it in the others
+    :param cloud: simulated_cloud.SimulatedCloud
+    :param names: names of the operations, in the order of their start
+    :param runs: number of earlier runs: late requests land after the reaper's
+        round in every second run, before it in the others
     """
 
-    def __init__(self, here, names, runs=0):
-        self._here = here
+    def __init__(self, cloud, names, runs=0):
+        self._cloud = cloud
         self.names = names
         self.runs = runs
-        self._both = [operations.OPERATIONS[name] for name in names]
-        # What has come to rest well.
-        self._well = set()
+        self._operations = [operations.OPERATIONS[name] for name in names]
+        # Digests of the states from which a check of the rest has passed.
+        self._verified = set()
 
     def prepare(self):
         preparations = [
             each.prepare
             for each in operations.OPERATIONS.values()
-            if each in self._both and each.prepare
+            if each in self._operations and each.prepare
         ]
-        is_held = all(each.is_held for each in self._both)
-        is_alone = any(each.is_alone for each in self._both)
-        self._here.prepare(is_held, preparations, is_alone)
+        is_held = all(each.is_held for each in self._operations)
+        is_exclusive = any(each.is_exclusive for each in self._operations)
+        self._cloud.prepare(is_held, preparations, is_exclusive)
 
     def run(self, choices):
-        """Run it once, from the beginning to the reaper's rest.
+        """Run the operations once, then the reaper until nothing changes.
 
-        :returns: the Steps
+        :returns: list of Step
         :raises: Failure
         """
         self.runs += 1
         try:
             return self._run(choices)
-        except doors.Impossible:
+        except interleaving.ActorHasEnded:
             raise
         except Exception as exc:
-            told = ' '.join(map(str, choices))
+            text = ' '.join(map(str, choices))
             names = ' '.join(f'"{name}"' for name in self.names)
             raise Failure(
                 f'{type(exc).__name__}: {exc}\n'
-                f'see it again: --pair {names} --replay "{told}"'
+                f'to repeat it: --pair {names} --replay "{text}"'
             ) from exc
 
     def _run(self, choices):
-        here = self._here
-        at = here.begin()
-        at.run(
-            [lambda work=each.work: work(here) for each in self._both],
+        cloud = self._cloud
+        interleaver = cloud.restart()
+        interleaver.run(
+            [lambda work=each.work: work(cloud) for each in self._operations],
             choices,
-            lambda: invariants.check_step(here),
+            lambda: invariants.check_step(cloud),
         )
-        if at.late_locks:
-            raise invariants.Violation(f'read before: {at.late_locks[0]}')
-        for error in at.errors():
-            if not isinstance(error, (*life.REFUSALS, *database_errors.ANY)):
+        if interleaver.late_locks:
+            raise invariants.Violation(
+                f'read before: {interleaver.late_locks[0]}'
+            )
+        for error in interleaver.errors():
+            if not isinstance(
+                error, (*deployment.REFUSALS, *database_errors.ANY)
+            ):
                 raise error
-        invariants.check_answers(here)
-        digest = here.digest()
-        if digest not in self._well:
-            self._rest(at)
-            self._well.add(digest)
-        return at.steps
+        invariants.check_answers(cloud)
+        digest = cloud.digest()
+        if digest not in self._verified:
+            self._rest(interleaver)
+            self._verified.add(digest)
+        return interleaver.steps
 
-    def _rest(self, at):
-        """Land what is late, before or after the reaper; then all rests."""
-        is_very_late = bool(at.late) and self.runs % 2
+    def _rest(self, interleaver):
+        """Apply late requests before or after the reaper; check the rest."""
+        is_very_late = bool(interleaver.late_requests) and self.runs % 2
         if not is_very_late:
-            at.land_late()
-        self._here.life.reap()
-        at.land_late()
-        self._here.life.reap()
-        invariants.check_rest(self._here)
+            interleaver.apply_late_requests()
+        self._cloud.deployment.reap()
+        interleaver.apply_late_requests()
+        self._cloud.deployment.reap()
+        invariants.check_rest(self._cloud)
 
 
-def schedules(pair):
-    """Yield the runs of a pair, few choices first; run each that is asked."""
-    usual = [(), (Choice(0, actor=1),)]
-    seen = []
-    for choices in usual:
+def schedules(scenario):
+    """Yield the choices of each run, fewest first, and run them."""
+    basic_choices = [(), (Choice(0, actor=1),)]
+    first_runs = []
+    for choices in basic_choices:
         yield choices
-        seen.append((choices, pair.run(choices)))
-    touched = _touched(seen)
-    grown = [
-        more
-        for choices, steps in seen
-        for more in (
+        first_runs.append((choices, scenario.run(choices)))
+    footprints = _footprints(first_runs)
+    extensions = [
+        longer
+        for choices, steps in first_runs
+        for longer in (
             *_faults(choices, steps),
-            *_turns(choices, steps, touched),
+            *_preemptions(choices, steps, footprints),
         )
     ]
-    random.Random(len(grown)).shuffle(grown)
-    turns, singles = [], []
-    for choices in grown:
+    random.Random(len(extensions)).shuffle(extensions)
+    preemptions, single_faults = [], []
+    for choices in extensions:
         yield choices
-        found = singles if choices[-1].fault else turns
-        found.append((choices, pair.run(choices)))
-    rest = [
-        *((c, s, _only(_faults_after, touched)) for c, s in turns),
-        *((c, s, _only(_back, touched)) for c, s in turns),
-        *((c, s, _only(_turns, touched)) for c, s in singles),
+        runs_of_kind = single_faults if choices[-1].fault else preemptions
+        runs_of_kind.append((choices, scenario.run(choices)))
+    extenders = [
+        *((c, s, _only(_faults_after, footprints)) for c, s in preemptions),
+        *(
+            (c, s, _only(_second_preemptions, footprints))
+            for c, s in preemptions
+        ),
+        *((c, s, _only(_preemptions, footprints)) for c, s in single_faults),
     ]
-    random.Random(len(rest)).shuffle(rest)
-    last = [
-        more for choices, steps, grow in rest for more in grow(choices, steps)
+    random.Random(len(extenders)).shuffle(extenders)
+    longest = [
+        longer
+        for choices, steps, extend in extenders
+        for longer in extend(choices, steps)
     ]
-    random.Random(len(last)).shuffle(last)
-    for choices in dict.fromkeys(last):
+    random.Random(len(longest)).shuffle(longest)
+    for choices in dict.fromkeys(longest):
         yield choices
-        pair.run(choices)
+        scenario.run(choices)
 
 
-def _only(grow, touched):
-    return lambda choices, steps: grow(choices, steps, touched)
+def _only(extend, footprints):
+    return lambda choices, steps: extend(choices, steps, footprints)
 
 
-def _after(choices):
+def _next_step(choices):
     return choices[-1].step + 1 if choices else 0
 
 
 def _faults(choices, steps):
-    """Yield faults after all that was chosen."""
+    """Yield the choices extended by a fault."""
     changed = set()
     for number, step in enumerate(steps):
-        if number >= _after(choices):
-            for fault in doors.FAULTS.get(step.kind, ()):
+        if number >= _next_step(choices):
+            for fault in interleaving.FAULTS.get(step.kind, ()):
                 is_new = {
-                    # Who has changed something dies after that: it is alike.
+                    # After a change, it equals a death after that change.
                     'dies-before': step.actor not in changed,
-                    # Else the answer is lost, and that is all.
+                    # Placement loses records only when it refuses.
                     'loses-records': step.footprint.is_refused,
                 }
                 if is_new.get(fault, True):
@@ -180,94 +189,96 @@ def _faults(choices, steps):
             changed.add(step.actor)
 
 
-def _turns(choices, steps, touched):
-    """Yield changes of turns where the next step and others' meet."""
+def _preemptions(choices, steps, footprints):
+    """Yield the choices extended by a preemption before a conflict."""
     for number, step in enumerate(steps):
-        if number < max(1, _after(choices)):
+        if number < max(1, _next_step(choices)):
             continue
         for other in step.others:
-            if step.footprint.meets(touched[other]):
+            if step.footprint.conflicts_with(footprints[other]):
                 yield (*choices, Choice(number, actor=other))
 
 
-def _faults_after(choices, steps, touched):
-    """Yield faults after a change of turns, where that makes a difference."""
-    ready = _ready(choices, steps)
-    for more in _faults(choices, steps):
-        number, fault = more[-1].step, more[-1].fault
+def _faults_after(choices, steps, footprints):
+    """Yield the choices extended by a fault that the preemption affects."""
+    relevant = _relevant_steps(choices, steps)
+    for longer in _faults(choices, steps):
+        number, fault = longer[-1].step, longer[-1].fault
         step = steps[number]
-        meets = any(
-            step.footprint.meets(other)
-            for actor, other in touched.items()
+        conflicts = any(
+            step.footprint.conflicts_with(other)
+            for actor, other in footprints.items()
             if actor != step.actor
         )
-        if meets and (number in ready or not fault.startswith('dies')):
-            yield more
+        if conflicts and (number in relevant or not fault.startswith('dies')):
+            yield longer
 
 
-def _back(choices, steps, touched):
-    """Yield changes of turns after one, where that makes a difference."""
-    ready = _ready(choices, steps)
-    for more in _turns(choices, steps, touched):
-        if more[-1].step - 1 in ready:
-            yield more
+def _second_preemptions(choices, steps, footprints):
+    """Yield the choices extended by a second preemption that matters."""
+    relevant = _relevant_steps(choices, steps)
+    for longer in _preemptions(choices, steps, footprints):
+        if longer[-1].step - 1 in relevant:
+            yield longer
 
 
-def _ready(choices, steps):
-    """Return the steps with which a change of turns makes a difference.
+def _relevant_steps(choices, steps):
+    """Return the numbers of the steps whose order the preemption changes.
 
-    It makes none if the step that was put off meets nothing of what comes
-    before it now: it could as well have been made first.
+    A delayed step that conflicts with no step before it could as well have
+    been first.
     """
     first = choices[-1].step
     other = steps[first].actor
-    put_off = next(each for each in steps[first:] if each.actor != other)
-    before, ready = doors.Footprint(), set()
+    delayed = next(each for each in steps[first:] if each.actor != other)
+    before, relevant = interleaving.Footprint(), set()
     for number in range(first, len(steps)):
         before.add(steps[number].footprint)
-        if steps[number].actor != other or before.meets(put_off.footprint):
-            ready.add(number)
-    return ready
+        if steps[number].actor != other or before.conflicts_with(
+            delayed.footprint
+        ):
+            relevant.add(number)
+    return relevant
 
 
-def _touched(seen):
-    """Return {actor: Footprint of all that it does}."""
-    found = collections.defaultdict(doors.Footprint)
-    for _choices, steps in seen:
+def _footprints(first_runs):
+    """Return {actor: Footprint of all its steps}."""
+    runs_of_kind = collections.defaultdict(interleaving.Footprint)
+    for _choices, steps in first_runs:
         for step in steps:
-            found[step.actor].add(step.footprint)
-    return found
+            runs_of_kind[step.actor].add(step.footprint)
+    return runs_of_kind
 
 
-def explore(here, names, seconds=None):
-    """Explore a pair, for a while or to the end.
+def explore(cloud, names, seconds=None):
+    """Explore a pair of operations.
 
-    :param seconds: of the processor, so that it is as much beside others
-    :returns: (how many runs, whether these were all)
+    :param seconds: limit of the CPU time, None for none
+    :returns: (number of runs, whether these were all)
     :raises: Failure
     """
-    pair = Pair(here, names)
-    pair.prepare()
-    ends_at = time.process_time() + (seconds or 0)
-    for _choices in schedules(pair):
-        if seconds is not None and time.process_time() > ends_at:
-            return pair.runs, False
-    return pair.runs, True
+    scenario = Scenario(cloud, names)
+    scenario.prepare()
+    deadline = time.process_time() + (seconds or 0)
+    for _choices in schedules(scenario):
+        if seconds is not None and time.process_time() > deadline:
+            return scenario.runs, False
+    return scenario.runs, True
 
 
-class Chance:
-    """Makes choices by chance: who goes first, and what goes wrong.
+class RandomSchedule:
+    """Random choices of preemptions and of one fault.
 
-    The actor with the highest priority goes on until that is lowered, at a
-    few steps (Burckhardt et al., "A Randomized Scheduler with Probabilistic
-    Guarantees of Finding Bugs", 2010).
+    The actor with the highest priority runs until a few random steps lower
+    its priority (Burckhardt et al., "A Randomized Scheduler with
+    Probabilistic Guarantees of Finding Bugs", 2010).
 
     :param rng: random.Random
-    :param actors: how many there are
-    :ivar made: the Choices by which a run can be repeated
+    :param actors: number of actors
+    :ivar choices: Choices that repeat the run
     """
 
-    # How long runs are that such steps are drawn from.
+    # Number of steps among which the random ones are drawn.
     STEPS = 60
     CHANGES = 3
 
@@ -275,59 +286,58 @@ class Chance:
         self._rng = rng
         self._order = rng.sample(range(actors), actors)
         self._changes = rng.choices(range(self.STEPS), k=self.CHANGES)
-        self._goes_wrong = rng.randrange(2 * self.STEPS)
-        self._last = None
-        self.made = []
+        self._fault_from = rng.randrange(2 * self.STEPS)
+        self._last_actor = None
+        self.choices = []
 
     def __iter__(self):
-        return iter(self.made)
+        return iter(self.choices)
 
-    def __call__(self, number, able):
-        first = min(able, key=self._order.index)
+    def __call__(self, number, runnable):
+        first = min(runnable, key=self._order.index)
         if number in self._changes:
             self._order.remove(first)
             self._order.append(first)
-            first = min(able, key=self._order.index)
-        fault, known = None, doors.FAULTS.get(able[first])
-        if known and number >= self._goes_wrong:
-            fault = self._rng.choice(known)
-            self._goes_wrong = float('inf')
+            first = min(runnable, key=self._order.index)
+        fault, faults = None, interleaving.FAULTS.get(runnable[first])
+        if faults and number >= self._fault_from:
+            fault = self._rng.choice(faults)
+            self._fault_from = float('inf')
         choice = Choice(number, first, fault)
-        if fault or first != self._last or able[first] == 'sleep':
-            # Else it is the one whose turn it is.
-            self.made.append(choice)
-        self._last = first
+        if fault or first != self._last_actor or runnable[first] == 'sleep':
+            # Without a choice, the same actor runs again.
+            self.choices.append(choice)
+        self._last_actor = first
         return choice
 
 
-def meet_by_chance(here, rng, seconds):
-    """Let three operations meet again and again, others each time.
+def explore_triples(cloud, rng, seconds):
+    """Run random triples of operations until the time is over.
 
-    :returns: how many runs these were
+    :returns: number of runs
     :raises: Failure
     """
-    known = operations.OPERATIONS
-    ends_at, runs = time.process_time() + seconds, 0
-    while time.process_time() < ends_at:
-        is_alone = rng.random() < ALONE
-        able = [
+    all_operations = operations.OPERATIONS
+    deadline, runs = time.process_time() + seconds, 0
+    while time.process_time() < deadline:
+        is_exclusive = rng.random() < EXCLUSIVE_SHARE
+        runnable = [
             name
-            for name, each in known.items()
-            if each.is_held and each.is_alone == is_alone
+            for name, each in all_operations.items()
+            if each.is_held and each.is_exclusive == is_exclusive
         ]
-        three = Pair(here, rng.sample(able, 3))
-        three.prepare()
-        for _run in range(RUNS_OF_THREE):
-            three.run(Chance(rng, 3))
-        runs += three.runs
+        scenario = Scenario(cloud, rng.sample(runnable, 3))
+        scenario.prepare()
+        for _run in range(RUNS_PER_TRIPLE):
+            scenario.run(RandomSchedule(rng, 3))
+        runs += scenario.runs
     return runs
 
 
 def pairs():
-    """Return all pairs of operations, those with themselves as well.
+    """Return all pairs of operations that can run on the same group.
 
-    But for those of which one needs a group that is held, or has hosts to
-    itself, and one another.
+    A pair may be an operation twice.
     """
     return [
         names
@@ -338,60 +348,59 @@ def pairs():
     ]
 
 
-def _drawn(share, draw):
+def _sampled(share, draw):
     return [
         names
         for names in pairs()
-        if shares.is_drawn(' and '.join(names), share, draw)
+        if shares.is_sampled(' and '.join(names), share, draw)
     ]
 
 
-def _explored(names, seconds):
-    """Explore a pair in a world of its own.
+def _explore_pair(names, seconds):
+    """Explore a pair in a new SimulatedCloud.
 
-    :returns: (what is to be told of it, whether nothing was found)
+    :returns: (report, whether the pair passed)
     """
-    began = time.process_time()
-    with world.World() as here:
+    started = time.process_time()
+    with simulated_cloud.SimulatedCloud() as cloud:
         try:
-            runs, are_all = explore(here, names, seconds)
+            runs, is_complete = explore(cloud, names, seconds)
         except Failure as exc:
             return f'{" and ".join(names)}: {exc}', False
-    told = f'{runs} runs{", all" if are_all else ""}'
-    took = time.process_time() - began
-    return f'{" and ".join(names)}: {told}, {took:.0f} s', True
+    text = f'{runs} runs{", all" if is_complete else ""}'
+    seconds_used = time.process_time() - started
+    return f'{" and ".join(names)}: {text}, {seconds_used:.0f} s', True
 
 
-def _met_by_chance(seed, seconds):
-    with world.World() as here:
+def _explore_triples(seed, seconds):
+    with simulated_cloud.SimulatedCloud() as cloud:
         try:
-            runs = meet_by_chance(here, random.Random(seed), seconds)
+            runs = explore_triples(cloud, random.Random(seed), seconds)
         except Failure as exc:
-            return f'three by chance: {exc}', False
-    return f'three by chance: {runs} runs, {seconds:.0f} s', True
+            return f'three at random: {exc}', False
+    return f'three at random: {runs} runs, {seconds:.0f} s', True
 
 
 def _replay(names, choices):
-    with world.World() as here:
+    with simulated_cloud.SimulatedCloud() as cloud:
         for runs in range(2):
-            pair = Pair(here, names, runs)
-            pair.prepare()
-            pair.run(choices)
+            scenario = Scenario(cloud, names, runs)
+            scenario.prepare()
+            scenario.run(choices)
 
 
 def in_processes(work, *arguments):
-    """Do work for each of several arguments, on all cores.
+    """Run a function for each of several arguments, on all cores.
 
-    :param work: called with one of each of the arguments; returns (what is to
-        be told, whether all is well)
-    :returns: whether all was well
+    :param work: function that returns (report, whether it passed)
+    :returns: whether all calls passed
     """
-    is_well = True
+    is_ok = True
     with futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        for told, is_one_well in pool.map(work, *arguments):
-            print(told, flush=True)  # noqa: T201
-            is_well &= is_one_well
-    return is_well
+        for text, is_one_ok in pool.map(work, *arguments):
+            print(text, flush=True)  # noqa: T201
+            is_ok &= is_one_ok
+    return is_ok
 
 
 def main(argv=None):
@@ -416,13 +425,13 @@ def main(argv=None):
     if args.replay is not None:
         _replay(args.pair, [Choice.of(e) for e in args.replay.split()])
         return 0
-    chosen = [args.pair] if args.pair else _drawn(args.share, args.draw)
-    is_well = in_processes(_explored, chosen, itertools.repeat(args.seconds))
+    chosen = [args.pair] if args.pair else _sampled(args.share, args.draw)
+    is_ok = in_processes(_explore_pair, chosen, itertools.repeat(args.seconds))
     if args.random:
         seeds = [random.SystemRandom().random() for _ in range(os.cpu_count())]
-        chances = itertools.repeat(args.random)
-        is_well &= in_processes(_met_by_chance, seeds, chances)
-    return not is_well
+        limits = itertools.repeat(args.random)
+        is_ok &= in_processes(_explore_triples, seeds, limits)
+    return not is_ok
 
 
 if __name__ == '__main__':

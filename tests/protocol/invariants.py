@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds after every step, and what holds when all is at rest."""
+"""Invariants of every step, and of a state at rest."""
 
 import collections
 import json
@@ -9,12 +9,12 @@ from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.protocol import redeem
-from tests.protocol import world
-from tests.services import owners
+from tests.protocol import simulated_cloud
+from tests.services import ownership
 
 _HOLDS = (
-    'SELECT uuid, status, member_id, server_uuid, allocations, otherwise, '
-    'leaves, watched_at FROM vrt_holds'
+    'SELECT uuid, status, member_id, server_uuid, allocations, '
+    'if_compensated, ends_with_swap, watched_at FROM vrt_holds'
 )
 _RESIZES = (
     'SELECT server_uuid FROM vrt_holds '
@@ -24,87 +24,91 @@ _MEMBERS = 'SELECT id, path, server_uuid FROM vrt_members'
 
 
 class Violation(Exception):
-    """A run has broken a promise."""
+    """A violated invariant."""
 
 
-def check_step(here):
-    """Check what is true at every instant.
+def check_step(cloud):
+    """Check the invariants of every instant.
 
-    :param here: world.World
+    :param cloud: simulated_cloud.SimulatedCloud
     :raises: Violation
     """
-    consumers = here.consumers()
-    holds = here.tables().execute(_HOLDS).fetchall()
-    _check_rows(here, consumers, holds)
-    _check_owners(here, consumers, holds)
-    _check_promises(here, holds)
-    for server in here.granted - here.gone:
-        if not here.owns(server):
+    consumers = cloud.consumers()
+    holds = cloud.tables().execute(_HOLDS).fetchall()
+    _check_rows(cloud, consumers, holds)
+    _check_owners(cloud, consumers, holds)
+    _check_committed_holds(cloud, holds)
+    for server in cloud.granted_servers - cloud.ended_servers:
+        if not cloud.has_capacity(server):
             raise Violation(f'server {server} has lost what it was granted')
-    _check_alone(here)
+    _check_exclusive_providers(cloud)
 
 
-def _check_alone(here):
-    """No stranger gets anything where the group is alone.
+def _check_exclusive_providers(cloud):
+    """Check that no foreign consumer gets capacity of an exclusive provider.
 
-    But for what Nova, or an operator, has freed, as long as that is free.
-    What is filled once more has that only for a moment.
+    Capacity that Nova or an operator has freed is excepted while it is free.
+    A hold that is filled once more has it only for a moment.
     """
-    consumers = here.consumers()
-    for provider in here.kept():
-        free = here.free(provider)
-        if free > here.open.get(provider, 0):
-            raise Violation(f'{free} of {provider} are open')
-        if not here.removed:
-            here.open[provider] = free
-        for uuid, came_meanwhile in here.strangers.items():
-            if not came_meanwhile and provider in consumers[uuid].allocations:
-                raise Violation(f'stranger {uuid} is on {provider}')
+    consumers = cloud.consumers()
+    for provider in cloud.exclusive_providers():
+        free = cloud.free_capacity(provider)
+        if free > cloud.free_for_foreign.get(provider, 0):
+            raise Violation(f'{free} of {provider} are free')
+        if not cloud.removed_holds:
+            cloud.free_for_foreign[provider] = free
+        for uuid, was_there_before in cloud.foreign_consumers.items():
+            if (
+                not was_there_before
+                and provider in consumers[uuid].allocations
+            ):
+                raise Violation(f'foreign consumer {uuid} is on {provider}')
 
 
-def _check_rows(here, consumers, holds):
-    """Everything that is not a server's has a row."""
-    named = {uuid for uuid, *_rest in holds}
+def _check_rows(cloud, consumers, holds):
+    """Check that each consumer except servers has a row."""
+    row_uuids = {uuid for uuid, *_rest in holds}
     for uuid, consumer in consumers.items():
-        if consumer.consumer_type != 'INSTANCE' and uuid not in named:
+        if consumer.consumer_type != 'INSTANCE' and uuid not in row_uuids:
             raise Violation(f'consumer {uuid} has no row')
 
 
-def _check_owners(here, consumers, holds):
-    """No member has two owners."""
+def _check_owners(cloud, consumers, holds):
+    """Check that no member has two owners."""
     members = {
         id_: (path, server)
-        for id_, path, server in here.tables().execute(_MEMBERS)
+        for id_, path, server in cloud.tables().execute(_MEMBERS)
     }
-    owned = {}
+    owners_by_path = {}
     for row in holds:
-        uuid, status, member_id, server, allocations, otherwise = row[:6]
-        leaves, watched_at = row[6:]
-        # What leaves is nobody's as soon as the successor owns something; what
-        # is filled once more and comes late is swept.
+        uuid, status, member_id, server, allocations, if_compensated = row[:6]
+        ends_with_swap, watched_at = row[6:]
+        # A row that ends with the swap owns nothing once its successor does;
+        # the reaper sweeps what a late request fills again.
         comes_late = status == states.Hold.EXCHANGING and watched_at
-        if member_id not in members or leaves or comes_late:
+        if member_id not in members or ends_with_swap or comes_late:
             continue
         path, members_server = members[member_id]
-        mine = owned.setdefault(path, set())
+        owners = owners_by_path.setdefault(path, set())
         if status in states.HOLD_COMMITTED:
-            mine |= {uuid, server, members_server} & set(consumers)
+            owners |= {uuid, server, members_server} & set(consumers)
         elif (
             status == states.Hold.WRITING
-            and otherwise is not None
+            and if_compensated is not None
             and uuid in consumers
-            and _is(consumers[uuid], allocations)
+            and _has_allocations(consumers[uuid], allocations)
         ):
-            mine.add(uuid)
-    for path, mine in owned.items():
-        if len(mine) > 1:
-            raise Violation(f'{path} is owned by {sorted(mine)}')
+            owners.add(uuid)
+    for path, owners in owners_by_path.items():
+        if len(owners) > 1:
+            raise Violation(f'{path} is owned by {sorted(owners)}')
 
 
-def _check_promises(here, holds):
-    """What is promised is owned, unless somebody else has removed it.
+def _check_committed_holds(cloud, holds):
+    """Check that each committed hold has an owner.
 
-    Or it is just taken from a server that nobody will build.
+    Excepted are holds that were removed from outside, and those of servers
+    that are never built.
     """
     for uuid, status, _member, server, *_seats in holds:
         owners_of = {
@@ -114,132 +118,150 @@ def _check_promises(here, holds):
         }.get(status, ())
         if (
             owners_of
-            and uuid not in here.removed
-            and server not in here.gone
+            and uuid not in cloud.removed_holds
+            and server not in cloud.ended_servers
             and not (
                 status == states.Hold.REDEEMED
-                and here.life.fates.get(server) in redeem.DEAD
+                and cloud.deployment.server_outcomes.get(server)
+                in redeem.ENDED
             )
-            and not any(map(here.owns, owners_of))
+            and not any(map(cloud.has_capacity, owners_of))
         ):
-            raise Violation(f'hold {uuid} is {status}, and nobody owns it')
+            raise Violation(f'hold {uuid} is {status} without an owner')
 
 
-def _is(consumer, allocations):
-    said = json.loads(allocations) if allocations else {}
+def _has_allocations(consumer, allocations):
+    stored = json.loads(allocations) if allocations else {}
     return consumer.allocations == {
-        provider: each['resources'] for provider, each in said.items()
+        provider: each['resources'] for provider, each in stored.items()
     }
 
 
-def check_answers(here):
-    """Check what servers were told, when all who told it have ended.
+def check_answers(cloud):
+    """Check the answers to Nova after all actors have ended.
 
-    :param here: world.World
+    :param cloud: simulated_cloud.SimulatedCloud
     :raises: Violation
     """
-    for server in here.lost - here.granted:
-        if here.owns(server):
+    for server in cloud.lost_servers - cloud.granted_servers:
+        if cloud.has_capacity(server):
             raise Violation(f'server {server} was told that it has nothing')
 
 
-def check_rest(here):
-    """Check what is true when reapers find nothing to do any more.
+def check_rest(cloud):
+    """Check the invariants of a state that reapers leave unchanged.
 
-    :param here: world.World
+    :param cloud: simulated_cloud.SimulatedCloud
     :raises: Violation
     """
-    check_step(here)
-    rows = here.life.owners()
-    _check_books(here, rows)
-    _check_places(here, rows)
-    _check_hints(here, rows)
-    if not rows.pairs() <= owners.AT_REST:
-        raise Violation(f'at rest there is {rows.pairs()}')
-    for member, holds in VRTMember.list_promises(here.life.context):
-        pairs = {(member.status, hold.status) for hold in holds}
-        if len(holds) != 1 or not pairs <= states.VALID_STATE_PAIRS:
-            raise Violation(f'{member.path} has {pairs}')
-    found = objects.VRTGroup.list(here.life.context)
-    for group in objects.VRTGroup.list_shown(here.life.context, found):
-        if rows.settled(group) != group.status:
-            raise Violation(f'the group is {group.status} for {rows.pairs()}')
-    for provider in here.kept():
-        if here.free(provider):
+    check_step(cloud)
+    rows = cloud.deployment.ownership()
+    _check_placement(cloud, rows)
+    _check_locations(cloud, rows)
+    _check_hints(cloud, rows)
+    if not rows.state_pairs() <= ownership.AT_REST:
+        raise Violation(f'at rest there is {rows.state_pairs()}')
+    for member, holds in VRTMember.list_with_holds(cloud.deployment.context):
+        states_found = {(member.status, hold.status) for hold in holds}
+        if len(holds) != 1 or not states_found <= states.VALID_STATE_PAIRS:
+            raise Violation(f'{member.path} has {states_found}')
+    groups = objects.VRTGroup.list(cloud.deployment.context)
+    for group in objects.VRTGroup.list_for_views(
+        cloud.deployment.context, groups
+    ):
+        if rows.status_at_rest(group) != group.status:
+            raise Violation(
+                f'the group is {group.status} for {rows.state_pairs()}'
+            )
+    for provider in cloud.exclusive_providers():
+        if cloud.free_capacity(provider):
             raise Violation(f'{provider} is not full')
-    _check_own_hosts(here)
+    _check_own_hosts(cloud)
 
 
-def _check_own_hosts(here):
-    """No member is refused its own host for the sake of placeholders."""
-    if not here.is_alone or here.strangers or here.has_lost_records():
+def _check_own_hosts(cloud):
+    """Check that placeholders cost no member its own host."""
+    if (
+        not cloud.is_exclusive
+        or cloud.foreign_consumers
+        or cloud.has_lost_records()
+    ):
         return
-    found = objects.VRTGroup.list(here.life.context)
-    for group in objects.VRTGroup.list_shown(here.life.context, found):
+    groups = objects.VRTGroup.list(cloud.deployment.context)
+    for group in objects.VRTGroup.list_for_views(
+        cloud.deployment.context, groups
+    ):
         for member in group.members:
             if member.fault == swaps.IS_LOST:
                 raise Violation(f'{member.path} was refused its own host')
 
 
-def _check_places(here, rows):
-    """The rows say where servers rest, and no strict policy is broken."""
-    for hold, _member in rows.promised():
-        there = here.life.whereabouts.get(hold.server_uuid)
-        if there not in (None, hold.provider_uuid):
-            raise Violation(f'server {hold.server_uuid} is on {there}')
-    group = here.life.find(here.uuid)
+def _check_locations(cloud, rows):
+    """Check the hosts of servers in the rows, and the strict policy."""
+    for hold, _member in rows.committed_holds():
+        actual = cloud.deployment.server_hosts.get(hold.server_uuid)
+        if actual not in (None, hold.provider_uuid):
+            raise Violation(f'server {hold.server_uuid} is on {actual}')
+    group = cloud.deployment.find_group(cloud.uuid)
     if group is None or not group.has_policy('anti-affinity'):
         return
-    many = collections.Counter(
+    counts = collections.Counter(
         hold.node
-        for hold, member in rows.promised()
+        for hold, member in rows.committed_holds()
         if member.group_id == group.id
     )
-    if many and max(many.values()) > world.MOST:
-        raise Violation(f'too many members on one host: {many}')
+    if counts and max(counts.values()) > simulated_cloud.MAX_PER_HOST:
+        raise Violation(f'too many members on one host: {counts}')
 
 
-def _check_hints(here, rows):
-    """What is stored of a server points to the member that it is."""
-    group = here.life.find(here.uuid)
+def _check_hints(cloud, rows):
+    """Check that stored hints name the members of the servers."""
+    group = cloud.deployment.find_group(cloud.uuid)
     if group is None or group.status == states.Group.RELEASING:
-        # Its servers keep their hints.
+        # Servers of a deleted group keep their hints.
         return
-    path = {hold.server_uuid: member.path for hold, member in rows.promised()}
-    for server, pointed in here.hints.items():
-        if (pointed and pointed.member) != path.get(server):
-            raise Violation(f'the hints of {server} are {pointed}')
+    path = {
+        hold.server_uuid: member.path
+        for hold, member in rows.committed_holds()
+    }
+    for server, ref in cloud.hints.items():
+        if (ref and ref.member) != path.get(server):
+            raise Violation(f'the hints of {server} are {ref}')
 
 
-def _check_books(here, rows):
-    """Placement has what the rows say, and what servers were granted."""
-    # Nova repairs what its servers have lost later on.
-    theirs = here.lost_late & (here.granted - here.gone)
-    kept = here.ghosts() - theirs
-    if kept:
-        raise Violation(f'Placement keeps the amounts of {kept}')
-    consumers = here.consumers()
+def _check_placement(cloud, rows):
+    """Compare Placement with the rows and with the granted servers."""
+    # Nova repairs lost records of its servers later.
+    repaired_by_nova = cloud.late_lost_consumers & (
+        cloud.granted_servers - cloud.ended_servers
+    )
+    lost = cloud.lost_consumers() - repaired_by_nova
+    if lost:
+        raise Violation(f'Placement keeps the amounts of {lost}')
+    consumers = cloud.consumers()
     expected = {
         uuid: {p: each['resources'] for p, each in allocations.items()}
-        for uuid, allocations in rows.books().items()
+        for uuid, allocations in rows.expected_allocations().items()
     }
-    for server in here.granted - here.gone:
+    for server in cloud.granted_servers - cloud.ended_servers:
         if server in consumers:
             expected.setdefault(server, consumers[server].allocations)
-        elif server in theirs:
+        elif server in repaired_by_nova:
             expected.pop(server, None)
         else:
-            raise Violation(f'nobody sees what server {server} has')
-    # What a resize that Nova has given up brings late to a server that is on
-    # no host stays until Nova needs the server's own name again.
-    resized = {uuid for (uuid,) in here.tables().execute(_RESIZES)}
-    for server in resized & here.life.shelved & consumers.keys():
+            raise Violation(f'server {server} has no record in Placement')
+    # A late request of an abandoned resize may fill a shelved server; that
+    # stays until Nova unshelves the server.
+    resized = {uuid for (uuid,) in cloud.tables().execute(_RESIZES)}
+    for server in (
+        resized & cloud.deployment.shelved_servers & consumers.keys()
+    ):
         expected[server] = consumers[server].allocations
-    for uuid in here.strangers:
+    for uuid in cloud.foreign_consumers:
         expected[uuid] = consumers[uuid].allocations
-    there = {uuid: each.allocations for uuid, each in consumers.items()}
-    if there != expected:
-        raise Violation(f'Placement has {there}, the rows say {expected}')
-    for server in here.refused - here.granted:
+    actual = {uuid: each.allocations for uuid, each in consumers.items()}
+    if actual != expected:
+        raise Violation(f'Placement has {actual}, the rows say {expected}')
+    for server in cloud.refused_servers - cloud.granted_servers:
         if server in consumers:
             raise Violation(f'server {server} was refused and owns something')

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is each rule of the protocol missed when it is gone?
+"""Mutation tests of the protocol's rules.
 
-``python -m tests.protocol.mutants`` takes one rule away at a time. Then it
-explores a pair of operations for which the rule is there until something is
-found, or runs the test that fails without it.
+``python -m tests.protocol.mutants`` removes one rule at a time. Then it
+explores a pair of operations that need the rule until a run fails, or runs a
+test that should fail.
 """
 
 import argparse
@@ -29,60 +29,62 @@ from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.adopt import adoption
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.move import destinations
 from nova_groupext.scheduler.nova import servers
-from nova_groupext.scheduler.placement.placement_client import PlacementClient
+from nova_groupext.scheduler.placement.client import PlacementClient
 from nova_groupext.scheduler.protocol import placeholders
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import swap
-from tests.protocol import books
-from tests.protocol import doors
 from tests.protocol import explore
-from tests.protocol import world
+from tests.protocol import fake_placement
+from tests.protocol import interleaving
+from tests.protocol import simulated_cloud
 
-Choice = doors.Choice
+Choice = interleaving.Choice
 
-# Of a processor, for as long as a mutant may live.
+# CPU seconds in which a mutant has to be detected.
 SECONDS = 60
 
-_turned_back = VRTHold.turned_back
+_as_compensated = VRTHold.as_compensated
 _send = swap._send
 _post = PlacementClient._post
 _locked = db.with_row_lock
-_member = destinations._member
-_look = adoption.check
-_let_hints_follow = adoption.let_hints_follow
+_find_member = destinations._find_member
+_check = adoption.check
+_sync_hints = adoption.sync_hints
 
 
-def _turn_back_anew(hold):
-    found = _turned_back(hold)
-    if found is not None:
-        found.uuid = uuidutils.generate_uuid()
-    return found
+def _compensate_with_new_uuids(hold):
+    failure = _as_compensated(hold)
+    if failure is not None:
+        failure.uuid = uuidutils.generate_uuid()
+    return failure
 
 
-def _take_silence_for_refusal(ledger, context, body):
+def _treat_lost_answer_as_refusal(placement_client, context, body):
     try:
-        return _post(ledger, context, body)
+        return _post(placement_client, context, body)
     except exception.PlacementUnavailable as exc:
-        return books.Refused(str(exc)).answer
+        return fake_placement.Conflict(str(exc)).response
 
 
-def _nobody(*_args):
+def _empty_list(*_args):
     return []
 
 
-def _give_up(*args, **kwargs):
+def _report_lost(*args, **kwargs):
     return redeem.Outcome.LOST
 
 
-def _read_in_the_other_order(context, ledger, uuid, hold, body, refills):
-    if ledger.swap(context, {uuid: hold}, {uuid: body}, reads=True):
+def _read_server_first(context, placement_client, uuid, hold, body, refills):
+    if placement_client.swap(
+        context, {uuid: hold}, {uuid: body}, reads_generation=True
+    ):
         return redeem.Outcome.SWAPPED
-    if ledger.allocations(context, uuid):
+    if placement_client.allocations(context, uuid):
         return redeem.Outcome.SWAPPED
-    if ledger.allocations(context, hold.uuid):
+    if placement_client.allocations(context, hold.uuid):
         return None
     return redeem.Outcome.LOST
 
@@ -90,28 +92,28 @@ def _read_in_the_other_order(context, ledger, uuid, hold, body, refills):
 def _lock_after_reading(context, model, work, **key):
     with engine.writer(context) as session:
         session.execute(sa.select(model)).all()
-        inside = db._is_inside.set(True)
+        inside = db._in_locked_work.set(True)
         try:
             return _locked(context, model, work, **key)
         finally:
-            db._is_inside.reset(inside)
+            db._in_locked_work.reset(inside)
 
 
-def _take_5xx_for_refusal(ledger, context, body):
+def _treat_5xx_as_refusal(placement_client, context, body):
     try:
-        return _post(ledger, context, body)
+        return _post(placement_client, context, body)
     except exception.PlacementUnavailable as exc:
         if exc.__cause__ is not None:
             raise
-        return books.Refused(str(exc)).answer
+        return fake_placement.Conflict(str(exc)).response
 
 
-def _send_and_believe(*args):
+def _ignore_refusal(*args):
     _send(*args)
     return True
 
 
-def _reserve_whatever(servers):
+def _reserve_unconditionally(servers):
     changes = []
     for uuid, (member, hold) in servers.items():
         for model, row, status in (
@@ -124,10 +126,10 @@ def _reserve_whatever(servers):
     return changes
 
 
-def _prepare_whatever(context, lease, olds, leaving=()):
+def _prepare_unconditionally(context, lease, old_holds, ending=()):
     for holds, values in (
-        (olds, {'status': states.Hold.EXCHANGING}),
-        (leaving, {'leaves': True}),
+        (old_holds, {'status': states.Hold.EXCHANGING}),
+        (ending, {'ends_with_swap': True}),
     ):
         own = models.Hold.id.in_([hold.id for hold in holds])
         db.compare_and_set(context, models.Hold, own, **values)
@@ -137,48 +139,51 @@ def _write_without_lease(context, lease, work):
     return db.with_row_lock(context, models.Group, work, id=lease.group_id)
 
 
-def _empty_without_filling(ledger, context, consumer, _hold):
-    ledger.empty_consumer(context, consumer)
+def _empty_without_filling(placement_client, context, consumer, _hold):
+    placement_client.empty_consumer(context, consumer)
 
 
 def _member_of_the_group(context, group, server_uuid):
-    found = _member(context, group, server_uuid)
-    return found if found and found.group_id == group.id else None
+    failure = _find_member(context, group, server_uuid)
+    return failure if failure and failure.group_id == group.id else None
 
 
-def _nothing(*_args, **_kwargs):
+def _do_nothing(*_args, **_kwargs):
     return None
 
 
-def _orphan_all_alike(context, group_id):
-    nobody = dict.fromkeys(('group_id', 'member_id', 'resize_member_id'))
+def _detach_all_alike(context, group_id):
+    no_references = dict.fromkeys(
+        ('group_id', 'member_id', 'resize_member_id')
+    )
     own = models.Hold.group_id == group_id
-    ended = {'status': states.Hold.RELEASED, **nobody}
+    ended = {'status': states.Hold.RELEASED, **no_references}
     db.compare_and_set(context, models.Hold, own, **ended)
 
 
-def _look_before_hints(context, ledger, group, draft, placed):
-    _look(context, ledger, group, draft, placed)
-    _let_hints_follow(context, draft)
+def _check_before_hints(context, placement_client, group, draft, placed):
+    _check(context, placement_client, group, draft, placed)
+    _sync_hints(context, draft)
 
 
-def _all_that_ends(context):
+def _list_all_releasing(context):
     return VRTHold.list_by_status(context, states.Hold.RELEASING)
 
 
-def _no_room(*_args):
+def _no_free_capacity(*_args):
     return [], []
 
 
-def _what_is_used(used, _rows, gone):
-    return placeholders.without(used, gone)
+def _ignore_rows(used, _rows, gone):
+    return placeholders.exclude(used, gone)
 
 
-_HERE = 'nova_groupext'
-_OBJECTS = f'{_HERE}.objects'
-_SCHEDULER = f'{_HERE}.scheduler'
+_PRODUCT = 'nova_groupext'
+_OBJECTS = f'{_PRODUCT}.objects'
+_SCHEDULER = f'{_PRODUCT}.scheduler'
+_SERVER_CHANGES = f'{_SCHEDULER}.follow.server_changes'
 _SWAP = f'{_SCHEDULER}.protocol.swap'
-_CLIENT = f'{_SCHEDULER}.placement.placement_client.PlacementClient'
+_CLIENT = f'{_SCHEDULER}.placement.client.PlacementClient'
 _TESTS = 'tests.services'
 _UNIT = 'tests.unit'
 
@@ -187,141 +192,151 @@ _UNIT = 'tests.unit'
 class Mutant:
     """The product without one rule.
 
-    :ivar replaced: {what is replaced: by what}
-    :ivar pair: two operations, of which some run finds it
-    :ivar fault: what goes wrong in such a run; runs with one are tried first
-    :ivar turns: changes of turns before that
-    :ivar replay: a run in which it was found, which is tried before all others
-    :ivar test: the test that finds it, where no pair does
+    :ivar patches: {dotted name: its replacement}
+    :ivar pair: two operations of which some run fails
+    :ivar fault: fault of such a run; runs with this fault come first
+    :ivar switches: preemptions before the fault
+    :ivar replay: choices of a run that has failed, which comes before all
+    :ivar test: id of a test that fails, if no pair does
     """
 
-    replaced: Mapping
+    patches: Mapping
     pair: tuple = ()
     fault: str = ''
-    turns: str = ''
+    switches: str = ''
     replay: str = ''
     test: str = ''
 
 
 MUTANTS = {
-    'what is compensated takes the uuids of what was applied': Mutant(
-        {f'{_OBJECTS}.hold.VRTHold.turned_back': _turn_back_anew},
+    'a compensation has the uuids of the successors': Mutant(
+        {
+            f'{_OBJECTS}.hold.VRTHold.as_compensated': (
+                _compensate_with_new_uuids
+            )
+        },
         pair=('revise', 'take over'),
         fault='late',
     ),
-    'what is applied late has nowhere to go': Mutant(
+    'a compensation is sent': Mutant(
         {f'{_SWAP}._send': lambda *_args: True},
         pair=('revise', 'take over'),
         fault='late',
     ),
-    'a compensation that is refused is not done': Mutant(
-        {f'{_SWAP}._send': _send_and_believe},
+    'a refused compensation is not committed': Mutant(
+        {f'{_SWAP}._send': _ignore_refusal},
         test=f'{_TESTS}.test_swaps.TestSwap.'
-        'test_of_a_hold_whose_place_is_taken_the_member_fails_alone',
+        'test_compensation_fails_only_the_member_of_a_lost_hold',
     ),
     'successors are watched': Mutant(
-        {f'{_OBJECTS}.swaps.watching': dict},
-        pair=('hold again', 'delete'),
+        {f'{_OBJECTS}.swaps.watch_values': dict},
+        pair=('rehold', 'delete'),
         fault='late',
     ),
     'the lease is renewed before each part of a plan': Mutant(
-        {f'{_OBJECTS}.lease.VRTLease.renew': _nothing},
+        {f'{_OBJECTS}.lease.VRTLease.renew': _do_nothing},
         test=f'{_TESTS}.test_long_work.TestLongWork.'
-        'test_who_holds_in_parts_is_alone_all_the_time',
+        'test_lease_is_kept_while_holding_in_chunks',
     ),
     'the lease is renewed before a swap': Mutant(
-        {f'{_OBJECTS}.lease.VRTLease.renew': _nothing},
+        {f'{_OBJECTS}.lease.VRTLease.renew': _do_nothing},
         test=f'{_TESTS}.test_long_work.TestLongWork.'
-        'test_who_exchanges_is_alone_all_the_time',
+        'test_lease_is_kept_during_a_swap',
     ),
-    'silence is no refusal': Mutant(
-        {f'{_CLIENT}._post': _take_silence_for_refusal},
+    'a lost answer is no refusal': Mutant(
+        {f'{_CLIENT}._post': _treat_lost_answer_as_refusal},
         pair=('hold', 'hold'),
         fault='late',
     ),
     'an error of Placement is no refusal': Mutant(
-        {f'{_CLIENT}._post': _take_5xx_for_refusal},
+        {f'{_CLIENT}._post': _treat_5xx_as_refusal},
         pair=('hold', 'hold'),
         fault='late',
     ),
-    'redeem goes forward until it is known': Mutant(
-        {f'{_SCHEDULER}.protocol.redeem.swap_one': _give_up},
+    'a redeem is repeated until its result is known': Mutant(
+        {f'{_SCHEDULER}.protocol.redeem.swap_one': _report_lost},
         pair=('redeem', 'release'),
-        fault='not-told',
+        fault='lost-answer',
     ),
     'the hold is read before the server': Mutant(
-        {f'{_SCHEDULER}.protocol.redeem._try': _read_in_the_other_order},
+        {f'{_SCHEDULER}.protocol.redeem._swap_once': _read_server_first},
         pair=('redeem', 'redeem again'),
         fault='loses-records',
-        turns='0:1 8:0',
+        switches='0:1 8:0',
     ),
-    'nothing is read before it is locked': Mutant(
-        {f'{_HERE}.db.api.with_row_lock': _lock_after_reading},
+    'a row is locked before any read': Mutant(
+        {f'{_PRODUCT}.db.api.with_row_lock': _lock_after_reading},
         pair=('redeem', 'release'),
     ),
-    'a redeem is judged': Mutant(
-        {f'{_SCHEDULER}.current.policy_check.RedeemCheck.refused': _nobody},
-        test=f'{_TESTS}.test_swaps.TestJudged.'
-        'test_who_would_break_a_policy_is_not_redeemed',
-    ),
-    'what is held again is judged': Mutant(
-        {f'{_SCHEDULER}.follow.follow.check_policies': _nothing},
-        test=f'{_TESTS}.test_swaps.TestHoldAgain.'
-        'test_where_a_policy_would_be_broken_it_is_not',
-    ),
-    'nothing is taken back from a server that may run': Mutant(
+    'a redeem checks the policies': Mutant(
         {
-            f'{_SCHEDULER}.follow.follow.MEMBER_STATUS_AFTER': dict.fromkeys(
+            f'{_SCHEDULER}.current.policy_check.RedeemCheck.refused': (
+                _empty_list
+            )
+        },
+        test=f'{_TESTS}.test_swaps.TestPolicyCheck.'
+        'test_redeem_that_breaks_a_policy_is_refused',
+    ),
+    'a rehold checks the policies': Mutant(
+        {f'{_SCHEDULER}.follow.lost_holds.check_policies': _do_nothing},
+        test=f'{_TESTS}.test_swaps.TestRehold.'
+        'test_rehold_that_breaks_a_policy_fails_the_member',
+    ),
+    'capacity of a server that may run is not reclaimed': Mutant(
+        {
+            f'{_SERVER_CHANGES}.MEMBER_STATUS_AFTER': dict.fromkeys(
                 servers.ServerOutcome,
-                follow.MEMBER_STATUS_AFTER[servers.ServerOutcome.UNSCHEDULED],
+                server_changes.MEMBER_STATUS_AFTER[
+                    servers.ServerOutcome.UNSCHEDULED
+                ],
             ),
-            f'{_SCHEDULER}.follow.follow._Step._is_overdue': (
+            f'{_SERVER_CHANGES}._MemberUpdate._is_overdue': (
                 lambda _self: True
             ),
         },
         pair=('redeem', 'take over'),
     ),
     'rows follow servers': Mutant(
-        {f'{_SCHEDULER}.protocol.record_location._rest': _nothing},
+        {f'{_SCHEDULER}.protocol.record_location._record_host': _do_nothing},
         pair=('move', 'delete'),
         replay='9:dies-before',
     ),
-    'a resize ends in what it was reserved for': Mutant(
+    'a resize redeems its reservation': Mutant(
         {f'{_OBJECTS}.transitions.redeem_reservation': lambda *_args: True},
         pair=('resize', 'expire'),
     ),
-    'what is held is verified': Mutant(
+    'new holds are verified': Mutant(
         {
             f'{_SCHEDULER}.protocol.hold_plan.overcommitment.'
-            'overcommitted_holds': _nobody
+            'overcommitted_holds': _empty_list
         },
-        test=f'{_TESTS}.test_verification.TestTooMuch.'
+        test=f'{_TESTS}.test_verification.TestOvercommittedHost.'
         'test_plan_beyond_capacity_is_not_held',
     ),
-    'what is redeemed is verified': Mutant(
+    'a redeem is verified': Mutant(
         {f'{_SCHEDULER}.redeem.reserve._verify': lambda *_args: True},
-        test=f'{_TESTS}.test_verification.TestTooMuch.'
+        test=f'{_TESTS}.test_verification.TestOvercommittedHost.'
         'test_redeem_of_the_hold_beyond_capacity_is_refused',
     ),
-    'what a late request may fill is watched': Mutant(
-        {f'{_SCHEDULER}.reap.reaper.watch': _nothing},
+    'consumers of late requests are watched': Mutant(
+        {f'{_SCHEDULER}.reap.reaper.check_watched': _do_nothing},
         pair=('hold', 'delete'),
         fault='late',
     ),
-    'a member is reserved as it was read': Mutant(
-        {f'{_OBJECTS}.transitions._reserved': _reserve_whatever},
+    'a redeem reserves only a held member': Mutant(
+        {f'{_OBJECTS}.transitions._reserve_changes': _reserve_unconditionally},
         pair=('redeem', 'release'),
     ),
-    'a swap is prepared of what is held': Mutant(
-        {f'{_OBJECTS}.swaps.prepare': _prepare_whatever},
-        pair=('redeem', 'hold again'),
+    'a swap prepares only held holds': Mutant(
+        {f'{_OBJECTS}.swaps.prepare': _prepare_unconditionally},
+        pair=('redeem', 'rehold'),
     ),
-    'the lease is renewed with what is written': Mutant(
-        {f'{_OBJECTS}.swaps.write_down': _write_without_lease},
+    'the lease is renewed with each write': Mutant(
+        {f'{_OBJECTS}.swaps.with_lease': _write_without_lease},
         test=f'{_UNIT}.objects.test_swaps.TestCommit.'
-        'test_who_has_lost_the_lease_commits_nothing',
+        'test_commit_without_the_lease_is_refused',
     ),
-    'a member that is redeemed is not released': Mutant(
+    'a REDEEMING member is not released': Mutant(
         {
             f'{_OBJECTS}.states.MEMBER_RELEASABLE': (
                 *states.MEMBER_RELEASABLE,
@@ -330,35 +345,35 @@ MUTANTS = {
         },
         pair=('redeem', 'release'),
     ),
-    'a server that owns nothing is filled once more': Mutant(
-        {f'{_SCHEDULER}.protocol.redeem._fill': _give_up},
+    'a server without allocations is filled again': Mutant(
+        {f'{_SCHEDULER}.protocol.redeem._fill_server': _report_lost},
         pair=('redeem', 'redeem again'),
         fault='loses-records',
-        turns='0:1 8:0',
+        switches='0:1 8:0',
     ),
-    'what is missing is held again': Mutant(
-        {f'{_SCHEDULER}.follow.follow._restore': _nothing},
-        pair=('hold again', 'hold again'),
+    'a missing hold gets a successor': Mutant(
+        {f'{_SCHEDULER}.follow.hold_changes._restore': _do_nothing},
+        pair=('rehold', 'rehold'),
     ),
-    'what is lost is filled and emptied': Mutant(
+    'a lost record is filled and emptied': Mutant(
         {f'{_CLIENT}.sweep': _empty_without_filling},
         pair=('revise', 'take over'),
-        replay='25:1 46:0:loses-records',
+        replay='26:1 47:0:loses-records',
     ),
-    'a missing hold is filled before it is exchanged': Mutant(
-        {f'{_CLIENT}.refill': _nothing},
-        test=f'{_TESTS}.test_swaps.TestHoldAgain.'
+    'a missing hold is refilled before its swap': Mutant(
+        {f'{_CLIENT}.refill': _do_nothing},
+        test=f'{_TESTS}.test_swaps.TestRehold.'
         'test_missing_record_does_not_cost_the_member_its_capacity',
     ),
-    'a missing placeholder is filled once more': Mutant(
-        {f'{_SCHEDULER}.protocol.maintain._refill': _nothing},
-        pair=('alone, revise', 'alone, take over'),
-        replay='41:1 65:0:loses-records',
+    'a missing placeholder is refilled': Mutant(
+        {f'{_SCHEDULER}.protocol.maintain._refill': _do_nothing},
+        pair=('exclusive revise', 'exclusive take over'),
+        replay='42:1 66:0:loses-records',
     ),
     'a swap is verified': Mutant(
-        {f'{_SWAP}._verify': _nothing},
-        test=f'{_TESTS}.test_verification.TestTooMuch.'
-        'test_swap_beyond_capacity_costs_one_member_its_hold',
+        {f'{_SWAP}._verify': _do_nothing},
+        test=f'{_TESTS}.test_verification.TestOvercommittedHost.'
+        'test_swap_beyond_capacity_releases_one_hold',
     ),
     'moves under strict policies have no alternates': Mutant(
         {
@@ -369,113 +384,125 @@ MUTANTS = {
         },
         test='tests.later.test_moves.TestAlternates',
     ),
-    'an old look at a server is not written': Mutant(
-        {f'{_OBJECTS}.move.VRTMove.are_of': lambda *_args: True},
-        test=f'{_UNIT}.objects.test_relocation.TestFollow.'
-        'test_look_from_before_a_move_is_not_written',
+    'an outdated location of a server is not stored': Mutant(
+        {f'{_OBJECTS}.move.VRTMove.are_current': lambda *_args: True},
+        test=f'{_UNIT}.objects.test_move_transitions.TestFollow.'
+        'test_location_read_before_a_move_is_not_written',
     ),
-    'a server that is given up is swept': Mutant(
+    'an abandoned server is swept': Mutant(
         {
-            f'{_SCHEDULER}.protocol.release_holds._given_up': lambda *_args: (
-                set()
+            f'{_SCHEDULER}.protocol.release_holds._find_abandoned': (
+                lambda *_args: set()
             )
         },
-        pair=('redeem two', 'hold again'),
+        pair=('redeem two', 'rehold'),
         fault='dies-late',
     ),
-    'what a forgotten group has redeemed is watched': Mutant(
-        {f'{_OBJECTS}.hold.VRTHold.orphan': _orphan_all_alike},
+    'redeemed holds of a purged group are watched': Mutant(
+        {f'{_OBJECTS}.hold.VRTHold.detach': _detach_all_alike},
         pair=('delete', 'redeem'),
         replay='0:1 8:0 33:1 34:dies-after',
     ),
-    'who is adopted is looked at once more': Mutant(
-        {f'{_SCHEDULER}.adopt.adoption.check': _nothing},
+    'adopted servers are checked again': Mutant(
+        {f'{_SCHEDULER}.adopt.adoption.check': _do_nothing},
         pair=('adopt', 'move adopted'),
     ),
-    'who is being adopted is judged': Mutant(
-        {f'{_SCHEDULER}.move.destinations._member': _member_of_the_group},
+    'moves of a server to be adopted are checked': Mutant(
+        {f'{_SCHEDULER}.move.destinations._find_member': _member_of_the_group},
         pair=('adopt', 'move adopted'),
         replay='35:1',
     ),
-    'the hints of who is adopted are stored': Mutant(
-        {f'{_SCHEDULER}.adopt.adoption.let_hints_follow': _nothing},
+    'hints of adopted servers are stored': Mutant(
+        {f'{_SCHEDULER}.adopt.adoption.sync_hints': _do_nothing},
         pair=('adopt', 'take over'),
     ),
-    'the hints of who is adopted are stored before the look': Mutant(
+    'hints of adopted servers are stored before the check': Mutant(
         {
-            f'{_SCHEDULER}.adopt.adoption.let_hints_follow': _nothing,
-            f'{_SCHEDULER}.adopt.adoption.check': _look_before_hints,
+            f'{_SCHEDULER}.adopt.adoption.sync_hints': _do_nothing,
+            f'{_SCHEDULER}.adopt.adoption.check': _check_before_hints,
         },
         pair=('adopt', 'move adopted'),
     ),
-    'what is being taken back is left to that': Mutant(
-        {f'{_SCHEDULER}.follow.follow._Step._is_being_taken_back': _nothing},
-        pair=('alone, take back', 'alone, take back'),
+    'a hold being reclaimed is skipped': Mutant(
+        {
+            f'{_SERVER_CHANGES}._MemberUpdate._is_being_taken_back': (
+                _do_nothing
+            )
+        },
+        pair=('exclusive reclaim', 'exclusive reclaim'),
         fault='dies-before',
     ),
-    'nobody is alone where strangers are': Mutant(
-        {f'{_SCHEDULER}.protocol.exclusive_hosts._refuse_strangers': _nothing},
-        pair=('alone, hold', 'alone, stranger'),
+    'exclusive hosts have no foreign consumers': Mutant(
+        {
+            f'{_SCHEDULER}.protocol.exclusive_hosts._refuse_foreign': (
+                _do_nothing
+            )
+        },
+        pair=('exclusive hold', 'exclusive claim'),
     ),
-    'placeholders take the place of what leaves': Mutant(
-        {f'{_OBJECTS}.hold.VRTHold.list_to_empty': _all_that_ends},
-        pair=('alone, give up', 'alone, keep'),
+    'placeholders replace ending holds': Mutant(
+        {f'{_OBJECTS}.hold.VRTHold.list_to_release': _list_all_releasing},
+        pair=('exclusive request release', 'exclusive maintain'),
     ),
-    'placeholders leave to each row what it says': Mutant(
-        {f'{_SCHEDULER}.protocol.placeholders.taken': _what_is_used},
-        test=f'{_TESTS}.test_giving_back.TestGivingBack.'
-        'test_nobody_fills_the_place_of_a_member_whose_hold_is_missing',
+    'placeholders respect the amounts of rows': Mutant(
+        {f'{_SCHEDULER}.protocol.placeholders.claimed_amounts': _ignore_rows},
+        test=f'{_TESTS}.test_exclusive_releases.TestReleases.'
+        'test_capacity_of_a_missing_hold_is_not_filled',
     ),
-    'placeholders make room for who is held again': Mutant(
-        {f'{_SCHEDULER}.protocol.placeholders.make_room': _no_room},
-        test=f'{_TESTS}.test_giving_back.TestGivingBack.'
-        'test_fillers_make_room_for_a_member_where_a_stranger_has_come',
+    'placeholders yield to a successor': Mutant(
+        {
+            f'{_SCHEDULER}.protocol.placeholders.changes_for_hold': (
+                _no_free_capacity
+            )
+        },
+        test=f'{_TESTS}.test_exclusive_releases.TestReleases.'
+        'test_placeholders_yield_to_a_successor_hold',
     ),
 }
 
 
-def hunt(rule, seconds=SECONDS):
-    """Take a rule away; return what is found then, or None."""
+def find_failure(rule, seconds=SECONDS):
+    """Remove a rule; return the failure that detects it, or None."""
     mutant = MUTANTS[rule]
     with contextlib.ExitStack() as stack:
-        for where, by in mutant.replaced.items():
-            stack.enter_context(fixtures.MonkeyPatch(where, by))
+        for name, replacement in mutant.patches.items():
+            stack.enter_context(fixtures.MonkeyPatch(name, replacement))
         if mutant.test:
             return _fails(mutant.test)
-        here = stack.enter_context(world.World())
+        cloud = stack.enter_context(simulated_cloud.SimulatedCloud())
         try:
-            _try_fault(here, mutant)
-            explore.explore(here, mutant.pair, seconds)
+            _try_fault(cloud, mutant)
+            explore.explore(cloud, mutant.pair, seconds)
         except explore.Failure as exc:
             return exc
     return None
 
 
-def _try_fault(here, mutant):
-    """Let one thing go wrong, at each step where it may.
+def _try_fault(cloud, mutant):
+    """Try the mutant's fault at each step at which it is possible.
 
     :raises: explore.Failure
     """
-    pair = explore.Pair(here, mutant.pair)
-    pair.prepare()
-    turns, known = (
-        tuple(map(Choice.of, told.split()))
-        for told in (mutant.turns, mutant.replay)
+    scenario = explore.Scenario(cloud, mutant.pair)
+    scenario.prepare()
+    switches, replayed = (
+        tuple(map(Choice.of, text.split()))
+        for text in (mutant.switches, mutant.replay)
     )
     # Without the rule a run may be another one.
-    with contextlib.suppress(doors.Impossible):
-        if known:
-            pair.run(known)
+    with contextlib.suppress(interleaving.ActorHasEnded):
+        if replayed:
+            scenario.run(replayed)
     if mutant.fault:
-        for first in (turns, (Choice(0, actor=1), *turns)):
-            with contextlib.suppress(doors.Impossible):
-                _try_each_step(pair, first, mutant.fault)
+        for first in (switches, (Choice(0, actor=1), *switches)):
+            with contextlib.suppress(interleaving.ActorHasEnded):
+                _try_each_step(scenario, first, mutant.fault)
 
 
-def _try_each_step(pair, first, fault):
-    for number, step in reversed([*enumerate(pair.run(first))]):
-        if fault in doors.FAULTS.get(step.kind, ()):
-            pair.run((*first, Choice(number, fault=fault)))
+def _try_each_step(scenario, first, fault):
+    for number, step in reversed([*enumerate(scenario.run(first))]):
+        if fault in interleaving.FAULTS.get(step.kind, ()):
+            scenario.run((*first, Choice(number, fault=fault)))
 
 
 def _fails(test):
@@ -485,11 +512,14 @@ def _fails(test):
     return None if result.wasSuccessful() else test
 
 
-def _hunted(rule):
-    began = time.process_time()
-    found = hunt(rule)
-    took = time.process_time() - began
-    return f'{rule}: {found or "nothing is found"}, {took:.0f} s', bool(found)
+def _report(rule):
+    started = time.process_time()
+    failure = find_failure(rule)
+    seconds_used = time.process_time() - started
+    return (
+        f'{rule}: {failure or "nothing is found"}, {seconds_used:.0f} s',
+        bool(failure),
+    )
 
 
 def main(argv=None):
@@ -499,7 +529,7 @@ def main(argv=None):
     CONF([], project='nova', default_config_files=[])
     logging.disable()
     rules = [args.rule] if args.rule else MUTANTS
-    return not explore.in_processes(_hunted, rules)
+    return not explore.in_processes(_report, rules)
 
 
 if __name__ == '__main__':

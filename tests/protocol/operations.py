@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations of the protocol, and what there has to be for each.
+"""Operations of the protocol, and their preparations.
 
-Each is done by a process of its own: a scheduler, an API, a planner. Of what a
-planner does by itself each operation is one step of the reaper: a whole round
-is many of them, one after the other.
+Each operation stands for a process: an API, a scheduler or a planner. Of the
+reaper an operation runs one step, because a whole round has too many.
 """
 
 from collections.abc import Callable
@@ -11,190 +10,222 @@ import dataclasses
 
 from oslo_utils import timeutils
 
-from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler import availability
+from nova_groupext.scheduler.follow import hold_changes
+from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.reap import reaper
-from tests.protocol import doors
-from tests.protocol import world
-from tests.services import life
+from tests.protocol import interleaving
+from tests.protocol import simulated_cloud
+from tests.services import deployment
 
-ServerOutcome = world.ServerOutcome
+ServerOutcome = simulated_cloud.ServerOutcome
 
 
 @dataclasses.dataclass(frozen=True)
 class Operation:
-    """One of them.
+    """An operation on the group of a SimulatedCloud.
 
-    :ivar work: called with a World
-    :ivar prepare: called with a World before a run begins, or None
-    :ivar is_held: whether the group is held before that
-    :ivar meets: names of the operations that it is paired with; all by
-        default. It meets the others by chance
-    :ivar is_alone: whether the group has its hosts to itself
-    :ivar drafts: whether it prepares a draft: a group has one at a time, so
-        that it is paired with no other that does
+    :ivar work: function of a SimulatedCloud
+    :ivar prepare: function of a SimulatedCloud that is called before the
+        runs, or None
+    :ivar is_held: whether the group is held before the preparation
+    :ivar partners: names of the operations in pairs with this one, None for
+        all; random triples ignore it
+    :ivar is_exclusive: whether the group has exclusive hosts
+    :ivar has_draft: whether the preparation creates a draft; a group has one
+        draft at a time, so two such operations are never a pair
     """
 
     work: Callable
     prepare: Callable | None = None
     is_held: bool = True
-    meets: tuple | None = None
-    is_alone: bool = False
-    drafts: bool = False
+    partners: tuple | None = None
+    is_exclusive: bool = False
+    has_draft: bool = False
 
 
-def _release(here):
-    here.life.give_up(here.uuid, 'm-0')
-    here.life.release(here.uuid)
+def _release(cloud):
+    cloud.deployment.request_release(cloud.uuid, 'm-0')
+    cloud.deployment.release(cloud.uuid)
 
 
-def _give_up(here):
-    here.life.give_up(here.uuid, 'm-0')
-    reaper.empty(here.life.context, here.life.ledger())
+def _request_release(cloud):
+    cloud.deployment.request_release(cloud.uuid, 'm-0')
+    reaper.release_ending(
+        cloud.deployment.context, cloud.deployment.placement_client()
+    )
 
 
-def _do(here, step):
-    """Do one step of the reaper, as a planner does."""
-    own = here.life
-    planner.run_step(step, own.context, own.ledger(), own.leases())
+def _run_step(cloud, step):
+    """Run one step of the reaper, as a planner does."""
+    availability.run_step(
+        step,
+        cloud.deployment.context,
+        cloud.deployment.placement_client(),
+        cloud.deployment.leases(),
+    )
 
 
-def _follow(here):
-    _do(here, follow.follow_servers)
+def _follow(cloud):
+    _run_step(cloud, server_changes.follow_servers)
 
 
-def _hold_again(here):
-    _do(here, follow.follow_holds)
+def _rehold(cloud):
+    _run_step(cloud, hold_changes.follow_holds)
 
 
-def _expire(here):
-    reaper.expire(here.life.context)
-    reaper.empty(here.life.context, here.life.ledger())
+def _expire(cloud):
+    reaper.expire(cloud.deployment.context)
+    reaper.release_ending(
+        cloud.deployment.context, cloud.deployment.placement_client()
+    )
 
 
-def _take_over(here):
-    """Let another planner come when all leases have ended."""
-    here.touch(writes={doors.TIME})
-    timeutils.advance_time_seconds(life.LATER)
-    other = here.life.planner()
-    other.beat(here.life.context)
-    for member in reaper.list_stuck_redeems(here.life.context):
-        planner.run_step(
+def _take_over(cloud):
+    """Run another planner after all leases have expired."""
+    cloud.record_access(writes={interleaving.TIME})
+    timeutils.advance_time_seconds(deployment.LATER)
+    other = cloud.deployment.planner()
+    other.beat(cloud.deployment.context)
+    for member in reaper.list_stuck_redeems(cloud.deployment.context):
+        availability.run_step(
             reaper.resolve_redeem,
-            here.life.context,
-            here.life.ledger(),
+            cloud.deployment.context,
+            cloud.deployment.placement_client(),
             member,
         )
-    other.serve_waiting(here.life.context)
+    other.serve_waiting(cloud.deployment.context)
 
 
-def _shelve(here):
-    here.run_server('m-2')
-    here.shelve_server('m-2')
-    _follow(here)
+def _shelve(cloud):
+    cloud.run_server('m-2')
+    cloud.shelve_server('m-2')
+    _follow(cloud)
 
 
 OPERATIONS = {
-    'hold': Operation(lambda w: w.life.plan(w.uuid), is_held=False),
-    'redeem': Operation(lambda w: w.redeem('m-0', 'one')),
-    # To all others they are what the first one is.
+    'hold': Operation(
+        lambda cloud: cloud.deployment.plan(cloud.uuid), is_held=False
+    ),
+    'redeem': Operation(lambda cloud: cloud.redeem('m-0', 'one')),
+    # With other operations, these two do the same as the first one.
     'redeem again': Operation(
-        lambda w: w.redeem('m-0', 'one'), meets=('redeem',)
+        lambda cloud: cloud.redeem('m-0', 'one'), partners=('redeem',)
     ),
     'redeem another': Operation(
-        lambda w: w.redeem('m-0', 'another'), meets=('redeem',)
+        lambda cloud: cloud.redeem('m-0', 'another'), partners=('redeem',)
     ),
-    'redeem two': Operation(lambda w: w.redeem_all('m', ['two', 'three'])),
+    'redeem two': Operation(
+        lambda cloud: cloud.redeem_all('m', ['two', 'three'])
+    ),
     'revise': Operation(
-        lambda w: w.plan_draft(), prepare=lambda w: w.draft(), drafts=True
+        lambda cloud: cloud.plan_draft(),
+        prepare=lambda cloud: cloud.create_draft(),
+        has_draft=True,
     ),
-    'describe': Operation(lambda w: w.draft()),
+    'describe': Operation(lambda cloud: cloud.create_draft()),
     'drop': Operation(
-        lambda w: w.plan_draft(),
-        prepare=lambda w: w.draft_dropping(),
-        drafts=True,
+        lambda cloud: cloud.plan_draft(),
+        prepare=lambda cloud: cloud.create_draft_dropping(),
+        has_draft=True,
     ),
     'release': Operation(_release),
-    'delete': Operation(lambda w: w.life.delete(w.uuid)),
-    # Perhaps the one that had the leases has only paused.
+    'delete': Operation(lambda cloud: cloud.deployment.delete(cloud.uuid)),
+    # The planner that had the leases may only have paused.
     'take over': Operation(_take_over),
-    'take back': Operation(
+    'reclaim': Operation(
         _follow,
-        prepare=lambda w: w.end_server('m-1', ServerOutcome.UNSCHEDULED),
+        prepare=lambda cloud: cloud.end_server(
+            'm-1', ServerOutcome.UNSCHEDULED
+        ),
     ),
     'follow': Operation(
-        _follow, prepare=lambda w: w.end_server('m-1', ServerOutcome.DELETED)
+        _follow,
+        prepare=lambda cloud: cloud.end_server('m-1', ServerOutcome.DELETED),
     ),
     'move': Operation(
-        lambda w: w.move_server('m-2'),
-        prepare=lambda w: w.run_server('m-2'),
+        lambda cloud: cloud.move_server('m-2'),
+        prepare=lambda cloud: cloud.run_server('m-2'),
     ),
-    'shelve': Operation(_shelve, prepare=lambda w: w.run_server('m-2')),
-    'unshelve': Operation(lambda w: w.move_server('m-2'), prepare=_shelve),
+    'shelve': Operation(
+        _shelve, prepare=lambda cloud: cloud.run_server('m-2')
+    ),
+    'unshelve': Operation(
+        lambda cloud: cloud.move_server('m-2'), prepare=_shelve
+    ),
     'resize': Operation(
-        lambda w: w.resize_server('m-2'), prepare=lambda w: w.grow('m-2')
+        lambda cloud: cloud.resize_server('m-2'),
+        prepare=lambda cloud: cloud.reserve_resize('m-2'),
     ),
     'adopt': Operation(
-        lambda w: w.plan_draft(),
-        prepare=lambda w: w.draft_adopting(),
-        drafts=True,
+        lambda cloud: cloud.plan_draft(),
+        prepare=lambda cloud: cloud.create_draft_adopting(),
+        has_draft=True,
     ),
     'adopt and swap': Operation(
-        lambda w: w.plan_draft(),
-        prepare=lambda w: w.draft_adopting(**{'m-0': w.narrow, 'm-2': w.wide}),
-        drafts=True,
+        lambda cloud: cloud.plan_draft(),
+        prepare=lambda cloud: cloud.create_draft_adopting(
+            **{'m-0': cloud.small_provider, 'm-2': cloud.large_provider}
+        ),
+        has_draft=True,
     ),
     'move adopted': Operation(
-        lambda w: w.move_outsider(),
-        prepare=lambda w: w.draft_adopting(),
-        meets=('adopt', 'adopt and swap', 'take over', 'delete'),
+        lambda cloud: cloud.move_foreign_server(),
+        prepare=lambda cloud: cloud.create_draft_adopting(),
+        partners=('adopt', 'adopt and swap', 'take over', 'delete'),
     ),
-    'hold again': Operation(_hold_again, prepare=lambda w: w.lose_hold('m-0')),
-    # Too long to explore all orders of its steps.
-    'reap': Operation(lambda w: w.life.reap(), meets=()),
-    # The last one: nothing can be prepared in a group that has expired.
-    'expire': Operation(_expire, prepare=lambda w: w.life.expire(w.uuid)),
+    'rehold': Operation(
+        _rehold, prepare=lambda cloud: cloud.remove_hold('m-0')
+    ),
+    # It has too many steps to explore all interleavings.
+    'reap': Operation(lambda cloud: cloud.deployment.reap(), partners=()),
+    # Last, because an expired group permits no other preparation.
+    'expire': Operation(
+        _expire, prepare=lambda cloud: cloud.deployment.expire(cloud.uuid)
+    ),
 }
 
-# Of those above what may have to do with placeholders.
-_ALSO_ALONE = (
+# Operations that may change placeholders.
+_SHARED_WITH_EXCLUSIVE = (
     *('hold', 'redeem', 'redeem two', 'revise', 'release', 'delete'),
-    *('take over', 'take back', 'follow', 'hold again'),
+    *('take over', 'reclaim', 'follow', 'rehold'),
 )
 
-# Whether placeholders keep strangers away meanwhile. What ends by itself is
-# looked at, and filled, in rounds of their own.
-ALONE = {
-    **{name: OPERATIONS[name] for name in _ALSO_ALONE},
-    'keep': Operation(lambda w: w.life.keep()),
-    'give up': Operation(_give_up),
+# Operations on a group with exclusive hosts. The steps of the reaper and the
+# maintenance of placeholders are separate operations.
+EXCLUSIVE_OPERATIONS = {
+    **{name: OPERATIONS[name] for name in _SHARED_WITH_EXCLUSIVE},
+    'maintain': Operation(lambda cloud: cloud.deployment.maintain_exclusive()),
+    'request release': Operation(_request_release),
     'delete server': Operation(
-        lambda w: w.delete_server('m-1'),
-        prepare=lambda w: w.end_server('m-1', ServerOutcome.UNSCHEDULED),
+        lambda cloud: cloud.delete_server('m-1'),
+        prepare=lambda cloud: cloud.end_server(
+            'm-1', ServerOutcome.UNSCHEDULED
+        ),
     ),
-    'add capacity': Operation(lambda w: w.add_capacity()),
-    'stranger': Operation(lambda w: w.come()),
+    'add capacity': Operation(lambda cloud: cloud.add_capacity()),
+    'claim': Operation(lambda cloud: cloud.claim_foreign()),
     'expire': OPERATIONS['expire'],
 }
 
 OPERATIONS |= {
-    f'alone, {name}': dataclasses.replace(each, is_alone=True)
-    for name, each in ALONE.items()
+    f'exclusive {name}': dataclasses.replace(each, is_exclusive=True)
+    for name, each in EXCLUSIVE_OPERATIONS.items()
 }
 
 
 def is_pair(one, other):
     """Check whether two operations are explored together."""
-    both = [OPERATIONS[one], OPERATIONS[other]]
+    operations = [OPERATIONS[one], OPERATIONS[other]]
     names = (other, one)
-    if both[0].is_alone != both[1].is_alone:
+    if operations[0].is_exclusive != operations[1].is_exclusive:
         return False
-    if one != other and all(each.drafts for each in both):
+    if one != other and all(each.has_draft for each in operations):
         return False
     return (
-        all(each.is_held for each in both)
-        or not any(each.prepare for each in both)
+        all(each.is_held for each in operations)
+        or not any(each.prepare for each in operations)
     ) and all(
-        each.meets is None or name in each.meets
-        for each, name in zip(both, names, strict=True)
+        each.partners is None or name in each.partners
+        for each, name in zip(operations, names, strict=True)
     )

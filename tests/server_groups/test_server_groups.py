@@ -21,9 +21,9 @@ from nova_groupext.scheduler.weights import holistic
 MANAGER = manager.HolisticSchedulerManager
 FILTER = holistic_filter.HolisticFilter
 WEIGHER = holistic.HolisticWeigher
-# As it is before a test puts its own in its place.
+# The function before a test replaces it.
 STATE_PATH = paths.state_path_def
-# Looks at a server until it should be there; half a second each.
+# Polls of a server, half a second each.
 PATIENCE = 120
 
 
@@ -32,7 +32,7 @@ def path(named):
 
 
 class WithOurScheduler:
-    """Goes before a class of Nova's; its tests are run as they are."""
+    """A mixin before a class of Nova's tests, which run unchanged."""
 
     def setUp(self):
         self.calls = collections.Counter()
@@ -53,14 +53,14 @@ class WithOurScheduler:
     def _wait_for_server_parameter(
         self, server, expected_params, max_retries=10, **kwargs
     ):
-        """A busy machine needs longer than the five seconds of Nova's."""
+        """Wait longer than Nova's five seconds, as a busy machine needs."""
         return super()._wait_for_server_parameter(
             server, expected_params, max(max_retries, PATIENCE), **kwargs
         )
 
     @staticmethod
     def state_path(relative):
-        """Nova's wheel has one file elsewhere than Nova's tree."""
+        """Return a path; Nova's wheel has api-paste.ini in another folder."""
         if relative.endswith('api-paste.ini'):
             return str(config.shipped_paste())
         return STATE_PATH(relative)
@@ -75,7 +75,7 @@ class WithOurScheduler:
         self.useFixture(fixtures.MonkeyPatch(f'{path(where)}.{name}', counted))
 
     def start_service(self, name, *args, **kwargs):
-        """Start our scheduler when Nova's is asked for."""
+        """Start a service; ours in place of Nova's scheduler."""
         if name == 'scheduler':
             configured = CONF.filter_scheduler
             self.flags(
@@ -92,9 +92,9 @@ class WithOurScheduler:
 
 
 class TestOurScheduler(WithOurScheduler, stock.ServerGroupTestBase):
-    """Is it ours that all these tests ask?"""
+    """A check that the tests below run our scheduler."""
 
-    def test_a_server_of_a_group_is_placed_by_it(self):
+    def test_server_of_a_server_group_is_placed_by_our_scheduler(self):
         for host in ('host1', 'host2'):
             self.start_service('compute', host=host)
         created = self.api.post_server_groups(self.anti_affinity)

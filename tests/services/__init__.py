@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do the real databases and Placement processes say?"""
+"""Tests on real databases and Placement processes."""

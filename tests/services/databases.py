@@ -10,13 +10,13 @@ from oslotest import base
 import sqlalchemy as sa
 
 from nova_groupext.cloud import databases
-from tests import fixtures as ours
-from tests.services import kept
+from tests import fixtures as test_fixtures
+from tests.services import process_fixtures
 from tests.services import servers
 
 
 class Database(fixtures.Fixture):
-    """An empty database that is dropped at the end; ``url`` leads to it."""
+    """An empty database at ``url``, which is dropped at the end."""
 
     def __init__(self, server):
         super().__init__()
@@ -42,16 +42,16 @@ def tables(server):
 
     To make the tables takes longer than most of the tests that need them.
     """
-    url = kept.keep(Database(server)).url
-    with ours.Database(url):
+    url = process_fixtures.set_up(Database(server)).url
+    with test_fixtures.Database(url):
         return url
 
 
 class DatabaseTestCase(base.BaseTestCase):
-    """Has our tables, empty, in a database that the process keeps.
+    """A test with our tables, empty, in a database that the process keeps.
 
-    Without ``SYNC`` it has an empty database of its own. Tests are written
-    once, in a mixin, that is tested ``on`` some servers.
+    Without ``SYNC`` the test has an empty database of its own. Tests are
+    written once, in a mixin that runs ``on`` some servers.
     """
 
     SERVER = None
@@ -64,10 +64,10 @@ class DatabaseTestCase(base.BaseTestCase):
             # SQLite has no writers side by side; the try-out cloud's wait.
             self.enterContext(databases.one_writer_each())
         self.url = self._database()
-        self.useFixture(ours.Database(self.url, sync=False))
+        self.useFixture(test_fixtures.Database(self.url, sync=False))
         if self.SYNC:
             # A test before this one may have been killed.
-            ours.wipe()
+            test_fixtures.delete_all_rows()
 
     def _database(self):
         if self.SYNC:
@@ -76,7 +76,7 @@ class DatabaseTestCase(base.BaseTestCase):
 
 
 def on(*some):
-    """Test a mixin on some servers.
+    """Make a test class of a mixin for each of some servers.
 
     ``class Expiry`` makes ``TestExpiryOnMariaDB`` and so on, in its module;
     ``OnMariaDB`` selects all tests of one server.

@@ -22,8 +22,8 @@ from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
 from nova_groupext.db import engine
-from tests import fixtures as ours
-from tests.services import kept
+from tests import fixtures as test_fixtures
+from tests.services import process_fixtures
 from tests.services import servers
 
 PROVIDERS = (
@@ -31,10 +31,10 @@ PROVIDERS = (
     '/usr/lib64/galera-4/libgalera_smm.so',
 )
 DATABASE = 'vrt'
-# Whoever starts a node waits for it as long as this.
+# Longest time that the start of a node may take.
 SECONDS_TO_START = 60
 
-# What Galera demands, and as little memory and disk as will do.
+# Options that Galera demands, and small sizes of memory and disk.
 OPTIONS = (
     '--no-defaults',
     '--bind-address=127.0.0.1',
@@ -56,7 +56,7 @@ GUARD = '"$@" & cat >/dev/null; kill -9 $!; wait'
 
 
 class Galera(servers.Server):
-    """Asks for the programs: the nodes are started by who needs them."""
+    """Galera's programs; each test process starts nodes of its own."""
 
     def ask(self):
         programs()
@@ -71,16 +71,16 @@ def programs():
     :raises: FileNotFoundError
     """
     path = f'{os.environ.get("PATH", os.defpath)}:/usr/sbin'
-    found = [
+    paths = [
         shutil.which(name, path=path)
         for name in ('mariadbd', 'mariadb-install-db')
     ]
-    found += [each for each in PROVIDERS if pathlib.Path(each).exists()][:1]
-    if len(found) < 3 or None in found:
+    paths += [each for each in PROVIDERS if pathlib.Path(each).exists()][:1]
+    if len(paths) < 3 or None in paths:
         raise FileNotFoundError(
             'install the Debian packages mariadb-server and galera-4'
         )
-    return found
+    return paths
 
 
 class Pair(fixtures.Fixture):
@@ -160,28 +160,31 @@ class Pair(fixtures.Fixture):
         return self._folder / f'{name}.log'
 
     def _wait(self, url, size):
-        """Wait until a node is one of a cluster of so many, and serves."""
+        """Wait until a node serves in a cluster of ``size`` nodes."""
         ends = time.monotonic() + SECONDS_TO_START
-        wanted = {'wsrep_cluster_size': str(size), 'wsrep_ready': 'ON'}
+        expected_status = {
+            'wsrep_cluster_size': str(size),
+            'wsrep_ready': 'ON',
+        }
         while True:
             with contextlib.suppress(sa.exc.OperationalError):
                 status = _status(url)
-                if wanted.items() <= status.items():
+                if expected_status.items() <= status.items():
                     return
             if time.monotonic() > ends:
                 raise RuntimeError(f'Galera does not start: {self._logs()}')
             time.sleep(0.1)
 
     def _logs(self):
-        found = [self._log(name) for name in ('first', 'second')]
+        paths = [self._log(name) for name in ('first', 'second')]
         return '\n'.join(
-            log.read_text()[-4000:] for log in found if log.exists()
+            log.read_text()[-4000:] for log in paths if log.exists()
         )
 
     def _take_over_state(self):
-        """Let the second node have what the first one has.
+        """Copy the state of the first node to the second one.
 
-        They are alike still, so nothing has to be transferred.
+        Their data is equal, so that Galera need not transfer anything.
         """
         status = _status(self.urls[0])
         (self._folder / 'second' / 'grastate.dat').write_text(
@@ -208,7 +211,7 @@ def _free_ports(number):
 
 
 def _status(url):
-    """Return {name: value} of what a node says of itself."""
+    """Return {name: value} of a node's status variables."""
     made = sa.create_engine(url, poolclass=sa.pool.NullPool)
     with made.connect() as connection:
         rows = connection.exec_driver_sql("SHOW STATUS LIKE 'wsrep%%'")
@@ -218,8 +221,8 @@ def _status(url):
 @functools.cache
 def _pair():
     """Return a pair with our tables, kept by this process."""
-    pair = kept.keep(Pair())
-    with ours.Database(pair.urls[0]):
+    pair = process_fixtures.set_up(Pair())
+    with test_fixtures.Database(pair.urls[0]):
         return pair
 
 
@@ -268,7 +271,7 @@ class Nodes(fixtures.Fixture):
         chosen = mock.patch.object(engine, 'context_manager', self)
         chosen.start()
         self.addCleanup(chosen.stop)
-        ours.wipe()
+        test_fixtures.delete_all_rows()
 
     @property
     def reader(self):
@@ -284,7 +287,7 @@ class Nodes(fixtures.Fixture):
 
     @contextlib.contextmanager
     def at(self, number):
-        """Talk to one of the nodes, 0 or 1; 0 if nothing is said."""
+        """Use node 0 or 1 in this context; node 0 is the default."""
         token = self._number.set(number)
         try:
             yield

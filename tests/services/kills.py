@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests share in which processes are killed.
+"""Base of the tests in which processes are killed.
 
 Each operation runs in a process of its own, which kills itself at a point of
 ``nova_groupext.faultpoints``. Then time passes, and a reaper makes one round.
@@ -19,27 +19,29 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.nova import servers as nova_servers
 from tests import groups
-from tests.services import life
+from tests.services import deployment
 from tests.services import servers
 
-ALONE = {'type': 'exclusive', 'scope': 'host'}
+EXCLUSIVE = {'type': 'exclusive', 'scope': 'host'}
 FORK = multiprocessing.get_context('fork')
 
 
-class KillsCase(life.LifeTestCase):
+class KillTestCase(deployment.DeploymentTestCase):
     SERVER = servers.MARIADB
     HELD = {'HELD': 3}
 
     def setUp(self):
         super().setUp()
         self.server = uuidutils.generate_uuid()
-        # Both are full when the group is held: a leak leaves no room.
-        self.wide = self.life.make_provider(seats=2)
-        self.narrow = self.life.make_provider(seats=1)
-        self.uuid = self.life.describe([self.wide, self.wide, self.narrow])
+        # Both are full when the group is held, so that a leak is noticed.
+        self.large_provider = self.deployment.make_provider(slots=2)
+        self.small_provider = self.deployment.make_provider(slots=1)
+        self.uuid = self.deployment.describe(
+            [self.large_provider, self.large_provider, self.small_provider]
+        )
 
-    def kill(self, work, point):
-        """Do some work in a process that is killed at a point."""
+    def kill_at(self, work, point):
+        """Run ``work`` in a process that is killed at a fault point."""
         process = FORK.Process(target=_die_at, args=(point, work))
         process.start()
         process.join()
@@ -49,52 +51,57 @@ class KillsCase(life.LifeTestCase):
         self.assert_one_owner()
 
     def kill_and_reap(self, work, point):
-        self.kill(work, point)
-        self.life.reap()
+        self.kill_at(work, point)
+        self.deployment.reap()
         self.assert_at_rest()
 
     def kill_reaper(self, point):
-        """Let a reaper be killed, and another one come by much later."""
-        self.kill_and_reap(lambda: self.life.reap(seconds=0), point)
+        """Kill a reaper, and run another one much later."""
+        self.kill_and_reap(lambda: self.deployment.reap(seconds=0), point)
 
-    def finish(self):
-        """Take the group to its end, and another one to the same place."""
-        if self.life.find(self.uuid) is not None:
+    def delete_and_hold_another(self):
+        """End the group, and hold another one on the same providers."""
+        if self.deployment.find_group(self.uuid) is not None:
             self._end()
-        self.assertEqual({}, self.life.books())
-        self.assertEqual({}, self.life.rows())
-        other = self.life.held([self.wide, self.wide, self.narrow])
-        self.assertEqual(self.HELD, self.life.statuses(other))
+        self.assertEqual({}, self.deployment.allocations())
+        self.assertEqual({}, self.deployment.row_counts())
+        other = self.deployment.hold_group(
+            [self.large_provider, self.large_provider, self.small_provider]
+        )
+        self.assertEqual(self.HELD, self.deployment.status_counts(other))
 
     def _end(self):
-        for member in self.life.group(self.uuid).members:
+        for member in self.deployment.group(self.uuid).members:
             if member.status == states.Member.HELD:
-                server = self.life.redeem(self.uuid, member.path)
-                self.life.remove(server)
+                server = self.deployment.redeem(self.uuid, member.path)
+                self.deployment.delete_allocations(server)
             elif member.server_uuid:
-                # Nova knows of it, perhaps not where it is.
-                self.life.fates.setdefault(
+                # Nova has the server, perhaps without its host.
+                self.deployment.server_outcomes.setdefault(
                     member.server_uuid, nova_servers.ServerOutcome.LIVE
                 )
-        self.life.whereabouts.clear()
-        self.life.delete(self.uuid)
-        self.life.remove(self.server)
+        self.deployment.server_hosts.clear()
+        self.deployment.delete(self.uuid)
+        self.deployment.delete_allocations(self.server)
 
     # -- what there is before ----------------------------------------------
 
-    def live(self):
-        """Redeem a member; returns another place for its server."""
-        self.life.plan(self.uuid)
-        self.life.redeem(self.uuid, 'm-0', self.server)
-        self.life.whereabouts[self.server] = self.wide
-        return self.life.make_provider(seats=1)
+    def redeem_one(self):
+        """Redeem a member; returns another provider for its server."""
+        self.deployment.plan(self.uuid)
+        self.deployment.redeem(self.uuid, 'm-0', self.server)
+        self.deployment.server_hosts[self.server] = self.large_provider
+        return self.deployment.make_provider(slots=1)
 
-    def grow(self):
-        """Hold for a resize of a member's server; returns the growth."""
-        spare = self.live()
-        # It is as small as it was when it was redeemed.
-        del self.life.fates[self.server]
-        context, member = self.life.context, self.life.member(self.uuid, 'm-0')
+    def reserve_resize(self):
+        """Hold for a resize of a member's server; returns the reservation."""
+        spare = self.redeem_one()
+        # The server still has the flavor with which it was created.
+        del self.deployment.server_outcomes[self.server]
+        context, member = (
+            self.deployment.context,
+            self.deployment.member(self.uuid, 'm-0'),
+        )
         db.compare_and_set(
             context,
             models.Member,
@@ -102,54 +109,68 @@ class KillsCase(life.LifeTestCase):
             server_flavor={'name': 'small', 'vcpus': 1},
         )
         reservation = objects.VRTHold.reservation(
-            member, groups.seat(spare, life.AMOUNT)
+            member, groups.placement(spare, deployment.MEMBER_VCPUS)
         )
         reservation.create(context)
-        self.life.ledger().hold(context, [reservation])
+        self.deployment.placement_client().hold(context, [reservation])
         transitions.commit_placeholders(
-            context, self.life.group(self.uuid), [reservation]
+            context, self.deployment.group(self.uuid), [reservation]
         )
         return reservation
 
-    def be_alone(self, members):
-        """Hold a host for a group that has it to itself."""
-        self.life.delete(self.uuid)
-        self.uuid = self.life.describe(members * [self.wide], [ALONE])
-        self.life.plan(self.uuid)
+    def hold_exclusive_host(self, members):
+        """Hold a group with an exclusive host."""
+        self.deployment.delete(self.uuid)
+        self.uuid = self.deployment.describe(
+            members * [self.large_provider], [EXCLUSIVE]
+        )
+        self.deployment.plan(self.uuid)
 
-    def draft(self):
-        """Describe anew: two change places, one goes, another one comes.
+    def create_draft(self):
+        """Start a revision: two members exchange, one ends, one is new.
 
-        :returns: the draft's uuid, and {path: provider} as it is and will be
+        :returns: uuid of the draft, current and new {path: provider}
         """
-        self.life.plan(self.uuid)
-        spare = self.life.make_provider(seats=1)
-        old = self.life.seats(self.uuid)
-        new = {'m-0': self.narrow, 'm-2': self.wide, 'm-3': spare}
-        return self.life.revise(self.uuid, new), old, new
+        self.deployment.plan(self.uuid)
+        spare = self.deployment.make_provider(slots=1)
+        old = self.deployment.held_providers(self.uuid)
+        new = {
+            'm-0': self.small_provider,
+            'm-2': self.large_provider,
+            'm-3': spare,
+        }
+        return self.deployment.revise(self.uuid, new), old, new
 
     # -- what there is afterwards ------------------------------------------
 
-    def assert_rests(self, provider):
-        """The server is there, in Placement and in our rows, for good."""
+    def assert_server_on(self, provider):
+        """Expect the server on a provider, in Placement and in our rows."""
         self.assert_at_rest()
-        hold = self.life.hold(self.uuid, 'm-0')
+        hold = self.deployment.hold(self.uuid, 'm-0')
         self.assertEqual(provider, hold.host)
-        self.assertEqual([provider], [*self.life.books()[self.server]])
-        self.assertNotIn('vrt_moves', self.life.rows())
+        self.assertEqual(
+            [provider], [*self.deployment.allocations()[self.server]]
+        )
+        self.assertNotIn('vrt_moves', self.deployment.row_counts())
 
     def assert_full(self):
-        """One member and one filler are there."""
-        part = {self.wide: {'resources': {'VCPU': life.AMOUNT}}}
-        self.assertEqual([part, part], [*self.life.books().values()])
+        """Expect one member and one placeholder on the large provider."""
+        part = {
+            self.large_provider: {
+                'resources': {'VCPU': deployment.MEMBER_VCPUS}
+            }
+        }
+        self.assertEqual(
+            [part, part], [*self.deployment.allocations().values()]
+        )
 
 
 def _die_at(point, work):
-    """Do some work, and be dead at a point before its end."""
+    """Run ``work``, and kill this process at a fault point of it."""
 
-    def trap(reached):
+    def handler(reached):
         if reached == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    faultpoints.trap = trap
+    faultpoints.handler = handler
     work()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has to be: groups, servers and strangers on a few providers.
+"""Reference model of groups, servers and foreign consumers on providers.
 
-It counts in seats, and knows nothing of holds, rows or Placement.
+The model counts in members, without holds, rows or Placement.
 """
 
 import collections
@@ -15,7 +15,7 @@ Group = states.Group
 
 
 @dataclasses.dataclass(frozen=True)
-class Seat:
+class MemberState:
     """A member, and the server that owns its capacity."""
 
     status: Member
@@ -28,21 +28,21 @@ class Seat:
 
 
 @dataclasses.dataclass
-class Seats:
-    """A group: its members by path, and what has happened to it."""
+class GroupState:
+    """A group: its members by path, and its history."""
 
     members: dict
-    is_alone: bool
+    is_exclusive: bool
     was_held: bool = False
     has_expired: bool = False
 
     def status(self):
-        seats = self.members.values()
+        members = self.members.values()
         if not self.was_held:
             return Group.UNDECIDED
-        if any(seat.status == Member.HELD for seat in seats):
+        if any(member.status == Member.HELD for member in members):
             return Group.HELD
-        if any(seat.server for seat in seats):
+        if any(member.server for member in members):
             return Group.ACTIVE
         return Group.RELEASED
 
@@ -50,117 +50,119 @@ class Seats:
         holds = self.status() in states.GROUP_WITH_HOLDS
         return holds and not self.has_expired
 
-    def owned(self):
-        """Return the provider of each member that has a place."""
+    def owned_providers(self):
+        """Return the provider of each member that has capacity."""
         return [s.provider for s in self.members.values() if s.is_owned]
 
-    def wanted(self):
-        """Return {provider: how many members wait for a seat there}."""
+    def waiting_members(self):
+        """Return {provider: number of members without capacity there}."""
         return collections.Counter(
-            seat.provider
-            for seat in self.members.values()
-            if seat.status == Member.TENTATIVE
+            member.provider
+            for member in self.members.values()
+            if member.status == Member.TENTATIVE
         )
 
 
 class Model:
-    """All that is on some providers.
+    """All consumers of some providers.
 
-    :ivar groups: {uuid: Seats}
-    :ivar strangers: {consumer: (provider, seats)}
-    :param providers: {provider: how many seats it has}
+    :ivar groups: {uuid: GroupState}
+    :ivar foreign_consumers: {consumer: (provider, amount in members)}
+    :param providers: {provider: capacity in members}
     """
 
     def __init__(self, providers):
         self.providers = providers
         self.groups = {}
-        self.strangers = {}
+        self.foreign_consumers = {}
 
     def copy(self):
         return copy.deepcopy(self)
 
-    def shown(self):
+    def snapshot(self):
         """Return {uuid: (status, members)} of the groups."""
         return {
             uuid: (group.status(), group.members)
             for uuid, group in self.groups.items()
         }
 
-    def there(self, *statuses):
+    def members_in(self, *statuses):
         """Return [(uuid, path)] of the members in one of some states."""
         return [
             (uuid, path)
             for uuid, group in self.groups.items()
-            for path, seat in group.members.items()
-            if seat.status in statuses
+            for path, member in group.members.items()
+            if member.status in statuses
         ]
 
-    def served(self):
-        """Return [(uuid, path)] of the members whose server owns a seat."""
+    def members_with_server(self):
+        """Return [(uuid, path)] of the members whose server has capacity."""
         return [
             (uuid, path)
-            for uuid, path in self.there(*Member)
-            if self.seat(uuid, path).server
+            for uuid, path in self.members_in(*Member)
+            if self.member(uuid, path).server
         ]
 
-    def seat(self, uuid, path):
+    def member(self, uuid, path):
         return self.groups[uuid].members[path]
 
-    # -- room --------------------------------------------------------------
+    # -- capacity ----------------------------------------------------------
 
-    def used(self, provider):
-        """Return how many seats members and strangers have."""
-        owned = sum(g.owned().count(provider) for g in self.groups.values())
-        return owned + sum(
-            seats
-            for where, seats in self.strangers.values()
-            if where == provider
+    def used_slots(self, provider):
+        """Return the usage of members and foreign consumers, in members."""
+        owned_slots = sum(
+            g.owned_providers().count(provider) for g in self.groups.values()
+        )
+        return owned_slots + sum(
+            slots
+            for location, slots in self.foreign_consumers.values()
+            if location == provider
         )
 
-    def is_kept(self, provider):
-        """Tell whether a group has the provider to itself."""
+    def is_exclusive_host(self, provider):
+        """Check whether a provider is exclusive to a group."""
         return any(
-            group.is_alone and provider in group.owned()
+            group.is_exclusive and provider in group.owned_providers()
             for group in self.groups.values()
         )
 
-    def occupied(self, provider):
-        """Return how many seats are taken, by fillers too."""
-        if self.is_kept(provider):
+    def occupied_slots(self, provider):
+        """Return the usage in members, with placeholders."""
+        if self.is_exclusive_host(provider):
             return self.providers[provider]
-        return self.used(provider)
+        return self.used_slots(provider)
 
-    def room(self, provider):
-        return self.providers[provider] - self.occupied(provider)
+    def free_slots(self, provider):
+        return self.providers[provider] - self.occupied_slots(provider)
 
     def fits(self, uuid):
         group = self.groups[uuid]
         return all(
-            many <= self.room(provider)
-            and not (group.is_alone and self.used(provider))
-            for provider, many in group.wanted().items()
+            count <= self.free_slots(provider)
+            and not (group.is_exclusive and self.used_slots(provider))
+            for provider, count in group.waiting_members().items()
         )
 
     # -- changes -----------------------------------------------------------
 
     def change(self, uuid, path, status, server=None):
-        """Change a member; without a server, nobody else owns its seat."""
+        """Change the status and the server of a member."""
         members = self.groups[uuid].members
-        seat = members[path]
-        members[path] = Seat(status, seat.provider, server)
+        member = members[path]
+        members[path] = MemberState(status, member.provider, server)
 
     def change_all(self, uuid, old, new):
-        for path, seat in self.groups[uuid].members.items():
-            if seat.status == old:
+        for path, member in self.groups[uuid].members.items():
+            if member.status == old:
                 self.change(uuid, path, new)
 
-    def leave(self, uuid, path):
-        """A server goes on without its group."""
-        seat = self.seat(uuid, path)
-        if seat.server:
-            self.strangers[seat.server] = seat.provider, 1
+    def detach_server(self, uuid, path):
+        """Make the member's server, if any, a foreign consumer."""
+        member = self.member(uuid, path)
+        if member.server:
+            self.foreign_consumers[member.server] = member.provider, 1
 
     def delete(self, uuid):
         for path in self.groups[uuid].members:
-            self.leave(uuid, path)
+            self.detach_server(uuid, path)
         del self.groups[uuid]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does Placement give away more than there is to parallel writers?
+"""Overcommitment by concurrent writers of Placement.
 
-By default it does. The settings that the admin's guide names are tried here,
-and what our ledger says of what is left behind without them.
+It happens with Placement's defaults. The tests try the settings that the
+admin's guide names, and the detection of overcommitment without them.
 """
 
 import collections
@@ -14,8 +14,8 @@ from nova.scheduler.client import report
 from oslotest import base
 from testtools import content
 
-from nova_groupext.scheduler.placement import placement_client
-from tests.services import at_once
+from nova_groupext.scheduler.placement import client
+from tests.services import concurrency
 from tests.services import databases
 from tests.services import placement
 
@@ -25,8 +25,8 @@ TOTAL = 2
 ONE_ATTEMPT = 'allocation_conflict_retry_count = 1'
 
 
-class Race(base.BaseTestCase):
-    """In each round many claim at once what a new provider has for some."""
+class OvercommitRace(base.BaseTestCase):
+    """Rounds of concurrent claims beyond the capacity of a new provider."""
 
     SERVER = None
     SETTINGS = ''
@@ -39,24 +39,25 @@ class Race(base.BaseTestCase):
         self.placement = self.useFixture(
             placement.Placement(url, self.SETTINGS)
         )
-        self.addOnException(self.show_log)
+        self.addOnException(self.add_log)
         self.clients = self.placement.clients(WRITERS)
 
-    def show_log(self, _failure):
+    def add_log(self, _failure):
         log = str(self.placement.log)
         self.addDetail(
             'placement.log', content.content_from_file(log, buffer_now=True)
         )
 
     def run_rounds(self):
-        """Race; return how much was given away in each round."""
+        """Run all rounds; returns the usage after each of them."""
         used = [self.run_round() for _round in range(self.ROUNDS)]
-        over = sum(each > TOTAL for each in used)
+        overcommitted_rounds = sum(each > TOTAL for each in used)
         self.addDetail(
             'rounds',
             content.text_content(
-                f'{over} of {self.ROUNDS} rounds overcommitted; '
-                f'used of {TOTAL}: {sorted(collections.Counter(used).items())}'
+                f'{overcommitted_rounds} of {self.ROUNDS} rounds were '
+                f'overcommitted; used of {TOTAL}: '
+                f'{sorted(collections.Counter(used).items())}'
             ),
         )
         return used
@@ -65,27 +66,31 @@ class Race(base.BaseTestCase):
         admin = self.clients[0]
         provider = placement.make_provider(admin, VCPU=TOTAL)
 
-        answers = at_once.at_once(
+        statuses = concurrency.call_concurrently(
             [functools.partial(claim, each, provider) for each in self.clients]
         )
 
-        self.assertLessEqual(set(answers), {204, 409})
+        self.assertLessEqual(set(statuses), {204, 409})
         usages = admin.get(f'/resource_providers/{provider}/usages').json()
         used = usages['usages']['VCPU']
-        self.assertEqual(used, answers.count(204))
-        books = placement_client.PlacementClient(
+        self.assertEqual(used, statuses.count(204))
+        placement_client = client.PlacementClient(
             report.SchedulerReportClient(admin)
         )
         requester = context.get_admin_context()
         self.assertEqual(
             {'VCPU': used - TOTAL} if used > TOTAL else {},
-            books.excess(requester, provider, books.used(requester, provider)),
+            placement_client.overcommitment(
+                requester,
+                provider,
+                placement_client.usages(requester, provider),
+            ),
         )
         return used
 
 
 def claim(user, provider):
-    """Claim until it is granted or there is no more; return the status."""
+    """Claim until the capacity is granted or used up; returns the status."""
     consumer = str(uuid.uuid4())
     while True:
         response = placement.claim(user, provider, consumer, VCPU=1)
@@ -96,12 +101,12 @@ def claim(user, provider):
             return 409
 
 
-class Defaults:
-    def test_what_is_overcommitted_is_seen(self):
+class DefaultSettings:
+    def test_overcommitment_is_detected(self):
         """The number of rounds in which it happens is only reported."""
         self.run_rounds()
 
 
-class Safe:
+class SafeSettings:
     def test_nothing_is_overcommitted(self):
         self.assertEqual([TOTAL] * self.ROUNDS, self.run_rounds())

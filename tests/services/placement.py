@@ -13,7 +13,7 @@ from oslo_utils import uuidutils
 
 ROOT = pathlib.Path(__file__).parents[2]
 MICROVERSION = '1.39'
-# Whoever stops a process waits for it as long as this.
+# Longest time that the end of a process may take.
 SECONDS_TO_END = 30
 
 CONFIG = """\
@@ -30,10 +30,10 @@ sync_on_startup = true
 
 
 class Placement(fixtures.Fixture):
-    """Some processes of Placement, each on a port of its own.
+    """Placement processes, each on a port of its own.
 
-    ``urls`` has one for each of them, ``log`` is the path of what all of
-    them say. Anybody who knows the token ``admin`` is the admin.
+    ``urls`` has the URL of each, ``log`` is the path of their common log. A
+    client with the token ``admin`` is the admin.
 
     :param database: URL of an empty database, or of one that has been used
     :param settings: lines for the section ``[placement]``
@@ -91,7 +91,7 @@ class Placement(fixtures.Fixture):
         process.stdout.close()
 
     def clients(self, many):
-        """Return so many clients, evenly over the processes."""
+        """Return ``many`` clients, evenly over the processes."""
         return [
             client(self.urls[number % len(self.urls)])
             for number in range(many)
@@ -99,7 +99,7 @@ class Placement(fixtures.Fixture):
 
 
 def client(url):
-    """The admin's client of one process; answers are never raised."""
+    """Return the admin's client of one process; it raises no HTTP errors."""
     return adapter.Adapter(
         session.Session(auth=token_endpoint.Token(url, 'admin')),
         service_type='placement',
@@ -109,7 +109,7 @@ def client(url):
 
 
 def make_provider(admin, **totals):
-    """Make a provider that has so much of some resource classes."""
+    """Make a provider with some {resource class: total}."""
     provider = uuidutils.generate_uuid()
     made = admin.post(
         '/resource_providers', json={'name': provider, 'uuid': provider}
@@ -127,7 +127,7 @@ def make_provider(admin, **totals):
 
 
 def claim(user, provider, consumer, **resources):
-    """Ask once for resources of a provider, as for an ordinary server."""
+    """Claim resources of a provider once, as for an ordinary server."""
     return user.put(
         f'/allocations/{consumer}',
         json={

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One Placement process: ``python -m tests.services.placement_process FILE``.
 
-It prints its URL once it answers and ends with its standard input, so that
-it does not outlive a test, whatever that dies of.
+The process prints its URL once it answers, and ends with its standard input,
+so that it does not outlive a test that is killed.
 """
 
 import sys

@@ -19,7 +19,7 @@ def are_required():
 
 @dataclasses.dataclass(frozen=True)
 class Server:
-    """A server, and an account there that may do what tests need."""
+    """A server, and the account that tests use there."""
 
     name: str
     url: str
@@ -37,7 +37,7 @@ class Server:
 
     @property
     def label(self):
-        """The name, as a part of a class's name."""
+        """Name of the server as a part of a class name."""
         words = self.name.split()
         return ''.join(word[0].upper() + word[1:] for word in words)
 
@@ -59,7 +59,7 @@ class Server:
         return True
 
     def ask(self):
-        """Ask for anything; raises whatever goes wrong."""
+        """Send a request that any working server answers."""
         raise NotImplementedError
 
 
@@ -71,7 +71,7 @@ class MessageBus(Server):
 
 @dataclasses.dataclass(frozen=True)
 class DatabaseServer(Server):
-    """Where databases can be made and dropped."""
+    """A server on which tests create and drop databases."""
 
     create: str = ''
     drop: str = ''
@@ -104,7 +104,7 @@ MARIADB = DatabaseServer(
     create='CREATE DATABASE {} CHARACTER SET utf8mb3',
     drop='DROP DATABASE {}',
 )
-# As it is by default from MariaDB 11.7 on, and as the admin's guide has it.
+# The default from MariaDB 11.7 on, which the admin's guide recommends.
 SNAPSHOTS = dataclasses.replace(
     MARIADB,
     name='MariaDB with snapshot isolation',
@@ -119,7 +119,7 @@ POSTGRESQL = DatabaseServer(
     drop='DROP DATABASE {} WITH (FORCE)',
 )
 
-# What our tables may be on.
+# Servers that our tables may be on.
 DATABASES = (SQLITE, MARIADB, POSTGRESQL)
 ALL = (*DATABASES, RABBITMQ)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of groups that adopt the same server at once, does one get it?"""
+"""Groups that adopt the same server concurrently."""
 
 import functools
 
@@ -25,30 +25,30 @@ ROUNDS = 2
 @databases.on(*servers.DATABASES, servers.SNAPSHOTS)
 class Adopting(test_objects.Objects):
     def adopting(self, server, **values):
-        """Return a group and what makes one of its members a server."""
+        """Return a group, a draft that adopts a server, and a lease."""
         requester = context.get_admin_context()
         group = self.create(requester, **values)
         group.change(requester, states.Group.PLANNED)
-        draft = groups.described()
+        draft = groups.unstored()
         draft.members[0].server_uuid = server
-        revisions.start(requester, group, draft)
+        revisions.store_draft(requester, group, draft)
         plan = objects.VRTPlan(
             group_id=draft.id,
             status=objects.VRTPlan.PLACED,
-            placement={PATH: groups.seat(uuidutils.generate_uuid(), 1)},
+            placements={PATH: groups.placement(uuidutils.generate_uuid(), 1)},
             answer={},
         )
         plan.create(requester)
-        return group, draft, groups.lease(requester, group)
+        return group, draft, groups.acquire_lease(requester, group)
 
     @staticmethod
     def adopt(requester, group, draft, lease):
-        plan = objects.VRTPlan.newest(requester, draft.id)
+        plan = objects.VRTPlan.find_newest(requester, draft.id)
         begin = functools.partial(
-            revisions.begin_to_adopt,
-            *(requester, lease, group, draft, plan.placement),
+            revisions.insert_adopted_holds,
+            *(requester, lease, group, draft, plan.placements),
         )
-        adopted = quota.serialised(requester, group.project_id, begin)
+        adopted = quota.with_project_lock(requester, group.project_id, begin)
         swap = swaps.Swap([], [], adopted=adopted)
         revisions.commit(*(requester, lease, group, draft, swap), lambda: None)
 
@@ -56,7 +56,7 @@ class Adopting(test_objects.Objects):
         found = self.get(group)
         return found.status, found.members[0].status
 
-    def test_one_group_gets_a_server(self):
+    def test_one_of_concurrent_groups_adopts_a_server(self):
         for _round in range(ROUNDS):
             server = uuidutils.generate_uuid()
             some = [self.adopting(server) for _group in range(3)]
@@ -78,7 +78,7 @@ class Adopting(test_objects.Objects):
             )
             self.assertEqual((PATH, server), (owner.path, owner.server_uuid))
 
-    def test_a_group_that_is_held_meanwhile_does_not_change(self):
+    def test_adoption_by_a_concurrently_held_group_conflicts(self):
         group, draft, lease = self.adopting(uuidutils.generate_uuid())
         requester = context.get_admin_context()
         self.get(group).change(requester, states.Group.PLANNING)

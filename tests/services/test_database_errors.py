@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is trouble with a database known as such, and passing trouble got over?"""
+"""Classification of database errors, and retries after passing ones."""
 
 import contextlib
 import socket
@@ -13,8 +13,8 @@ from oslotest import base
 import sqlalchemy as sa
 import webob.exc
 
+from nova_groupext import member_ref
 from nova_groupext import objects
-from nova_groupext import pointer
 from nova_groupext.api import resource
 from nova_groupext.db import api as db
 from nova_groupext.db import database_errors
@@ -27,14 +27,14 @@ from nova_groupext.scheduler.move import resize
 from nova_groupext.scheduler.redeem import redeem_path
 from tests import groups
 from tests.services import databases
-from tests.services import life
+from tests.services import deployment
 from tests.services import servers
 
-# What MariaDB calls too many connections, a read-only server (two kinds of
+# MariaDB's numbers of too many connections, a read-only server (two kinds of
 # it), one that shuts down, a full table, and an account's limit.
 NUMBERS = (1040, 1290, 1836, 1053, 1114, 1226)
 
-POINTED = pointer.Pointer('group', 'a')
+POINTED = member_ref.MemberRef('group', 'a')
 
 KILL = {
     servers.MARIADB: ('SELECT CONNECTION_ID()', 'KILL {}'),
@@ -62,16 +62,16 @@ def _rename(old, new):
 
 @databases.on(servers.MARIADB, servers.POSTGRESQL)
 class LostConnections:
-    """The database ends a connection in the middle of a transaction."""
+    """Connections that the database ends during a transaction."""
 
     def setUp(self):
         super().setUp()
         self.context = nova_context.get_admin_context()
-        self.group = groups.described()
+        self.group = groups.unstored()
         self.group.create(self.context)
 
     def kill(self, event, statement=''):
-        """Kill the connection, once, when a transaction of it gets so far."""
+        """Kill the connection once, at an event or statement of it."""
         ask, kill = KILL[self.SERVER]
         kills = [kill]
 
@@ -87,14 +87,14 @@ class LostConnections:
 
         sa.event.listen(engine.get_engine(), event, killer)
 
-    def test_what_was_read_is_read_again(self):
+    def test_read_on_a_lost_connection_is_retried(self):
         self.kill('before_cursor_execute', 'SELECT')
 
         found = objects.VRTGroup.get(self.context, self.group.uuid)
 
         self.assertEqual(self.group.uuid, found.uuid)
 
-    def test_what_was_written_is_written_again(self):
+    def test_write_on_a_lost_connection_is_retried(self):
         self.kill('before_cursor_execute', 'UPDATE vrt_groups')
 
         self.group.change(self.context, states.Group.PLANNED)
@@ -102,9 +102,9 @@ class LostConnections:
         found = objects.VRTGroup.get(self.context, self.group.uuid)
         self.assertEqual(states.Group.PLANNED, found.status)
 
-    def test_a_transaction_of_many_statements_is_made_once(self):
+    def test_retried_transaction_is_committed_once(self):
         self.kill('before_cursor_execute', 'INSERT INTO vrt_members')
-        group = groups.described()
+        group = groups.unstored()
 
         group.create(self.context)
 
@@ -114,8 +114,8 @@ class LostConnections:
             len(objects.VRTGroup.get(self.context, group.uuid).members),
         )
 
-    def test_nobody_believes_a_commit_that_is_not_answered(self):
-        """It may have taken place: to write again would find it changed."""
+    def test_commit_on_a_lost_connection_has_an_unknown_outcome(self):
+        """The commit may have succeeded: a retry could find its change."""
         self.kill('commit')
 
         self.assertRaises(
@@ -128,13 +128,13 @@ class LostConnections:
         self.assertEqual(states.Group.PLANNING, found.status)
 
 
-class TestNumbers(databases.DatabaseTestCase):
+class TestErrorNumbers(databases.DatabaseTestCase):
     """Errors of MariaDB that oslo.db does not translate."""
 
     SERVER = servers.MARIADB
 
     def failing(self):
-        """Yield how often MariaDB itself raises each error, and one more."""
+        """Yield functions that make MariaDB raise one of the errors each."""
         session = engine.get_engine()
         for number in NUMBERS:
             with session.begin() as connection:
@@ -151,29 +151,30 @@ class TestNumbers(databases.DatabaseTestCase):
             yield fail
         yield lambda: session.connect().exec_driver_sql('SELECT * FROM gone')
 
-    def test_a_request_is_answered_that_the_database_is_not_available(self):
+    def test_api_request_fails_with_service_unavailable(self):
         for fail in self.failing():
             error = self.assertRaises(
-                webob.exc.HTTPServiceUnavailable, resource.translated(fail)
+                webob.exc.HTTPServiceUnavailable,
+                resource.translate_errors(fail),
             )
             self.assertIn('database of VRT groups', error.explanation)
 
-    def test_a_create_is_refused_with_the_reason(self):
+    def test_redeem_fails_with_the_reason(self):
         for fail in self.failing():
             with (
-                self.assertRaisesRegex(nova_exc.NoValidHost, 'cannot be read'),
+                self.assertRaisesRegex(nova_exc.NoValidHost, 'not available'),
                 redeem_path.as_no_valid_host('a'),
             ):
                 fail()
 
-    def test_a_part_is_left_for_the_next_round(self):
+    def test_reaper_step_is_skipped(self):
         for fail in self.failing():
             with availability.skip_unavailable('A part'):
                 fail()
 
 
 class TestRefusedConnections(base.BaseTestCase):
-    def test_are_trouble_with_the_database(self):
+    def test_refused_connection_is_a_passing_database_error(self):
         with socket.socket() as closed:
             closed.bind(('127.0.0.1', 0))
             port = closed.getsockname()[1]
@@ -188,12 +189,14 @@ class TestRefusedConnections(base.BaseTestCase):
                 facade.reader.using(nova_context.get_admin_context()) as asked,
             ):
                 asked.execute(sa.select(1))
-            self.assertTrue(database_errors.is_passing(caught.exception), kind)
+            self.assertTrue(
+                database_errors.is_transient(caught.exception), kind
+            )
 
 
 @databases.on(servers.MARIADB, servers.POSTGRESQL)
-class TablesAway:
-    """Our tables are gone: ordinary moves of members go on."""
+class HiddenTables:
+    """Moves of members while our tables cannot be read."""
 
     def setUp(self):
         super().setUp()
@@ -201,20 +204,22 @@ class TablesAway:
         self.enterContext(hidden('vrt_groups'))
         self.enterContext(hidden('vrt_holds'))
 
-    def test_a_server_moves_where_nova_finds_room(self):
+    def test_move_is_allowed_to_all_hosts_of_nova(self):
         hosts = [object()]
 
-        destinations.catch_up(self.context, None, POINTED, 'server')
-        permitted = destinations.permitted(
+        destinations.refresh_group(self.context, None, POINTED, 'server')
+        allowed = destinations.allowed_hosts(
             self.context, POINTED, self.spec(), hosts
         )
 
-        self.assertEqual(hosts, permitted)
+        self.assertEqual(hosts, allowed)
 
-    def test_a_server_is_resized_where_nova_finds_room(self):
-        self.assertIsNone(resize.find(self.context, self.spec(), None))
+    def test_resize_uses_no_reservation(self):
+        self.assertIsNone(
+            resize.find_reservation(self.context, self.spec(), None)
+        )
 
-    def test_a_host_is_claimed_for_a_move_that_is_not_written_down(self):
+    def test_move_is_claimed_without_a_move_record(self):
         move = mock.Mock()
         move.begin = lambda context, _seat: objects.VRTGroup.get(context, 'a')
         request = mock.Mock(move=move)
@@ -230,24 +235,24 @@ class TablesAway:
         )
 
 
-class TestAfterTheSwap(life.LifeTestCase):
-    """The capacity is the server's, and that cannot be written down."""
+class TestAfterTheSwap(deployment.DeploymentTestCase):
+    """A redeem whose tables fail after the server has the capacity."""
 
     SERVER = servers.MARIADB
 
-    def test_the_server_is_built_and_the_reaper_writes_it_down(self):
-        uuid = self.life.held([self.life.make_provider(1)])
+    def test_server_is_built_and_the_reaper_records_it(self):
+        uuid = self.deployment.hold_group([self.deployment.make_provider(1)])
         tables = contextlib.ExitStack()
-        self.at(
+        self.call_at(
             'after redeem.swap',
             lambda: tables.enter_context(hidden('vrt_holds')),
         )
 
         with tables:
-            server = self.life.redeem(uuid, 'm-0')
+            server = self.deployment.redeem(uuid, 'm-0')
 
-        self.assertIn(server, self.life.books())
-        self.assertEqual({'REDEEMING': 1}, self.life.statuses(uuid))
-        self.life.reap()
-        self.assertEqual({'ACTIVE': 1}, self.life.statuses(uuid))
+        self.assertIn(server, self.deployment.allocations())
+        self.assertEqual({'REDEEMING': 1}, self.deployment.status_counts(uuid))
+        self.deployment.reap()
+        self.assertEqual({'ACTIVE': 1}, self.deployment.status_counts(uuid))
         self.assert_at_rest()

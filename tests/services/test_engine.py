@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which characters do we talk to MariaDB?"""
+"""Character sets of connections to MariaDB."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from tests.services import servers
 class TestCharacters(databases.DatabaseTestCase):
     SERVER = servers.MARIADB
 
-    def test_there_is_room_for_all_of_unicode(self):
+    def test_connection_uses_utf8mb4_by_default(self):
         self.assertEqual('utf8mb4', characters())
 
 
@@ -22,7 +22,7 @@ class TestCharactersOfTheOperator(databases.DatabaseTestCase):
         servers.MARIADB, url=f'{servers.MARIADB.url}?charset=latin1'
     )
 
-    def test_what_the_url_names_is_kept(self):
+    def test_character_set_of_the_url_is_kept(self):
         self.assertEqual('latin1', characters())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a group extended or does it expire, as a whole, if both come at once?"""
+"""Extension and redeem that are concurrent to the expiry of a group."""
 
 import datetime
 import threading
@@ -12,9 +12,9 @@ from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from tests import fixtures as ours
+from tests import fixtures as test_fixtures
 from tests import groups
-from tests.services import at_once
+from tests.services import concurrency
 from tests.services import databases
 from tests.services import servers
 
@@ -25,12 +25,12 @@ NOON = datetime.datetime(2026, 11, 1, 12)
 
 @databases.on(*servers.DATABASES, servers.SNAPSHOTS)
 class Expiry:
-    """Each call has its own clock: clocks of processes are never the same."""
+    """Calls with a clock of their own, as the clocks of processes differ."""
 
     def setUp(self):
         super().setUp()
         self.clock = threading.local()
-        self.useFixture(ours.Clock())
+        self.useFixture(test_fixtures.Clock())
         self.useFixture(
             fixtures.MonkeyPatch(
                 'oslo_utils.timeutils.utcnow',
@@ -39,15 +39,17 @@ class Expiry:
         )
 
     def held(self):
-        """Return a group that is held until noon."""
+        """Return a held group that expires at noon."""
         requester = context.get_admin_context()
-        group = groups.described()
+        group = groups.unstored()
         group.create(requester)
-        groups.hold(requester, group, groups.holds(requester, group), NOON)
+        groups.hold_all(
+            requester, group, groups.create_holds(requester, group), NOON
+        )
         return objects.VRTGroup.get(requester, group.uuid)
 
     def at(self, now, function, *args, **kwargs):
-        """Return a call that is made when the clock says so."""
+        """Return a call of a function whose clock is at ``now``."""
 
         def call():
             self.clock.now = now
@@ -55,11 +57,11 @@ class Expiry:
 
         return call
 
-    def test_it_is_extended_or_expires(self):
+    def test_concurrent_extension_and_expiry_exclude_each_other(self):
         for _round in range(ROUNDS):
             group = self.held()
 
-            extended, expired = at_once.at_once(
+            extended, expired = concurrency.call_concurrently(
                 [
                     self.at(NOON - SECOND, group.extend, 60),
                     self.at(NOON + SECOND, transitions.expire, group),
@@ -73,12 +75,12 @@ class Expiry:
                 self.assertIsNone(extended)
                 self.assert_all(group, 'HELD', 'HELD', 'HELD')
 
-    def test_a_member_is_redeemed_or_released(self):
+    def test_concurrent_redeem_and_expiry_exclude_each_other(self):
         for _round in range(ROUNDS):
             group = self.held()
             first = group.members[0]
 
-            redeemed, expired, again = at_once.at_once(
+            redeemed, expired, again = concurrency.call_concurrently(
                 [
                     self.at(
                         NOON - SECOND,
@@ -105,7 +107,7 @@ class Expiry:
                 self.assertEqual(states.Group.RELEASED, group.status)
 
     def stored(self, group):
-        """Return the group as it is, and {member id: status of its hold}."""
+        """Return the stored group, and {member id: status of its hold}."""
         requester = context.get_admin_context()
         holds = objects.VRTHold.list_by_group(requester, group.id)
         return objects.VRTGroup.get(requester, group.uuid), {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do two nodes of a Galera cluster keep what one database server keeps?
+"""Transactions on two nodes of a Galera cluster.
 
-No node knows of another's locks. Of two transactions that have changed the
-same row the cluster breaks off the one that commits last, and that is run
-again. So in most tests there are two, one on each node, that have read and
-written all that they want when both commit at once.
+A node does not see the locks of another one. Of two transactions that have
+changed the same row, the cluster aborts the one that commits last, and the
+product runs it again. So in most tests there are two transactions, one on
+each node, that commit at once after all of their reads and writes.
 """
 
 import threading
@@ -27,20 +27,20 @@ from nova_groupext.db import database_errors
 from nova_groupext.db import engine
 from nova_groupext.db import models
 from nova_groupext.objects import boot
-from nova_groupext.objects import relocation
+from nova_groupext.objects import move_transitions
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.move import VRTMove
-from tests import fixtures as ours
+from tests import fixtures as test_fixtures
 from tests import groups
-from tests.services import at_once
+from tests.services import concurrency
 from tests.services import galera
 
-# Who commits first is chance, and once in ten times the other one is not even
-# late: without what a test is about, one of so many rounds fails.
+# The order of the commits is random, and once in ten times they do not even
+# conflict: without the tested code, one of ROUNDS rounds fails.
 ROUNDS = 5
 # Of each, a group of three members may be held.
 LIMITS = {
@@ -59,13 +59,13 @@ class GaleraTestCase(base.BaseTestCase):
         self.context = nova_context.get_admin_context()
 
     def meet(self, *calls):
-        """Make two calls, one on each node, that commit at once.
+        """Run two calls, one on each node, that commit at once.
 
-        The first transaction of each waits for the other's. One that is run
-        again waits for nobody.
+        The first transaction of each waits for the other's. A transaction
+        that is run again does not wait.
 
         :param calls: called with a context of their own
-        :returns: what each returned, or the exception that it raised
+        :returns: list of the calls' results, or of the exceptions they raised
         """
         self.nodes.sync()
         barrier = threading.Barrier(2)
@@ -73,7 +73,7 @@ class GaleraTestCase(base.BaseTestCase):
             self._on(number, call, barrier)
             for number, call in enumerate(calls)
         ]
-        outcomes = at_once.at_once(calls)
+        outcomes = concurrency.call_concurrently(calls)
         self.nodes.sync()
         return outcomes
 
@@ -92,25 +92,25 @@ class GaleraTestCase(base.BaseTestCase):
             try:
                 barrier.wait()
             except threading.BrokenBarrierError:
-                # The other one commits nothing, or this one commits again.
+                # The other call commits nothing, or this one is a retry.
                 return
             barrier.abort()
 
         return run
 
     def create(self, **values):
-        group = groups.described(**values)
+        group = groups.unstored(**values)
         for member in group.members:
-            member.request = REQUEST
+            member.resolved_request = REQUEST
         group.create(self.context)
         return group
 
     def held(self):
-        """Return a group that is held, and its VRTHolds."""
+        """Return a held group and its VRTHolds."""
         group = self.create()
-        rows = groups.holds(self.context, group)
+        rows = groups.create_holds(self.context, group)
         later = timeutils.utcnow().replace(year=2100)
-        groups.hold(self.context, group, rows, later)
+        groups.hold_all(self.context, group, rows, later)
         group = group.get(self.context, group.uuid)
         return group, VRTHold.list_by_group(self.context, group.id)
 
@@ -127,20 +127,22 @@ class TestProjects(GaleraTestCase):
         )
 
     def create_some(self, number):
-        """Return groups of a new project, of which one may be held."""
+        """Return groups of a new project whose quota allows one of them."""
         project = uuidutils.generate_uuid()
         return [self.create(project_id=project) for _group in range(number)]
 
     @staticmethod
     def holder(group):
-        """Return a call that counts and writes down as a planner does."""
+        """Return a call that checks the quota and writes holds."""
 
         def hold(requester):
             def write_down():
                 quota.check(requester, group.project_id, group.members)
-                return groups.holds(requester, group)
+                return groups.create_holds(requester, group)
 
-            return quota.serialised(requester, group.project_id, write_down)
+            return quota.with_project_lock(
+                requester, group.project_id, write_down
+            )
 
         return hold
 
@@ -153,20 +155,22 @@ class TestProjects(GaleraTestCase):
         [held] = [each for each in outcomes if each not in refused]
         self.assertEqual(3, len(held), held)
         for each in refused:
-            self.assertIn('3 asked for, 3 of 3 used or held', str(each))
+            self.assertIn(
+                '3 requested, 3 of 3 already used or held', str(each)
+            )
 
-    def test_two_that_count_at_once_share_one_limit(self):
+    def test_concurrent_holds_on_two_nodes_share_one_quota(self):
         for _round in range(ROUNDS):
             one, other = self.create_some(2)
             db.insert_if_missing(
-                self.context, models.Project, project_id=one.project_id
+                self.context, models.ProjectLock, project_id=one.project_id
             )
 
             self.assert_one_holds(
                 self.meet(self.holder(one), self.holder(other))
             )
 
-    def test_many_of_a_new_project_share_one_limit(self):
+    def test_concurrent_holds_of_a_new_project_share_one_quota(self):
         for _round in range(ROUNDS):
             wanted = self.create_some(6)
             self.nodes.sync()
@@ -177,7 +181,7 @@ class TestProjects(GaleraTestCase):
                     return self.holder(group)(requester)
 
             self.assert_one_holds(
-                at_once.at_once(
+                concurrency.call_concurrently(
                     [
                         lambda each=each: run(*each)
                         for each in enumerate(wanted)
@@ -187,12 +191,12 @@ class TestProjects(GaleraTestCase):
 
 
 class TestGroups(GaleraTestCase):
-    """Of two that judge a group one sees what the other has written."""
+    """Concurrent decisions about a group, of which one sees the other."""
 
     def reserver(self, group, hold, check=lambda _context: None):
         """Return a call that reserves a member for a server."""
         [member] = [m for m in group.members if m.id == hold.member_id]
-        # It is told what becomes of them; the other one has its own.
+        # The call changes the objects, so that each call has its own.
         place = member.obj_clone(), hold.obj_clone()
         servers = {uuidutils.generate_uuid(): place}
 
@@ -204,15 +208,15 @@ class TestGroups(GaleraTestCase):
         return reserve
 
     def exchanger(self, lease, hold, check=lambda _context: None):
-        """Return a call that prepares a swap of a hold onto its own place."""
+        """Return a call that prepares a swap of a hold on its own host."""
 
         def exchange(requester):
             def work():
                 check(requester)
                 swaps.prepare(requester, lease, [hold])
-                return VRTHold.create_all(requester, [hold.again()])
+                return VRTHold.create_all(requester, [hold.duplicate()])
 
-            return bool(swaps.write_down(requester, lease, work))
+            return bool(swaps.with_lease(requester, lease, work))
 
         return exchange
 
@@ -228,7 +232,7 @@ class TestGroups(GaleraTestCase):
         )
 
         def begin(requester):
-            return relocation.begin_move(
+            return move_transitions.start_move(
                 requester, move, lambda: is_allowed(requester)
             )
 
@@ -238,7 +242,7 @@ class TestGroups(GaleraTestCase):
         [now] = VRTHold.list_by_uuids(self.context, [hold.uuid])
         return now.status
 
-    def test_of_two_servers_of_which_one_is_allowed_one_is_refused(self):
+    def test_concurrent_redeems_that_exclude_each_other_admit_one(self):
         def check(requester):
             is_used = models.Member.status.in_(states.MEMBER_HAS_SERVER)
             mine = models.Member.group_id == group.id
@@ -259,8 +263,8 @@ class TestGroups(GaleraTestCase):
                 {self.status(hold) for hold in holds[:2]},
             )
 
-    def test_of_a_swap_and_a_move_that_exclude_each_other_one_is_refused(self):
-        """They change nothing that is the same but the group's counter."""
+    def test_concurrent_swap_and_excluded_move_admit_one(self):
+        """The group's counter is the only row that both of them change."""
 
         def check(requester):
             mine = models.Move.group_id == group.id
@@ -277,7 +281,7 @@ class TestGroups(GaleraTestCase):
 
         for _round in range(ROUNDS):
             group, [one, other, _third] = self.held()
-            lease = groups.lease(self.context, group)
+            lease = groups.acquire_lease(self.context, group)
 
             exchanged, moved = self.meet(
                 self.exchanger(lease, one, check),
@@ -289,10 +293,10 @@ class TestGroups(GaleraTestCase):
             else:
                 self.assertIs(True, exchanged)
 
-    def test_of_a_swap_and_a_server_that_want_a_hold_one_gets_it(self):
+    def test_concurrent_swap_and_redeem_of_one_hold_admit_one(self):
         for _round in range(ROUNDS):
             group, [hold, *_others] = self.held()
-            lease = groups.lease(self.context, group)
+            lease = groups.acquire_lease(self.context, group)
 
             exchanged, reserved = self.meet(
                 self.exchanger(lease, hold), self.reserver(group, hold)
@@ -305,13 +309,13 @@ class TestGroups(GaleraTestCase):
                 self.assertEqual((True, False), (exchanged, reserved))
                 self.assertEqual(states.Hold.EXCHANGING, self.status(hold))
 
-    def test_a_group_with_a_new_hold_is_not_forgotten(self):
+    def test_concurrent_hold_and_purge_exclude_each_other(self):
         for _round in range(ROUNDS):
             group = self.create()
-            seat = groups.seat(uuidutils.generate_uuid(), 1)
-            hold = VRTHold.of(group.members[0], seat)
+            seat = groups.placement(uuidutils.generate_uuid(), 1)
+            hold = VRTHold.for_member(group.members[0], seat)
 
-            created, forgotten = self.meet(hold.create, group.destroy)
+            created, forgotten = self.meet(hold.create, group.purge)
 
             is_there = group.find(self.context, group.uuid) is not None
             if is_there:
@@ -328,7 +332,7 @@ class TestGroups(GaleraTestCase):
 class TestLeases(GaleraTestCase):
     def setUp(self):
         super().setUp()
-        self.useFixture(ours.Clock())
+        self.useFixture(test_fixtures.Clock())
 
     @staticmethod
     def acquirer(group):
@@ -353,16 +357,16 @@ class TestLeases(GaleraTestCase):
 
     def test_one_of_two_planners_takes_a_lease_over(self):
         group = self.create()
-        groups.lease(self.context, group)
+        groups.acquire_lease(self.context, group)
         for _round in range(ROUNDS):
             timeutils.advance_time_seconds(301)
 
             self.assert_one_gets_it(group)
 
-    def test_a_lease_is_taken_over_or_renewed(self):
+    def test_concurrent_takeover_and_renewal_exclude_each_other(self):
         for _round in range(ROUNDS):
             group = self.create()
-            lease = groups.lease(self.context, group)
+            lease = groups.acquire_lease(self.context, group)
             timeutils.advance_time_seconds(301)
 
             renewed, acquired = self.meet(lease.renew, self.acquirer(group))
@@ -374,13 +378,13 @@ class TestLeases(GaleraTestCase):
 
 
 class TestErrors(GaleraTestCase):
-    """What Galera raises is known, and passing trouble is got over."""
+    """Classification of Galera's errors, and retries after passing ones."""
 
     def setUp(self):
         super().setUp()
         self.group = self.create()
 
-    def test_who_is_broken_off_at_the_commit_has_done_nothing(self):
+    def test_transaction_aborted_at_commit_changes_nothing(self):
         once = db.compare_and_set.__wrapped__
 
         def change(requester):
@@ -393,7 +397,7 @@ class TestErrors(GaleraTestCase):
         outcomes.remove(1)
         self.assertIsInstance(outcomes[0], db_exc.DBDeadlock)
 
-    def test_who_is_broken_off_at_the_commit_writes_again(self):
+    def test_transaction_aborted_at_commit_is_retried(self):
         def change(requester):
             own = models.Group.id == self.group.id
             described = uuidutils.generate_uuid()
@@ -404,7 +408,7 @@ class TestErrors(GaleraTestCase):
         self.assertEqual([1, 1], self.meet(change, change))
 
     def set_ready(self, is_ready):
-        """Let the first node serve, or say that it is no part of a cluster."""
+        """Make the first node serve, or reject all statements."""
         rejected = 'NONE' if is_ready else 'ALL'
         with self.operator.cursor() as cursor:
             cursor.execute(f'SET GLOBAL wsrep_reject_queries = {rejected}')
@@ -417,7 +421,7 @@ class TestErrors(GaleraTestCase):
         self.addCleanup(self.operator.close)
         self.addCleanup(self.set_ready, is_ready=True)
 
-    def test_a_node_that_is_not_ready_is_asked_again(self):
+    def test_statement_on_a_node_that_is_not_ready_is_retried(self):
         self.connect_operator()
         self.set_ready(is_ready=False)
 
@@ -429,8 +433,8 @@ class TestErrors(GaleraTestCase):
 
         self.assertEqual(2, self.group.generation)
 
-    def test_a_commit_that_a_node_refuses_is_not_known(self):
-        """It does not take place later either, with the next transaction."""
+    def test_refused_commit_has_an_unknown_outcome(self):
+        """The next transaction does not commit the change either."""
         self.connect_operator()
         ours = engine.get_engine()
 
@@ -447,27 +451,27 @@ class TestErrors(GaleraTestCase):
         sa.event.remove(ours, 'commit', refuse)
         self.set_ready(is_ready=True)
         db.insert_if_missing(
-            self.context, models.Project, project_id='another'
+            self.context, models.ProjectLock, project_id='another'
         )
         now = self.group.get(self.context, self.group.uuid)
         self.assertEqual(states.Group.PLANNING, now.status)
 
 
 class TestSyncWait(GaleraTestCase):
-    """What was committed on one node is there for everybody on the other."""
+    """Reads on one node of changes that were committed on the other."""
 
-    # As the admin's guide has it: for transactions that begin with a SELECT,
+    # The value of the admin's guide, for transactions that begin with SELECT,
     # with an UPDATE or DELETE, and with an INSERT.
     SYNC_WAIT = 7
     # The other node is late once in ten times.
     ROUNDS = 40
 
-    def test_the_option_is_one_of_ours(self):
+    def test_option_sets_the_session_variable(self):
         name = 'mysql_wsrep_sync_wait'
         CONF.set_override(name, self.SYNC_WAIT, 'vrt_database')
         self.addCleanup(CONF.clear_override, name, 'vrt_database')
         with (
-            ours.Database(self.nodes.urls[0], sync=False),
+            test_fixtures.Database(self.nodes.urls[0], sync=False),
             engine.get_engine().connect() as connection,
         ):
             asked = sa.text('SELECT @@SESSION.wsrep_sync_wait')
@@ -476,22 +480,22 @@ class TestSyncWait(GaleraTestCase):
     def test_a_change_is_read_on_the_other_node(self):
         group = self.create()
         for number in range(self.ROUNDS):
-            group.note(self.context, str(number))
+            group.store_fault(self.context, str(number))
             with self.nodes.at(1):
-                now = group.brief(self.context, group.id)
+                now = group.find_row(self.context, group.id)
                 self.assertEqual(str(number), now.fault)
 
-    def test_a_change_goes_on_on_the_other_node(self):
+    def test_next_change_succeeds_on_the_other_node(self):
         group = self.create()
         for _round in range(self.ROUNDS):
             group.change(self.context, states.Group.PLANNED)
             with self.nodes.at(1):
                 group.change(self.context, states.Group.PLANNING)
 
-    def test_what_was_deleted_is_made_anew_on_the_other_node(self):
+    def test_deleted_row_is_inserted_again_on_the_other_node(self):
         group = self.create()
-        begun = boot.VRTBoot.begin(self.context, group, 'request')
+        begun = boot.VRTBoot.start(self.context, group, 'request')
         for number in range(self.ROUNDS):
-            begun.end(self.context, boot.DONE)
+            begun.finish(self.context, boot.DONE)
             with self.nodes.at(1):
-                begun = boot.VRTBoot.begin(self.context, group, str(number))
+                begun = boot.VRTBoot.start(self.context, group, str(number))

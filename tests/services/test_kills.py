@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is each operation done as a whole, or not at all, if its process is killed?
+"""Operations whose process is killed: done as a whole, or not at all.
 
-Where its most is still to be done; ``tests/protocol`` tries all other places.
+The processes die where most is left to do; ``tests/protocol`` tries all other
+points.
 """
 
 from oslo_utils import timeutils
@@ -9,187 +10,199 @@ from oslo_utils import uuidutils
 
 from nova_groupext import objects
 from nova_groupext.conf import CONF
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.move import resize
 from nova_groupext.scheduler.nova import servers
+from tests.services import deployment
+from tests.services import fake_nova
 from tests.services import kills
-from tests.services import life
-from tests.services import played
 
 ServerOutcome = servers.ServerOutcome
 
 
-class TestRequests(kills.KillsCase):
-    """A process dies that does what somebody asked for."""
+class TestRequests(kills.KillTestCase):
+    """Requests whose planner or scheduler is killed."""
 
-    def test_hold_is_done_by_who_comes_next(self):
-        """It dies after the first of two requests."""
+    def test_hold_is_finished_by_the_next_planner(self):
+        """The planner dies after the first of two requests to Placement."""
         self.kill_and_reap(
-            lambda: self.life.plan(self.uuid), 'after hold.post'
+            lambda: self.deployment.plan(self.uuid), 'after hold.post'
         )
 
-        self.assertEqual(self.HELD, self.life.statuses(self.uuid))
-        self.finish()
+        self.assertEqual(self.HELD, self.deployment.status_counts(self.uuid))
+        self.delete_and_hold_another()
 
-    def test_hold_in_vain_is_tried_again(self):
-        """It dies while it gives back what there was room for."""
-        stranger = self.life.fill(self.narrow)
-        self.kill(lambda: self.life.plan(self.uuid), 'after release.post')
-        self.life.remove(stranger)
-        self.life.reap()
-
-        self.assert_at_rest()
-        self.assertEqual(self.HELD, self.life.statuses(self.uuid))
-        self.finish()
-
-    def test_member_that_is_added_is_held(self):
-        """Nobody needs another's room."""
-        self.life.plan(self.uuid)
-        old = self.life.seats(self.uuid)
-        new = {**old, 'm-3': self.life.make_provider(seats=1)}
-        draft = self.life.revise(self.uuid, new)
-
-        self.kill(lambda: self.life.plan(draft), 'after hold.post')
-        self.assertEqual(old, self.life.seats(self.uuid))
-        self.life.reap()
+    def test_hold_without_capacity_is_retried(self):
+        """The planner dies while it releases the chunk that was held."""
+        stranger = self.deployment.fill(self.small_provider)
+        self.kill_at(
+            lambda: self.deployment.plan(self.uuid), 'after release.post'
+        )
+        self.deployment.delete_allocations(stranger)
+        self.deployment.reap()
 
         self.assert_at_rest()
-        self.assertEqual(new, self.life.seats(self.uuid))
-        self.finish()
+        self.assertEqual(self.HELD, self.deployment.status_counts(self.uuid))
+        self.delete_and_hold_another()
 
-    def test_revision_counts_once_its_swap_is_made(self):
-        draft, old, new = self.draft()
+    def test_added_member_is_held(self):
+        """The new member needs no capacity of the other members."""
+        self.deployment.plan(self.uuid)
+        old = self.deployment.held_providers(self.uuid)
+        new = {**old, 'm-3': self.deployment.make_provider(slots=1)}
+        draft = self.deployment.revise(self.uuid, new)
 
-        self.kill(lambda: self.life.plan(draft), 'after swap.apply')
-        self.assertEqual(old, self.life.seats(self.uuid))
-        self.life.reap()
+        self.kill_at(lambda: self.deployment.plan(draft), 'after hold.post')
+        self.assertEqual(old, self.deployment.held_providers(self.uuid))
+        self.deployment.reap()
 
         self.assert_at_rest()
-        self.assertEqual(new, self.life.seats(self.uuid))
-        self.finish()
+        self.assertEqual(new, self.deployment.held_providers(self.uuid))
+        self.delete_and_hold_another()
+
+    def test_revision_is_committed_once_its_swap_is_applied(self):
+        draft, old, new = self.create_draft()
+
+        self.kill_at(lambda: self.deployment.plan(draft), 'after swap.apply')
+        self.assertEqual(old, self.deployment.held_providers(self.uuid))
+        self.deployment.reap()
+
+        self.assert_at_rest()
+        self.assertEqual(new, self.deployment.held_providers(self.uuid))
+        self.delete_and_hold_another()
 
     def test_exclusive_group_moves_to_another_host(self):
-        self.be_alone(members=2)
-        other = self.life.make_provider(seats=3)
-        new = dict.fromkeys(self.life.seats(self.uuid), other)
-        draft = self.life.revise(self.uuid, new, [kills.ALONE])
-
-        self.kill_and_reap(lambda: self.life.plan(draft), 'after hold.post')
-
-        self.assertEqual(new, self.life.seats(self.uuid))
-        used = [list(at) for at in self.life.books().values()]
-        self.assertEqual(3 * [[other]], used)
-        self.finish()
-
-    def test_redeem_goes_forward(self):
-        self.life.plan(self.uuid)
+        self.hold_exclusive_host(members=2)
+        other = self.deployment.make_provider(slots=3)
+        new = dict.fromkeys(self.deployment.held_providers(self.uuid), other)
+        draft = self.deployment.revise(self.uuid, new, [kills.EXCLUSIVE])
 
         self.kill_and_reap(
-            lambda: self.life.redeem(self.uuid, 'm-0', self.server),
+            lambda: self.deployment.plan(draft), 'after hold.post'
+        )
+
+        self.assertEqual(new, self.deployment.held_providers(self.uuid))
+        used = [list(at) for at in self.deployment.allocations().values()]
+        self.assertEqual(3 * [[other]], used)
+        self.delete_and_hold_another()
+
+    def test_redeem_is_finished(self):
+        self.deployment.plan(self.uuid)
+
+        self.kill_and_reap(
+            lambda: self.deployment.redeem(self.uuid, 'm-0', self.server),
             'after redeem.swap',
         )
 
         self.assertEqual(
-            {'ACTIVE': 1, 'HELD': 2}, self.life.statuses(self.uuid)
+            {'ACTIVE': 1, 'HELD': 2}, self.deployment.status_counts(self.uuid)
         )
-        self.assertIn(self.server, self.life.books())
-        self.finish()
+        self.assertIn(self.server, self.deployment.allocations())
+        self.delete_and_hold_another()
 
-    def test_redeem_of_several_goes_forward(self):
-        self.life.plan(self.uuid)
+    def test_redeem_of_several_servers_is_finished(self):
+        self.deployment.plan(self.uuid)
         created = [uuidutils.generate_uuid() for _each in range(3)]
 
         self.kill_and_reap(
-            lambda: self.life.redeem_all(self.uuid, 'm', created),
+            lambda: self.deployment.redeem_all(self.uuid, 'm', created),
             'after redeem.reserve',
         )
 
-        self.assertEqual({'ACTIVE': 3}, self.life.statuses(self.uuid))
-        self.assertEqual(set(created), set(self.life.books()))
-        self.life.remove(*created)
-        self.finish()
+        self.assertEqual(
+            {'ACTIVE': 3}, self.deployment.status_counts(self.uuid)
+        )
+        self.assertEqual(set(created), set(self.deployment.allocations()))
+        self.deployment.delete_allocations(*created)
+        self.delete_and_hold_another()
 
-    def test_resize_has_what_was_held_for_it(self):
-        reservation = self.grow()
-        self.life.remove(self.server)
+    def test_resize_gets_its_reservation(self):
+        reservation = self.reserve_resize()
+        self.deployment.delete_allocations(self.server)
 
-        self.kill(
+        self.kill_at(
             lambda: resize.claim(
-                *(self.life.context, self.life.ledger()),
-                *(reservation, self.server, *played.OWNER),
+                *(self.deployment.context, self.deployment.placement_client()),
+                *(reservation, self.server, *fake_nova.SERVER_OWNER),
             ),
             'after redeem.swap',
         )
-        self.life.reap()
+        self.deployment.reap()
 
         self.assertEqual(
-            [], objects.VRTHold.list_reservations(self.life.context)
+            [], objects.VRTHold.list_reservations(self.deployment.context)
         )
-        self.assertNotIn(reservation.uuid, self.life.books())
+        self.assertNotIn(reservation.uuid, self.deployment.allocations())
         self.assertEqual(
-            [reservation.provider_uuid], [*self.life.books()[self.server]]
+            [reservation.provider_uuid],
+            [*self.deployment.allocations()[self.server]],
         )
-        self.finish()
+        self.delete_and_hold_another()
 
-    def test_move_that_is_not_claimed_is_forgotten(self):
-        spare = self.live()
+    def test_unclaimed_move_is_removed(self):
+        spare = self.redeem_one()
 
-        self.kill(
-            lambda: self.life.go(self.uuid, 'm-0', spare),
-            'after moving.write_down',
+        self.kill_at(
+            lambda: self.deployment.move_server(self.uuid, 'm-0', spare),
+            'after moving.insert',
         )
-        self.life.reap()
+        self.deployment.reap()
 
-        self.assert_rests(self.wide)
-        self.finish()
+        self.assert_server_on(self.large_provider)
+        self.delete_and_hold_another()
 
-    def test_release_is_done(self):
-        self.life.plan(self.uuid)
-        self.life.give_up(self.uuid, 'm-0', 'm-1')
+    def test_release_is_finished(self):
+        self.deployment.plan(self.uuid)
+        self.deployment.request_release(self.uuid, 'm-0', 'm-1')
 
         self.kill_and_reap(
-            lambda: self.life.release(self.uuid), 'after release.post'
+            lambda: self.deployment.release(self.uuid), 'after release.post'
         )
 
         self.assertEqual(
-            {'HELD': 1, 'RELEASED': 2}, self.life.statuses(self.uuid)
+            {'HELD': 1, 'RELEASED': 2},
+            self.deployment.status_counts(self.uuid),
         )
-        self.finish()
+        self.delete_and_hold_another()
 
-    def test_delete_is_done(self):
-        self.life.plan(self.uuid)
-        self.life.mark_deleted(self.uuid)
+    def test_delete_is_finished(self):
+        self.deployment.plan(self.uuid)
+        self.deployment.mark_deleted(self.uuid)
 
         self.kill_and_reap(
-            lambda: self.life.release(self.uuid), 'after release.post'
+            lambda: self.deployment.release(self.uuid), 'after release.post'
         )
 
-        self.assertEqual({}, self.life.rows())
-        self.finish()
+        self.assertEqual({}, self.deployment.row_counts())
+        self.delete_and_hold_another()
 
 
-class TestReapers(kills.KillsCase):
-    """A reaper dies: does the next one finish what it has begun?"""
+class TestReapers(kills.KillTestCase):
+    """Reapers that are killed, and whose work the next one finishes."""
 
     def test_expired_group_is_released(self):
-        self.life.plan(self.uuid)
-        self.life.expire(self.uuid)
+        self.deployment.plan(self.uuid)
+        self.deployment.expire(self.uuid)
 
         self.kill_reaper('after release.expire')
 
-        self.assertEqual({'RELEASED': 3}, self.life.statuses(self.uuid))
-        self.assertEqual({}, self.life.books())
-        self.finish()
+        self.assertEqual(
+            {'RELEASED': 3}, self.deployment.status_counts(self.uuid)
+        )
+        self.assertEqual({}, self.deployment.allocations())
+        self.delete_and_hold_another()
 
-    def test_what_a_server_has_that_nobody_builds_is_taken_back(self):
-        self.live()
-        self.life.fates[self.server] = ServerOutcome.UNSCHEDULED
+    def test_capacity_of_an_unscheduled_server_is_taken_back(self):
+        self.redeem_one()
+        self.deployment.server_outcomes[self.server] = (
+            ServerOutcome.UNSCHEDULED
+        )
 
-        self.kill_reaper('after back.post')
+        self.kill_reaper('after take_back.apply')
 
-        self.assertEqual(self.HELD, self.life.statuses(self.uuid))
-        self.assertNotIn(self.server, self.life.books())
-        self.finish()
+        self.assertEqual(self.HELD, self.deployment.status_counts(self.uuid))
+        self.assertNotIn(self.server, self.deployment.allocations())
+        self.delete_and_hold_another()
 
     def test_member_of_a_deleted_server_is_released(self):
         self.delete_server()
@@ -197,92 +210,103 @@ class TestReapers(kills.KillsCase):
         self.kill_reaper('after release.end')
 
         self.assertEqual(
-            {'HELD': 2, 'RELEASED': 1}, self.life.statuses(self.uuid)
+            {'HELD': 2, 'RELEASED': 1},
+            self.deployment.status_counts(self.uuid),
         )
-        self.finish()
+        self.delete_and_hold_another()
 
-    def test_member_of_a_deleted_server_is_held_again(self):
+    def test_member_of_a_deleted_server_gets_a_successor_hold(self):
         CONF.set_override('rehold_after_server_end', True, 'vrt')
         self.addCleanup(CONF.clear_override, 'rehold_after_server_end', 'vrt')
         self.delete_server()
 
-        self.kill_reaper('after again.prepare')
+        self.kill_reaper('after hold_again.prepare')
 
-        self.assertEqual(self.HELD, self.life.statuses(self.uuid))
-        self.finish()
+        self.assertEqual(self.HELD, self.deployment.status_counts(self.uuid))
+        self.delete_and_hold_another()
 
     def delete_server(self):
-        """A member was a server."""
-        self.live()
-        self.life.fates[self.server] = ServerOutcome.DELETED
-        self.life.remove(self.server)
+        """Redeem a member, and delete its server."""
+        self.redeem_one()
+        self.deployment.server_outcomes[self.server] = ServerOutcome.DELETED
+        self.deployment.delete_allocations(self.server)
 
-    def test_hold_that_somebody_has_removed_is_held_again(self):
-        self.life.plan(self.uuid)
-        self.life.remove(self.life.hold(self.uuid, 'm-0').uuid)
-
-        self.kill_reaper('after swap.apply')
-
-        self.assertEqual(self.HELD, self.life.statuses(self.uuid))
-        self.finish()
-
-    def test_growth_that_somebody_has_removed_is_held_again(self):
-        self.life.remove(self.grow().uuid)
+    def test_removed_hold_gets_a_successor(self):
+        self.deployment.plan(self.uuid)
+        self.deployment.delete_allocations(
+            self.deployment.hold(self.uuid, 'm-0').uuid
+        )
 
         self.kill_reaper('after swap.apply')
 
-        [reservation] = objects.VRTHold.list_reservations(self.life.context)
-        self.assertIn(reservation.uuid, self.life.books())
-        self.finish()
+        self.assertEqual(self.HELD, self.deployment.status_counts(self.uuid))
+        self.delete_and_hold_another()
 
-    def test_swap_that_was_not_sent_is_compensated(self):
-        """Who revised has died, when holds were to change places."""
-        draft, old, new = self.draft()
-        self.kill(lambda: self.life.plan(draft), 'before swap.apply')
+    def test_removed_resize_reservation_gets_a_successor(self):
+        self.deployment.delete_allocations(self.reserve_resize().uuid)
 
-        timeutils.advance_time_seconds(life.LATER)
-        self.kill(lambda: self.life.reap(0), 'after swap.compensate')
-        self.assertEqual(old, self.life.seats(self.uuid))
-        self.life.reap()
+        self.kill_reaper('after swap.apply')
+
+        [reservation] = objects.VRTHold.list_reservations(
+            self.deployment.context
+        )
+        self.assertIn(reservation.uuid, self.deployment.allocations())
+        self.delete_and_hold_another()
+
+    def test_unsent_swap_is_compensated(self):
+        """The planner of the revision has died before the swap."""
+        draft, old, new = self.create_draft()
+        self.kill_at(lambda: self.deployment.plan(draft), 'before swap.apply')
+
+        timeutils.advance_time_seconds(deployment.LATER)
+        self.kill_at(lambda: self.deployment.reap(0), 'after swap.compensate')
+        self.assertEqual(old, self.deployment.held_providers(self.uuid))
+        self.deployment.reap()
 
         self.assert_at_rest()
-        self.assertEqual(new, self.life.seats(self.uuid))
-        self.finish()
+        self.assertEqual(new, self.deployment.held_providers(self.uuid))
+        self.delete_and_hold_another()
 
-    def test_server_that_has_moved_is_followed(self):
-        spare = self.live()
-        self.life.go(self.uuid, 'm-0', spare)
-        self.life.leave(spare)
-        self.life.remove(self.server)
-        self.life.fill(spare, consumer=self.server)
-        self.life.whereabouts[self.server] = spare
+    def test_moved_server_is_followed(self):
+        spare = self.redeem_one()
+        self.deployment.move_server(self.uuid, 'm-0', spare)
+        self.deployment.clear_provider(spare)
+        self.deployment.delete_allocations(self.server)
+        self.deployment.fill(spare, consumer=self.server)
+        self.deployment.server_hosts[self.server] = spare
 
-        self.kill_reaper('after moving.follow')
+        self.kill_reaper('after moving.store_location')
 
-        self.assert_rests(spare)
-        self.finish()
+        self.assert_server_on(spare)
+        self.delete_and_hold_another()
 
-    def test_what_a_member_has_left_is_filled(self):
-        self.be_alone(members=2)
-        self.life.give_up(self.uuid, 'm-0')
+    def test_capacity_of_a_released_member_is_filled(self):
+        self.hold_exclusive_host(members=2)
+        self.deployment.request_release(self.uuid, 'm-0')
 
-        self.kill_and_reap(self.life.keep, 'after hold.post')
+        self.kill_and_reap(
+            self.deployment.maintain_exclusive, 'after hold.post'
+        )
 
         self.assert_full()
-        self.finish()
+        self.delete_and_hold_another()
 
-    def test_member_is_held_again_where_fillers_give_way(self):
-        self.be_alone(members=1)
-        self.life.remove(self.life.hold(self.uuid, 'm-0').uuid)
-        self.life.keep()
+    def test_placeholders_yield_to_a_successor_hold(self):
+        self.hold_exclusive_host(members=1)
+        self.deployment.delete_allocations(
+            self.deployment.hold(self.uuid, 'm-0').uuid
+        )
+        self.deployment.maintain_exclusive()
 
         self.kill_and_reap(self.follow_holds, 'after swap.apply')
 
-        self.assertEqual({'HELD': 1}, self.life.statuses(self.uuid))
+        self.assertEqual({'HELD': 1}, self.deployment.status_counts(self.uuid))
         self.assert_full()
-        self.finish()
+        self.delete_and_hold_another()
 
     def follow_holds(self):
-        follow.follow_holds(
-            self.life.context, self.life.ledger(), self.life.leases()
+        hold_changes.follow_holds(
+            self.deployment.context,
+            self.deployment.placement_client(),
+            self.deployment.leases(),
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does nova-groupext-manage tell of real databases?"""
+"""Errors of nova-groupext-manage with real databases."""
 
 import sqlalchemy as sa
 
@@ -13,14 +13,14 @@ class MistakeCase(test_manage.ManageCase, databases.DatabaseTestCase):
 
 
 class Mistakes:
-    def test_tables_that_were_never_made(self):
+    def test_missing_tables_are_reported(self):
         self.write(f'connection = {self.url}')
 
         told = self.mistake_in_a_shell('holds', 'stats')
 
         self.assertIn('Run "nova-groupext-manage db sync"', told)
 
-    def test_a_server_that_refuses_connections(self):
+    def test_refused_connection_is_reported(self):
         refused = sa.make_url(self.url).set(port=1)
         self.write(
             f'connection = {refused.render_as_string(hide_password=False)}\n'

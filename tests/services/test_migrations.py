@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the migrations make the models' tables on every kind of server?"""
+"""Migrations on every kind of database server."""
 
 from nova_groupext.db import migration
 from tests import fixtures
@@ -11,14 +11,14 @@ from tests.services import servers
 class Migrations:
     SYNC = False
 
-    def test_they_make_the_tables_of_the_models(self):
+    def test_migrations_create_the_tables_of_the_models(self):
         migration.sync()
 
-        self.assertEqual([], fixtures.differences())
+        self.assertEqual([], fixtures.model_differences())
 
-    def test_syncing_again_changes_nothing(self):
+    def test_second_sync_changes_nothing(self):
         migration.sync()
         migration.sync()
 
         self.assertEqual(migration.head(), migration.version())
-        self.assertEqual([], fixtures.differences())
+        self.assertEqual([], fixtures.model_differences())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of moves that begin at the same moment, does each see the ones before?"""
+"""Moves that begin concurrently and see one another."""
 
 import functools
 
@@ -8,11 +8,11 @@ from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
-from nova_groupext.objects import relocation
+from nova_groupext.objects import move_transitions
 from nova_groupext.objects import states
 from nova_groupext.scheduler.current import locations
 from tests import groups
-from tests.services import at_once
+from tests.services import concurrency
 from tests.services import databases
 from tests.services import servers
 
@@ -23,10 +23,10 @@ class Moves:
     def setUp(self):
         super().setUp()
         self.context = context.get_admin_context()
-        self.group = groups.alike(self.MEMBERS)
+        self.group = groups.equal_members(self.MEMBERS)
         self.group.create(self.context)
-        holds = groups.holds(self.context, self.group)
-        groups.hold(self.context, self.group, holds, timeutils.utcnow())
+        holds = groups.create_holds(self.context, self.group)
+        groups.hold_all(self.context, self.group, holds, timeutils.utcnow())
         for member in self.group.members:
             server = uuidutils.generate_uuid()
             member.status = states.Member.HELD
@@ -35,7 +35,7 @@ class Moves:
             )
 
     def begin(self, member):
-        """Let a member's server go where nobody else goes."""
+        """Begin the move of a member's server if no other move is open."""
         own = context.get_admin_context()
         move = objects.VRTMove(
             group_id=self.group.id,
@@ -44,12 +44,12 @@ class Moves:
             host='target',
             node='target',
         )
-        return relocation.begin_move(
-            own, move, lambda: not locations.of(own, self.group).targets
+        return move_transitions.start_move(
+            own, move, lambda: not locations.read(own, self.group).destinations
         )
 
-    def test_only_one_gets_what_one_may_have(self):
-        begun = at_once.at_once(
+    def test_concurrent_moves_that_exclude_each_other_admit_one(self):
+        begun = concurrency.call_concurrently(
             [
                 functools.partial(self.begin, member)
                 for member in self.group.members

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does one of many parallel writers win, and does what is stored come back?"""
+"""Objects on every database: concurrent writers, and stored values."""
 
 import datetime
 
@@ -19,7 +19,7 @@ from nova_groupext.objects import transitions
 from nova_groupext.scheduler.reap import statistics
 from tests import fixtures
 from tests import groups
-from tests.services import at_once
+from tests.services import concurrency
 from tests.services import databases
 from tests.services import servers
 
@@ -29,10 +29,10 @@ MINUTE = datetime.timedelta(minutes=1)
 
 
 class Objects:
-    """Writers have connections of their own, as in their own processes."""
+    """Writers with connections of their own, as in their own processes."""
 
     def create(self, requester=None, **values):
-        group = groups.described(**values)
+        group = groups.unstored(**values)
         group.create(requester or context.get_admin_context())
         return group
 
@@ -40,12 +40,12 @@ class Objects:
         return objects.VRTGroup.get(context.get_admin_context(), group.uuid)
 
     def held(self):
-        """Create a group of which every member is held."""
+        """Create a group whose members are all held."""
         group = self.create()
         requester = context.get_admin_context()
-        holds = groups.holds(requester, group)
+        holds = groups.create_holds(requester, group)
         later = timeutils.utcnow() + MINUTE
-        groups.hold(requester, group, holds, later)
+        groups.hold_all(requester, group, holds, later)
         return self.get(group)
 
     def holds(self, group):
@@ -54,12 +54,12 @@ class Objects:
         )
 
     def one_wins(self, writers, *losses):
-        """Let writers write at once: one succeeds, the others are told so.
+        """Run writers concurrently, and expect that only one succeeds.
 
-        :param losses: the exceptions that the others may raise
-        :returns: what the winner's write returned
+        :param losses: exceptions that the other writers may raise
+        :returns: result of the writer that succeeded
         """
-        outcomes = at_once.at_once(writers)
+        outcomes = concurrency.call_concurrently(writers)
         lost = [each for each in outcomes if isinstance(each, losses)]
         won = [each for each in outcomes if each not in lost]
         self.assertEqual(1, len(won), outcomes)
@@ -67,20 +67,20 @@ class Objects:
         return won[0]
 
     def only_raise(self, writers, *errors):
-        """Let writers write at once; they may raise these, nothing else."""
-        for outcome in at_once.at_once(writers):
+        """Run writers concurrently, and expect no exceptions but these."""
+        for outcome in concurrency.call_concurrently(writers):
             if isinstance(outcome, Exception):
                 self.assertIsInstance(outcome, errors)
 
 
 def call(function, *args, **kwargs):
-    """A call with a context of its own, to be made later."""
+    """Return a call of a function with a context of its own."""
     return lambda: function(context.get_admin_context(), *args, **kwargs)
 
 
 @databases.on(*servers.DATABASES, servers.SNAPSHOTS)
-class Writers(Objects):
-    def test_one_changes_a_group(self):
+class ConcurrentWriters(Objects):
+    def test_concurrent_changes_of_one_generation_admit_one(self):
         for _round in range(ROUNDS):
             group = self.create()
             readers = [self.get(group) for _writer in range(WRITERS)]
@@ -100,7 +100,7 @@ class Writers(Objects):
                 (stored.status, stored.generation, stored.fault),
             )
 
-    def test_one_server_gets_a_member(self):
+    def test_concurrent_redeems_of_one_member_admit_one(self):
         for _round in range(ROUNDS):
             group = self.held()
             readers = [self.get(group).members[0] for _ in range(WRITERS)]
@@ -126,7 +126,7 @@ class Writers(Objects):
                 winner.server_uuid, self.get(group).members[0].server_uuid
             )
 
-    def test_a_member_is_redeemed_or_released(self):
+    def test_concurrent_redeem_and_release_exclude_each_other(self):
         for _round in range(ROUNDS):
             group = self.held()
             readers = [self.get(group) for _writer in range(WRITERS)]
@@ -142,7 +142,11 @@ class Writers(Objects):
                         for reader in readers[::2]
                     ),
                     *(
-                        call(transitions.give_up, reader, reader.members[:1])
+                        call(
+                            transitions.release_members,
+                            reader,
+                            reader.members[:1],
+                        )
                         for reader in readers[1::2]
                     ),
                 ],
@@ -160,16 +164,16 @@ class Writers(Objects):
                 ),
             )
 
-    def test_of_those_who_reserve_one_gets_the_member_and_its_hold(self):
+    def test_concurrent_reserves_change_member_and_hold_together(self):
         for _round in range(ROUNDS):
             group = self.held()
 
-            outcomes = at_once.at_once(self.reserves(group))
+            outcomes = concurrency.call_concurrently(self.reserves(group))
 
             self.assertEqual(1, outcomes.count(True), outcomes)
             self.assertEqual(WRITERS - 1, outcomes.count(False), outcomes)
             [first, *_] = self.get(group).members
-            hold = objects.VRTHold.get_by_member(
+            hold = objects.VRTHold.find_by_member(
                 context.get_admin_context(), first.id
             )
             self.assertEqual(
@@ -178,7 +182,7 @@ class Writers(Objects):
             )
 
     def reserves(self, group):
-        """Return calls by which servers get the first member."""
+        """Return calls that reserve the first member for servers."""
         return [
             call(
                 transitions.reserve,
@@ -192,7 +196,7 @@ class Writers(Objects):
             for _writer in range(WRITERS)
         ]
 
-    def test_one_planner_works_on_a_group_and_all_others_leave_word(self):
+    def test_one_planner_gets_the_lease_and_sees_the_other_requests(self):
         for _round in range(ROUNDS):
             group = self.create()
 
@@ -200,12 +204,12 @@ class Writers(Objects):
 
             requester = context.get_admin_context()
             self.assertFalse(lease.release(requester))
-            self.assertEqual(WRITERS - 1, lease.asked)
+            self.assertEqual(WRITERS - 1, lease.waiters)
             self.assertTrue(lease.release(requester))
-            self.assertNotIn('vrt_leases', fixtures.rows())
-            group.destroy(requester)
+            self.assertNotIn('vrt_leases', fixtures.row_counts())
+            group.purge(requester)
 
-    def test_one_planner_takes_over_from_one_that_died(self):
+    def test_one_planner_takes_over_the_lease_of_a_dead_one(self):
         for _round in range(ROUNDS):
             group = self.create()
             [planner, *_] = self.planners(group, seconds=-60)
@@ -216,25 +220,25 @@ class Writers(Objects):
             requester = context.get_admin_context()
             kept = db.find_one(requester, models.Lease)
             self.assertEqual(lease.operation, kept.operation)
-            group.destroy(requester)
+            group.purge(requester)
 
-    def test_word_is_never_left_to_who_has_just_given_the_lease_back(self):
-        """Either that one sees it, or the other has the lease."""
+    def test_concurrent_acquire_and_release_lose_no_request(self):
+        """Either the owner sees the request, or the other gets the lease."""
         for _round in range(ROUNDS):
             group = self.create()
             first, *others = self.planners(group)
             lease = first()
 
-            is_released, *found = at_once.at_once(
+            is_released, *found = concurrency.call_concurrently(
                 [call(lease.release), *others]
             )
 
             self.assertNotEqual(is_released, not any(found), found)
-            group.destroy(context.get_admin_context())
+            group.purge(context.get_admin_context())
 
     def one_acquires(self, group):
-        """Return the lease of the one planner that gets it."""
-        leases = at_once.at_once(self.planners(group))
+        """Return the lease that exactly one planner acquires."""
+        leases = concurrency.call_concurrently(self.planners(group))
         [lease] = filter(None, leases)
         return lease
 
@@ -248,20 +252,20 @@ class Writers(Objects):
             for own in range(WRITERS)
         ]
 
-    def test_one_holds_the_members(self):
+    def test_concurrent_commits_of_a_plan_admit_one(self):
         for _round in range(ROUNDS):
             group = self.create()
             later = timeutils.utcnow().replace(microsecond=0) + MINUTE
             written = [
-                groups.holds(context.get_admin_context(), group)
+                groups.create_holds(context.get_admin_context(), group)
                 for _writer in range(WRITERS)
             ]
-            lease = groups.lease(context.get_admin_context(), group)
+            lease = groups.acquire_lease(context.get_admin_context(), group)
 
             self.one_wins(
                 [
                     call(
-                        transitions.hold,
+                        transitions.hold_group,
                         *(lease, self.get(group), holds, later),
                     )
                     for holds in written
@@ -286,7 +290,7 @@ class Writers(Objects):
                 held, [{each.uuid for each in holds} for holds in written]
             )
 
-    def test_one_uses_a_client_token(self):
+    def test_concurrent_groups_with_one_client_token_admit_one(self):
         for own_round in range(ROUNDS):
             token = f'token-{own_round}'
 
@@ -297,23 +301,26 @@ class Writers(Objects):
 
         self.assertEqual(
             (ROUNDS, 3 * ROUNDS),
-            (fixtures.rows()['vrt_groups'], fixtures.rows()['vrt_members']),
+            (
+                fixtures.row_counts()['vrt_groups'],
+                fixtures.row_counts()['vrt_members'],
+            ),
         )
 
-    def test_holding_and_giving_up_exclude_one_another(self):
+    def test_concurrent_hold_and_release_exclude_each_other(self):
         for _round in range(ROUNDS):
             group = self.create()
-            holds = groups.holds(context.get_admin_context(), group)
-            lease = groups.lease(context.get_admin_context(), group)
+            holds = groups.create_holds(context.get_admin_context(), group)
+            lease = groups.acquire_lease(context.get_admin_context(), group)
 
             self.only_raise(
                 [
                     call(
-                        transitions.hold,
+                        transitions.hold_group,
                         *(lease, self.get(group), holds),
                         timeutils.utcnow() + MINUTE,
                     ),
-                    *[call(transitions.give_up, self.get(group))] * 2,
+                    *[call(transitions.release_members, self.get(group))] * 2,
                 ],
                 exception.GenerationConflict,
             )
@@ -339,7 +346,7 @@ class Writers(Objects):
                 ),
             )
 
-    def test_whatever_is_done_at_once_no_database_error_comes_out(self):
+    def test_concurrent_changes_raise_no_database_error(self):
         for _round in range(ROUNDS):
             group = self.held()
             readers = [self.get(group) for _writer in range(2)]
@@ -347,7 +354,10 @@ class Writers(Objects):
             self.only_raise(
                 [
                     *self.reserves(group)[:2],
-                    *(call(transitions.give_up, reader) for reader in readers),
+                    *(
+                        call(transitions.release_members, reader)
+                        for reader in readers
+                    ),
                     *(
                         call(
                             member.change,
@@ -368,15 +378,15 @@ class Writers(Objects):
                 models.Hold,
                 status=states.Hold.RELEASED,
             )
-            self.only_raise([call(objects.VRTHold.orphan, group.id)] * 2)
-            self.only_raise([call(reader.destroy) for reader in readers])
+            self.only_raise([call(objects.VRTHold.detach, group.id)] * 2)
+            self.only_raise([call(reader.purge) for reader in readers])
 
-            self.assertEqual({}, fixtures.rows())
+            self.assertEqual({}, fixtures.row_counts())
 
 
 @databases.on(*servers.DATABASES)
-class Contents(Objects):
-    def test_a_description_comes_back_as_it_was(self):
+class StoredValues(Objects):
+    def test_stored_description_is_unchanged(self):
         group = self.get(self.create())
 
         self.assertEqual(
@@ -384,7 +394,7 @@ class Contents(Objects):
             topology.compose(group, lambda member: member.description),
         )
 
-    def test_json_comes_back_as_it_was(self):
+    def test_stored_json_is_unchanged(self):
         requester = context.get_admin_context()
         group = self.create()
         answer = {
@@ -396,16 +406,16 @@ class Contents(Objects):
         objects.VRTPlan(
             group_id=group.id,
             status=objects.VRTPlan.PLACED,
-            placement=dict.fromkeys(('a', 'ä/東京'), answer),
+            placements=dict.fromkeys(('a', 'ä/東京'), answer),
             answer=answer,
         ).create(requester)
 
-        plan = objects.VRTPlan.newest(requester, group.id)
+        plan = objects.VRTPlan.find_newest(requester, group.id)
 
         self.assertEqual(answer, plan.answer)
-        self.assertEqual({'a': answer, 'ä/東京': answer}, plan.placement)
+        self.assertEqual({'a': answer, 'ä/東京': answer}, plan.placements)
 
-    def test_texts_come_back_as_they_were(self):
+    def test_stored_texts_are_unchanged(self):
         text = 'Größe 東京 🐘'
         group = self.create(name=text, description=text, subgroups=[text])
 
@@ -416,13 +426,13 @@ class Contents(Objects):
             (stored.name, stored.description, stored.subgroups),
         )
 
-    def test_the_longest_path_is_stored(self):
+    def test_longest_path_is_stored(self):
         path = '🐘' * 512
         group = self.create(members=[groups.member(path, path, {})])
 
         self.assertEqual(path, self.member(group, path).path)
 
-    def test_paths_that_look_alike_are_different(self):
+    def test_similar_paths_are_different(self):
         paths = ['db', 'DB', 'Db', 'dß', 'dss', 'dä', 'da', '東京', '🐘', '🐢']
         group = self.create(
             members=[groups.member(path, path, {}) for path in paths]
@@ -433,12 +443,12 @@ class Contents(Objects):
             self.assertEqual(path, self.member(group, path).path)
         self.assertRaises(exception.MemberNotFound, self.member, group, 'dB')
 
-    def test_client_tokens_that_look_alike_are_different(self):
+    def test_similar_client_tokens_are_different(self):
         tokens = ['token', 'Token', 'tökén', 'tocken']
         made = [self.create(client_token=each).uuid for each in tokens]
 
         found = [
-            objects.VRTGroup.get_by_token(
+            objects.VRTGroup.find_by_token(
                 context.get_admin_context(), 'project', each
             ).uuid
             for each in tokens
@@ -454,12 +464,14 @@ class Contents(Objects):
             project_id=group.project_id,
         )
 
-    def test_members_are_listed_with_what_they_were_promised(self):
+    def test_members_are_listed_with_their_committed_holds(self):
         group = self.held()
         [first, *rest] = self.holds(group)
         transitions.end_hold(context.get_admin_context(), first)
 
-        promises = objects.VRTMember.list_promises(context.get_admin_context())
+        promises = objects.VRTMember.list_with_holds(
+            context.get_admin_context()
+        )
 
         self.assertEqual(
             [(first.member_id, [])]
@@ -470,7 +482,7 @@ class Contents(Objects):
             ],
         )
 
-    def test_everything_is_counted_by_its_status(self):
+    def test_statistics_count_rows_by_status(self):
         group = self.held()
         self.create()
 
@@ -489,7 +501,7 @@ class Contents(Objects):
             ),
         )
 
-    def test_the_databases_clock_tells_what_has_expired(self):
+    def test_expiry_is_judged_by_the_clock_of_the_database(self):
         requester = context.get_admin_context()
         group = self.held()
         for ends_in, is_over in ((-5, True), (60, False)):
@@ -504,7 +516,7 @@ class Contents(Objects):
                 self.assertEqual(is_over, fresh.has_expired)
                 self.assertEqual(is_over, bool(found))
 
-    def test_the_databases_clock_tells_when_rows_were_made_and_changed(self):
+    def test_row_times_come_from_the_clock_of_the_database(self):
         requester = context.get_admin_context()
         timeutils.set_time_override(timeutils.utcnow() - 10 * MINUTE)
         self.addCleanup(timeutils.clear_time_override)

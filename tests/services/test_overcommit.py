@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does Placement give away no more than there is, with the right setting?
+"""Placement without overcommitment, by the recommended setting.
 
-``tests/long`` asks that of other settings and databases, too.
+``tests/long`` tries other settings and databases, too.
 """
 
 from tests.services import overcommit
 from tests.services import servers
 
 
-class TestOneAttempt(overcommit.Safe, overcommit.Race):
+class TestOneAttempt(overcommit.SafeSettings, overcommit.OvercommitRace):
     SERVER = servers.MARIADB
     SETTINGS = overcommit.ONE_ATTEMPT

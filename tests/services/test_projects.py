@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a project get what it may have and no more, whatever comes at once?"""
+"""Concurrent requests of a project: its quota and its client tokens."""
 
 import fixtures
 from nova import context
@@ -10,7 +10,7 @@ from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext import quota
 from tests import groups
-from tests.services import at_once
+from tests.services import concurrency
 from tests.services import databases
 from tests.services import servers
 
@@ -25,16 +25,16 @@ REQUEST = {'flavor': {'nova_object.data': {'vcpus': 1, 'memory_mb': 1}}}
 
 @databases.on(*servers.DATABASES, servers.SNAPSHOTS)
 class Projects:
-    """Writers have connections of their own, as in their own processes."""
+    """Writers with connections of their own, as in their own processes."""
 
     def create(self, **values):
-        group = groups.described(**values)
+        group = groups.unstored(**values)
         for member in group.members:
-            member.request = REQUEST
+            member.resolved_request = REQUEST
         group.create(context.get_admin_context())
         return group
 
-    def test_of_many_that_want_the_last_slots_one_gets_them(self):
+    def test_concurrent_holds_of_the_last_quota_admit_one(self):
         self.useFixture(
             fixtures.MockPatchObject(
                 nova_quota.QUOTAS,
@@ -43,11 +43,13 @@ class Projects:
             )
         )
         for _round in range(ROUNDS):
-            # The first of all is one that nobody has counted for before.
+            # The project is new, so that its lock does not exist yet.
             project = uuidutils.generate_uuid()
             wanted = [self.create(project_id=project) for _ in range(WRITERS)]
 
-            outcomes = at_once.at_once([self.holder(each) for each in wanted])
+            outcomes = concurrency.call_concurrently(
+                [self.holder(each) for each in wanted]
+            )
 
             refused = [
                 each
@@ -57,22 +59,24 @@ class Projects:
             [held] = [each for each in outcomes if each not in refused]
             self.assertEqual(3, len(held), held)
             for each in refused:
-                self.assertIn('3 asked for, 3 of 3 used or held', str(each))
+                self.assertIn(
+                    '3 requested, 3 of 3 already used or held', str(each)
+                )
 
     @staticmethod
     def holder(group):
-        """Return a call that counts and writes down as a planner does."""
+        """Return a call that checks the quota and writes holds."""
         requester = context.get_admin_context()
 
         def write_down():
             quota.check(requester, group.project_id, group.members)
-            return groups.holds(requester, group)
+            return groups.create_holds(requester, group)
 
-        return lambda: quota.serialised(
+        return lambda: quota.with_project_lock(
             requester, group.project_id, write_down
         )
 
-    def test_client_tokens_that_look_alike_are_different_ones(self):
+    def test_similar_client_tokens_are_different(self):
         tokens = ['token', 'TOKEN', 'tökén']
 
         made = {
@@ -80,7 +84,7 @@ class Projects:
         }
 
         for token in tokens:
-            found = objects.VRTGroup.get_by_token(
+            found = objects.VRTGroup.find_by_token(
                 context.get_admin_context(), 'project', token
             )
             self.assertEqual(made[token], found.uuid)

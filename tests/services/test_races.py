@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two things happen to a group at once, staged one by one.
+"""Concurrent operations on a group, in one staged order each.
 
-``tests/protocol`` lets them meet in every order.
+``tests/protocol`` explores all of their orders.
 """
 
 from nova import exception as nova_exc
@@ -12,20 +12,20 @@ from nova_groupext import exception
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.nova.servers import ServerOutcome
 from nova_groupext.scheduler.reap import reaper
-from tests.services import life
+from tests.services import deployment
 from tests.services import races
 
 
-class TestStaged(races.RaceCase):
-    """What the protocol of holds was made for, one by one."""
+class TestStagedRaces(races.RaceTestCase):
+    """Races that the protocol of holds was made for."""
 
     def setUp(self):
         super().setUp()
-        self.begin()
+        self.create_group()
         self.server = uuidutils.generate_uuid()
 
     def redeem(self, **kwargs):
-        return self.life.redeem(self.uuid, 'm-0', self.server, **kwargs)
+        return self.deployment.redeem(self.uuid, 'm-0', self.server, **kwargs)
 
     def refusal(self, **kwargs):
         error = self.assertRaises(nova_exc.NoValidHost, self.redeem, **kwargs)
@@ -34,166 +34,188 @@ class TestStaged(races.RaceCase):
     def servers(self):
         return {self.server}
 
-    def test_a_slow_redeem_finds_it_finished_by_the_reaper(self):
-        self.at('before redeem.swap', self.life.reap)
+    def test_slow_redeem_succeeds_after_the_reaper_has_finished_it(self):
+        self.call_at('before redeem.swap', self.deployment.reap)
 
         self.redeem()
 
         self.assertEqual(
-            {'ACTIVE': 1, 'HELD': 2}, self.life.statuses(self.uuid)
+            {'ACTIVE': 1, 'HELD': 2}, self.deployment.status_counts(self.uuid)
         )
-        self.assertIn(self.server, self.life.books())
-        self.end()
+        self.assertIn(self.server, self.deployment.allocations())
+        self.delete_and_check()
 
-    def test_who_dies_leaves_it_to_the_reaper(self):
+    def test_redeem_of_a_dead_scheduler_is_finished_by_the_reaper(self):
         for point in ('before redeem.swap', 'after redeem.swap'):
-            self.at(point, self.die)
+            self.call_at(point, self.die)
 
-            self.assertRaises(life.Died, self.redeem)
-            self.life.fates[self.server] = ServerOutcome.COMING
-            self.life.reap()
+            self.assertRaises(deployment.ProcessKilled, self.redeem)
+            self.deployment.server_outcomes[self.server] = (
+                ServerOutcome.CREATING
+            )
+            self.deployment.reap()
 
             self.assertEqual(
-                {'ACTIVE': 1, 'HELD': 2}, self.life.statuses(self.uuid)
+                {'ACTIVE': 1, 'HELD': 2},
+                self.deployment.status_counts(self.uuid),
             )
-            self.assertIn(self.server, self.life.books())
-            # Nova has given up waiting.
-            self.life.fates[self.server] = ServerOutcome.UNSCHEDULED
-            self.life.reap()
-            self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
-            self.assertNotIn(self.server, self.life.books())
+            self.assertIn(self.server, self.deployment.allocations())
+            # Nova's conductor has timed out.
+            self.deployment.server_outcomes[self.server] = (
+                ServerOutcome.UNSCHEDULED
+            )
+            self.deployment.reap()
+            self.assertEqual(
+                {'HELD': 3}, self.deployment.status_counts(self.uuid)
+            )
+            self.assertNotIn(self.server, self.deployment.allocations())
 
-        self.end()
+        self.delete_and_check()
 
     @staticmethod
     def die():
-        raise life.Died
+        raise deployment.ProcessKilled
 
-    def test_what_a_late_swap_fills_of_a_deleted_server_is_emptied(self):
-        hold = self.life.hold(self.uuid, 'm-0')
+    def test_late_allocation_of_a_deleted_server_is_released(self):
+        hold = self.deployment.hold(self.uuid, 'm-0')
         self.redeem()
-        self.life.fates[self.server] = ServerOutcome.DELETED
-        self.life.remove(self.server)
-        body = self.life.ledger().of_server(hold, life.PROJECT, 'user')
-
-        self.life.ledger().fill(self.life.context, {self.server: body})
-        self.life.reap()
-
-        self.assertNotIn(self.server, self.life.books())
-        self.assertEqual(
-            {'RELEASED': 1, 'HELD': 2}, self.life.statuses(self.uuid)
+        self.deployment.server_outcomes[self.server] = ServerOutcome.DELETED
+        self.deployment.delete_allocations(self.server)
+        body = self.deployment.placement_client().server_body(
+            hold, deployment.PROJECT, 'user'
         )
-        self.end()
 
-    def test_what_placement_refuses_for_good_is_given_back(self):
-        """The host gives away no more than one at a time by now."""
-        path = f'/resource_providers/{self.wide}/inventories/VCPU'
-        inventory = self.life.admin.get(path).json()
-        self.life.admin.put(path, json={**inventory, 'max_unit': 1})
-        self.at('before redeem.swap', self.die)
-        self.assertRaises(life.Died, self.redeem)
+        self.deployment.placement_client().fill_servers(
+            self.deployment.context, {self.server: body}
+        )
+        self.deployment.reap()
 
-        self.life.reap()
+        self.assertNotIn(self.server, self.deployment.allocations())
+        self.assertEqual(
+            {'RELEASED': 1, 'HELD': 2},
+            self.deployment.status_counts(self.uuid),
+        )
+        self.delete_and_check()
+
+    def test_hold_of_a_redeem_that_placement_refuses_is_released(self):
+        """The inventory's max_unit has become smaller than a member."""
+        path = f'/resource_providers/{self.large_provider}/inventories/VCPU'
+        inventory = self.deployment.admin.get(path).json()
+        self.deployment.admin.put(path, json={**inventory, 'max_unit': 1})
+        self.call_at('before redeem.swap', self.die)
+        self.assertRaises(deployment.ProcessKilled, self.redeem)
+
+        self.deployment.reap()
 
         self.assertEqual(
-            {'FAILED': 1, 'HELD': 2}, self.life.statuses(self.uuid)
+            {'FAILED': 1, 'HELD': 2}, self.deployment.status_counts(self.uuid)
         )
-        self.assertEqual(2, len(self.life.books()))
-        self.end()
+        self.assertEqual(2, len(self.deployment.allocations()))
+        self.delete_and_check()
 
-    def test_what_was_taken_back_needs_no_cell_to_be_finished(self):
-        """Whether Nova may still build the server was asked before."""
+    def test_take_back_is_finished_without_an_answer_from_the_cell(self):
+        """The state of the server in Nova was checked before the swap."""
         self.redeem()
-        self.life.fates[self.server] = ServerOutcome.UNSCHEDULED
-        self.at('before swap.commit', self.die)
-        self.assertRaises(life.Died, self.life.reap, 0)
-        del self.life.fates[self.server]
+        self.deployment.server_outcomes[self.server] = (
+            ServerOutcome.UNSCHEDULED
+        )
+        self.call_at('before swap.commit', self.die)
+        self.assertRaises(deployment.ProcessKilled, self.deployment.reap, 0)
+        del self.deployment.server_outcomes[self.server]
 
-        self.life.reap()
+        self.deployment.reap()
 
-        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
-        self.end()
+        self.assertEqual({'HELD': 3}, self.deployment.status_counts(self.uuid))
+        self.delete_and_check()
 
-    def test_a_deleted_group_stays_until_its_servers_are_known(self):
-        """One may own its place, and Nova says nothing of it yet."""
+    def test_deleted_group_is_kept_while_a_server_is_unknown_to_nova(self):
+        """A server that Nova does not know yet may have an allocation."""
         self.redeem()
-        self.life.fates[self.server] = ServerOutcome.UNKNOWN_TO_NOVA
+        self.deployment.server_outcomes[self.server] = (
+            ServerOutcome.UNKNOWN_TO_NOVA
+        )
 
-        self.life.delete(self.uuid)
-        self.life.reap()
+        self.deployment.delete(self.uuid)
+        self.deployment.reap()
 
-        self.assertIsNotNone(self.life.find(self.uuid))
-        self.assertIn(self.server, self.life.books())
-        self.life.fates[self.server] = ServerOutcome.DELETED
-        self.life.reap()
-        self.assertIsNone(self.life.find(self.uuid))
-        self.assertEqual({}, self.life.books())
+        self.assertIsNotNone(self.deployment.find_group(self.uuid))
+        self.assertIn(self.server, self.deployment.allocations())
+        self.deployment.server_outcomes[self.server] = ServerOutcome.DELETED
+        self.deployment.reap()
+        self.assertIsNone(self.deployment.find_group(self.uuid))
+        self.assertEqual({}, self.deployment.allocations())
 
-    def test_of_two_planners_one_holds_and_the_other_leaves_nothing(self):
-        """One has stopped for so long that the other has taken over."""
-        self.life.delete(self.uuid)
+    def test_planner_that_lost_its_lease_leaves_no_allocations(self):
+        """The lease of one planner expires, and the other takes over."""
+        self.deployment.delete(self.uuid)
         for point in (
             'before hold.post',
             'after hold.post',
             'before hold.commit',
         ):
-            self.begin(is_held=False)
-            timeutils.advance_time_seconds(life.LATER)
-            self.at(point, self.life.reap)
+            self.create_group(is_held=False)
+            timeutils.advance_time_seconds(deployment.LATER)
+            self.call_at(point, self.deployment.reap)
 
-            self.life.plan(self.uuid)
+            self.deployment.plan(self.uuid)
 
-            self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
-            self.assertEqual(3, len(self.life.books()))
-            self.end()
+            self.assertEqual(
+                {'HELD': 3}, self.deployment.status_counts(self.uuid)
+            )
+            self.assertEqual(3, len(self.deployment.allocations()))
+            self.delete_and_check()
 
-    def test_a_release_wins_over_a_later_redeem(self):
-        self.at(
+    def test_release_wins_over_a_later_redeem(self):
+        self.call_at(
             'before redeem.reserve',
-            lambda: self.life.give_up(self.uuid, 'm-0'),
+            lambda: self.deployment.request_release(self.uuid, 'm-0'),
         )
 
         self.assertIn('it is RELEASED', self.refusal())
 
-        self.end()
+        self.delete_and_check()
 
-    def test_a_redeem_wins_over_a_later_release(self):
+    def test_redeem_wins_over_a_later_release(self):
         def give_up():
             self.assertRaises(
                 exception.MemberStateConflict,
-                transitions.give_up,
+                transitions.release_members,
                 *arguments,
             )
 
-        group = self.life.group(self.uuid)
-        arguments = self.life.context, group, [group.members[0]]
-        self.at('before redeem.swap', give_up)
+        group = self.deployment.group(self.uuid)
+        arguments = self.deployment.context, group, [group.members[0]]
+        self.call_at('before redeem.swap', give_up)
 
         self.redeem()
 
-        self.assertIn(self.server, self.life.books())
-        self.end()
+        self.assertIn(self.server, self.deployment.allocations())
+        self.delete_and_check()
 
     def redeem_all(self, count):
         """Create several servers with one request; returns their uuids."""
         created = [uuidutils.generate_uuid() for _each in range(count)]
-        self.life.redeem_all(self.uuid, 'm', created)
+        self.deployment.redeem_all(self.uuid, 'm', created)
         return created
 
-    def test_two_that_are_created_at_once_take_different_members(self):
+    def test_concurrent_redeems_by_member_set_get_different_members(self):
         faster = []
-        self.at(
+        self.call_at(
             'before redeem.reserve', lambda: faster.extend(self.redeem_all(1))
         )
 
         slower = self.redeem_all(2)
 
-        self.assertEqual({*faster, *slower}, set(self.life.books()))
-        self.assertEqual({'ACTIVE': 3}, self.life.statuses(self.uuid))
+        self.assertEqual(
+            {*faster, *slower}, set(self.deployment.allocations())
+        )
+        self.assertEqual(
+            {'ACTIVE': 3}, self.deployment.status_counts(self.uuid)
+        )
 
-    def test_of_two_that_want_the_same_members_one_gets_all(self):
+    def test_concurrent_redeems_of_too_many_members_admit_one(self):
         faster = []
-        self.at(
+        self.call_at(
             'before redeem.reserve', lambda: faster.extend(self.redeem_all(2))
         )
 
@@ -201,91 +223,105 @@ class TestStaged(races.RaceCase):
 
         self.assertIn('only 1 of the 3 members', str(error))
         self.assertEqual(
-            {'ACTIVE': 2, 'HELD': 1}, self.life.statuses(self.uuid)
+            {'ACTIVE': 2, 'HELD': 1}, self.deployment.status_counts(self.uuid)
         )
-        self.assertLessEqual(set(faster), set(self.life.books()))
+        self.assertLessEqual(set(faster), set(self.deployment.allocations()))
 
-    def test_several_that_are_delivered_twice_are_redeemed_once(self):
+    def test_repeated_redeem_of_several_servers_redeems_once(self):
         created = [uuidutils.generate_uuid() for _each in range(2)]
 
         def deliver():
-            self.life.redeem_all(self.uuid, 'm', created)
+            self.deployment.redeem_all(self.uuid, 'm', created)
 
         for point in (
             'before redeem.reserve',
             'before redeem.swap',
-            'before redeem.close',
-            'after redeem.close',
+            'before redeem.commit',
+            'after redeem.commit',
         ):
-            self.at(point, deliver)
+            self.call_at(point, deliver)
 
             deliver()
             deliver()
 
             self.assertEqual(
-                {'ACTIVE': 2, 'HELD': 1}, self.life.statuses(self.uuid)
+                {'ACTIVE': 2, 'HELD': 1},
+                self.deployment.status_counts(self.uuid),
             )
-            self.assertLessEqual(set(created), set(self.life.books()))
-            self.life.delete(self.uuid)
+            self.assertLessEqual(
+                set(created), set(self.deployment.allocations())
+            )
+            self.deployment.delete(self.uuid)
             for server in created:
-                self.life.remove(server)
-            self.begin()
+                self.deployment.delete_allocations(server)
+            self.create_group()
 
-    def test_when_one_of_several_is_finished_by_the_reaper_all_are(self):
-        """The reaper has taken the request for dead, and came to one only."""
+    def test_redeem_of_several_partly_finished_by_the_reaper_succeeds(self):
+        """The reaper resolves only one of the overdue redeems."""
         created = [uuidutils.generate_uuid() for _each in range(2)]
 
         def finish_one():
-            timeutils.advance_time_seconds(life.LATER)
-            first, *_others = reaper.list_stuck_redeems(self.life.context)
-            reaper.resolve_redeem(self.life.context, self.life.ledger(), first)
+            timeutils.advance_time_seconds(deployment.LATER)
+            first, *_others = reaper.list_stuck_redeems(
+                self.deployment.context
+            )
+            reaper.resolve_redeem(
+                self.deployment.context,
+                self.deployment.placement_client(),
+                first,
+            )
 
-        self.at('before redeem.swap', finish_one)
+        self.call_at('before redeem.swap', finish_one)
 
-        self.life.redeem_all(self.uuid, 'm', created)
+        self.deployment.redeem_all(self.uuid, 'm', created)
 
         self.assertEqual(
-            {'ACTIVE': 2, 'HELD': 1}, self.life.statuses(self.uuid)
+            {'ACTIVE': 2, 'HELD': 1}, self.deployment.status_counts(self.uuid)
         )
-        self.assertEqual(set(created), set(created) & set(self.life.books()))
+        self.assertEqual(
+            set(created), set(created) & set(self.deployment.allocations())
+        )
 
-    def test_when_one_of_several_gets_nothing_all_are_held_again(self):
-        """Nobody will build any of them, so no capacity may stay theirs."""
+    def test_redeem_of_several_with_a_lost_hold_takes_all_back(self):
+        """Nova builds none of the servers, so that none may keep capacity."""
         created = [uuidutils.generate_uuid() for _each in range(2)]
         stranger = []
 
         def take():
-            hold = self.life.hold(self.uuid, 'm-2')
-            self.life.remove(hold.uuid)
-            stranger.append(self.life.fill(self.narrow))
+            hold = self.deployment.hold(self.uuid, 'm-2')
+            self.deployment.delete_allocations(hold.uuid)
+            stranger.append(self.deployment.fill(self.small_provider))
 
-        self.life.give_up(self.uuid, 'm-0')
-        self.life.release(self.uuid)
-        self.at('before redeem.swap', take)
+        self.deployment.request_release(self.uuid, 'm-0')
+        self.deployment.release(self.uuid)
+        self.call_at('before redeem.swap', take)
 
         error = self.assertRaises(
             nova_exc.NoValidHost,
-            self.life.redeem_all,
+            self.deployment.redeem_all,
             *(self.uuid, 'm', created),
         )
 
-        self.assertIn('its hold is gone', str(error))
-        self.life.reap()
+        self.assertIn('its hold was lost', str(error))
+        self.deployment.reap()
         self.assertEqual(
             {'RELEASED': 1, 'HELD': 1, 'FAILED': 1},
-            self.life.statuses(self.uuid),
+            self.deployment.status_counts(self.uuid),
         )
-        self.assertEqual(set(), set(created) & set(self.life.books()))
-        self.life.remove(*stranger)
-        self.end()
+        self.assertEqual(
+            set(), set(created) & set(self.deployment.allocations())
+        )
+        self.deployment.delete_allocations(*stranger)
+        self.delete_and_check()
 
-    def test_the_reaper_does_not_disturb_a_slow_redeem(self):
+    def test_reaper_does_not_disturb_a_slow_redeem(self):
         for point in ('before redeem.swap', 'after redeem.swap'):
-            self.at(point, lambda: self.life.reap(0))
+            self.call_at(point, lambda: self.deployment.reap(0))
             self.redeem()
             self.assertEqual(
-                {'HELD': 2, 'ACTIVE': 1}, self.life.statuses(self.uuid)
+                {'HELD': 2, 'ACTIVE': 1},
+                self.deployment.status_counts(self.uuid),
             )
-            self.end()
-            self.life.remove(self.server)
-            self.begin()
+            self.delete_and_check()
+            self.deployment.delete_allocations(self.server)
+            self.create_group()

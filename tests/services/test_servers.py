@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which servers are there, and what becomes of a test whose is not?"""
+"""Servers that tests need, and tests whose server is missing."""
 
 import dataclasses
 import socket
@@ -12,20 +12,20 @@ from tests.services import servers
 
 
 class TestServers(base.BaseTestCase):
-    def test_mariadb_is_there(self):
+    def test_mariadb_answers(self):
         servers.MARIADB.require(self)
 
-    def test_postgresql_is_there(self):
+    def test_postgresql_answers(self):
         servers.POSTGRESQL.require(self)
 
-    def test_rabbitmq_is_there(self):
+    def test_rabbitmq_answers(self):
         servers.RABBITMQ.require(self)
 
 
 class TestMissing(base.BaseTestCase):
     def setUp(self):
         super().setUp()
-        # Bound and not listening: nobody answers there, or takes it.
+        # The port is bound and not listening, so that it stays unused.
         unused = socket.socket()
         self.addCleanup(unused.close)
         unused.bind(('127.0.0.1', 0))
@@ -38,7 +38,7 @@ class TestMissing(base.BaseTestCase):
         url = server.url.replace(f':{port}/', f':{self.port}/')
         dataclasses.replace(server, url=url).require(self)
 
-    def test_a_test_is_skipped_with_the_reason(self):
+    def test_missing_server_skips_its_test_with_the_reason(self):
         for server, port, setting in (
             (servers.MARIADB, 3306, None),
             (servers.POSTGRESQL, 5432, '0'),
@@ -50,7 +50,7 @@ class TestMissing(base.BaseTestCase):
             self.assertIn(f'{server.name} does not answer: ', str(skip))
             self.assertIn('refused', str(skip))
 
-    def test_a_test_fails_where_everything_has_to_be_there(self):
+    def test_missing_required_server_fails_its_test(self):
         failure = self.assertRaises(
             self.failureException, self.require, servers.MARIADB, 3306, '1'
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does nova-groupext-status say of real databases?"""
+"""Upgrade checks of nova-groupext-status on real databases."""
 
 import dataclasses
 
@@ -15,7 +15,7 @@ from tests.unit.cmd.test_status import WARNING
 
 
 def with_session(*settings):
-    """MariaDB with settings for each connection of a test, none global."""
+    """Return MariaDB with settings for each connection of a test."""
     return dataclasses.replace(
         servers.MARIADB,
         url=f'{servers.MARIADB.url}?init_command='
@@ -31,14 +31,14 @@ class StatusCase(test_status.StatusCase, databases.DatabaseTestCase):
 
 
 class Tables:
-    def test_they_have_to_be_at_the_newest_revision(self):
+    def test_tables_fail_unless_at_the_newest_revision(self):
         ours = self.section('vrt_database')
 
         self.assertEqual(FAILURE, self.tables(ours)[0])
         migration.sync()
         self.assertEqual(SUCCESS, self.tables(ours)[0])
 
-    def test_a_database_that_is_not_there(self):
+    def test_missing_database_fails(self):
         other = self.section('vrt_database', f'{self.SERVER.url}_nowhere')
 
         result, details = self.tables(other)
@@ -56,17 +56,17 @@ class TestTablesOnPostgreSQL(Tables, StatusCase):
 
 
 class Placement:
-    """What is said of a server that Placement's tables are on."""
+    """Checks of the database server of Placement's tables."""
 
     RESULT = WARNING
     TOLD = ''
 
-    def test_placements_server_is_judged(self):
+    def test_database_server_of_placement_is_checked(self):
         self.judge(
             'placement_database', 'of [placement_database]connection was'
         )
 
-    def test_our_own_server_is_judged_if_that_is_not_known(self):
+    def test_own_server_is_checked_if_that_of_placement_is_unknown(self):
         self.judge('vrt_database', '[placement_database]connection is not set')
 
     def judge(self, section, looked_at):
@@ -76,7 +76,7 @@ class Placement:
         self.assertIn(looked_at, details)
         self.assertIn(self.TOLD, details)
 
-    def test_one_attempt_is_enough_on_any(self):
+    def test_one_attempt_of_placement_succeeds_on_any_server(self):
         result, _details = self.placement(
             self.section('placement_database'),
             '[placement]\nallocation_conflict_retry_count = 1',
@@ -94,7 +94,7 @@ class TestMariaDBWithSnapshots(Placement, StatusCase):
     SERVER = with_session('innodb_snapshot_isolation = ON')
     RESULT = SUCCESS
 
-    def test_the_setting_may_be_for_placements_connections_alone(self):
+    def test_setting_of_connections_of_placement_alone_succeeds(self):
         server = sa.make_url(self.url).set(query={})
 
         result, details = self.placement(
@@ -106,7 +106,7 @@ class TestMariaDBWithSnapshots(Placement, StatusCase):
         self.assertEqual(SUCCESS, result, details)
 
 
-class TestMariaDBThatReadsWhatIsCommitted(Placement, StatusCase):
+class TestMariaDBReadCommitted(Placement, StatusCase):
     SERVER = with_session(
         'innodb_snapshot_isolation = ON', "tx_isolation = 'READ-COMMITTED'"
     )

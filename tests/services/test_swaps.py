@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of holds that change places, whatever goes wrong?
+"""Swaps of holds, with failures and with concurrent operations.
 
-All places are taken, and the first member changes places with the third.
+All capacity is used, and the first and third member exchange their hosts.
 """
 
 import fixtures
@@ -11,52 +11,57 @@ from oslo_utils import timeutils
 from nova_groupext import faultpoints
 from nova_groupext import objects
 from nova_groupext.conf import CONF
-from nova_groupext.scheduler import planner
-from nova_groupext.scheduler.follow import follow
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler import serve
+from nova_groupext.scheduler.follow import hold_changes
+from nova_groupext.scheduler.follow import server_changes
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.reap import reaper
 from nova_groupext.scheduler.redeem import reserve
-from tests.services import life
+from tests.services import deployment
 from tests.services import races
 
 APART = {'type': 'anti-affinity', 'scope': 'host'}
 
 
-class SwapCase(races.RaceCase):
+class SwapCase(races.RaceTestCase):
     def setUp(self):
         super().setUp()
-        self.begin()
-        self.old = self.life.seats(self.uuid)
-        self.new = {**self.old, 'm-0': self.narrow, 'm-2': self.wide}
+        self.create_group()
+        self.old = self.deployment.held_providers(self.uuid)
+        self.new = {
+            **self.old,
+            'm-0': self.small_provider,
+            'm-2': self.large_provider,
+        }
 
     def revise(self):
-        self.life.plan(self.life.revise(self.uuid, self.new))
+        self.deployment.plan(self.deployment.revise(self.uuid, self.new))
 
     def assert_ends(self, seats):
-        """All is at rest, and the members are where they should be."""
-        self.life.reap()
+        """Expect that no operation is open and members are on these hosts."""
+        self.deployment.reap()
         self.assert_at_rest()
-        self.assertEqual(seats, self.life.seats(self.uuid))
-        self.end()
+        self.assertEqual(seats, self.deployment.held_providers(self.uuid))
+        self.delete_and_check()
 
     def die(self):
-        raise life.Died
+        raise deployment.ProcessKilled
 
     def die_at(self, point):
-        self.at(point, self.die)
-        self.assertRaises(life.Died, self.revise)
+        self.call_at(point, self.die)
+        self.assertRaises(deployment.ProcessKilled, self.revise)
 
     def posts(self, work):
-        """Return the consumers of each POST that some work sends."""
+        """Return the consumers of each POST that ``work`` sends."""
         bodies = []
-        post = placement_client.PlacementClient._post
+        post = client.PlacementClient._post
 
         def note(books, context, body):
             bodies.append({*body})
             return post(books, context, body)
 
         with fixtures.MonkeyPatch(
-            'nova_groupext.scheduler.placement.placement_client.PlacementClient._post',
+            'nova_groupext.scheduler.placement.client.PlacementClient._post',
             note,
         ):
             work()
@@ -64,8 +69,8 @@ class SwapCase(races.RaceCase):
 
 
 class TestSwap(SwapCase):
-    def test_it_is_one_request_for_those_who_need_anothers_room(self):
-        before = {h.uuid: h for h in self.life.owners().holds}
+    def test_exchange_of_hosts_is_one_request(self):
+        before = {h.uuid: h for h in self.deployment.ownership().holds}
 
         [body] = self.posts(self.revise)
 
@@ -74,123 +79,130 @@ class TestSwap(SwapCase):
         self.assertEqual(4, len(body))
         self.assert_ends(self.new)
 
-    def test_who_has_room_beside_is_none_of_them(self):
-        spare = self.life.make_provider(seats=1)
+    def test_member_with_other_capacity_is_held_before_the_swap(self):
+        spare = self.deployment.make_provider(slots=1)
         self.new['m-1'] = spare
 
         [beside, swap] = self.posts(self.revise)
 
-        # Its old hold makes room for another one: that is emptied with them.
+        # The old hold is in the way of the exchange, so the swap empties it.
         self.assertEqual((1, 5), (len(beside), len(swap)))
         self.assert_ends(self.new)
 
-    def test_an_answer_that_was_lost_is_found_out(self):
-        self.at('after revise.prepare', self.life.lose_answer)
+    def test_swap_whose_answer_was_lost_is_committed(self):
+        self.call_at('after revise.prepare', self.deployment.lose_next_answer)
 
         self.revise()
 
-        self.assertEqual(self.new, self.life.seats(self.uuid))
+        self.assertEqual(self.new, self.deployment.held_providers(self.uuid))
         self.assert_ends(self.new)
 
-    def test_one_that_was_not_sent_is_turned_back_and_made_anew(self):
+    def test_unsent_swap_is_compensated_and_repeated(self):
         self.die_at('before swap.apply')
-        timeutils.advance_time_seconds(life.LATER)
-        self.at('after swap.turn_back', self.check_turned_back)
+        timeutils.advance_time_seconds(deployment.LATER)
+        self.call_at('after revise.compensate', self.check_turned_back)
 
-        self.life.reap(0)
+        self.deployment.reap(0)
 
-        self.assertIsNone(faultpoints.trap)
+        self.assertIsNone(faultpoints.handler)
         self.assert_ends(self.new)
 
     def check_turned_back(self):
-        self.assertEqual(self.old, self.life.seats(self.uuid))
+        self.assertEqual(self.old, self.deployment.held_providers(self.uuid))
         self.assert_one_owner()
 
-    def test_one_that_was_sent_counts(self):
+    def test_applied_swap_is_committed_without_a_request(self):
         self.die_at('after swap.apply')
-        timeutils.advance_time_seconds(life.LATER)
-        asked = self.posts(lambda: self.life.reap(0))
+        timeutils.advance_time_seconds(deployment.LATER)
+        asked = self.posts(lambda: self.deployment.reap(0))
 
         self.assertEqual([], asked)
         self.assert_ends(self.new)
 
-    def test_who_comes_too_late_changes_nothing(self):
-        """Another one has taken the lease, and turned it back."""
-        self.at('before swap.apply', self.take_over)
+    def test_late_apply_of_a_compensated_swap_changes_nothing(self):
+        """Another planner has taken the lease and compensated the swap."""
+        self.call_at('before swap.apply', self.take_over)
 
         [_taken_over, late, _again] = self.posts(self.revise)
 
         self.assertTrue(self.turned_back)
-        self.assertFalse(set(late) & set(self.life.books()))
+        self.assertFalse(set(late) & set(self.deployment.allocations()))
         self.assert_ends(self.new)
 
     def take_over(self):
-        timeutils.advance_time_seconds(life.LATER)
-        group = self.life.group(self.uuid)
-        books, leases = self.life.ledger(), self.life.leases()
-        with leases.owning(self.life.context, books, group.id) as lease:
+        timeutils.advance_time_seconds(deployment.LATER)
+        group = self.deployment.group(self.uuid)
+        books, leases = (
+            self.deployment.placement_client(),
+            self.deployment.leases(),
+        )
+        with leases.owning(self.deployment.context, books, group.id) as lease:
             self.assertIsNotNone(lease)
-        self.turned_back = self.old == self.life.seats(self.uuid)
+        self.turned_back = self.old == self.deployment.held_providers(
+            self.uuid
+        )
 
-    def test_of_a_hold_whose_place_is_taken_the_member_fails_alone(self):
-        """Somebody has removed it, and a stranger was faster."""
+    def test_compensation_fails_only_the_member_of_a_lost_hold(self):
+        """The hold was removed, and a foreign consumer has its capacity."""
         stranger = self.lose_one_to_a_stranger()
 
         self.assertEqual(
-            {'HELD': 2, 'FAILED': 1}, self.life.statuses(self.uuid)
+            {'HELD': 2, 'FAILED': 1}, self.deployment.status_counts(self.uuid)
         )
-        self.assertIn(stranger, self.life.books())
+        self.assertIn(stranger, self.deployment.allocations())
         self.assert_one_owner()
 
-    def test_member_whose_hold_a_swap_has_lost_is_held_again(self):
-        self.life.remove(self.lose_one_to_a_stranger())
+    def test_member_of_a_hold_lost_in_a_swap_gets_a_successor(self):
+        self.deployment.delete_allocations(self.lose_one_to_a_stranger())
 
-        self.life.reap()
+        self.deployment.reap()
 
-        self.assertEqual({'HELD': 3}, self.life.statuses(self.uuid))
-        self.end()
+        self.assertEqual({'HELD': 3}, self.deployment.status_counts(self.uuid))
+        self.delete_and_check()
 
     def lose_one_to_a_stranger(self):
         self.die_at('before swap.apply')
         [lost] = [
             hold.uuid
-            for hold in self.life.owners().holds
+            for hold in self.deployment.ownership().holds
             if hold.status == 'EXCHANGING'
-            and hold.provider_uuid == self.narrow
+            and hold.provider_uuid == self.small_provider
         ]
-        self.life.remove(lost)
-        stranger = self.life.fill(self.narrow)
+        self.deployment.delete_allocations(lost)
+        stranger = self.deployment.fill(self.small_provider)
 
-        timeutils.advance_time_seconds(life.LATER)
-        self.at('after swap.turn_back', self.die)
-        self.assertRaises(life.Died, self.life.reap, 0)
+        timeutils.advance_time_seconds(deployment.LATER)
+        self.call_at('after revise.compensate', self.die)
+        self.assertRaises(deployment.ProcessKilled, self.deployment.reap, 0)
         return stranger
 
-    def test_a_group_that_is_deleted_meanwhile_leaves_nothing(self):
-        self.at('before swap.apply', lambda: self.life.mark_deleted(self.uuid))
+    def test_group_deleted_during_a_swap_leaves_nothing(self):
+        self.call_at(
+            'before swap.apply',
+            lambda: self.deployment.mark_deleted(self.uuid),
+        )
 
         self.revise()
-        self.life.reap()
+        self.deployment.reap()
 
-        self.assertEqual({}, self.life.books())
-        self.assertEqual({}, self.life.rows())
+        self.assertEqual({}, self.deployment.allocations())
+        self.assertEqual({}, self.deployment.row_counts())
 
-    def test_a_group_that_is_deleted_once_it_is_revised_is_no_trouble(self):
-        self.at(
-            'after revise.commit', lambda: self.life.mark_deleted(self.uuid)
+    def test_group_deleted_after_its_commit_is_no_failure(self):
+        self.call_at(
+            'after revise.commit',
+            lambda: self.deployment.mark_deleted(self.uuid),
         )
-        failed = self.useFixture(
-            fixtures.MockPatchObject(planner.Planner, '_fail')
-        )
+        failed = self.useFixture(fixtures.MockPatchObject(serve, '_fail'))
 
         self.revise()
 
         failed.mock.assert_not_called()
-        self.end()
+        self.delete_and_check()
 
 
-class TestMeanwhile(SwapCase):
-    """Things that happen between prepare and commit."""
+class TestConcurrentOperations(SwapCase):
+    """Operations between prepare and commit of a swap."""
 
     def setUp(self):
         super().setUp()
@@ -199,17 +211,20 @@ class TestMeanwhile(SwapCase):
             fixtures.MockPatchObject(reserve.time, 'sleep', self.waited.append)
         )
 
-    def test_who_changes_places_is_told_to_try_again_after_5_seconds(self):
+    def test_redeem_of_an_exchanging_member_fails_after_5_seconds(self):
         told = []
 
         def redeem():
             told.append(
                 self.assertRaises(
-                    nova_exc.NoValidHost, self.life.redeem, self.uuid, 'm-0'
+                    nova_exc.NoValidHost,
+                    self.deployment.redeem,
+                    self.uuid,
+                    'm-0',
                 )
             )
 
-        self.at('before swap.apply', redeem)
+        self.call_at('before swap.apply', redeem)
 
         self.revise()
 
@@ -217,61 +232,67 @@ class TestMeanwhile(SwapCase):
         self.assertEqual(5, sum(self.waited))
         self.assert_ends(self.new)
 
-    def test_who_stays_is_redeemed(self):
+    def test_redeem_of_an_unmoved_member_succeeds(self):
         servers = []
-        self.at(
+        self.call_at(
             'before swap.apply',
-            lambda: servers.append(self.life.redeem(self.uuid, 'm-1')),
+            lambda: servers.append(self.deployment.redeem(self.uuid, 'm-1')),
         )
 
         self.revise()
-        self.life.reap()
+        self.deployment.reap()
 
         self.assert_at_rest(servers)
         self.assertEqual(
-            {'HELD': 2, 'ACTIVE': 1}, self.life.statuses(self.uuid)
+            {'HELD': 2, 'ACTIVE': 1}, self.deployment.status_counts(self.uuid)
         )
 
-    def test_what_expires_is_given_back_when_it_is_over(self):
+    def test_hold_that_expires_during_a_swap_is_released(self):
         def expire():
-            self.life.expire(self.uuid)
-            reaper.expire(self.life.context)
+            self.deployment.expire(self.uuid)
+            reaper.expire(self.deployment.context)
 
-        self.at('before swap.apply', expire)
+        self.call_at('before swap.apply', expire)
 
         self.revise()
 
-        # A revision is held for as long as a new group.
+        # A revision expires as late as a new group.
         self.assert_ends({p: s for p, s in self.new.items() if p != 'm-1'})
 
 
-class ApartCase(races.RaceCase):
-    """A group whose two members are kept apart."""
+class AntiAffinityCase(races.RaceTestCase):
+    """A group of two members with strict anti-affinity."""
 
     def setUp(self):
         super().setUp()
-        self.uuid = self.life.describe([self.wide, self.narrow], (APART,))
-        self.life.plan(self.uuid)
+        self.uuid = self.deployment.describe(
+            [self.large_provider, self.small_provider], (APART,)
+        )
+        self.deployment.plan(self.uuid)
 
     def follow(self):
-        follow.follow_holds(
-            self.life.context, self.life.ledger(), self.life.leases()
+        hold_changes.follow_holds(
+            self.deployment.context,
+            self.deployment.placement_client(),
+            self.deployment.leases(),
         )
 
     def force(self, path, provider):
-        """An admin moves a member's server past the scheduler."""
-        server = self.life.redeem(self.uuid, path)
-        self.life.remove(server)
-        self.life.fill(provider, consumer=server)
-        live = follow.ServerOutcome.LIVE
-        self.life.fates[server] = live
-        self.life.whereabouts[server] = provider
-        follow.follow_servers(
-            self.life.context, self.life.ledger(), self.life.leases()
+        """Move a member's server past the scheduler, as an admin may."""
+        server = self.deployment.redeem(self.uuid, path)
+        self.deployment.delete_allocations(server)
+        self.deployment.fill(provider, consumer=server)
+        live = server_changes.ServerOutcome.LIVE
+        self.deployment.server_outcomes[server] = live
+        self.deployment.server_hosts[server] = provider
+        server_changes.follow_servers(
+            self.deployment.context,
+            self.deployment.placement_client(),
+            self.deployment.leases(),
         )
 
 
-class TestJudged(ApartCase):
+class TestPolicyCheck(AntiAffinityCase):
     def setUp(self):
         super().setUp()
         CONF.set_override('redeem_replacement_time_limit', 0, 'vrt')
@@ -279,121 +300,146 @@ class TestJudged(ApartCase):
             CONF.clear_override, 'redeem_replacement_time_limit', 'vrt'
         )
 
-    def test_who_would_break_a_policy_is_not_redeemed(self):
-        self.force('m-1', self.wide)
+    def test_redeem_that_breaks_a_policy_is_refused(self):
+        self.force('m-1', self.large_provider)
 
         self.assertRaises(
-            nova_exc.NoValidHost, self.life.redeem, self.uuid, 'm-0'
+            nova_exc.NoValidHost, self.deployment.redeem, self.uuid, 'm-0'
         )
 
-        self.assertEqual('HELD', self.life.member(self.uuid, 'm-0').status)
+        self.assertEqual(
+            'HELD', self.deployment.member(self.uuid, 'm-0').status
+        )
 
 
-class TestHoldAgain(ApartCase):
-    def test_where_a_policy_would_be_broken_it_is_not(self):
-        self.life.resize(self.narrow, 1)
-        self.life.remove(self.life.hold(self.uuid, 'm-0').uuid)
-        self.force('m-1', self.wide)
+class TestRehold(AntiAffinityCase):
+    def test_rehold_that_breaks_a_policy_fails_the_member(self):
+        self.deployment.resize_provider(self.small_provider, 1)
+        self.deployment.delete_allocations(
+            self.deployment.hold(self.uuid, 'm-0').uuid
+        )
+        self.force('m-1', self.large_provider)
 
         self.follow()
 
-        self.assertEqual('FAILED', self.life.member(self.uuid, 'm-0').status)
+        self.assertEqual(
+            'FAILED', self.deployment.member(self.uuid, 'm-0').status
+        )
 
-    def test_where_none_is_it_is_held(self):
-        removed = self.life.hold(self.uuid, 'm-0').uuid
-        self.life.remove(removed)
+    def test_removed_hold_gets_a_successor(self):
+        removed = self.deployment.hold(self.uuid, 'm-0').uuid
+        self.deployment.delete_allocations(removed)
 
         [refill, body] = self.posts_of_follow()
 
-        self.assertEqual({'HELD': 2}, self.life.statuses(self.uuid))
+        self.assertEqual({'HELD': 2}, self.deployment.status_counts(self.uuid))
         self.assertEqual({removed}, refill)
         self.assertEqual(
-            {removed, self.life.hold(self.uuid, 'm-0').uuid}, body
+            {removed, self.deployment.hold(self.uuid, 'm-0').uuid}, body
         )
-        self.end()
+        self.delete_and_check()
 
     def test_missing_record_does_not_cost_the_member_its_capacity(self):
-        lost = self.life.hold(self.uuid, 'm-0').uuid
-        stranger = self.life.fill(self.wide)
+        lost = self.deployment.hold(self.uuid, 'm-0').uuid
+        stranger = self.deployment.fill(self.large_provider)
         self.lose_record(lost)
 
         self.follow()
-        self.life.remove(stranger)
+        self.deployment.delete_allocations(stranger)
 
-        self.assertEqual({'HELD': 2}, self.life.statuses(self.uuid))
-        self.assertNotIn(lost, self.life.books())
-        self.end()
+        self.assertEqual({'HELD': 2}, self.deployment.status_counts(self.uuid))
+        self.assertNotIn(lost, self.deployment.allocations())
+        self.delete_and_check()
 
     def posts_of_follow(self):
         return SwapCase.posts(self, self.follow)
 
-    def test_what_is_left_of_it_is_emptied_with_that(self):
-        hold = self.life.hold(self.uuid, 'm-0')
-        self.life.remove(hold.uuid)
-        books = self.life.ledger()
-        half = {self.wide: {'resources': {'VCPU': 1}}}
+    def test_remainder_of_a_changed_hold_is_released_by_the_swap(self):
+        hold = self.deployment.hold(self.uuid, 'm-0')
+        self.deployment.delete_allocations(hold.uuid)
+        books = self.deployment.placement_client()
+        half = {self.large_provider: {'resources': {'VCPU': 1}}}
         books.hold(
-            self.life.context,
-            [objects.VRTHold(**{**hold.place(), 'allocations': half})],
+            self.deployment.context,
+            [
+                objects.VRTHold(
+                    uuid=hold.uuid,
+                    **{**hold.capacity_columns(), 'allocations': half},
+                )
+            ],
         )
 
         self.follow()
 
-        self.assertNotIn(hold.uuid, self.life.books())
-        self.assertEqual({'HELD': 2}, self.life.statuses(self.uuid))
-        self.end()
+        self.assertNotIn(hold.uuid, self.deployment.allocations())
+        self.assertEqual({'HELD': 2}, self.deployment.status_counts(self.uuid))
+        self.delete_and_check()
 
-    def test_a_group_that_is_worked_on_waits_for_the_next_round(self):
-        hold = self.life.hold(self.uuid, 'm-0')
-        self.life.remove(hold.uuid)
-        group = self.life.group(self.uuid)
-        busy = self.life.leases()
+    def test_rehold_of_a_leased_group_waits_for_the_next_round(self):
+        hold = self.deployment.hold(self.uuid, 'm-0')
+        self.deployment.delete_allocations(hold.uuid)
+        group = self.deployment.group(self.uuid)
+        busy = self.deployment.leases()
 
-        with busy.owning(self.life.context, self.life.ledger(), group.id):
+        with busy.owning(
+            self.deployment.context,
+            self.deployment.placement_client(),
+            group.id,
+        ):
             self.follow()
-            self.assertEqual(hold.uuid, self.life.hold(self.uuid, 'm-0').uuid)
+            self.assertEqual(
+                hold.uuid, self.deployment.hold(self.uuid, 'm-0').uuid
+            )
 
         self.follow()
-        self.assertNotEqual(hold.uuid, self.life.hold(self.uuid, 'm-0').uuid)
+        self.assertNotEqual(
+            hold.uuid, self.deployment.hold(self.uuid, 'm-0').uuid
+        )
 
 
-class TestMovesMeanwhile(races.RaceCase):
-    """A draft that is prepared is judged like what is in force."""
+class TestConcurrentMoves(races.RaceTestCase):
+    """Moves that are checked against a prepared draft as well."""
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MockPatchObject(reserve, 'PATIENCE', 1))
+        self.useFixture(fixtures.MockPatchObject(reserve, 'MAX_ATTEMPTS', 1))
         CONF.set_override('redeem_replacement_time_limit', 0, 'vrt')
         self.addCleanup(
             CONF.clear_override, 'redeem_replacement_time_limit', 'vrt'
         )
 
-    def test_a_move_to_where_another_comes_to_be_is_refused(self):
-        other = self.life.make_provider(seats=2)
-        self.uuid = self.life.describe([self.narrow, self.wide, other])
-        self.life.plan(self.uuid)
-        self.life.redeem(self.uuid, 'm-2')
-        # The first two change places, and nobody is to be with another.
-        new = {'m-0': self.wide, 'm-1': self.narrow, 'm-2': other}
-        draft = self.life.revise(self.uuid, new, (APART,))
+    def test_move_to_the_next_host_of_another_member_is_refused(self):
+        other = self.deployment.make_provider(slots=2)
+        self.uuid = self.deployment.describe(
+            [self.small_provider, self.large_provider, other]
+        )
+        self.deployment.plan(self.uuid)
+        self.deployment.redeem(self.uuid, 'm-2')
+        # The first two exchange hosts, and a strict anti-affinity is new.
+        new = {
+            'm-0': self.large_provider,
+            'm-1': self.small_provider,
+            'm-2': other,
+        }
+        draft = self.deployment.revise(self.uuid, new, (APART,))
         refused = []
 
         def move():
-            """The third one's server goes where the first one comes to be."""
-            self.assertIsNone(self.begin_move('m-2', self.wide))
+            """Move the third server to the next host of the first member."""
+            self.assertIsNone(self.begin_move('m-2', self.large_provider))
             self.assertIsNotNone(self.begin_move('m-2', spare))
             refused.append('both were asked')
 
-        spare = self.life.make_provider(seats=1)
-        self.at('before swap.apply', move)
-        self.life.plan(draft)
+        spare = self.deployment.make_provider(slots=1)
+        self.call_at('before swap.apply', move)
+        self.deployment.plan(draft)
 
         self.assertEqual(['both were asked'], refused)
 
     def begin_move(self, path, provider):
-        seat = life.locations.Location(provider, provider)
-        move = life.destinations.Move(
-            *(self.life.context, self.life.group(self.uuid)),
-            *(self.life.member(self.uuid, path), {seat}),
+        seat = deployment.locations.Location(provider, provider)
+        move = deployment.destinations.Move(
+            *(self.deployment.context, self.deployment.group(self.uuid)),
+            *(self.deployment.member(self.uuid, path), {seat}),
         )
-        return move.begin(self.life.context, seat)
+        return move.start(self.deployment.context, seat)

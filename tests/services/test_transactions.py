@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a transaction that the database breaks off run again?"""
+"""Transactions that the database aborts, and rows of purged groups."""
 
 from concurrent import futures
 import threading
@@ -22,9 +22,9 @@ from tests.services import servers
 
 
 class Deadlocks:
-    """Ours waits for another transaction, and that one for ours."""
+    """Two transactions that wait for each other."""
 
-    # Makes the other one wait, so that it is ours which gives way.
+    # Makes the other transaction wait, so that the database aborts ours.
     PATIENCE = 'SELECT 1'
 
     def setUp(self):
@@ -32,21 +32,21 @@ class Deadlocks:
         self.deadlocks = []
         self.ours_waits = threading.Event()
 
-    def test_who_is_broken_off_by_a_deadlock_writes_again(self):
+    def test_transaction_aborted_by_a_deadlock_is_retried(self):
         requester = context.get_admin_context()
-        group = groups.described()
+        group = groups.unstored()
         group.create(requester)
-        holds = groups.holds(requester, group)
-        lease = groups.lease(requester, group)
+        holds = groups.create_holds(requester, group)
+        lease = groups.acquire_lease(requester, group)
         with (
             engine.get_engine().connect() as other,
             futures.ThreadPoolExecutor(1) as pool,
         ):
             other.exec_driver_sql(self.PATIENCE)
-            other.execute(sa.update(models.Member).values(stem='other'))
+            other.execute(sa.update(models.Member).values(member_set='other'))
             self.listen()
             held = pool.submit(
-                transitions.hold,
+                transitions.hold_group,
                 context.get_admin_context(),
                 *(lease, group, holds, timeutils.utcnow()),
             )
@@ -61,15 +61,15 @@ class Deadlocks:
         )
         self.assertEqual(
             {(states.Member.HELD, 'other')},
-            {(member.status, member.stem) for member in stored.members},
+            {(member.status, member.member_set) for member in stored.members},
         )
         self.assertEqual(1, len(self.deadlocks), self.deadlocks)
 
-    def test_nobody_works_on_a_group_that_is_forgotten(self):
+    def test_lease_of_a_purged_group_is_not_found(self):
         requester = context.get_admin_context()
-        group = groups.described()
+        group = groups.unstored()
         group.create(requester)
-        group.destroy(requester)
+        group.purge(requester)
 
         self.assertRaises(
             exception.GroupNotFound,
@@ -77,26 +77,26 @@ class Deadlocks:
             *(requester, group.id, 'me', 'operation', 60),
         )
 
-    def test_a_group_that_is_forgotten_gets_no_hold(self):
+    def test_hold_of_a_purged_group_is_not_created(self):
         requester = context.get_admin_context()
-        group = groups.described()
+        group = groups.unstored()
         group.create(requester)
-        [hold, *_others] = groups.holds(requester, group)
+        [hold, *_others] = groups.create_holds(requester, group)
         for each in objects.VRTHold.list_by_group(requester, group.id):
-            objects.VRTHold.retire(requester, [each])
+            objects.VRTHold.abandon(requester, [each])
             each.release(requester)
-        objects.VRTHold.orphan(requester, group.id)
-        group.destroy(requester)
+        objects.VRTHold.detach(requester, group.id)
+        group.purge(requester)
 
         self.assertRaises(
-            exception.GroupNotFound, hold.again().create, requester
+            exception.GroupNotFound, hold.duplicate().create, requester
         )
 
     def wait_for_other(self):
-        """Who waits last finds the deadlock: any order will do."""
+        """Return at once: any order of the waits is a deadlock."""
 
     def listen(self):
-        """Hear when ours comes to the members, and of deadlocks."""
+        """Record when our transaction updates members, and deadlocks."""
 
         def before(_connection, _cursor, statement, *_others):
             is_members = statement.startswith('UPDATE vrt_members')
@@ -114,13 +114,13 @@ class Deadlocks:
 
 
 class TestOnMariaDB(Deadlocks, databases.DatabaseTestCase):
-    """Who has written least gives way; ours has written one row by then."""
+    """MariaDB aborts the transaction with fewer rows: ours has one."""
 
     SERVER = servers.MARIADB
 
 
 class TestOnPostgreSQL(Deadlocks, databases.DatabaseTestCase):
-    """Who first looks whether there is a deadlock gives way."""
+    """PostgreSQL aborts the transaction that first detects the deadlock."""
 
     SERVER = servers.POSTGRESQL
     PATIENCE = "SET LOCAL deadlock_timeout = '1min'"
@@ -130,9 +130,9 @@ class TestOnPostgreSQL(Deadlocks, databases.DatabaseTestCase):
     )
 
     def wait_for_other(self):
-        """Ours looks once, a second after it began: the other waits by then.
+        """Wait for the other transaction's lock before ours checks for one.
 
-        Each look has a connection of its own: in a transaction the answer
+        Each poll has a connection of its own: in a transaction the answer
         stays the same.
         """
         for _look in range(600):

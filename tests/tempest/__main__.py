@@ -29,8 +29,8 @@ def main(argv=None):
         workspace = directory / 'tempest'
         workspace.mkdir()
         config = settings.write(workspace, clouds_yaml, HOSTS)
-        part = SMOKE if options.smoke else options.regex
-        return _run_tempest(workspace, config, f'{PLUGIN}.*({part})')
+        selection = SMOKE if options.smoke else options.regex
+        return _run_tempest(workspace, config, f'{PLUGIN}.*({selection})')
 
 
 def _parser():

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does each part do what its docstring says?"""
+"""Unit tests: does each part do what its docstring says?"""

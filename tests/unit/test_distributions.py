@@ -60,7 +60,7 @@ def extras(distribution):
 
 
 def parse(text):
-    """Return the Requirements that stand in the lines of a text."""
+    """Return the Requirements in the lines of a text."""
     lines = (line.split('#')[0].strip() for line in text.splitlines())
     return [requirements.Requirement(line) for line in lines if line]
 
@@ -177,14 +177,14 @@ class TestRequirements(base.BaseTestCase):
             (pin,) = pins[name].specifier
             self.assertTrue(each.specifier.contains(pin.version), each)
 
-    def test_nothing_that_is_installed_has_an_upper_bound(self):
+    def test_no_requirement_has_an_upper_bound(self):
         for each in everything():
             operators = {bound.operator for bound in each.specifier}
             self.assertLessEqual(operators, {'>='}, each)
 
 
 class TestEntryPoints(base.BaseTestCase):
-    def test_installed_ones_are_those_of_the_work_tree(self):
+    def test_installed_entry_points_equal_those_of_the_work_tree(self):
         """An environment that is older is brought up to date by tox -r."""
         for distribution in FOLDERS:
             sections = settings(distribution)['entry_points']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check of how docstrings begin: with a verb or a thing, not with a clause."""
+"""Docstrings, which begin with a verb or a noun and not with a clause."""
 
 import ast
 
@@ -17,7 +17,7 @@ HEADLESS = frozenset(
 
 
 class TestDocstrings(base.BaseTestCase):
-    def test_none_begins_with_a_clause_without_a_subject(self):
+    def test_no_docstring_begins_with_a_headless_clause(self):
         wrong = [
             f'{module}:{line}: {text[:50]}'
             for module, line, text in _docstrings()
@@ -28,7 +28,7 @@ class TestDocstrings(base.BaseTestCase):
 
 
 def _docstrings():
-    """Yield (path, line, docstring) of all that the products contain."""
+    """Yield (path, line, docstring) of all docstrings of the products."""
     kinds = ast.Module | ast.ClassDef | ast.FunctionDef
     for package, folder in test_imports.FOLDERS.items():
         for path in sorted((folder / package).rglob('*.py')):

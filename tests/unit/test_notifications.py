@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is nothing done, and nothing lost, where nobody listens?"""
+"""Notifications that are disabled or fail."""
 
 from unittest import mock
 
@@ -30,38 +30,40 @@ class TestNotifications(base.BaseTestCase):
             CONF.clear_override, 'notification_format', 'notifications'
         )
 
-    def tell(self):
-        notifications.of_group(
+    def notify(self):
+        notifications.notify_group(
             mock.sentinel.context, notifications.Event.HOLD, mock.Mock()
         )
 
-    def test_nothing_is_read_for_notifications_that_are_off(self):
+    def test_disabled_notifications_read_nothing(self):
         self.format('unversioned')
 
-        self.tell()
+        self.notify()
 
         self.read.assert_not_called()
 
-    def test_nothing_is_read_where_there_is_no_message_bus(self):
+    def test_notifications_without_a_message_bus_read_nothing(self):
         self.set_notifier(None)
         self.format('versioned')
 
-        self.tell()
+        self.notify()
 
         self.read.assert_not_called()
 
-    def test_trouble_is_logged_and_goes_no_further(self):
+    def test_error_is_logged_and_not_raised(self):
         self.format('versioned')
         self.read.side_effect = ValueError('the database is away')
         log = self.useFixture(fixtures.FakeLogger())
 
-        self.tell()
+        self.notify()
 
         self.assertIn('the database is away', log.output)
         self.assertIn('vrt_group.hold', log.output)
 
-    def test_every_end_of_planning_has_its_notification(self):
-        """Of a revision that may be any state in which a group rests."""
+    def test_every_end_of_planning_has_a_notification(self):
+        """A revision may end in every state but PLANNING and RELEASING."""
         others = {states.Group.PLANNING, states.Group.RELEASING}
 
-        self.assertEqual({*states.Group} - others, {*notifications._DECISIONS})
+        self.assertEqual(
+            {*states.Group} - others, {*notifications._EVENT_OF_STATUS}
+        )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the Tempest plugin test every call, and import nothing of ours?"""
+"""Coverage, documentation and imports of the Tempest plugin."""
 
 import ast
 import sys
@@ -26,7 +26,7 @@ MAY_IMPORT = ('oslo_', 'tempest', tempest_plugin.PACKAGE)
 
 
 def route(method, path):
-    """Return a route in the same words, whoever names its parameters."""
+    """Return a route with uniform names of its parameters."""
     path = path.removeprefix('/os-vrt-groups').partition('?')[0]
     for name, word in (('{group_id}', '{id}'), (LAST, '{path}')):
         path = path.replace(name, word)
@@ -41,10 +41,13 @@ class TestCalls(base.BaseTestCase):
             for path, methods in (*vrt_groups.ROUTES, *vrt_members.ROUTES)
             for method in methods
         }
-        self.good = [*calls.of_project(TOPOLOGY), *calls.of_group(GROUP)]
+        self.good = [
+            *calls.calls_of_project(TOPOLOGY),
+            *calls.calls_of_group(GROUP),
+        ]
         self.bad = [
-            *calls.bad_of_project(TOPOLOGY),
-            *calls.bad_of_group(GROUP),
+            *calls.bad_calls_of_project(TOPOLOGY),
+            *calls.bad_calls_of_group(GROUP),
         ]
 
     def test_every_route_is_called(self):
@@ -52,12 +55,12 @@ class TestCalls(base.BaseTestCase):
 
         self.assertEqual(self.routes, called)
 
-    def test_every_route_with_input_is_called_badly(self):
+    def test_every_route_with_input_has_an_invalid_call(self):
         called = {route(call.method, call.path) for call in self.bad}
 
         self.assertEqual(self.routes, called)
 
-    def test_every_action_is_called_well_and_badly(self):
+    def test_every_action_has_valid_and_invalid_calls(self):
         actions = set(request_schemas.ACTION['properties'])
         good = {call.name for call in self.good if call.is_action}
         bad = {call.name for call in self.bad if call.is_action}
@@ -66,11 +69,11 @@ class TestCalls(base.BaseTestCase):
         # Bodies that name no action that there is.
         self.assertEqual(actions | {'action'}, bad)
 
-    def test_reads_are_what_readers_may_call(self):
+    def test_reads_are_the_calls_open_to_readers(self):
         reads = {
             route(call.method, call.path)
             for call in self.good
-            if call.name in calls.READS
+            if call.name in calls.READER_CALLS
         }
         allowed = {
             route(operation['method'], operation['path'])
@@ -100,7 +103,7 @@ class TestRelaxations(base.BaseTestCase):
 
 
 class TestReadme(base.BaseTestCase):
-    def test_operators_find_every_option(self):
+    def test_readme_documents_every_option(self):
         text = (tempest_plugin.ROOT / 'README.rst').read_text()
         options = tempest_plugin.config.VRT_OPTS
 

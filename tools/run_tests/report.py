@@ -19,19 +19,19 @@ def part(outcome: Outcome) -> str:
 
 def failures(outcomes: Sequence[Outcome]) -> str:
     """Return the failed tests and parts, each with its details."""
-    found = [
+    titled_texts = [
         (test, text)
         for outcome in outcomes
         for test, text in outcome.failures.items()
     ]
-    found += [
+    titled_texts += [
         (f'{outcome.part}: not run as a whole', outcome.trouble)
         for outcome in outcomes
         if outcome.trouble
     ]
     return '\n'.join(
         f'\n{"=" * RULE}\n{title}\n{"-" * RULE}\n{text}'
-        for title, text in found
+        for title, text in titled_texts
     )
 
 

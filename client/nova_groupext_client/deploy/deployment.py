@@ -13,17 +13,17 @@ from nova_groupext_client.deploy import names
 from nova_groupext_client.deploy import servers
 from nova_groupext_client.deploy import threads
 
-PARALLEL = 8
+DEFAULT_THREADS = 8
 INTERVAL_SECONDS = 1
 
 _State = member_states.State
-_UNDER_WAY = ('HELD', 'ACTIVE')
+_IN_PROGRESS = ('HELD', 'ACTIVE')
 _NOT_HELD = ('PLANNED', 'REFUSED', 'UNDECIDED', 'ERROR')
 # Statuses of servers whose creation has not finished.
-_COMING = ('BUILD', 'UNKNOWN')
+_BUILDING = ('BUILD', 'UNKNOWN')
 
 
-class Changed(Exception):
+class TopologyChanged(Exception):
     """The group no longer has the topology that the template describes."""
 
     def __init__(self, group):
@@ -34,18 +34,18 @@ class Changed(Exception):
 
 
 # A response that is not JSON raises ValueError.
-FAULTS = (
-    Changed,
+ERRORS = (
+    TopologyChanged,
     exceptions.SDKException,
     ksa_exceptions.ClientException,
     names.UnknownName,
     ValueError,
 )
 # Maximum time without a successful status request for any server.
-_PATIENCE_SECONDS = 60
-_CREATE_TRIES = 2
+_STATUS_TIMEOUT_SECONDS = 60
+_MAX_CREATE_ATTEMPTS = 2
 # A member may become a server after it is read and before it is released.
-_RELEASE_TRIES = 3
+_MAX_RELEASE_ATTEMPTS = 3
 
 
 class NotPlanned(Exception):
@@ -79,7 +79,7 @@ class Deployment:
         conn,
         template,
         show,
-        parallel=PARALLEL,
+        parallel=DEFAULT_THREADS,
         interval=INTERVAL_SECONDS,
     ):
         self.group = None
@@ -93,18 +93,18 @@ class Deployment:
         self.topology = names.with_ids(template.definition, self._names)
         for path, arguments in self._arguments.items():
             # Detect unknown names before the first request changes anything.
-            with names.placed(self.topology, path):
+            with names.json_path_added(self.topology, path):
                 self._servers.body('', path, arguments)
         # A repeated creation request with this token returns the same group.
         self._token = str(uuid.uuid4())
-        self._last_seen = None
+        self._last_status_at = None
         self._threads = threads.Threads(parallel)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *failure):
-        self._threads.end()
+        self._threads.shut_down()
 
     def describe(self, **attributes):
         """Create the group and wait for its plan.
@@ -113,7 +113,7 @@ class Deployment:
         :raises: NotPlanned, Changed, HttpException
         """
         self._threads.call(self._create_group, attributes)
-        self._wait()
+        self._wait_for_plan()
 
     def resume(self, group):
         """Continue with an existing group; hold it if necessary.
@@ -124,40 +124,42 @@ class Deployment:
         self.group = group
         if group.status in _NOT_HELD:
             self._threads.call(self._vrt.hold_group, group)
-        self._wait()
+        self._wait_for_plan()
 
-    def forget(self):
+    def delete_group(self):
         """Delete the group, if it exists, and stop the worker threads.
 
         A failed deletion leaves ``group`` set and is suppressed, so that it
         does not hide the result of planning.
         """
         # A creation request may be in flight.
-        self._threads.end()
+        self._threads.shut_down()
         if self.group is not None:
-            with contextlib.suppress(*FAULTS):
+            with contextlib.suppress(*ERRORS):
                 self._vrt.delete_group(self.group.id)
                 self.group = None
 
     def create(self):
         """Create the servers of all held members, and wait for them."""
-        self._find()
-        self._each(self._create, self._in(_State.HELD))
-        self._last_seen = time.monotonic()
+        self._find_servers()
+        self._call_for_each(self._create, self._members_in(_State.HELD))
+        self._last_status_at = time.monotonic()
         while True:
-            self._each(self._look, self._in(_State.BUILDING))
-            if not self._in(_State.BUILDING):
+            self._call_for_each(
+                self._check_server, self._members_in(_State.BUILDING)
+            )
+            if not self._members_in(_State.BUILDING):
                 break
             time.sleep(self._interval)
 
     def release(self):
         """Release the holds of failed members."""
-        failed = {each.path for each in self._in(_State.FAILED)}
+        failed = {member.path for member in self._members_in(_State.FAILED)}
         if failed:
             self._threads.call(self._release, failed)
 
     def _create_group(self, attributes):
-        for tries_left in reversed(range(_CREATE_TRIES)):
+        for attempts_left in reversed(range(_MAX_CREATE_ATTEMPTS)):
             try:
                 self.group = self._vrt.create_group(
                     topology=self.topology,
@@ -167,30 +169,32 @@ class Deployment:
                 return
             except ksa_exceptions.ConnectionError:
                 # The group may exist: perhaps only the response was lost.
-                if not tries_left:
+                if not attempts_left:
                     raise
 
-    def _wait(self):
+    def _wait_for_plan(self):
         self._vrt.wait_for_group(
-            self.group, interval=self._interval, callback=self._see
+            self.group, interval=self._interval, callback=self._update_group
         )
         # Another client may revise the group meanwhile; the template has no
         # server arguments for the members of another topology.
         if self.group.topology != self.topology:
-            raise Changed(self.group)
-        if self.group.status not in (*_UNDER_WAY, 'PLANNED'):
+            raise TopologyChanged(self.group)
+        if self.group.status not in (*_IN_PROGRESS, 'PLANNED'):
             raise NotPlanned(self.group)
 
-    def _see(self, group):
+    def _update_group(self, group):
         self.group = group
-        self.members = member_states.of(group)
-        self._tell()
+        self.members = member_states.members_of(group)
+        self._show_progress()
 
-    def _find(self):
+    def _find_servers(self):
         """Record the servers that an earlier run created."""
-        found = self._threads.call(self._servers.of, self.group.id)
-        for member in self._in(_State.HELD):
-            member.server_id = found.get(member.path)
+        server_ids = self._threads.call(
+            self._servers.find_by_group, self.group.id
+        )
+        for member in self._members_in(_State.HELD):
+            member.server_id = server_ids.get(member.path)
             if member.server_id is not None:
                 member.state = _State.BUILDING
 
@@ -200,36 +204,40 @@ class Deployment:
                 self.group.id, member.path, self._arguments[member.path]
             )
             member.state = _State.BUILDING
-        except FAULTS as exc:
+        except ERRORS as exc:
             self._fail(member, getattr(exc, 'details', None) or str(exc))
 
-    def _look(self, member):
+    def _check_server(self, member):
         try:
-            status, fault = self._servers.look(member.server_id)
-        except FAULTS:
-            if time.monotonic() - self._last_seen > _PATIENCE_SECONDS:
+            status, fault = self._servers.get_status(member.server_id)
+        except ERRORS:
+            if (
+                time.monotonic() - self._last_status_at
+                > _STATUS_TIMEOUT_SECONDS
+            ):
                 raise
             return  # The next status request may succeed.
-        self._last_seen = time.monotonic()
+        self._last_status_at = time.monotonic()
         if status in ('ERROR', 'GONE'):
             self._fail(member, fault or 'The server is in state ERROR.')
-        elif status not in _COMING:
+        elif status not in _BUILDING:
             member.state = _State.ACTIVE
 
-    def _release(self, failed):
-        for tries_left in reversed(range(_RELEASE_TRIES)):
+    def _release(self, failed_paths):
+        for attempts_left in reversed(range(_MAX_RELEASE_ATTEMPTS)):
             now = self._vrt.get_group(self.group.id)
             held = [
-                each['path']
-                for each in now.members
-                if each['path'] in failed and each['status'] == 'HELD'
+                member['path']
+                for member in now.members
+                if member['path'] in failed_paths
+                and member['status'] == 'HELD'
             ]
             try:
                 if held:
                     self._vrt.release_group(now.id, held)
                 return
             except exceptions.ConflictException:
-                if not tries_left:
+                if not attempts_left:
                     raise
 
     @staticmethod
@@ -237,13 +245,15 @@ class Deployment:
         member.fault = fault
         member.state = _State.FAILED
 
-    def _in(self, state):
-        return [each for each in self.members.values() if each.state == state]
+    def _members_in(self, state):
+        return [
+            member for member in self.members.values() if member.state == state
+        ]
 
-    def _each(self, function, members):
+    def _call_for_each(self, function, members):
         """Call a function for each member; report progress after each call."""
-        for _done in self._threads.each(function, members):
-            self._tell()
+        for _done in self._threads.call_for_each(function, members):
+            self._show_progress()
 
-    def _tell(self):
+    def _show_progress(self):
         self._show(list(self.members.values()))

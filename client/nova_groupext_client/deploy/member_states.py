@@ -33,7 +33,7 @@ class Member:
 
 
 # State by API status, before the status of the server is read.
-_OF_STATUS = {
+_STATE_OF_STATUS = {
     'TENTATIVE': State.LEFT_OUT,
     'HELD': State.HELD,
     'REDEEMING': State.BUILDING,
@@ -44,22 +44,22 @@ _OF_STATUS = {
 }
 
 
-def of(group):
+def members_of(group):
     """Return {path: Member} of a VrtGroup, in the group's order."""
     return {
-        each['path']: Member(
-            each['path'],
+        member['path']: Member(
+            member['path'],
             State.PLANNING
             if group.is_planning
-            else _OF_STATUS[each['status']],
-            each['server_id'],
-            each['fault'] and each['fault']['message'],
+            else _STATE_OF_STATUS[member['status']],
+            member['server_id'],
+            member['fault'] and member['fault']['message'],
         )
-        for each in group.members
+        for member in group.members
     }
 
 
 def counts(members):
     """Return {State: number of members}, without states that have none."""
-    found = collections.Counter(each.state for each in members)
-    return {state: found[state] for state in State if found[state]}
+    numbers = collections.Counter(member.state for member in members)
+    return {state: numbers[state] for state in State if numbers[state]}

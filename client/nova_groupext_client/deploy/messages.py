@@ -7,112 +7,124 @@ from nova_groupext_client.deploy import member_states
 _OPENSTACK = 'openstack vrt group'
 
 # Statuses of members for which Nova refuses to create a server.
-_WITHOUT_PLACE = ('TENTATIVE', 'FAILED', 'RELEASED')
+_WITHOUT_HOLD = ('TENTATIVE', 'FAILED', 'RELEASED')
 
 
-def stopped(why, deployment, again):
+def stopped(reason, deployment, command):
     """Return the state of an interrupted deployment and the next commands.
 
-    :param why: sentence
+    :param reason: sentence
     :param deployment: Deployment with a group
-    :param again: command line that continues, without ``--resume GROUP``
+    :param command: command line that continues, without ``--resume GROUP``
     :returns: text
     """
     group = deployment.group
     servers = [
-        each.server_id
-        for each in deployment.members.values()
-        if each.server_id
+        member.server_id
+        for member in deployment.members.values()
+        if member.server_id
     ]
     counts = member_states.counts(deployment.members.values())
     parts = ', '.join(f'{number} {state}' for state, number in counts.items())
     lines = [
-        f'{why} Group {group.name} ({group.id}) stays as it is: '
+        f'{reason} Group {group.name} ({group.id}) remains: '
         f'{parts or "not planned yet"}.',
-        f'To go on:  {again} --resume {group.id}',
-        f'To undo:   {_OPENSTACK} delete {group.id}',
+        f'To continue:  {command} --resume {group.id}',
+        f'To undo:      {_OPENSTACK} delete {group.id}',
     ]
     if servers:
-        lines.append(f'           openstack server delete {" ".join(servers)}')
+        lines.append(
+            f'              openstack server delete {" ".join(servers)}'
+        )
     return '\n'.join(lines)
 
 
-def partial(deployment, again):
+def partial(deployment, command):
     """Return a message about members without a server, None without any.
 
     Members that the plan omits, as ``min_count`` allows, do not count.
 
-    :param again: command line that continues, without ``--resume GROUP``
+    :param command: command line that continues, without ``--resume GROUP``
     """
     members = deployment.members.values()
     missing = [
-        each
-        for each in members
-        if each.state
+        member
+        for member in members
+        if member.state
         in (member_states.State.FAILED, member_states.State.RELEASED)
     ]
     if not missing:
         return None
     group = deployment.group.id
     return (
-        f'{len(missing)} of {len(members)} members have not become servers, '
-        'and no places are kept for them. To try again:\n'
-        f'  {_OPENSTACK} replan --wait {group} && {again} --resume {group}'
+        f'{len(missing)} of {len(members)} members have neither a server nor '
+        'a hold. To retry:\n'
+        f'  {_OPENSTACK} replan --wait {group} && {command} --resume {group}'
     )
 
 
 def not_held(group):
     """Return the reason why a group to be deployed is not held."""
-    told = sentences.why_not(group, '--template FILE')
-    if told is not None:
+    explanation = sentences.explain_failure(group, '--template FILE')
+    if explanation is not None:
         return (
-            f'{told}\n'
-            f'Then, to go on:   openstack vrt deploy FILE --resume {group.id}'
+            f'{explanation}\n'
+            'Then, to continue:  openstack vrt deploy FILE --resume '
+            f'{group.id}'
         )
     return (
-        f'Group {group.name} ({group.id}) is {group.status}: nothing of it '
-        f'is held. To hold it again: {_OPENSTACK} replan {group.id}'
+        f'Group {group.name} ({group.id}) is {group.status}: it has no held '
+        f'members. To hold it again: {_OPENSTACK} replan {group.id}'
     )
 
 
 def does_not_fit(group):
     """Return the reason why a dry run's group has no plan."""
     if group.refusal:
-        lines = ['It does not fit.', *sentences.refusal(group.refusal)]
+        lines = [
+            'The group does not fit.',
+            *sentences.format_refusal(group.refusal),
+        ]
     elif group.status == 'UNDECIDED':
-        lines = ['It was neither planned nor proved impossible. Try again.']
+        lines = [
+            'Neither a plan nor a proof that none exists was found in '
+            'time. Retry.'
+        ]
     else:
-        lines = [f'The group is {group.status}.', *sentences.reasons(group)]
+        lines = [
+            f'The group is {group.status}.',
+            *sentences.failure_reasons(group),
+        ]
     return '\n'.join(lines)
 
 
 def not_deleted(group):
     """Return a message that a dry run's group could not be deleted."""
     return (
-        f'Group {group.name} ({group.id}), of which nothing is held, could '
-        f'not be deleted: {_OPENSTACK} delete {group.id}'
+        f'Group {group.name} ({group.id}), which has no held members, could '
+        f'not be deleted. To delete it: {_OPENSTACK} delete {group.id}'
     )
 
 
 def not_held_for_heat(group):
     """Return a message about members that are not held, None if all are."""
     missing = [
-        f'{each["path"]} is {each["status"]}'
-        for each in group.members
-        if each['status'] in _WITHOUT_PLACE
+        f'{member["path"]} is {member["status"]}'
+        for member in group.members
+        if member['status'] in _WITHOUT_HOLD
     ]
     if not missing:
         return None
     return (
-        f'Nothing is held for some members of group {group.name} '
-        f'({group.id}): {", ".join(missing)}. Give the template the number '
-        f'that is held, or try once more: {_OPENSTACK} replan {group.id}'
+        f'Some members of group {group.name} ({group.id}) are not held: '
+        f'{", ".join(missing)}. Reduce the counts in the template to the '
+        f'held members, or retry: {_OPENSTACK} replan {group.id}'
     )
 
 
-def unmet(group):
+def unmet_policies(group):
     """Return a line for each soft policy that a plan violates."""
     return [
-        f'Not wholly met: {sentences.policy(each)}'
-        for each in group.violations
+        f'Soft policy not fully met: {sentences.format_policy(member)}'
+        for member in group.violations
     ]

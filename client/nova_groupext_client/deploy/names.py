@@ -30,9 +30,9 @@ class UnknownName(Exception):
         super().__init__(reason)
         self.kind = kind
 
-    def at(self, place):
+    def with_path(self, json_path):
         """Return the error with a JSON path, like the API's, in its text."""
-        return UnknownName(self.kind, f'{place}: {self}')
+        return UnknownName(self.kind, f'{json_path}: {self}')
 
 
 class Names:
@@ -63,17 +63,17 @@ class Names:
     @staticmethod
     def _id(kind, name, find):
         try:
-            found = find(name)
+            resource = find(name)
         except exceptions.DuplicateResource as exc:
             raise UnknownName(
                 kind,
-                f'{kind} {json.dumps(name)} is the name of several; use an id',
+                f'{kind} {json.dumps(name)} is not unique; use an id',
             ) from exc
-        if found is None:
+        if resource is None:
             raise UnknownName(
                 kind, f'{kind} {json.dumps(name)} could not be found'
             )
-        return found.id
+        return resource.id
 
 
 def with_ids(topology, names, path=definition.TOPOLOGY):
@@ -81,28 +81,28 @@ def with_ids(topology, names, path=definition.TOPOLOGY):
 
     :raises: UnknownName, whose text begins with a JSON path like the API's
     """
-    made = dict(topology)
-    for key, change in (('members', _member), ('groups', with_ids)):
-        if key in made:
+    changed = dict(topology)
+    for key, convert in (('members', _member), ('groups', with_ids)):
+        if key in changed:
             below = nodes.join(path, key)
-            made[key] = {
-                name: change(each, names, nodes.join(below, name))
-                for name, each in made[key].items()
+            changed[key] = {
+                name: convert(each, names, nodes.join(below, name))
+                for name, each in changed[key].items()
             }
-    return made
+    return changed
 
 
-def _member(described, names, path):
-    if 'image' not in described:
-        return described
+def _member(member, names, path):
+    if 'image' not in member:
+        return member
     try:
-        return {**described, 'image': names.image(described['image'])}
+        return {**member, 'image': names.image(member['image'])}
     except UnknownName as exc:
-        raise exc.at(f'{path}.image') from exc
+        raise exc.with_path(f'{path}.image') from exc
 
 
 @contextlib.contextmanager
-def placed(topology, path):
+def json_path_added(topology, path):
     """Add the JSON path of a member's property to any UnknownName raised.
 
     :param topology: as :func:`with_ids` returns it
@@ -111,18 +111,18 @@ def placed(topology, path):
     try:
         yield
     except UnknownName as exc:
-        where = _member_place(topology, path)
-        raise exc.at(f'{where}.{_PROPERTIES[exc.kind]}') from exc
+        member_path = _json_path_of_member(topology, path)
+        raise exc.with_path(f'{member_path}.{_PROPERTIES[exc.kind]}') from exc
 
 
-def _member_place(topology, path):
+def _json_path_of_member(topology, path):
     """Return the JSON path of a member's description."""
     *groups, name = path.split('/')
-    where = definition.TOPOLOGY
+    member_path = definition.TOPOLOGY
     for group in groups:
         topology = topology['groups'][group]
-        where = nodes.join(f'{where}.groups', group)
+        member_path = nodes.join(f'{member_path}.groups', group)
     if name not in topology['members']:
         # Members with a count have numbered paths.
         name = name.rpartition('-')[0]
-    return nodes.join(f'{where}.members', name)
+    return nodes.join(f'{member_path}.members', name)

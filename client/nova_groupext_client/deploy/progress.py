@@ -6,8 +6,8 @@ import shutil
 from nova_groupext_client.deploy import member_states
 
 _LABEL = max(map(len, member_states.State))
-_WIDEST = 40
-_UP = '\x1b[{}A\x1b[J'
+_MAX_BAR_WIDTH = 40
+_MOVE_UP = '\x1b[{}A\x1b[J'
 
 
 class Bars:
@@ -19,7 +19,7 @@ class Bars:
         :param stream: text stream for the output
         """
         self._stream = stream
-        self._shown = None
+        self._drawn_counts = None
         self._height = 0
 
     def show(self, members):
@@ -28,9 +28,9 @@ class Bars:
         :param members: member_states.Member of the whole group
         """
         counts = member_states.counts(members)
-        if counts == self._shown:
+        if counts == self._drawn_counts:
             return
-        self._shown = counts
+        self._drawn_counts = counts
         if self._stream.isatty():
             self._draw(counts)
         else:
@@ -40,7 +40,7 @@ class Bars:
 
     def _draw(self, counts):
         if self._height:
-            self._stream.write(_UP.format(self._height))
+            self._stream.write(_MOVE_UP.format(self._height))
         width = shutil.get_terminal_size().columns
         self._stream.writelines(bars(counts, width))
         self._height = len(counts)
@@ -54,15 +54,16 @@ def bars(counts, width):
     """
     total = sum(counts.values())
     digits = len(str(total))
-    room = width - _LABEL - 2 * digits - len(' [] /') - 1
-    size = max(1, min(room, _WIDEST))
+    available = width - _LABEL - 2 * digits - len(' [] /') - 1
+    bar_width = max(1, min(available, _MAX_BAR_WIDTH))
     return [
-        f'{state:{_LABEL}} [{"#" * _filled(number, total, size):{size}}] '
+        f'{state:{_LABEL}} [{_bar(number, total, bar_width)}] '
         f'{number:{digits}}/{total}\n'
         for state, number in counts.items()
     ]
 
 
-def _filled(number, total, size):
-    """Return the number of filled characters, at least 1."""
-    return max(1, number * size // total)
+def _bar(number, total, width):
+    """Return a bar with at least one filled character."""
+    filled = max(1, number * width // total)
+    return f'{"#" * filled:{width}}'

@@ -29,11 +29,11 @@ class Servers:
         :raises: HttpException, UnknownName
         """
         body = self.body(group_id, path, arguments)
-        answer = self._compute.post(
+        response = self._compute.post(
             '/servers', json=body, microversion=_MICROVERSION
         )
-        exceptions.raise_from_response(answer)
-        return answer.json()['server']['id']
+        exceptions.raise_from_response(response)
+        return response.json()['server']['id']
 
     def body(self, group_id, path, arguments):
         """Return the body of ``POST /servers`` for a member.
@@ -41,7 +41,7 @@ class Servers:
         :raises: UnknownName
         """
         server = dict(arguments)
-        pointed = {
+        scheduler_hints = {
             **server.pop('scheduler_hints', {}),
             hints.GROUP: group_id,
             hints.MEMBER: path,
@@ -62,40 +62,40 @@ class Servers:
                 self._device(each)
                 for each in server['block_device_mapping_v2']
             ]
-        return {'server': server, 'os:scheduler_hints': pointed}
+        return {'server': server, 'os:scheduler_hints': scheduler_hints}
 
-    def look(self, server_id):
+    def get_status(self, server_id):
         """Return a server's status and fault; a deleted one is 'GONE'."""
-        answer = self._get(f'/servers/{server_id}')
-        if answer.status_code == 404:
+        response = self._get(f'/servers/{server_id}')
+        if response.status_code == 404:
             return 'GONE', 'The server was deleted.'
-        exceptions.raise_from_response(answer)
-        server = answer.json()['server']
+        exceptions.raise_from_response(response)
+        server = response.json()['server']
         return server['status'], server.get('fault', {}).get('message')
 
-    def of(self, group_id):
+    def find_by_group(self, group_id):
         """Return {member path: server id} for the members of a group.
 
         Servers in ERROR are ignored.
         """
-        found = {}
-        for server in self._all():
-            given = server.get('scheduler_hints') or {}
+        server_ids = {}
+        for server in self._list_all():
+            server_hints = server.get('scheduler_hints') or {}
             if (
-                group_id in given.get(hints.GROUP, ())
+                group_id in server_hints.get(hints.GROUP, ())
                 and server['status'] != 'ERROR'
             ):
-                for path in given.get(hints.MEMBER, ()):
-                    found[path] = server['id']
-        return found
+                for path in server_hints.get(hints.MEMBER, ()):
+                    server_ids[path] = server['id']
+        return server_ids
 
-    def _all(self):
+    def _list_all(self):
         """Yield all servers of the project; the SDK's omit the hints."""
         marker = {}
         while True:
-            answer = self._get('/servers/detail', params=marker)
-            exceptions.raise_from_response(answer)
-            servers = answer.json()['servers']
+            response = self._get('/servers/detail', params=marker)
+            exceptions.raise_from_response(response)
+            servers = response.json()['servers']
             if not servers:
                 return
             yield from servers
@@ -104,20 +104,20 @@ class Servers:
     def _get(self, path, **query):
         return self._compute.get(path, microversion=_MICROVERSION, **query)
 
-    def _networks(self, given):
-        if isinstance(given, str):
-            return given
+    def _networks(self, networks):
+        if isinstance(networks, str):
+            return networks
         return [
             {
                 'uuid' if key == 'network' else key: self._names.network(value)
                 if key == 'network'
                 else value
-                for key, value in each.items()
+                for key, value in network.items()
             }
-            for each in given
+            for network in networks
         ]
 
-    def _device(self, given):
-        if given['source_type'] != 'image':
-            return given
-        return {**given, 'uuid': self._names.image(given['uuid'])}
+    def _device(self, device):
+        if device['source_type'] != 'image':
+            return device
+        return {**device, 'uuid': self._names.image(device['uuid'])}

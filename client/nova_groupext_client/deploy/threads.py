@@ -14,16 +14,16 @@ class Threads:
 
     def __init__(self, number):
         self._pool = futures.ThreadPoolExecutor(number)
-        together = threading.Barrier(number)
+        barrier = threading.Barrier(number)
         try:
-            for _ in self._pool.map(lambda _: together.wait(), range(number)):
+            for _ in self._pool.map(lambda _: barrier.wait(), range(number)):
                 pass
         except BaseException:
-            together.abort()
-            self.end()
+            barrier.abort()
+            self.shut_down()
             raise
 
-    def end(self):
+    def shut_down(self):
         """Cancel pending calls and wait for running ones."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
@@ -31,8 +31,8 @@ class Threads:
         """Return the result of a function that a worker thread calls."""
         return self._pool.submit(function, *args).result()
 
-    def each(self, function, values):
+    def call_for_each(self, function, values):
         """Call a function with each value; yield results as they complete."""
         pending = [self._pool.submit(function, value) for value in values]
-        for done in futures.as_completed(pending):
-            yield done.result()
+        for future in futures.as_completed(pending):
+            yield future.result()

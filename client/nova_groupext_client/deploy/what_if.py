@@ -2,7 +2,7 @@
 """Dry run: plan a group without holds, then delete it."""
 
 
-def ask(deployment, **attributes):
+def plan_only(deployment, **attributes):
     """Plan a group without holds, delete it, and return its plan.
 
     :param deployment: Deployment
@@ -14,7 +14,7 @@ def ask(deployment, **attributes):
         deployment.describe(hold=False, **attributes)
         return deployment.group
     finally:
-        deployment.forget()
+        deployment.delete_group()
 
 
 def table(group):
@@ -22,10 +22,14 @@ def table(group):
 
     Members in the same domain show the same id; zones have names.
     """
-    places = {m['path']: m['domains'] or {} for m in group.members}
-    levels = list(dict.fromkeys(level for p in places.values() for level in p))
+    domains_by_path = {m['path']: m['domains'] or {} for m in group.members}
+    levels = list(
+        dict.fromkeys(
+            level for domains in domains_by_path.values() for level in domains
+        )
+    )
     rows = [
-        (path, bool(place), *(place.get(level, '') for level in levels))
-        for path, place in places.items()
+        (path, bool(domains), *(domains.get(level, '') for level in levels))
+        for path, domains in domains_by_path.items()
     ]
     return ('Member', 'Fits', *(level.title() for level in levels)), rows

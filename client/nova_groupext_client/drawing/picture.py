@@ -7,7 +7,7 @@ from nova_groupext_client.drawing import places
 from nova_groupext_client.drawing import style
 from nova_groupext_client.drawing import svg
 
-_HINT = 'Thick line: a server already. Point at anything to learn more.'
+_HINT = 'Thick line: existing server. Point at an item for details.'
 _SERVERS = ('ACTIVE', 'REDEEMING')
 
 
@@ -23,27 +23,35 @@ def write(group):
 class _Picture:
     def __init__(self, group):
         self._group = group
-        stems = dict.fromkeys(map(places.stem, group.members))
-        self._numbers = {stem: n for n, stem in enumerate(stems)}
+        member_sets = dict.fromkeys(map(places.member_set, group.members))
+        self._numbers = {
+            member_set: n for n, member_set in enumerate(member_sets)
+        }
 
     def page(self):
-        domains, rest = places.nest(self._group.members)
-        title = places.head(self._group)
+        domains, without_host = places.nest(self._group.members)
+        title = places.summary(self._group)
         head = [svg.line(title, 'head'), svg.line(_HINT, 'head')]
-        legend = [self._stem(stem) for stem in self._numbers]
+        legend = [self._member_set(member_set) for member_set in self._numbers]
         frames = [self._domain(domain) for domain in domains]
-        if rest:
-            frames.append(self._frame(rest, 'without a place', 'outer'))
+        if without_host:
+            frames.append(self._frame(without_host, 'without a host', 'outer'))
         blocks = [svg.column(head, 0), svg.rows(legend, style.WIDTH)]
         blocks.append(svg.rows(frames, style.WIDTH))
         return svg.page(svg.column(blocks, 12), title, style.CSS)
 
-    def _stem(self, stem):
+    def _member_set(self, member_set):
         """Return the legend entry of one member set."""
-        same = [m for m in self._group.members if places.stem(m) == stem]
-        chip = self._chip(stem, 'member', '\n'.join(m['path'] for m in same))
-        label = f'{stem} ({len(same)})'
-        return svg.rows([chip, svg.line(label, room=230)], style.WIDTH)
+        members_of_text = [
+            m
+            for m in self._group.members
+            if places.member_set(m) == member_set
+        ]
+        chip = self._chip(
+            member_set, 'member', '\n'.join(m['path'] for m in members_of_text)
+        )
+        label = f'{member_set} ({len(members_of_text)})'
+        return svg.rows([chip, svg.line(label, max_width=230)], style.WIDTH)
 
     def _domain(self, domain):
         if not domain.domains:
@@ -69,10 +77,10 @@ class _Picture:
         if member['fault']:
             tip.append(member['fault']['message'])
         kind = 'pinned' if member['status'] in _SERVERS else 'member'
-        return self._chip(places.stem(member), kind, '\n'.join(tip))
+        return self._chip(places.member_set(member), kind, '\n'.join(tip))
 
-    def _chip(self, stem, kind, tip):
-        number = self._numbers[stem]
+    def _chip(self, member_set, kind, tip):
+        number = self._numbers[member_set]
         label = style.letters(number)
         kind = f'{kind} {style.colour(number)}'
         return svg.box(8 + 7 * len(label), 16, kind, tip, label)

@@ -8,9 +8,9 @@ from nova_groupext_client.drawing import style
 
 HOST = 'host'
 # The API's domain ids are SHA-224 digests; a prefix distinguishes them.
-_SUM = re.compile('[0-9a-f]{56}')
-_SHORT = 8
-_COUNTED = re.compile(r'-\d+$')
+_DIGEST = re.compile('[0-9a-f]{56}')
+_SHORT_LENGTH = 8
+_NUMBER_SUFFIX = re.compile(r'-\d+$')
 
 
 @dataclasses.dataclass
@@ -32,26 +32,26 @@ def nest(members):
 
     :param members: members as the API shows them
     """
-    placed = [member for member in members if member['domains']]
-    rest = [member for member in members if not member['domains']]
-    return _nest(placed, _levels(placed)), rest
+    positioned = [member for member in members if member['domains']]
+    without_host = [member for member in members if not member['domains']]
+    return _nest(positioned, _levels(positioned)), without_host
 
 
-def head(group):
+def summary(group):
     """Return one line with the name, status and size of a group.
 
     :param group: object with the attributes of the SDK's VrtGroup
     """
-    placed = sum(bool(member['domains']) for member in group.members)
+    positioned = sum(bool(member['domains']) for member in group.members)
     return (
-        f'{group.name}: {group.status}, {placed} of {len(group.members)} '
-        'members have a place'
+        f'{group.name}: {group.status}, {positioned} of {len(group.members)} '
+        'members have a host'
     )
 
 
-def stem(member):
+def member_set(member):
     """Return the path of a member without the number at its end."""
-    return _COUNTED.sub('', member['path'])
+    return _NUMBER_SUFFIX.sub('', member['path'])
 
 
 def plain(text):
@@ -62,8 +62,8 @@ def plain(text):
 def _levels(members):
     """Return the levels, largest first; the API lists the host first."""
     # The member with the most levels determines their order.
-    most = sorted(members, key=lambda member: -len(member['domains']))
-    levels = dict.fromkeys(each for m in most for each in m['domains'])
+    by_levels = sorted(members, key=lambda member: -len(member['domains']))
+    levels = dict.fromkeys(each for m in by_levels for each in m['domains'])
     return list(levels)[::-1]
 
 
@@ -89,4 +89,6 @@ def _name(member, level):
 def _label(level, name):
     if name is None:
         return f'no {level}'
-    return f'{level} {name[:_SHORT] if _SUM.fullmatch(name) else plain(name)}'
+    if _DIGEST.fullmatch(name):
+        return f'{level} {name[:_SHORT_LENGTH]}'
+    return f'{level} {plain(name)}'

@@ -10,7 +10,7 @@ _LABEL = 18
 _CHARACTERS = {'head': 7.5, 'label': 7, 'text': 6, 'small': 5.5}
 
 # Characters that XML 1.0 does not allow.
-_UNSPEAKABLE = re.compile(
+_INVALID_IN_XML = re.compile(
     '[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]'
 )
 _ESCAPES = str.maketrans(
@@ -34,7 +34,7 @@ class Block:
 
 def escape(content):
     """Return text for XML; U+FFFD replaces characters it does not allow."""
-    return _UNSPEAKABLE.sub('\ufffd', content).translate(_ESCAPES)
+    return _INVALID_IN_XML.sub('\ufffd', content).translate(_ESCAPES)
 
 
 def page(block, title, style):
@@ -55,15 +55,15 @@ def page(block, title, style):
     )
 
 
-def line(content, kind='text', room=None):
+def line(content, kind='text', max_width=None):
     """Return a line of text, shortened with an ellipsis if too long.
 
     :param kind: CSS class
-    :param room: maximum width in pixels, None for no limit
+    :param max_width: maximum width in pixels, None for no limit
     """
     width = _CHARACTERS[kind]
-    if room is not None and len(content) * width > room:
-        content = f'{content[: max(0, int(room / width) - 1)]}\u2026'
+    if max_width is not None and len(content) * width > max_width:
+        content = f'{content[: max(0, int(max_width / width) - 1)]}\u2026'
     return Block(
         len(content) * width,
         _LABEL,
@@ -73,50 +73,50 @@ def line(content, kind='text', room=None):
 
 def box(width, height, kind, tip, label=''):
     """Return a rectangle with a tooltip and perhaps a label."""
-    words = f'<text x="{width / 2:g}" y="{height / 2 + 4:g}">{escape(label)}'
+    text = f'<text x="{width / 2:g}" y="{height / 2 + 4:g}">{escape(label)}'
     return Block(
         width,
         height,
         f'<g class="{kind}"><title>{escape(tip)}</title>'
         f'<rect width="{width:g}" height="{height:g}"/>'
-        f'{words + "</text>" if label else ""}</g>',
+        f'{text + "</text>" if label else ""}</g>',
     )
 
 
-def bar(width, height, part, whole, label):
+def bar(width, height, amount, total, label):
     """Return a bar filled to ``part`` of ``whole``, with a label on it."""
-    full = width * min(1.0, part / whole) if whole else width
-    words = line(f'{label} {part} of {whole}', 'small', width - 4)
+    filled_width = width * min(1.0, amount / total) if total else width
+    text = line(f'{label} {amount} of {total}', 'small', width - 4)
     return Block(
         width,
         height,
         f'<rect class="free" width="{width:g}" height="{height:g}"/>'
-        f'<rect class="taken" width="{full:g}" height="{height:g}"/>'
-        f'{_at(3, -3, words)}',
+        f'<rect class="taken" width="{filled_width:g}" height="{height:g}"/>'
+        f'{_at(3, -3, text)}',
     )
 
 
 def rows(blocks, width, gap=_GAP):
     """Return blocks side by side, in rows of at most ``width`` pixels."""
-    placed, x, y, height, widest = [], 0, 0, 0, 0
+    positioned, x, y, height, widest = [], 0, 0, 0, 0
     for block in blocks:
         if x and x + block.width > width:
             x, y, height = 0, y + height + gap, 0
-        placed.append(_at(x, y, block))
+        positioned.append(_at(x, y, block))
         widest = max(widest, x + block.width)
         x += block.width + gap
         height = max(height, block.height)
-    return Block(widest, y + height, ''.join(placed))
+    return Block(widest, y + height, ''.join(positioned))
 
 
 def column(blocks, gap=_GAP):
     """Return blocks below one another."""
-    placed, y = [], 0
+    positioned, y = [], 0
     for block in blocks:
-        placed.append(_at(0, y, block))
+        positioned.append(_at(0, y, block))
         y += block.height + gap
     widest = max((block.width for block in blocks), default=0)
-    return Block(widest, max(0, y - gap), ''.join(placed))
+    return Block(widest, max(0, y - gap), ''.join(positioned))
 
 
 def frame(block, label, kind, tip):

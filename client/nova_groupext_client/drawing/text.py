@@ -8,8 +8,8 @@ _INDENT = '  '
 _MARKS = {'TENTATIVE': '?', 'REDEEMING': '~', 'ACTIVE': '*'}
 _LEGEND = {
     '?': 'planned, not held',
-    '~': 'about to be a server',
-    '*': 'a server',
+    '~': 'server is being created',
+    '*': 'has a server',
 }
 
 
@@ -20,16 +20,16 @@ def write(group, width):
     :param width: width of the terminal in characters
     :returns: text of several lines
     """
-    domains, rest = places.nest(group.members)
-    lines = [places.plain(places.head(group))]
+    domains, without_host = places.nest(group.members)
+    lines = [places.plain(places.summary(group))]
     for domain in domains:
         lines += _domain(domain, '', width)
-    if rest:
-        lines.append('without a place')
-        for told, same in _by_fate(rest).items():
-            lines += _row(f'{_INDENT}{told}:', same, width)
+    if without_host:
+        lines.append('without a host')
+        for told, members_of_text in _by_status(without_host).items():
+            lines += _row(f'{_INDENT}{told}:', members_of_text, width)
     marks = {_MARKS.get(m['status']) for m in group.members if m['domains']}
-    legend = [f'{m} {words}' for m, words in _LEGEND.items() if m in marks]
+    legend = [f'{m} {text}' for m, text in _LEGEND.items() if m in marks]
     if legend:
         lines += ['', ', '.join(legend)]
     return '\n'.join([*lines, ''])
@@ -56,13 +56,13 @@ def _row(label, members, width):
     return lines
 
 
-def _by_fate(members):
+def _by_status(members):
     """Return {text of status and fault: members}."""
-    fates = {}
+    by_text = {}
     for member in members:
         told = [member['status']]
         if member['fault']:
             told.append(member['fault']['message'])
         told = places.plain(', '.join(told))
-        fates.setdefault(told, []).append(member)
-    return fates
+        by_text.setdefault(told, []).append(member)
+    return by_text

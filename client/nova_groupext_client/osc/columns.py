@@ -30,7 +30,7 @@ class Policies(columns.FormattableColumn):
     """Policies that are violated, one per line."""
 
     def human_readable(self):
-        return '\n'.join(map(sentences.policy, self._value))
+        return '\n'.join(map(sentences.format_policy, self._value))
 
 
 class Fault(columns.FormattableColumn):
@@ -44,32 +44,32 @@ class Events(columns.FormattableColumn):
     """Events of a group, one per line."""
 
     def human_readable(self):
-        return '\n'.join(map(sentences.event, self._value))
+        return '\n'.join(map(sentences.format_event, self._value))
 
 
-class _Lines(columns.FormattableColumn):
+class FormattedLines(columns.FormattableColumn):
     """A dictionary, or None, that ``say`` formats as lines."""
 
     def human_readable(self):
-        return '\n'.join(self.say(self._value)) if self._value else ''
+        return '\n'.join(self.format(self._value)) if self._value else ''
 
 
-class Refusal(_Lines):
+class Refusal(FormattedLines):
     """Conflict that rules out a plan, and relaxations that would help."""
 
-    say = staticmethod(sentences.refusal)
+    format = staticmethod(sentences.format_refusal)
 
 
-class Boot(_Lines):
+class Boot(FormattedLines):
     """Progress and faults of the creation of a group's servers."""
 
-    say = staticmethod(sentences.boot)
+    format = staticmethod(sentences.format_boot)
 
 
-class Revision(_Lines):
+class Revision(FormattedLines):
     """Status of a pending revision, and its fault or refusal."""
 
-    say = staticmethod(sentences.revision)
+    format = staticmethod(sentences.format_revision)
 
 
 class Tree(columns.FormattableColumn):

@@ -25,7 +25,7 @@ class Command(command.Command):
         try:
             return super().run(parsed_args)
         except sdk_exceptions.HttpException as exc:
-            raise exceptions.CommandError(sentence(exc)) from exc
+            raise exceptions.CommandError(error_message(exc)) from exc
 
     def find(self, name_or_id):
         """Return the VrtGroup with a name or id, or raise CommandError."""
@@ -36,19 +36,19 @@ class Command(command.Command):
             )
         return group
 
-    def wait(self, group):
+    def wait_for_plan(self, group):
         """Wait for the plan of a group, show progress, return the VrtGroup.
 
         :raises: CommandError with the reasons, if there is no plan
         """
         with progress.Line(self.app.stderr) as line:
-            found = self.vrt.wait_for_group(
+            planned = self.vrt.wait_for_group(
                 group, interval=_INTERVAL_SECONDS, callback=line.show
             )
-        told = sentences.why_not(found)
-        if told is not None:
-            raise exceptions.CommandError(told)
-        return found
+        reasons = sentences.explain_failure(planned)
+        if reasons is not None:
+            raise exceptions.CommandError(reasons)
+        return planned
 
 
 class Lister(Command, command.Lister):
@@ -63,7 +63,7 @@ class GroupCommand(Command):
     """A command that acts on one group and can wait for the result."""
 
     #: Condition that --wait waits for; None for a command without --wait.
-    WAIT = 'the planners have answered'
+    WAIT = 'planning has ended'
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
@@ -74,9 +74,9 @@ class GroupCommand(Command):
 
     def take_action(self, parsed_args):
         group = self.find(parsed_args.group)
-        self.act(group, parsed_args)
+        self.run_action(group, parsed_args)
         if self.WAIT and parsed_args.wait:
-            self.wait(group)
+            self.wait_for_plan(group)
 
 
 def add_group(parser):
@@ -95,7 +95,8 @@ def add_keep_server(parser):
     parser.add_argument(
         '--keep-server',
         action='store_true',
-        help='Servers may be left out of the group; they run on',
+        help='Allow the removal of members with servers; the servers keep '
+        'running',
     )
 
 
@@ -109,10 +110,10 @@ def add_page(parser, what, marker):
         '--limit',
         metavar='<number>',
         type=positive,
-        help=f'Display no more {what} than this',
+        help=f'Maximum number of {what} to display',
     )
-    metavar, told = marker
-    parser.add_argument('--marker', metavar=metavar, help=told)
+    metavar, help_text = marker
+    parser.add_argument('--marker', metavar=metavar, help=help_text)
 
 
 def add_generation(parser):
@@ -120,15 +121,15 @@ def add_generation(parser):
         '--generation',
         metavar='<number>',
         type=positive,
-        help='The generation of the group that was seen last: nothing is '
-        'done if it has another one now',
+        help='Generation of the group that was last seen; the command fails '
+        'if it has changed',
     )
 
 
-def given(parsed_args, *names):
+def given_options(parsed_args, *names):
     """Return {name: value} of the options that are not None."""
-    used = {name: getattr(parsed_args, name) for name in names}
-    return {name: value for name, value in used.items() if value is not None}
+    values = {name: getattr(parsed_args, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def positive(text):
@@ -139,7 +140,7 @@ def positive(text):
     return number
 
 
-def sentence(exc):
+def error_message(exc):
     """Return the message of an error, without the URL of the request."""
     if not isinstance(exc, sdk_exceptions.HttpException) or not exc.details:
         return str(exc)

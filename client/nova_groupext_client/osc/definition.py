@@ -10,7 +10,7 @@ from osc_lib import exceptions
 from nova_groupext_client.osc import templates
 
 # Attributes that the command line overrides in the file.
-_OPTIONS = ('name', 'description', 'expires_in')
+_OVERRIDING_OPTIONS = ('name', 'description', 'expires_in')
 
 
 def add_options(parser):
@@ -22,21 +22,21 @@ def add_options(parser):
     source.add_argument(
         '--definition',
         metavar='<file>',
-        help='File with the topology in JSON or YAML, as the API takes it, '
-        'alone or with name and so on; - for standard input',
+        help='File with the topology in JSON or YAML in the form of the API, '
+        'alone or with name and other attributes; - for standard input',
     )
     source.add_argument(
         '--template',
         metavar='<file>',
-        help='File with a Heat template, perhaps with groups, policies and '
-        'relationships; its servers are the members',
+        help='File with a Heat template, optionally with groups, policies '
+        'and relationships; its servers are the members',
     )
     templates.add_parameters(parser)
     return source
 
 
 @contextlib.contextmanager
-def reading(parsed_args, connection):
+def read_attributes(parsed_args, connection):
     """Yield the attributes of a VrtGroup that a file defines, perhaps none.
 
     A 400 of the cloud in the block is reported by line and column of the
@@ -47,24 +47,28 @@ def reading(parsed_args, connection):
     """
     if parsed_args.template is None:
         for option, _text in parsed_args.parameters:
-            raise exceptions.CommandError(
-                f'{option} goes with --template: nothing else has any.'
-            )
-        given = [n for n in _OPTIONS if getattr(parsed_args, n) is not None]
-        with _defined(parsed_args.definition, given) as wanted:
-            yield wanted
+            raise exceptions.CommandError(f'{option} requires --template.')
+        overridden = [
+            n
+            for n in _OVERRIDING_OPTIONS
+            if getattr(parsed_args, n) is not None
+        ]
+        with _read_definition(
+            parsed_args.definition, overridden
+        ) as attributes:
+            yield attributes
         return
     from nova_groupext_client.deploy import names
 
     template = templates.load(
         parsed_args.template, parsed_args.parameters, parsed_args.name
     )
-    with templates.located(parsed_args.template, template):
+    with templates.errors_located(parsed_args.template, template):
         topology = names.with_ids(template.definition, names.Names(connection))
-        wanted = {'name': template.name, 'topology': topology}
+        attributes = {'name': template.name, 'topology': topology}
         if template.description:
-            wanted['description'] = template.description
-        yield wanted
+            attributes['description'] = template.description
+        yield attributes
 
 
 def load(file_name):
@@ -81,18 +85,18 @@ def load(file_name):
 
 
 @contextlib.contextmanager
-def _defined(file_name, besides):
+def _read_definition(file_name, overridden):
     if file_name is None:
         yield {}
         return
     from nova_groupext_client import template
 
     try:
-        given = template.load_definition(_read(file_name))
+        body = template.load_definition(_read(file_name))
     except template.TemplateError as exc:
         raise exceptions.CommandError(f'{file_name}: {exc}') from exc
-    with templates.located(file_name, given, besides):
-        yield {**given.definition}
+    with templates.errors_located(file_name, body, overridden):
+        yield {**body.definition}
 
 
 def _read(name):

@@ -18,27 +18,27 @@ class Line:
         :param stream: text stream, such as standard error
         """
         self._stream = stream
-        self._longest = 0
+        self._max_length = 0
 
     def __enter__(self):
         self._start = time.monotonic()
         return self
 
     def __exit__(self, *error):
-        if self._longest:
-            self._put('')
-            self._put('')
+        if self._max_length:
+            self._write('')
+            self._write('')
 
     def show(self, group):
         """Show elapsed seconds, status and member counts of a VrtGroup."""
         if self._stream.isatty():
             seconds = time.monotonic() - self._start
-            self._put(f'{seconds:.0f} s, {_text(group)}')
+            self._write(f'{seconds:.0f} s, {_text(group)}')
 
-    def _put(self, text):
+    def _write(self, text):
         text = text[: shutil.get_terminal_size().columns - 1]
-        self._longest = max(self._longest, len(text))
-        self._stream.write(f'\r{text:{self._longest}}\r')
+        self._max_length = max(self._max_length, len(text))
+        self._stream.write(f'\r{text:{self._max_length}}\r')
         self._stream.flush()
 
 

@@ -30,9 +30,9 @@ def add_parameters(parser):
         action='append',
         type=lambda text: (FILE, text),
         default=[],
-        help='File with the value of a parameter, for one that nobody is to '
-        'see among the commands that run (repeat for several); a newline at '
-        'its end is no part of it',
+        help='File with the value of a parameter, for secrets that must not '
+        'appear in process lists (repeat for several); a trailing newline is '
+        'removed',
     )
 
 
@@ -49,7 +49,7 @@ def load(file_name, parameters, name=None):
     try:
         return template.load(
             path.read_bytes(),
-            dict(map(_pair, parameters)),
+            dict(map(_parse_parameter, parameters)),
             path.stem if name is None else name,
             path.parent,
         )
@@ -60,11 +60,11 @@ def load(file_name, parameters, name=None):
 
 
 @contextlib.contextmanager
-def located(file_name, template, besides=()):
+def errors_located(file_name, template, overridden=()):
     """Convert errors in the block to CommandError.
 
-    :param template: template.Template or template.Given of that file
-    :param besides: names of attributes that the command line has set
+    :param template: template.Template or template.DefinitionBody of that file
+    :param overridden: names of attributes that the command line has set
     :raises: CommandError; for a part of the file, with line and column
     """
     from nova_groupext_client.deploy import names
@@ -75,36 +75,38 @@ def located(file_name, template, besides=()):
     except errors.TemplateError as exc:
         raise _error(file_name, exc) from exc
     except (names.UnknownName, sdk_exceptions.BadRequestException) as exc:
-        told = getattr(exc, 'details', None) or str(exc)
-        error = template.located(told)
-        is_beside = any(f'$.vrt_group.{name}: ' in told for name in besides)
-        if error is not None and not is_beside:
+        message = getattr(exc, 'details', None) or str(exc)
+        error = template.locate_error(message)
+        is_overridden = any(
+            f'$.vrt_group.{name}: ' in message for name in overridden
+        )
+        if error is not None and not is_overridden:
             raise _error(file_name, error) from exc
-        raise exceptions.CommandError(command.sentence(exc)) from exc
+        raise exceptions.CommandError(command.error_message(exc)) from exc
 
 
 def _error(file_name, exc):
     return exceptions.CommandError(f'{file_name}: {exc}')
 
 
-def _pair(given):
+def _parse_parameter(option_and_text):
     """Return (name, value) of a parameter."""
-    option, text = given
-    name, is_one, value = text.partition('=')
-    if not is_one:
-        form = '<name=value>' if option == VALUE else '<name=file>'
+    option, text = option_and_text
+    name, separator, value = text.partition('=')
+    if not separator:
+        expected_form = '<name=value>' if option == VALUE else '<name=file>'
         raise exceptions.CommandError(
-            f'{option} {text}: needs the form {form}'
+            f'{option} {text}: needs the form {expected_form}'
         )
-    return name, value if option == VALUE else _content(value)
+    return name, value if option == VALUE else _read_parameter_file(value)
 
 
-def _content(file_name):
+def _read_parameter_file(file_name):
     try:
         text = pathlib.Path(file_name).read_text(encoding='utf-8')
     except OSError as exc:
         raise exceptions.CommandError(f'{file_name}: {exc.strerror}') from exc
     except UnicodeDecodeError as exc:
-        reason = f'{file_name}: is no text in UTF-8'
+        reason = f'{file_name}: is not UTF-8 text'
         raise exceptions.CommandError(reason) from exc
     return text.removesuffix('\n')

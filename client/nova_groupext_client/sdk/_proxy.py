@@ -115,11 +115,11 @@ class Proxy(proxy.Proxy):
         :returns: VrtGroup; see :meth:`wait_for_group`
         :raises: ConflictException for another generation or a wrong status
         """
-        found = self._get_resource(vrt_group.VrtGroup, group)
+        known_group = self._get_resource(vrt_group.VrtGroup, group)
         # A listed group is revised as it was read, not as it is now.
-        if found.generation is None:
-            found = self.get_group(found.id)
-        return found.revise(self, **attrs)
+        if known_group.generation is None:
+            known_group = self.get_group(known_group.id)
+        return known_group.revise(self, **attrs)
 
     def relax_group(self, group, number=1, generation=None):
         """Apply a relaxation that the refusal of a group proposes.
@@ -132,26 +132,25 @@ class Proxy(proxy.Proxy):
         :raises: NotFoundException when there is no such relaxation,
             ConflictException as for :meth:`update_group`
         """
-        found = self.get_group(group)
-        refused = found
-        topology = found.topology
-        if found.refusal is None and found.revision:
-            topology = found.revision['topology']
-            refused = types.SimpleNamespace(**found.revision)
+        current = self.get_group(group)
+        refused = current
+        topology = current.topology
+        if current.refusal is None and current.revision:
+            topology = current.revision['topology']
+            refused = types.SimpleNamespace(**current.revision)
         relaxations = (refused.refusal or {}).get('relaxations', [])
         if not 0 < number <= len(relaxations):
             raise exceptions.NotFoundException(
-                f'The group {found.name} ({found.id}) has '
-                f'{len(relaxations)} proposals of what would help, and no '
-                f'number {number}'
+                f'The group {current.name} ({current.id}) has '
+                f'{len(relaxations)} proposed changes, but no number {number}'
                 if relaxations
-                else f'{_is(found)}: nothing is proposed that would help'
+                else f'{_status_text(current)}: no changes are proposed'
             )
         change = relaxations[number - 1]['change']
         return self.update_group(
-            found,
-            topology=relaxed_topology.relaxed(topology, change),
-            generation=generation or found.generation,
+            current,
+            topology=relaxed_topology.apply(topology, change),
+            generation=generation or current.generation,
         )
 
     def delete_group(self, group, ignore_missing=True, generation=None):
@@ -159,9 +158,9 @@ class Proxy(proxy.Proxy):
 
         :param generation: as for :meth:`hold_group`
         """
-        found = self._get_resource(vrt_group.VrtGroup, group)
-        with _missing(ignore_missing):
-            found.remove(self, generation)
+        known_group = self._get_resource(vrt_group.VrtGroup, group)
+        with _missing_ignored(ignore_missing):
+            known_group.remove(self, generation)
 
     def hold_group(self, group, generation=None):
         """Hold a group that has no holds, after planning it again.
@@ -224,9 +223,9 @@ class Proxy(proxy.Proxy):
         :raises: ResourceTimeout
         """
         return _poll(
-            lambda: self._seen(group, callback),
-            lambda found: not found.is_booting,
-            lambda found: f'The servers of {found.id} are not created',
+            lambda: self._get_and_report(group, callback),
+            lambda current: not current.is_booting,
+            lambda current: f'The servers of {current.id} were not created',
             *(interval, wait),
         )
 
@@ -241,8 +240,8 @@ class Proxy(proxy.Proxy):
         self._act(group, 'propose', generation=generation)
         return _poll(
             lambda: self.get_proposal(group),
-            lambda found: not found.is_planning,
-            lambda _found: f'Nothing is proposed for {_id(group)}',
+            lambda proposal: not proposal.is_planning,
+            lambda _found: f'No proposal was computed for {_id(group)}',
             *(interval, wait),
         )
 
@@ -279,21 +278,26 @@ class Proxy(proxy.Proxy):
             ``status``, ResourceTimeout, NotFoundException when the group was
             deleted
         """
-        wanted = (status,) if isinstance(status, str) else status
+        statuses = (status,) if isinstance(status, str) else status
 
-        def is_over(found):
-            if wanted is None:
-                return not found.is_planning
-            if found.status in failures and found.status not in wanted:
+        def is_over(current):
+            if statuses is None:
+                return not current.is_planning
+            if current.status in failures and current.status not in statuses:
                 raise exceptions.ResourceFailure(
-                    '\n'.join([_is(found), *sentences.reasons(found)])
+                    '\n'.join(
+                        [
+                            _status_text(current),
+                            *sentences.failure_reasons(current),
+                        ]
+                    )
                 )
-            return found.status in wanted
+            return current.status in statuses
 
         return _poll(
-            lambda: self._seen(group, callback),
+            lambda: self._get_and_report(group, callback),
             is_over,
-            lambda found: _is(found, 'still '),
+            lambda current: _status_text(current, 'still '),
             *(interval, wait),
         )
 
@@ -349,39 +353,39 @@ class Proxy(proxy.Proxy):
         member = self._get_resource(
             vrt_member.VrtMember, _in_url(path), group_id=_id(group)
         )
-        with _missing(ignore_missing):
+        with _missing_ignored(ignore_missing):
             member.remove(self, keep_server, generation)
 
-    def _seen(self, group, callback):
+    def _get_and_report(self, group, callback):
         """Return the current VrtGroup, after calling the callback with it."""
-        found = self.get_group(group)
+        current = self.get_group(group)
         if callback is not None:
-            callback(found)
-        return found
+            callback(current)
+        return current
 
-    def _act(self, group, action, **given):
-        found = self._get_resource(vrt_group.VrtGroup, group)
-        return found.act(self, action, **given)
+    def _act(self, group, action, **parameters):
+        resource_ = self._get_resource(vrt_group.VrtGroup, group)
+        return resource_.act(self, action, **parameters)
 
 
-def _poll(look, is_over, failure, interval, wait):
+def _poll(read, is_over, failure, interval, wait):
     """Call ``look`` until ``is_over`` is true for its result; return that.
 
     :param failure: returns the text of a timeout for the last result
     :raises: ResourceTimeout
     """
     deadline = None if wait is None else time.monotonic() + wait
-    while not is_over(found := look()):
+    while not is_over(result := read()):
         if deadline is not None and time.monotonic() >= deadline:
             raise exceptions.ResourceTimeout(
-                f'{failure(found)} after {wait} seconds'
+                f'{failure(result)} after {wait} seconds'
             )
         time.sleep(interval)
-    return found
+    return result
 
 
 @contextlib.contextmanager
-def _missing(is_ignored):
+def _missing_ignored(is_ignored):
     try:
         yield
     except exceptions.NotFoundException:
@@ -389,8 +393,8 @@ def _missing(is_ignored):
             raise
 
 
-def _is(group, still=''):
-    return f'The group {group.name} ({group.id}) is {still}{group.status}'
+def _status_text(group, adverb=''):
+    return f'The group {group.name} ({group.id}) is {adverb}{group.status}'
 
 
 def _id(value):

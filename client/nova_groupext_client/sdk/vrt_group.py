@@ -116,16 +116,20 @@ class VrtGroup(resource.Resource):
         self._translate_response(response)
         return self
 
-    def act(self, session, action, **given):
+    def act(self, session, action, **parameters):
         """Send an action.
 
-        :param given: parameters under the API's names; None omits one
+        :param parameters: parameters under the API's names; None omits one
         :returns: requests.Response
         """
-        given = {name: it for name, it in given.items() if it is not None}
+        parameters = {
+            name: value
+            for name, value in parameters.items()
+            if value is not None
+        }
         response = session.post(
             utils.urljoin(self.base_path, self.id, 'action'),
-            json={action: given or None},
+            json={action: parameters or None},
         )
         exceptions.raise_from_response(response)
         return response

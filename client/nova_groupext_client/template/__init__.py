@@ -8,7 +8,7 @@ The package needs only Python and PyYAML, no OpenStack client.
                       properties <--+--> functions        heat_export
 """
 
-from nova_groupext_client.template.definition_body import Given
+from nova_groupext_client.template.definition_body import DefinitionBody
 from nova_groupext_client.template.definition_body import load_definition
 from nova_groupext_client.template.definition_body import load_values
 from nova_groupext_client.template.errors import TemplateError
@@ -16,7 +16,7 @@ from nova_groupext_client.template.hot import Template
 from nova_groupext_client.template.hot import load
 
 __all__ = [
-    'Given',
+    'DefinitionBody',
     'Template',
     'TemplateError',
     'load',

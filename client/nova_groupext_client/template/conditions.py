@@ -6,7 +6,7 @@ import json
 #: Maximum depth of conditions that contain or name one another.
 MAX_DEPTH = 64
 
-_WANTED = (
+_EXPECTED = (
     'must be true or false, the name of a condition, or one of equals, not, '
     'and, or, contains'
 )
@@ -20,17 +20,17 @@ class Conditions:
 
     def __init__(self, entries):
         self._entries = entries
-        self._known = {}
+        self._values = {}
         # Names of the conditions under evaluation, and its depth.
-        self._open = []
+        self._evaluating = []
         self._depth = 0
 
     @property
-    def is_open(self):
+    def is_evaluating(self):
         """True while a condition is under evaluation."""
         return self._depth > 0
 
-    def holds(self, node, resolve):
+    def is_true(self, node, resolve):
         """Return the value of a condition.
 
         :param node: Node of the condition
@@ -41,16 +41,16 @@ class Conditions:
             raise node.error(f'is more than {MAX_DEPTH} conditions deep')
         self._depth += 1
         try:
-            return self._worked_out(node, resolve)
+            return self._evaluate(node, resolve)
         finally:
             self._depth -= 1
 
-    def _worked_out(self, node, resolve):
+    def _evaluate(self, node, resolve):
         value = node.value
         if isinstance(value, bool):
             return value
         if isinstance(value, str):
-            return self._named(node, resolve)
+            return self._evaluate_named(node, resolve)
         if isinstance(value, dict) and len(value) == 1:
             [(name, argument)] = value.items()
             if name in _FUNCTIONS:
@@ -58,44 +58,44 @@ class Conditions:
             resolved = resolve(node)
             if isinstance(resolved.value, bool):
                 return resolved.value
-        raise node.error(_WANTED)
+        raise node.error(_EXPECTED)
 
-    def _named(self, node, resolve):
+    def _evaluate_named(self, node, resolve):
         name = node.value
         if name not in self._entries:
             raise node.error(f'names no condition: {json.dumps(name)}')
-        if name in self._open:
-            raise node.error(f'stands on itself: {json.dumps(name)}')
-        if name not in self._known:
-            self._open.append(name)
+        if name in self._evaluating:
+            raise node.error(f'refers to itself: {json.dumps(name)}')
+        if name not in self._values:
+            self._evaluating.append(name)
             try:
-                self._known[name] = self.holds(self._entries[name], resolve)
+                self._values[name] = self.is_true(self._entries[name], resolve)
             finally:
-                self._open.pop()
-        return self._known[name]
+                self._evaluating.pop()
+        return self._values[name]
 
     def _equals(self, node, resolve):
-        one, other = _two(resolve(node))
-        return one.plain() == other.plain()
+        first, second = _two(resolve(node))
+        return first.plain() == second.plain()
 
     def _contains(self, node, resolve):
         value, values = _two(resolve(node))
         return value.plain() in [each.plain() for each in values.sequence()]
 
     def _not(self, node, resolve):
-        return not self.holds(node, resolve)
+        return not self.is_true(node, resolve)
 
     def _and(self, node, resolve):
-        return all(self._each(node, resolve))
+        return all(self._all_values(node, resolve))
 
     def _or(self, node, resolve):
-        return any(self._each(node, resolve))
+        return any(self._all_values(node, resolve))
 
-    def _each(self, node, resolve):
+    def _all_values(self, node, resolve):
         """Return all values, so that an error in any condition is raised."""
         if len(node.sequence()) < 2:
             raise node.error('must be a list of at least two conditions')
-        return [self.holds(each, resolve) for each in node.value]
+        return [self.is_true(each, resolve) for each in node.value]
 
 
 _FUNCTIONS = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A group in the form of an API request, read from JSON or YAML."""
 
-from nova_groupext_client.template import answers
 from nova_groupext_client.template import definition
+from nova_groupext_client.template import error_locations
 from nova_groupext_client.template import nodes
 from nova_groupext_client.template import reading
 
@@ -21,7 +21,7 @@ _KEYS = (
 )
 
 
-class Given:
+class DefinitionBody:
     """A group definition in the form of an API request.
 
     :ivar definition: {"topology": {...}} with any other keys of the file,
@@ -29,19 +29,21 @@ class Given:
     """
 
     def __init__(self, node, path):
-        self._places = dict(_places(node, path))
-        self._top = path
+        self._nodes_by_path = dict(_nodes_by_path(node, path))
+        self._root_path = path
         self.definition = node.plain()
         if path == definition.TOPOLOGY:
             self.definition = {'topology': self.definition}
 
-    def located(self, answer):
+    def locate_error(self, message):
         """Return the TemplateError for an error message of the API.
 
-        :param answer: text of a 400, ``$.vrt_group.topology.members...: ...``
+        :param message: text of a 400, ``$.vrt_group.topology.members...: ...``
         :returns: TemplateError, None if the message is not about the file
         """
-        return answers.located(answer, self._places, self._top)
+        return error_locations.locate_error(
+            message, self._nodes_by_path, self._root_path
+        )
 
 
 def load_definition(text):
@@ -57,14 +59,14 @@ def load_definition(text):
     node = reading.read(text)
     node.mapping()
     if 'vrt_group' in node.value:
-        node.known(('vrt_group',), 'part of a body')
+        node.restricted_to(('vrt_group',), 'part of a body')
         node = node.value['vrt_group']
     if _is_group(node.mapping()):
-        node.known(_KEYS, 'part of a group')
+        node.restricted_to(_KEYS, 'part of a group')
         node.required('topology').mapping()
-        return Given(node, _GROUP)
-    node.known(definition.SECTIONS, 'part of a topology')
-    return Given(node, definition.TOPOLOGY)
+        return DefinitionBody(node, _GROUP)
+    node.restricted_to(definition.SECTIONS, 'part of a topology')
+    return DefinitionBody(node, definition.TOPOLOGY)
 
 
 def load_values(text):
@@ -90,8 +92,8 @@ def _is_group(value):
     )
 
 
-def _places(node, path):
+def _nodes_by_path(node, path):
     """Yield pairs of a JSON path in a request and the Node at it."""
     yield path, node
     for key, each in node.children():
-        yield from _places(each, nodes.join(path, key))
+        yield from _nodes_by_path(each, nodes.join(path, key))

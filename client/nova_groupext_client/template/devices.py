@@ -31,55 +31,57 @@ def read(node):
 
 
 def _device(node):
-    given = {
+    properties = {
         key: each
-        for key, each in node.known(_KEYS, 'part of a device').items()
+        for key, each in node.restricted_to(_KEYS, 'part of a device').items()
         if each.value is not None
     }
-    device = _source(node, given)
+    device = _source(node, properties)
     for key in _TEXTS:
-        if key in given:
-            device[key] = given[key].text()
-    if 'boot_index' in given:
-        device['boot_index'] = given['boot_index'].whole(-1)
-    if 'volume_size' in given:
-        device['volume_size'] = given['volume_size'].whole(1)
-    if 'delete_on_termination' in given:
-        device['delete_on_termination'] = given['delete_on_termination'].flag()
+        if key in properties:
+            device[key] = properties[key].text()
+    if 'boot_index' in properties:
+        device['boot_index'] = properties['boot_index'].integer(-1)
+    if 'volume_size' in properties:
+        device['volume_size'] = properties['volume_size'].integer(1)
+    if 'delete_on_termination' in properties:
+        device['delete_on_termination'] = properties[
+            'delete_on_termination'
+        ].boolean()
     return device
 
 
-def _source(node, given):
+def _source(node, properties):
     """Return the source of a device and the defaults that depend on it."""
-    named = [key for key in _SOURCES if key in given]
-    if len(named) > 1:
-        raise node.error(f'has {named[0]} and {named[1]}')
-    if named:
+    source_keys = [key for key in _SOURCES if key in properties]
+    if len(source_keys) > 1:
+        raise node.error(f'has both {source_keys[0]} and {source_keys[1]}')
+    if source_keys:
         return {
-            'uuid': given[named[0]].text(),
-            'source_type': _SOURCES[named[0]],
+            'uuid': properties[source_keys[0]].text(),
+            'source_type': _SOURCES[source_keys[0]],
             'destination_type': 'volume',
             'boot_index': 0,
             'delete_on_termination': False,
         }
-    if not any(key in given for key in _BLANK):
+    if not any(key in properties for key in _BLANK):
         raise node.error(f'needs one of {", ".join([*_SOURCES, *_BLANK])}')
     return {
         'source_type': 'blank',
         'destination_type': 'local',
         'boot_index': -1,
         'delete_on_termination': True,
-        **_blank(given),
+        **_blank(properties),
     }
 
 
-def _blank(given):
-    if 'swap_size' in given:
-        size = given['swap_size'].whole(1)
+def _blank(properties):
+    if 'swap_size' in properties:
+        size = properties['swap_size'].integer(1)
         return {'guest_format': 'swap', 'volume_size': size}
     blank = {}
-    if 'ephemeral_size' in given:
-        blank['volume_size'] = given['ephemeral_size'].whole(1)
-    if 'ephemeral_format' in given:
-        blank['guest_format'] = given['ephemeral_format'].text()
+    if 'ephemeral_size' in properties:
+        blank['volume_size'] = properties['ephemeral_size'].integer(1)
+    if 'ephemeral_format' in properties:
+        blank['guest_format'] = properties['ephemeral_format'].text()
     return blank

@@ -3,9 +3,9 @@
 
 #: Advice for templates in which only the creation of servers needs Heat.
 HEAT_CREATES = (
-    'to have Heat create the servers, hold the group with "openstack vrt '
-    'group create --template FILE --wait", and make the stack of what '
-    '"openstack vrt deploy FILE --emit-heat GROUP" writes'
+    'to let Heat create the servers, hold the group with "openstack vrt '
+    'group create --template FILE --wait" and create the stack from the '
+    'output of "openstack vrt deploy FILE --emit-heat GROUP"'
 )
 
 

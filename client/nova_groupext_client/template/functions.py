@@ -17,23 +17,23 @@ from nova_groupext_client.template import nodes
 
 #: Maximum number of values that one template may make, and the number of
 #: characters that count as one value.
-MAX_MADE = 1_000_000
+MAX_VALUES = 1_000_000
 CHARACTERS = 64
-MAX_FILE = 1024 * 1024
+MAX_FILE_BYTES = 1024 * 1024
 
 _NAME = 'OS::stack_name'
-_OF_A_STACK = ('OS::stack_id', 'OS::project_id')
+_STACK_PARAMETERS = ('OS::stack_id', 'OS::project_id')
 # The only function that evaluates just one of its arguments.
 _IF = 'if'
 # Functions whose values exist only after Heat creates resources.
-_LATER = ('get_attr', 'get_resource', 'resource_facade')
-_NOT_YET = 'is not known before the stack is there'
-_BY_PARAMETER = 'it is needed to describe the group: use a parameter'
+_NEED_RESOURCES = ('get_attr', 'get_resource', 'resource_facade')
+_UNKNOWN_YET = 'is unknown before the stack exists'
+_BY_PARAMETER = 'the description of the group needs it: use a parameter'
 # difflib's similarity from which a name counts as a misspelt function: where
 # only a call is valid, and where any mapping is.
-_CLOSE = 0.6
-_VERY_CLOSE = 0.8
-_FOREIGN = (
+_SIMILAR = 0.6
+_VERY_SIMILAR = 0.8
+_ONLY_IN_HEAT = (
     'digest',
     'filter',
     'make_url',
@@ -58,34 +58,36 @@ class Scope:
         self.values = {**values, _NAME: name}
         self.folder = folder
         self._conditions = condition_sets.Conditions(conditions or {})
-        self._made = 0
-        self._way_out = _BY_PARAMETER
+        self._spent = 0
+        self._advice = _BY_PARAMETER
 
     def end_description(self):
         """Advise the use of Heat in later errors: only creation is left."""
-        self._way_out = errors.HEAT_CREATES
+        self._advice = errors.HEAT_CREATES
 
-    def left_to_heat(self, node, reason):
+    def needs_heat_error(self, node, reason):
         """Return the TemplateError for a value that only Heat can provide."""
-        return node.error(f'{reason}; {self._way_out}')
+        return node.error(f'{reason}; {self._advice}')
 
-    def holds(self, condition):
+    def condition_is_true(self, condition):
         """Check whether the condition of an ``if`` or a resource holds.
 
         :param condition: Node
         """
-        if self._conditions.is_open:
-            raise condition.error('is of an if: there is no if in a condition')
+        if self._conditions.is_evaluating:
+            raise condition.error(
+                'belongs to an "if", which a condition cannot contain'
+            )
         self.spend(1, condition)
-        return self._conditions.holds(
+        return self._conditions.is_true(
             condition, lambda node: resolve(node, self)
         )
 
     def spend(self, amount, node):
         """Add to the number of values; raise TemplateError at the limit."""
-        self._made += amount
-        if self._made > MAX_MADE:
-            raise node.error('makes more than any server needs')
+        self._spent += amount
+        if self._spent > MAX_VALUES:
+            raise node.error('results in more values than any server needs')
 
 
 def resolve(node, scope):
@@ -96,26 +98,28 @@ def resolve(node, scope):
     scope.spend(1, node)
     if isinstance(node.value, list):
         kept = [each for each in node.value if not _is_omitted(each, scope)]
-        return _like(node, [resolve(each, scope) for each in kept])
+        return _with_value(node, [resolve(each, scope) for each in kept])
     if not isinstance(node.value, dict):
         return node
     if len(node.value) == 1:
         [(name, argument)] = node.value.items()
         if name == _IF:
-            return _chosen(argument, scope)
+            return _if(argument, scope)
         if name in _FUNCTIONS:
             value = _FUNCTIONS[name](resolve(argument, scope), scope)
-            return made(node, value, scope)
-        if name in _LATER:
-            raise scope.left_to_heat(argument, _NOT_YET)
+            return make_node(node, value, scope)
+        if name in _NEED_RESOURCES:
+            raise scope.needs_heat_error(argument, _UNKNOWN_YET)
         if name in condition_sets.NAMES:
-            raise argument.error('is a function for conditions')
-        if name in _FOREIGN:
+            raise argument.error('is a function that only conditions can call')
+        if name in _ONLY_IN_HEAT:
             reason = 'is a function that only Heat has'
-            raise scope.left_to_heat(argument, reason)
-        if name not in _NAMES and _nearest(name, _UNMISTAKABLE, _VERY_CLOSE):
+            raise scope.needs_heat_error(argument, reason)
+        if name not in _NAMES and _most_similar(
+            name, _DISTINCTIVE_NAMES, _VERY_SIMILAR
+        ):
             raise no_function(argument, name)
-    return _like(
+    return _with_value(
         node,
         {
             key: resolve(each, scope)
@@ -125,15 +129,15 @@ def resolve(node, scope):
     )
 
 
-def _chosen(node, scope):
+def _if(node, scope):
     """Return the value of ``[condition, value, optional alternative]``."""
     parts = node.sequence()
     if len(parts) not in (2, 3):
         raise node.error('must be a list: a condition, and one or two values')
     condition, *values = parts
-    if scope.holds(condition):
+    if scope.condition_is_true(condition):
         return resolve(values[0], scope)
-    return resolve(values[1], scope) if values[1:] else _like(node, None)
+    return resolve(values[1], scope) if values[1:] else _with_value(node, None)
 
 
 def _is_omitted(node, scope):
@@ -144,17 +148,21 @@ def _is_omitted(node, scope):
     return (
         isinstance(parts, list)
         and len(parts) == 2
-        and not scope.holds(parts[0])
+        and not scope.condition_is_true(parts[0])
     )
 
 
-def made(node, value, scope):
+def make_node(node, value, scope):
     """Return a plain value as a Node with the position of ``node``."""
     scope.spend(size(value) if isinstance(value, str) else 1, node)
     if isinstance(value, dict):
-        value = {k: made(node.child(k, v), v, scope) for k, v in value.items()}
+        value = {
+            k: make_node(node.child(k, v), v, scope) for k, v in value.items()
+        }
     elif isinstance(value, list):
-        value = [made(node.child(i, v), v, scope) for i, v in enumerate(value)]
+        value = [
+            make_node(node.child(i, v), v, scope) for i, v in enumerate(value)
+        ]
     return nodes.Node(value, node.line, node.column, node.path)
 
 
@@ -170,19 +178,19 @@ def no_function(argument, name):
 
     :param argument: Node of the argument of the call
     """
-    meant = _nearest(name, _NAMES, _CLOSE)
-    asked = f'; did you mean {meant}?' if meant else ''
-    return argument.error(f'is no function{asked}')
+    similar = _most_similar(name, _NAMES, _SIMILAR)
+    question = f'; did you mean {similar}?' if similar else ''
+    return argument.error(f'is not a function{question}')
 
 
 @functools.lru_cache
-def _nearest(name, names, cutoff):
+def _most_similar(name, names, cutoff):
     """Return the most similar of some names, or None."""
-    found = difflib.get_close_matches(name, names, n=1, cutoff=cutoff)
-    return found[0] if found else None
+    matches = difflib.get_close_matches(name, names, n=1, cutoff=cutoff)
+    return matches[0] if matches else None
 
 
-def _like(node, value):
+def _with_value(node, value):
     return nodes.Node(value, node.line, node.column, node.path, node.source)
 
 
@@ -193,13 +201,13 @@ def _get_param(node, scope):
         raise node.error('needs the name of a parameter')
     first, *keys = parts
     name = first.text()
-    if name in _OF_A_STACK:
-        raise scope.left_to_heat(first, _NOT_YET)
+    if name in _STACK_PARAMETERS:
+        raise scope.needs_heat_error(first, _UNKNOWN_YET)
     if name not in scope.values:
         raise first.error(f'names no parameter: {json.dumps(name)}')
     value = scope.values[name]
     if value is None and name == _NAME:
-        raise first.error('is not known: the group has no name yet')
+        raise first.error('is unknown: the group has no name yet')
     for key in keys:
         value = _item(value, key.plain())
     return value
@@ -216,33 +224,33 @@ def _item(value, key):
 
 
 def _str_replace(node, scope):
-    return _replaced(node, scope, strict=False)
+    return _replace(node, scope, strict=False)
 
 
 def _str_replace_strict(node, scope):
-    return _replaced(node, scope, strict=True)
+    return _replace(node, scope, strict=True)
 
 
-def _replaced(node, scope, strict):
-    node.known(('template', 'params'), 'part of str_replace')
+def _replace(node, scope, strict):
+    node.restricted_to(('template', 'params'), 'part of str_replace')
     template = node.required('template')
-    text = template.text(least=0)
+    text = template.text(minimum=0)
     params = {
-        key: written(each)
+        key: to_text(each)
         for key, each in node.required('params').mapping().items()
     }
     for key in params:
         if not key or (strict and key not in text):
-            raise template.error(f'does not have {json.dumps(key)} in it')
+            raise template.error(f'does not contain {json.dumps(key)}')
     if not params:
         return text
     longest_first = sorted(params, key=len, reverse=True)
     pattern = re.compile('|'.join(map(re.escape, longest_first)))
     pieces, end = [], 0
-    for found in pattern.finditer(text):
-        pieces += [text[end : found.start()], params[found.group()]]
+    for match in pattern.finditer(text):
+        pieces += [text[end : match.start()], params[match.group()]]
         scope.spend(size(pieces[-1]), node)
-        end = found.end()
+        end = match.end()
     return ''.join([*pieces, text[end:]])
 
 
@@ -250,17 +258,19 @@ def _list_join(node, scope):
     """Return the joined items of ``[delimiter, list, list...]``."""
     delimiter, *lists = node.sequence() or [node]
     if not (lists and isinstance(delimiter.value, str)):
-        raise node.error('must be a list: a delimiter, and lists of texts')
-    items = [_joined(item) for each in lists for item in each.sequence()]
+        raise node.error('must be a list: a delimiter, and lists of strings')
+    items = [
+        _joinable_text(item) for each in lists for item in each.sequence()
+    ]
     scope.spend(len(items) * size(delimiter.value), node)
     scope.spend(sum(map(size, items)), node)
     return delimiter.value.join(items)
 
 
-def _joined(item):
+def _joinable_text(item):
     if isinstance(item.value, bool | int | float):
-        raise item.error('must be a text, a mapping or a list to be joined')
-    return written(item)
+        raise item.error('must be a string, a mapping or a list')
+    return to_text(item)
 
 
 def _list_concat(node, scope):
@@ -280,7 +290,7 @@ def _get_file(node, scope):
     """
     name = node.text()
     if scope.folder is None:
-        raise node.error('can be read beside a template in a file only')
+        raise node.error('can only be read if the template is in a file')
     folder = pathlib.Path(scope.folder).resolve()
     try:
         path = (folder / name).resolve()
@@ -290,11 +300,13 @@ def _get_file(node, scope):
             raise node.error('is hidden: a part of its path begins with "."')
         if not path.is_file():
             raise node.error(f'names no file: {json.dumps(name)}')
-        if path.stat().st_size > MAX_FILE:
-            raise node.error(f'names a file of more than {MAX_FILE} bytes')
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise node.error(
+                f'names a file of more than {MAX_FILE_BYTES} bytes'
+            )
         return path.read_text(encoding='utf-8')
     except UnicodeDecodeError as exc:
-        raise node.error('names a file that is no text in UTF-8') from exc
+        raise node.error('names a file that is not UTF-8 text') from exc
     except (OSError, RuntimeError) as exc:
         # Python up to 3.12 raises RuntimeError for circular links.
         raise node.error(f'cannot be read: {exc}') from exc
@@ -309,12 +321,18 @@ _FUNCTIONS = {
     'str_replace': _str_replace,
     'str_replace_strict': _str_replace_strict,
 }
-_NAMES = (*_FUNCTIONS, _IF, *condition_sets.NAMES, *_LATER, *_FOREIGN)
+_NAMES = (
+    *_FUNCTIONS,
+    _IF,
+    *condition_sets.NAMES,
+    *_NEED_RESOURCES,
+    *_ONLY_IN_HEAT,
+)
 # Other names, such as "filter", may resemble keys that are no mistake.
-_UNMISTAKABLE = tuple(name for name in _NAMES if '_' in name)
+_DISTINCTIVE_NAMES = tuple(name for name in _NAMES if '_' in name)
 
 
-def written(node):
+def to_text(node):
     """Return a value as the text that Heat inserts for it."""
     value = node.plain()
     if isinstance(value, dict | list):
@@ -329,11 +347,11 @@ def text_of(node):
     an error, most likely a misspelt call.
     """
     if node.source is None or not isinstance(node.value, dict | list):
-        return written(node)
+        return to_text(node)
     if isinstance(node.value, dict) and len(node.value) == 1:
         [(name, argument)] = node.value.items()
         raise no_function(argument, name)
-    raise node.error('must be a text')
+    raise node.error('must be a string')
 
 
 def size(text):

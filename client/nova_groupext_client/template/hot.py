@@ -4,8 +4,8 @@
 import copy
 import functools
 
-from nova_groupext_client.template import answers
 from nova_groupext_client.template import definition
+from nova_groupext_client.template import error_locations
 from nova_groupext_client.template import functions
 from nova_groupext_client.template import heat_export
 from nova_groupext_client.template import parameters as declared
@@ -45,15 +45,17 @@ class Template:
         self._scope = scope
         self.description = _description(root)
         self.hidden = declared.hidden(root)
-        self._servers, left_out, self.others = resources.servers(root, scope)
+        self._servers, omitted, self.others = resources.servers(root, scope)
         if not self._servers:
             raise root.value['resources'].error('describes no server')
-        self._built = definition.build(root, self._servers, left_out, scope)
+        self._built_definition = definition.build(
+            root, self._servers, omitted, scope
+        )
         scope.end_description()
 
     @property
     def definition(self):
-        return copy.deepcopy(self._built.topology)
+        return copy.deepcopy(self._built_definition.topology)
 
     @functools.cached_property
     def servers(self):
@@ -68,14 +70,16 @@ class Template:
         """
         made = {}
         for name, server in self._servers.items():
-            equal = properties.arguments(server, self._scope)
-            group = self._built.stems[name].rpartition('/')[0]
+            common = properties.arguments(server, self._scope)
+            group = self._built_definition.member_sets[name].rpartition('/')[0]
             for each, number in server.numbered().items():
                 path = f'{group}/{each}' if group else each
-                own = {'name': path.replace('/', '-'), **equal}
+                individual = {'name': path.replace('/', '-'), **common}
                 if number is not None:
-                    own = self._numbered(own, server, str(number))
-                made[path] = own
+                    individual = self._with_number(
+                        individual, server, str(number)
+                    )
+                made[path] = individual
         return made
 
     def with_hints(self, group_id):
@@ -86,19 +90,21 @@ class Template:
         return heat_export.emit(
             self._root,
             self._servers.values(),
-            self._built.stems,
+            self._built_definition.member_sets,
             group_id,
         )
 
-    def located(self, answer):
+    def locate_error(self, message):
         """Return the TemplateError for an error message of the API.
 
-        :param answer: text of a 400, ``$.vrt_group.topology.members...: ...``
+        :param message: text of a 400, ``$.vrt_group.topology.members...: ...``
         :returns: TemplateError, None if the message is not about the template
         """
-        return answers.located(answer, self._built.places, definition.TOPOLOGY)
+        return error_locations.locate_error(
+            message, self._built_definition.nodes_by_path, definition.TOPOLOGY
+        )
 
-    def _numbered(self, value, server, number):
+    def _with_number(self, value, server, number):
         """Return arguments with the number in place of ``index_var``."""
         self._scope.spend(1, server.node)
         if isinstance(value, str):
@@ -107,13 +113,13 @@ class Template:
             return made
         if isinstance(value, dict):
             return {
-                self._numbered(k, server, number): self._numbered(
+                self._with_number(k, server, number): self._with_number(
                     v, server, number
                 )
                 for k, v in value.items()
             }
         if isinstance(value, list):
-            return [self._numbered(each, server, number) for each in value]
+            return [self._with_number(each, server, number) for each in value]
         return value
 
 
@@ -128,10 +134,12 @@ def load(text, parameters=None, name=None, folder=None):
     :raises: TemplateError, and nothing else
     """
     root = reading.read(text)
-    root.known(_SECTIONS, 'section of a template')
+    root.restricted_to(_SECTIONS, 'section of a template')
     version = root.required(_VERSION)
     if not isinstance(version.value, str) or not version.value:
-        raise version.error('must be a date like 2021-04-16, or a name')
+        raise version.error(
+            'must be a date such as 2021-04-16, or a release name'
+        )
     values = declared.values(root, parameters or {})
     conditions = root.section('conditions')
     scope = functions.Scope(values, name, folder, conditions)
@@ -142,7 +150,7 @@ def _description(root):
     node = root.value.get('description')
     if node is None or node.value is None:
         return ''
-    text = node.text(least=0)
+    text = node.text(minimum=0)
     if len(text) > _MAX_DESCRIPTION:
         return f'{text[: _MAX_DESCRIPTION - 1]}…'
     return text

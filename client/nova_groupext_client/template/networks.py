@@ -28,31 +28,31 @@ def read(node):
     """
     networks = node.sequence()
     for each in networks:
-        each.known(_KEYS, 'part of a network')
+        each.restricted_to(_KEYS, 'part of a network')
         if 'allocate_network' in each.value:
             return _allocated(networks, each.value['allocate_network'])
     return [_network(each) for each in networks]
 
 
-def _allocated(networks, wish):
+def _allocated(networks, allocation):
     if len(networks) > 1:
-        raise wish.error('cannot stand beside other networks')
-    if wish.value not in ('none', 'auto'):
-        raise wish.error('must be none or auto')
-    return wish.value
+        raise allocation.error('cannot be combined with other networks')
+    if allocation.value not in ('none', 'auto'):
+        raise allocation.error('must be none or auto')
+    return allocation.value
 
 
 def _network(node):
     for key in _WITH_PORTS:
         if key in node.value:
             raise node.value[key].error(
-                f'needs Heat, which makes a port; {errors.HEAT_CREATES}'
+                f'needs Heat, which creates a port; {errors.HEAT_CREATES}'
             )
-    found = {
+    network = {
         'network' if key == 'uuid' else key: each.text()
         for key, each in node.value.items()
         if each.value is not None
     }
-    if ('network' in found) == ('port' in found):
+    if ('network' in network) == ('port' in network):
         raise node.error('needs a network or a port')
-    return found
+    return network

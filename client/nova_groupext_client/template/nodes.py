@@ -57,20 +57,20 @@ class Node:
             raise self.error('must be a list')
         return self.value
 
-    def text(self, least=1):
-        """Return a text of ``least`` or more characters; convert a number."""
+    def text(self, minimum=1):
+        """Return a text with ``minimum`` characters; convert numbers."""
         value = self.value
         if isinstance(value, int | float) and not isinstance(value, bool):
             return str(value)
-        if not isinstance(value, str) or len(value) < least:
-            raise self.error('must be a text')
+        if not isinstance(value, str) or len(value) < minimum:
+            raise self.error('must be a string')
         return value
 
-    def whole(self, least=0):
-        """Return an integer of at least ``least``, given as number or text."""
+    def integer(self, minimum=0):
+        """Return an integer of at least ``minimum``, converted from text."""
         value = self.number()
-        if value != int(value) or value < least:
-            raise self.error(f'must be a whole number of at least {least}')
+        if value != int(value) or value < minimum:
+            raise self.error(f'must be a whole number of at least {minimum}')
         return int(value)
 
     def number(self):
@@ -81,7 +81,7 @@ class Node:
             raise self.error('must be a number')
         return value
 
-    def flag(self):
+    def boolean(self):
         """Return a boolean, given as one or as one of Heat's words for it."""
         word = str(self.value).strip().lower()
         if word not in _TRUE + _FALSE:
@@ -96,11 +96,13 @@ class Node:
             return [each.plain() for each in self.value]
         return self.value
 
-    def known(self, keys, what):
+    def restricted_to(self, keys, what):
         """Return the mapping; raise TemplateError for other keys."""
         for key, each in self.mapping().items():
             if key not in keys:
-                raise each.error(f'is no {what}; there are {", ".join(keys)}')
+                raise each.error(
+                    f'is not a {what}; allowed: {", ".join(keys)}'
+                )
         return self.value
 
     def section(self, key):
@@ -126,10 +128,10 @@ def join(path, key):
     return f'{path}[{json.dumps(key)}]'
 
 
-def flaw(text):
+def text_error(text):
     """Return an error for a NUL or an unpaired surrogate, None without."""
     if '\0' in text:
-        return 'has a NUL'
+        return 'contains a NUL character'
     try:
         text.encode()
     except UnicodeEncodeError:

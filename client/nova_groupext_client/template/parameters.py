@@ -30,22 +30,22 @@ _MATCH = (
 )
 
 
-def values(root, given):
+def values(root, arguments):
     """Return {parameter: its plain value}.
 
     :param root: Node of the template
-    :param given: {parameter: text, or a value of its type}
+    :param arguments: {parameter: text, or a value of its type}
     :raises: TemplateError
     """
-    found = {
-        name: _value(node, name, given)
+    result = {
+        name: _value(node, name, arguments)
         for name, node in root.section('parameters').items()
     }
-    unknown = sorted(set(given) - set(found), key=str)
+    unknown = sorted(set(arguments) - set(result), key=str)
     if unknown:
         place = root.value.get('parameters') or root
-        raise place.error(f'does not have {json.dumps(str(unknown[0]))}')
-    return found
+        raise place.error(f'has no parameter {json.dumps(str(unknown[0]))}')
+    return result
 
 
 def hidden(root):
@@ -62,16 +62,16 @@ def hidden(root):
 
 
 def _is_hidden(node):
-    return 'hidden' in node.value and node.value['hidden'].flag()
+    return 'hidden' in node.value and node.value['hidden'].boolean()
 
 
-def _value(node, name, given):
-    node.known(_KEYS, 'part of a parameter')
+def _value(node, name, arguments):
+    node.restricted_to(_KEYS, 'part of a parameter')
     kind = node.required('type').text()
     if kind not in _TYPES:
         raise node.value['type'].error(f'must be one of {", ".join(_TYPES)}')
-    if name in given:
-        value = nodes.Node(given[name], node.line, node.column, node.path)
+    if name in arguments:
+        value = nodes.Node(arguments[name], node.line, node.column, node.path)
         _check_characters(value)
     elif 'default' in node.value:
         value = node.value['default']
@@ -87,7 +87,7 @@ def _value(node, name, given):
 def _check_characters(node):
     """Raise TemplateError for characters that no template may contain."""
     for text in _texts(node.value):
-        reason = nodes.flaw(text)
+        reason = nodes.text_error(text)
         if reason is not None:
             raise node.error(reason)
 
@@ -109,7 +109,7 @@ def _string(node):
 
 def _scalar(node):
     if not isinstance(node.value, str | int | float):
-        raise node.error('must be a text')
+        raise node.error('must be a string')
     return str(node.value)
 
 
@@ -128,14 +128,14 @@ def _parsed(node, text):
     try:
         return reading.read(text).plain()
     except errors.TemplateError as exc:
-        raise node.error(f'is no JSON: {exc.reason}') from exc
+        raise node.error(f'is not JSON: {exc.reason}') from exc
 
 
 def _list(node):
     if isinstance(node.value, str):
         return node.value.split(',') if node.value else []
     if not isinstance(node.value, list):
-        raise node.error('must be a list, or a text with commas')
+        raise node.error('must be a list or a comma-separated string')
     return [str(each) for each in _plain(node)]
 
 
@@ -147,7 +147,7 @@ def _plain(node):
 _TYPES = {
     'string': _string,
     'number': nodes.Node.number,
-    'boolean': nodes.Node.flag,
+    'boolean': nodes.Node.boolean,
     'json': _json,
     'comma_delimited_list': _list,
 }
@@ -162,52 +162,53 @@ def _check(node, value):
         if name not in _CONSTRAINTS:
             raise each.error(f'needs one of {", ".join(_CONSTRAINTS)}')
         if not _CONSTRAINTS[name](each.value[name], value):
-            told = each.value.get('description')
+            description = each.value.get('description')
             shown = '' if _is_hidden(node) else f'{json.dumps(value)}, '
             limits = json.dumps(each.value[name].plain())
             raise node.error(
-                told.text()
-                if told
-                else f'is {shown}against its {name} {limits}'
+                description.text()
+                if description
+                else f'is {shown}not allowed by its {name} {limits}'
             )
 
 
 def _length(limits, value):
     if not isinstance(value, str | list | dict):
-        raise limits.error('is for texts and lists')
+        raise limits.error('applies to strings and lists only')
     return _in_range(limits, len(value))
 
 
 def _in_range(limits, value):
-    limits.known(('min', 'max'), 'limit')
+    limits.restricted_to(('min', 'max'), 'limit')
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise limits.error('is for numbers')
+        raise limits.error('applies to numbers only')
     bounds = {key: each.number() for key, each in limits.value.items()}
     return bounds.get('min', value) <= value <= bounds.get('max', value)
 
 
 def _modulo(rule, value):
-    rule.known(('step', 'offset'), 'part of modulo')
-    step = rule.required('step').whole(least=1)
-    offset = rule.required('offset').whole()
+    rule.restricted_to(('step', 'offset'), 'part of modulo')
+    step = rule.required('step').integer(minimum=1)
+    offset = rule.required('offset').integer()
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise rule.error('is for numbers')
+        raise rule.error('applies to numbers only')
     return value % step == offset
 
 
 def _allowed(allowed, value):
-    known = [each.plain() for each in allowed.sequence()]
-    wanted = value if isinstance(value, list) else [value]
+    allowed_values = [each.plain() for each in allowed.sequence()]
+    items = value if isinstance(value, list) else [value]
     return all(
-        each in known or str(each) in map(str, known) for each in wanted
+        each in allowed_values or str(each) in map(str, allowed_values)
+        for each in items
     )
 
 
 def _pattern(pattern, value):
     if not isinstance(value, str):
-        raise pattern.error('is for texts')
+        raise pattern.error('applies to strings only')
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, '-I', '-S', '-c', _MATCH],
             input=f'{pattern.text()}\0{value}',
             capture_output=True,
@@ -216,9 +217,9 @@ def _pattern(pattern, value):
         )
     except subprocess.TimeoutExpired as exc:
         raise pattern.error('takes too long to match') from exc
-    if done.returncode not in (0, 3):
-        raise pattern.error('is no regular expression')
-    return done.returncode == 0
+    if process.returncode not in (0, 3):
+        raise pattern.error('is not a regular expression')
+    return process.returncode == 0
 
 
 def _custom(rule, value):

@@ -13,7 +13,7 @@ from nova_groupext_client.template import errors
 from nova_groupext_client.template import functions
 from nova_groupext_client.template import networks
 
-_DESCRIBING = ('flavor', 'image', 'availability_zone')
+_DESCRIPTION_PROPERTIES = ('flavor', 'image', 'availability_zone')
 # Properties that matter only to Heat; creation without Heat ignores them.
 _FOR_HEAT = (
     'deployment_swift_data',
@@ -22,11 +22,11 @@ _FOR_HEAT = (
     'software_config_transport',
     'user_data_update_policy',
 )
-_GONE = {
-    'admin_user': 'is nothing that Nova still takes',
-    'block_device_mapping': 'is too old: use block_device_mapping_v2',
-    'personality': 'is nothing that Nova still takes: use user_data',
-    'reservation_id': 'is nothing that Nova still takes',
+_REMOVED = {
+    'admin_user': 'is no longer supported by Nova',
+    'block_device_mapping': 'is obsolete: use block_device_mapping_v2',
+    'personality': 'is no longer supported by Nova: use user_data',
+    'reservation_id': 'is no longer supported by Nova',
 }
 # The user data is sent unchanged for both: only Heat could add its tools.
 _FORMATS = ('RAW', 'HEAT_CFNTOOLS')
@@ -39,24 +39,26 @@ def describe(server, scope):
     :returns: {"flavor", "image" or "boot_from_volume", "availability_zone"}
     :raises: TemplateError
     """
-    properties = server.properties.known(PROPERTIES, 'property of a server')
+    properties = server.properties.restricted_to(
+        PROPERTIES, 'property of a server'
+    )
     _check_hints(properties.get('scheduler_hints'))
-    described = {}
-    for name, node in _given(properties, _DESCRIBING, scope):
-        described[name] = node.text()
-        if server.count and server.index_var in described[name]:
+    description = {}
+    for name, node in _non_empty(properties, _DESCRIPTION_PROPERTIES, scope):
+        description[name] = node.text()
+        if server.count and server.index_var in description[name]:
             raise node.error(
-                f'must be the same for all, without {server.index_var}'
+                f'must be the same for all servers, without {server.index_var}'
             )
-    if 'flavor' not in described:
+    if 'flavor' not in description:
         raise server.properties.error('needs flavor')
-    if 'image' not in described:
+    if 'image' not in description:
         if 'block_device_mapping_v2' not in properties:
             raise server.properties.error(
                 'needs an image or a block_device_mapping_v2'
             )
-        described['boot_from_volume'] = True
-    return described
+        description['boot_from_volume'] = True
+    return description
 
 
 def arguments(server, scope):
@@ -67,22 +69,24 @@ def arguments(server, scope):
 
     :raises: TemplateError
     """
-    _check_alone(server, scope)
+    _check_without_heat(server, scope)
     properties = server.properties.value
-    found = {}
-    for name, node in _given(properties, _ARGUMENTS, scope):
+    arguments_ = {}
+    for name, node in _non_empty(properties, _ARGUMENTS, scope):
         key, read = _ARGUMENTS[name]
-        found[key] = read(node)
-    devices = found.get('block_device_mapping_v2', ())
-    if 'image' in found and any(each['boot_index'] == 0 for each in devices):
+        arguments_[key] = read(node)
+    devices = arguments_.get('block_device_mapping_v2', ())
+    if 'image' in arguments_ and any(
+        each['boot_index'] == 0 for each in devices
+    ):
         raise properties['block_device_mapping_v2'].error(
-            'has a device with boot_index 0, and there is an image; other '
-            'devices have boot_index -1'
+            'has a device with boot_index 0 in addition to an image; use '
+            'boot_index -1'
         )
-    return {key: value for key, value in found.items() if value != {}}
+    return {key: value for key, value in arguments_.items() if value != {}}
 
 
-def _given(properties, names, scope):
+def _non_empty(properties, names, scope):
     """Yield (name, resolved Node) of the properties that are not empty."""
     for name, node in properties.items():
         if name in names:
@@ -91,7 +95,7 @@ def _given(properties, names, scope):
                 yield name, resolved
 
 
-def _check_alone(server, scope):
+def _check_without_heat(server, scope):
     """Raise TemplateError for a server that only Heat can create."""
     if 'depends_on' in server.node.value:
         raise server.node.value['depends_on'].error(
@@ -99,15 +103,14 @@ def _check_alone(server, scope):
             f'{errors.HEAT_CREATES}'
         )
     properties = server.properties.value
-    for name, reason in _GONE.items():
+    for name, reason in _REMOVED.items():
         if name in properties:
             raise properties[name].error(reason)
     if 'user_data_format' in properties:
         node = functions.resolve(properties['user_data_format'], scope)
         if node.value not in _FORMATS:
             raise node.error(
-                f'needs Heat, which {_FORMATS[0]} does not; '
-                f'{errors.HEAT_CREATES}'
+                f'needs Heat unless it is {_FORMATS[0]}; {errors.HEAT_CREATES}'
             )
 
 
@@ -117,7 +120,7 @@ def _check_hints(node):
     if functions.is_call(node):
         raise node.error('must be a mapping, to which hints can be added')
     for name, each in node.mapping().items():
-        if name in hints.PLACING:
+        if name in hints.CONFLICTING:
             raise each.error('cannot be used here: write a policy instead')
 
 
@@ -132,11 +135,12 @@ def _hints(node):
 
 def _metadata(node):
     return {
-        name: _metadatum(each.plain()) for name, each in node.mapping().items()
+        name: _metadata_value(each.plain())
+        for name, each in node.mapping().items()
     }
 
 
-def _metadatum(value):
+def _metadata_value(value):
     """Return a value as Heat sends it: JSON, unlike in joined texts."""
     return value if isinstance(value, str) else json.dumps(value)
 
@@ -158,7 +162,7 @@ _ARGUMENTS = {
     'key_name': ('key_name', _text),
     'admin_pass': ('adminPass', _text),
     'diskConfig': ('OS-DCF:diskConfig', _text),
-    'config_drive': ('config_drive', lambda node: node.flag()),
+    'config_drive': ('config_drive', lambda node: node.boolean()),
     'user_data': ('user_data', functions.text_of),
     'metadata': ('metadata', _metadata),
     'tags': ('tags', _texts),
@@ -174,5 +178,5 @@ PROPERTIES = (
     *_ARGUMENTS,
     'user_data_format',
     *_FOR_HEAT,
-    *_GONE,
+    *_REMOVED,
 )

@@ -48,11 +48,11 @@ def read(text):
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
         reason = ', '.join(filter(None, (exc.context, exc.problem)))
-        raise _at(mark, f'is no YAML: {reason}') from exc
+        raise _at(mark, f'is not YAML: {reason}') from exc
     except (ValueError, IndexError, OverflowError) as exc:
         # PyYAML does not check the range of a code point after "\U".
         mark = loader.get_mark()
-        raise _at(mark, f'is no YAML: {exc}') from exc
+        raise _at(mark, f'is not YAML: {exc}') from exc
     if root is None:
         raise errors.TemplateError('is empty')
     return _Reader(loader).node(root, root.start_mark, '$', 0)
@@ -68,7 +68,7 @@ class _Loader(yaml.SafeLoader):
         if self._depth > MAX_DEPTH:
             raise _at(
                 self.peek_event().start_mark,
-                f'is nested more than {MAX_DEPTH} deep',
+                f'is nested more than {MAX_DEPTH} levels deep',
             )
         node = super().compose_node(parent, index)
         self._depth -= 1
@@ -86,7 +86,9 @@ class _Reader:
         """Return the Node of a PyYAML node, with the position ``mark``."""
         self._spend(1, mark, path)
         if depth > MAX_DEPTH:
-            raise _at(mark, f'is nested more than {MAX_DEPTH} deep', path)
+            raise _at(
+                mark, f'is nested more than {MAX_DEPTH} levels deep', path
+            )
         kind = source.tag.removeprefix(_TAG)
         if isinstance(source, yaml.MappingNode) and kind == 'map':
             value = {
@@ -118,10 +120,10 @@ class _Reader:
                     merged = {**items, **merged}
                 continue
             if not isinstance(key_node, yaml.ScalarNode):
-                raise _at(mark, 'has a key that is no text', path)
+                raise _at(mark, 'has a key that is not a string', path)
             key = _text(key_node, path)
             if key in own:
-                raise _at(mark, 'is here twice', nodes.join(path, key))
+                raise _at(mark, 'is repeated', nodes.join(path, key))
             own[key] = (mark, value)
         return {**merged, **own}
 
@@ -129,7 +131,9 @@ class _Reader:
         self._count += count
         if self._count > MAX_NODES:
             raise _at(
-                mark, f'makes more than {MAX_NODES} values by aliases', path
+                mark,
+                f'results in more than {MAX_NODES} values by aliases',
+                path,
             )
 
     def _scalar(self, source, kind, mark, path):
@@ -144,9 +148,9 @@ class _Reader:
         try:
             value = _CONSTRUCT[kind](self._loader, source)
         except (ValueError, KeyError, IndexError, OverflowError) as exc:
-            raise _at(mark, f'is no {kind}', path) from exc
+            raise _at(mark, f'is not a valid {kind}', path) from exc
         if kind in _NUMBERS and not abs(value) < nodes.LARGE:
-            raise _at(mark, 'is too large, or no number at all', path)
+            raise _at(mark, 'is too large or not a number', path)
         return value
 
 
@@ -160,7 +164,7 @@ def _merged(value, mark, path):
 
 
 def _text(source, path):
-    reason = nodes.flaw(source.value)
+    reason = nodes.text_error(source.value)
     if reason is not None:
         raise _at(source.start_mark, reason, path)
     return source.value
@@ -171,7 +175,7 @@ def _decoded(raw):
         return raw.decode()
     except UnicodeDecodeError as exc:
         head = raw[: exc.start].decode()
-        raise _misread(head, len(head), 'is no UTF-8') from exc
+        raise _misread(head, len(head), 'is not UTF-8') from exc
 
 
 def _misread(text, position, reason):

@@ -18,7 +18,7 @@ class Server:
 
     :ivar name: name of the resource
     :ivar node: Node of the resource
-    :ivar way: keys from the resource to the properties of a server
+    :ivar properties_path: keys from the resource to the properties of a server
     :ivar properties: Node of the properties, with functions not yet called
     :ivar count: number of servers, None for a single one
     :ivar index_var: placeholder for a server's number
@@ -26,7 +26,7 @@ class Server:
 
     name: str
     node: object
-    way: tuple[str, ...]
+    properties_path: tuple[str, ...]
     properties: object
     count: int | None = None
     index_var: str = _INDEX
@@ -45,39 +45,41 @@ def servers(root, scope):
         count of 0 omits, and names of the resources that are not servers
     :raises: TemplateError
     """
-    found, left_out, others = {}, [], []
+    servers_by_name, omitted, others = {}, [], []
     for name, node in root.required('resources').mapping().items():
         server = _server(name, node, scope)
         if server is None:
             others.append(name)
-        elif _is_left_out(node, scope) or server.count == 0:
-            left_out.append(name)
+        elif _is_omitted(node, scope) or server.count == 0:
+            omitted.append(name)
         else:
-            found[name] = server
+            servers_by_name[name] = server
             scope.spend(1, node)
-    if sum(each.count or 1 for each in found.values()) > MAX_SERVERS:
+    if sum(each.count or 1 for each in servers_by_name.values()) > MAX_SERVERS:
         raise root.value['resources'].error(
             f'describes more than {MAX_SERVERS} servers'
         )
-    return found, left_out, others
+    return servers_by_name, omitted, others
 
 
 def _server(name, node, scope):
     """Return the Server of a resource, None if it is not one."""
     kind = node.required('type').text()
     if kind == GROUP:
-        server = _counted(name, node, scope)
+        server = _resource_group(name, node, scope)
     elif kind == SERVER:
-        way = ('properties',)
-        server = Server(name, node, way, node.required('properties'))
+        properties_path = ('properties',)
+        server = Server(
+            name, node, properties_path, node.required('properties')
+        )
     else:
         return None
     if server is not None:
-        _check(server)
+        _check_name(server)
     return server
 
 
-def _counted(name, node, scope):
+def _resource_group(name, node, scope):
     """Return the Server of a ResourceGroup, None if it is of another type."""
     properties = node.required('properties')
     member = properties.required('resource_def')
@@ -85,7 +87,7 @@ def _counted(name, node, scope):
         return None
     count, index_var = 1, _INDEX
     if 'count' in properties.value:
-        count = functions.resolve(properties.value['count'], scope).whole()
+        count = functions.resolve(properties.value['count'], scope).integer()
     if 'index_var' in properties.value:
         index_var = functions.resolve(
             properties.value['index_var'], scope
@@ -100,11 +102,11 @@ def _counted(name, node, scope):
     )
 
 
-def _is_left_out(node, scope):
+def _is_omitted(node, scope):
     condition = node.value.get('condition')
-    return condition is not None and not scope.holds(condition)
+    return condition is not None and not scope.condition_is_true(condition)
 
 
-def _check(server):
+def _check_name(server):
     if '/' in server.name or not server.name:
         raise server.node.error('needs a name without slashes')

@@ -26,7 +26,7 @@ _MEMBERS = {
     'additionalProperties': False,
 }
 
-_OF_A_SERVER = (
+_SERVER_PROPERTIES = (
     'adminPass',
     'block_device_mapping_v2',
     'config_drive',
@@ -46,7 +46,7 @@ TEMPLATE = {
     'type': 'object',
     'properties': {
         'image': _TEXT,
-        **{name: {} for name in _OF_A_SERVER},
+        **{name: {} for name in _SERVER_PROPERTIES},
     },
     'additionalProperties': False,
 }
@@ -187,17 +187,17 @@ ACTION = {
 _FLAG = {'enum': ['true', 'True', '1', 'false', 'False', '0']}
 
 # Expected generation in a query string.
-_SEEN = {'type': 'string', 'pattern': '^[1-9][0-9]{0,9}$'}
+_GENERATION_TEXT = {'type': 'string', 'pattern': '^[1-9][0-9]{0,9}$'}
 
 DELETE = {
     'type': 'object',
-    'properties': {'generation': _SEEN},
+    'properties': {'generation': _GENERATION_TEXT},
     'additionalProperties': False,
 }
 
 REMOVE = {
     'type': 'object',
-    'properties': {'keep_server': _FLAG, 'generation': _SEEN},
+    'properties': {'keep_server': _FLAG, 'generation': _GENERATION_TEXT},
     'additionalProperties': False,
 }
 

@@ -26,7 +26,7 @@ LIMITS = (
 )
 
 
-def show(quotas):
+def view(quotas):
     """Return the answer to ``GET /os-vrt-groups/capabilities``.
 
     :param quotas: {resource: {limit, used, held}} of the caller's project

@@ -6,10 +6,10 @@ from nova import utils
 from nova_groupext.objects import states
 
 # HTTP code of a fault, by the status of a group, revision or member.
-_GONE, CONFLICT, AGAIN, _BROKEN = 410, 409, 503, 500
+_GONE, CONFLICT, UNAVAILABLE, _SERVER_ERROR = 410, 409, 503, 500
 _CODES = {
-    states.Group.PLANNING: AGAIN,
-    states.Group.UNDECIDED: AGAIN,
+    states.Group.PLANNING: UNAVAILABLE,
+    states.Group.UNDECIDED: UNAVAILABLE,
     states.Group.REFUSED: CONFLICT,
     # Its hold has reached the maximum age.
     states.Member.TENTATIVE: _GONE,
@@ -17,14 +17,16 @@ _CODES = {
 }
 
 
-def of(part):
+def view_of(part):
     """Return the fault of a VRTGroup or VRTMember, or None."""
     if not part.fault:
         return None
-    return told(_CODES.get(part.status, _BROKEN), part.fault, part.fault_at)
+    return view(
+        _CODES.get(part.status, _SERVER_ERROR), part.fault, part.fault_at
+    )
 
 
-def told(code, message, created):
+def view(code, message, created):
     """Return a fault.
 
     :param created: datetime, or None if unknown

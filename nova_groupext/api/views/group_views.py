@@ -24,7 +24,7 @@ from nova_groupext.objects.plan import VRTPlan
 COLLECTION = 'os-vrt-groups'
 
 # Statuses of members that have a host.
-PLACED = (
+WITH_HOST = (
     states.Member.HELD,
     states.Member.REDEEMING,
     states.Member.ACTIVE,
@@ -44,9 +44,9 @@ CHANGE = (
 )
 VIOLATION = ('at', 'policy')
 
-LEFT = (
-    'Nothing was heard of the nova-api that created the servers. Boot the '
-    'group again to go on.'
+BOOT_ABANDONED = (
+    'The nova-api that created the servers no longer responds. Boot the '
+    'group again to create the remaining servers.'
 )
 
 
@@ -62,7 +62,7 @@ def domain_id(project_id, level, name):
     if level == 'zone':
         return name
     text = f'{project_id}{level}{name}'
-    key = CONF.vrt.domain_key or keys.stored(keys.DOMAINS)
+    key = CONF.vrt.domain_key or keys.get_cached(keys.DOMAIN_KEY)
     return hmac.new(key.encode(), text.encode(), hashlib.sha224).hexdigest()
 
 
@@ -80,106 +80,116 @@ class GroupView(common.ViewBuilder):
         }
 
     def detail(
-        self, req, group, plans, reservations, draft, boot, events, sees_hosts
+        self,
+        req,
+        group,
+        plans,
+        reservations,
+        draft,
+        boot,
+        events,
+        may_see_hosts,
     ):
         """Return the details of a group.
 
         :param plans: {group id: VRTPlan} of the group and its draft
-        :param reservations: see members()
+        :param reservations: see member_views()
         :param draft: VRTGroup with the revised definition, or None
         :param boot: its VRTBoot, or None
         :param events: its VRTEvents, the newest first
-        :param sees_hosts: whether to include the fields for admins
+        :param may_see_hosts: whether to include the fields for admins
         """
         plan = plans.get(group.id)
-        shown = {
+        view = {
             **self.summary(req, group),
             'description': group.description,
             'user_id': group.user_id,
             'created_at': _time(group.created_at),
             'updated_at': _time(group.updated_at),
             'expires_at': _time(group.expires_at),
-            'topology': describe.as_given(group),
-            'members': members(group, plan, reservations, sees_hosts),
-            'fault': faults.of(group),
-            'refusal': _refusal(group, plan, sees_hosts),
-            'violations': _violations(plan, sees_hosts),
+            'topology': describe.compose_topology(group),
+            'members': member_views(group, plan, reservations, may_see_hosts),
+            'fault': faults.view_of(group),
+            'refusal': _refusal(group, plan, may_see_hosts),
+            'violations': _violations(plan, may_see_hosts),
             'revision': draft
-            and _revision(group, draft, plans.get(draft.id), sees_hosts),
+            and _revision(group, draft, plans.get(draft.id), may_see_hosts),
             'drift': drift(group),
             'boot': boot and _boot(boot),
             'events': [_event(each) for each in events],
         }
-        if sees_hosts:
+        if may_see_hosts:
             answer = plan.answer if plan else {}
-            shown['cost'] = answer.get('cost')
-            shown['stats'] = answer.get('stats')
-        return shown
+            view['cost'] = answer.get('cost')
+            view['stats'] = answer.get('stats')
+        return view
 
-    def proposal(self, group, proposed, sees_hosts):
+    def proposal(self, group, vrt_proposal, may_see_hosts):
         """Return the servers to move and their destinations.
 
-        :param proposed: VRTProposal
+        :param vrt_proposal: VRTProposal
         """
         moves = []
         for member in group.members:
-            seat = proposed.moves.get(member.path)
-            if seat is not None:
+            placement = vrt_proposal.moves.get(member.path)
+            if placement is not None:
                 move = {
                     'path': member.path,
                     'server_id': member.server_uuid,
-                    'domains': _domains(group, seat),
+                    'domains': _domains(group, placement),
                 }
                 moves.append(
-                    {**move, 'host': seat['host']} if sees_hosts else move
+                    {**move, 'host': placement['host']}
+                    if may_see_hosts
+                    else move
                 )
         return {
-            'status': proposed.status,
-            'fewest': proposed.fewest,
-            'created_at': _time(proposed.created_at),
+            'status': vrt_proposal.status,
+            'fewest': vrt_proposal.fewest,
+            'created_at': _time(vrt_proposal.created_at),
             'moves': moves,
         }
 
-    def members_page(self, req, group_id, found):
+    def members_page(self, req, group_id, views):
         """Return a page of members, with a link to the next page if any.
 
-        :param found: member views, those of later pages included
+        :param views: member views, those of later pages included
         """
         limit, _marker = common.get_limit_and_marker(req)
-        page = {'members': found[:limit]}
-        if 0 < limit < len(found):
-            last = found[limit - 1]['path']
+        page = {'members': views[:limit]}
+        if 0 < limit < len(views):
+            last = views[limit - 1]['path']
             href = self._get_next_link(
                 req, last, f'{COLLECTION}/{group_id}/members'
             )
             page['members_links'] = [{'rel': 'next', 'href': href}]
         return page
 
-    def page(self, req, shown, collection=COLLECTION, *, goes_on=False):
+    def page(self, req, views, collection=COLLECTION, *, has_more=False):
         """Return a list of groups with the link to the next page, if any.
 
-        :param goes_on: whether more groups follow, regardless of the limit
+        :param has_more: whether more groups follow, regardless of the limit
         """
-        links = self._get_collection_links(req, shown, collection, 'id')
-        if goes_on:
-            href = self._get_next_link(req, shown[-1]['id'], collection)
+        links = self._get_collection_links(req, views, collection, 'id')
+        if has_more:
+            href = self._get_next_link(req, views[-1]['id'], collection)
             links = [{'rel': 'next', 'href': href}]
-        page = {'vrt_groups': shown}
+        page = {'vrt_groups': views}
         if links:
             page['vrt_groups_links'] = links
         return page
 
 
-def members(group, plan, reservations, sees_hosts):
+def member_views(group, plan, reservations, may_see_hosts):
     """Return the status and the location of each member.
 
     :param plan: the group's VRTPlan, or None
     :param reservations: {member id: VRTHold}, the resize reservations
-    :param sees_hosts: whether to include the fields for admins
+    :param may_see_hosts: whether to include the fields for admins
     """
     return [
-        _member(group, each, plan, sees_hosts)
-        | {'resize': _resize(each, reservations.get(each.id), sees_hosts)}
+        _member(group, each, plan, may_see_hosts)
+        | {'resize': _resize(each, reservations.get(each.id), may_see_hosts)}
         for each in group.members
     ]
 
@@ -188,53 +198,53 @@ def _time(value):
     return utils.isotime(value) if value else None
 
 
-def _member(group, member, plan, sees_hosts):
-    seat = {}
-    if plan and _has_place(group, member):
-        seat = plan.placement.get(member.path, {})
-    shown = {
+def _member(group, member, plan, may_see_hosts):
+    placement = {}
+    if plan and _has_host(group, member):
+        placement = plan.placements.get(member.path, {})
+    view = {
         'path': member.path,
         'status': member.status,
         'server_id': member.server_uuid,
-        'domains': _domains(group, seat),
-        'fault': faults.of(member),
+        'domains': _domains(group, placement),
+        'fault': faults.view_of(member),
     }
-    if sees_hosts:
-        shown['host'] = seat.get('host')
-    return shown
+    if may_see_hosts:
+        view['host'] = placement.get('host')
+    return view
 
 
-def _resize(member, reservation, sees_hosts):
+def _resize(member, reservation, may_see_hosts):
     """Return the pending resize of a member's server, or None."""
     if member.status != states.Member.ACTIVE or not member.server_flavor:
         return None
-    shown = {
+    view = {
         'from': member.server_flavor['name'],
-        'to': member_obj.flavor_of(member.request)['name'],
+        'to': member_obj.flavor_of(member.resolved_request)['name'],
         'held': reservation is not None,
     }
-    if sees_hosts:
-        shown['host'] = reservation and reservation.host
-    return shown
+    if may_see_hosts:
+        view['host'] = reservation and reservation.host
+    return view
 
 
-def _domains(group, seat):
+def _domains(group, placement):
     return {
         level: domain_id(group.project_id, level, name)
-        for level, name in seat.get('domains', {}).items()
+        for level, name in placement.get('domains', {}).items()
     }
 
 
-def _has_place(group, member):
+def _has_host(group, member):
     """Check whether the plan's host of a member applies to it."""
     if member.status == states.Member.TENTATIVE:
         return group.status == states.Group.PLANNED
-    return member.status in PLACED
+    return member.status in WITH_HOST
 
 
-def _held_again(group, draft):
+def _paths_to_hold_again(group, draft):
     """Return the paths of RELEASED members that the draft would hold."""
-    if not draft.hold or draft.excluded_hosts is not None:
+    if not draft.hold_when_planned or draft.excluded_hosts is not None:
         return []
     drafted = {member.path for member in draft.members}
     return [
@@ -244,29 +254,29 @@ def _held_again(group, draft):
     ]
 
 
-def _revision(group, draft, plan, sees_hosts):
+def _revision(group, draft, plan, may_see_hosts):
     """Return the pending revision of a group and its fault or refusal."""
     return {
         'status': draft.status,
         'name': draft.name,
         'description': draft.description,
         'created_at': _time(draft.created_at),
-        'topology': describe.as_given(draft),
-        'servers': revisions.adopted(draft),
-        'held_again': _held_again(group, draft),
-        'fault': faults.of(draft),
-        'refusal': _refusal(draft, plan, sees_hosts),
+        'topology': describe.compose_topology(draft),
+        'servers': revisions.servers_to_adopt(draft),
+        'held_again': _paths_to_hold_again(group, draft),
+        'fault': faults.view_of(draft),
+        'refusal': _refusal(draft, plan, may_see_hosts),
     }
 
 
 def _boot(boot):
     """Return the progress and the faults of a group's boot."""
     status, fault, code = boot.status, boot.fault, faults.CONFLICT
-    if status == boots.BOOTING and boot.is_left:
-        status, fault, code = boots.STOPPED, LEFT, faults.AGAIN
+    if status == boots.BOOTING and boot.is_abandoned:
+        status, fault, code = boots.STOPPED, BOOT_ABANDONED, faults.UNAVAILABLE
     return {
         'status': status,
-        'request_id': boot.request,
+        'request_id': boot.request_id,
         'created_at': _time(boot.created_at),
         'updated_at': _time(boot.updated_at),
         'missing': boot.missing,
@@ -274,7 +284,7 @@ def _boot(boot):
         'faults': [
             {'path': path, 'fault': each} for path, each in boot.faults.items()
         ],
-        'fault': fault and faults.told(code, fault, boot.updated_at),
+        'fault': fault and faults.view(code, fault, boot.updated_at),
     }
 
 
@@ -290,21 +300,23 @@ def _event(event):
     }
 
 
-def _refusal(group, plan, sees_hosts):
+def _refusal(group, plan, may_see_hosts):
     """Return why the group is REFUSED; None in any other status."""
     is_refused = group.status == states.Group.REFUSED
     # A group deleted after it was loaded may have no plan.
     if not (is_refused and plan and plan.status == VRTPlan.REFUSED):
         return None
     answer = plan.answer
-    reason = _only(REASON, [answer.get('reason') or {}], sees_hosts)
-    relaxations = _only(RELAXATION, answer['relaxations'], sees_hosts)
-    if not sees_hosts:
+    reason = _filter_keys(REASON, [answer.get('reason') or {}], may_see_hosts)
+    relaxations = _filter_keys(
+        RELAXATION, answer['relaxations'], may_see_hosts
+    )
+    if not may_see_hosts:
         relaxations = [
             {**each, 'change': _change(each['change'])} for each in relaxations
         ]
     return {
-        'conflict': _only(CONFLICT, answer['conflict'], sees_hosts),
+        'conflict': _filter_keys(CONFLICT, answer['conflict'], may_see_hosts),
         'minimal': answer['minimal'],
         'reason': reason[0] or None,
         'relaxations': relaxations,
@@ -315,12 +327,12 @@ def _change(change):
     """Return a relaxation's change with the fields for tenants only."""
     if 'together' in change:
         return {'together': [_change(part) for part in change['together']]}
-    return _only(CHANGE, [change], False)[0]
+    return _filter_keys(CHANGE, [change], False)[0]
 
 
-def _violations(plan, sees_hosts):
+def _violations(plan, may_see_hosts):
     violations = plan.answer['violations'] if plan else []
-    return _only(VIOLATION, violations, sees_hosts)
+    return _filter_keys(VIOLATION, violations, may_see_hosts)
 
 
 def drift(group):
@@ -330,8 +342,8 @@ def drift(group):
     )
 
 
-def _only(names, items, sees_all):
-    if sees_all:
+def _filter_keys(names, items, is_unfiltered):
+    if is_unfiltered:
         return items
     return [
         {name: item[name] for name in names if name in item} for item in items

@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adoption: existing servers become members of a group on their hosts.
 
-The API has compared the servers with the members' descriptions. When the draft
-is decided, the planner reads where they are and that they do not move. Then
-each server gets a row, REDEEMED by a member of the draft, and hints that point
-to the group, so that its moves are checked like those of any member. Before
-the draft is in force, the servers are read once more.
+The API has compared the servers with the members' descriptions. The planner
+that decides the draft then does this:
 
-=============  =====================================  ========================
-crash          leaves                                 who finishes
-=============  =====================================  ========================
-after the row  REDEEMED row of the draft; the server  the next lease owner: the
-               owns its allocation                    row is RELEASED, or with
-                                                      the swap the group's
-after hints    the same, and hints                    the planner that decides
-                                                      the draft restores hints
-=============  =====================================  ========================
+1. *locate*: check that each server is on a host, does not move, and is no
+   other member; its host is fixed in the plan.
+2. *insert*, one transaction: a REDEEMED row of the draft for each server.
+3. *hints*: Nova stores that each server is a member of the group, so that its
+   moves are checked from now on.
+4. *check*: locate again; a server that has moved since 1 refuses the draft.
+5. The commit of the draft makes the rows the group's.
+
+=========  =========================================  ========================
+crash      leaves                                     who finishes
+=========  =========================================  ========================
+after 2    REDEEMED rows of the draft; the servers    the next owner of the
+           own their allocations, as before           lease: it releases the
+                                                      rows, or finishes a swap
+after 3    the same, and hints                        the same; the next plan
+                                                      of the draft restores
+                                                      the hints
+=========  =========================================  ========================
 """
 
 import dataclasses
@@ -34,7 +40,7 @@ from nova_groupext.scheduler.nova import stored_hints
 from nova_groupext.scheduler.protocol import record_location
 
 
-def seats(context, ledger, group, draft):
+def locate(context, placement_client, group, draft):
     """Return {path: VRTHold} of the servers to adopt, on their hosts.
 
     The VRTHolds are not stored yet, see begin().
@@ -43,22 +49,27 @@ def seats(context, ledger, group, draft):
     :param draft: VRTGroup that may adopt servers
     :raises: ServerConflict, MemberStateConflict
     """
-    wanted = revisions.adopted(draft)
-    if not wanted:
+    uuid_of = revisions.servers_to_adopt(draft)
+    if not uuid_of:
         return {}
-    _check_owners(context, group, draft, wanted)
-    found = servers.read(context, [*wanted.values()])
+    _check_owners(context, group, draft, uuid_of)
+    server_of = servers.read(context, [*uuid_of.values()])
     return {
-        member.path: VRTHold.of(
+        member.path: VRTHold.for_member(
             member,
-            _seat(context, ledger, member, found.get(member.server_uuid)),
+            _plan_entry(
+                context,
+                placement_client,
+                member,
+                server_of.get(member.server_uuid),
+            ),
         )
         for member in draft.members
-        if member.path in wanted
+        if member.path in uuid_of
     }
 
 
-def begin(context, ledger, lease, group, draft, plan):
+def begin(context, placement_client, lease, group, draft, plan):
     """Insert the servers' holds, and check that the servers have not moved.
 
     The order is rows, hints, check: a move that starts before the check is
@@ -66,97 +77,113 @@ def begin(context, ledger, lease, group, draft, plan):
 
     :param lease: VRTLease of the group
     :param plan: VRTPlan of the draft
-    :returns: VRTHolds, as revisions.begin_to_adopt() does
+    :returns: VRTHolds, as revisions.insert_adopted_holds() does
     :raises: GenerationConflict, GroupBusy, ServerConflict,
-        MemberStateConflict; the caller ends the rows by turn_back()
+        MemberStateConflict; the caller ends the rows by compensate()
     """
-    wanted = revisions.adopted(draft)
-    if not wanted:
+    uuid_of = revisions.servers_to_adopt(draft)
+    if not uuid_of:
         return []
-    placed = {path: plan.placement[path] for path in wanted}
-    begin_to_adopt = functools.partial(
-        revisions.begin_to_adopt, *(context, lease, group, draft, placed)
+    placements = {path: plan.placements[path] for path in uuid_of}
+    insert = functools.partial(
+        revisions.insert_adopted_holds,
+        *(context, lease, group, draft, placements),
     )
     with faultpoints.around('adopt.begin'):
-        holds = quota.serialised(context, draft.project_id, begin_to_adopt)
-    let_hints_follow(context, draft)
-    check(context, ledger, group, draft, placed)
+        holds = quota.with_project_lock(context, draft.project_id, insert)
+    sync_hints(context, draft)
+    check(context, placement_client, group, draft, placements)
     return holds
 
 
-def check(context, ledger, group, draft, placed):
+def check(context, placement_client, group, draft, placements):
     """Check that servers rest on the hosts where they are to be adopted.
 
-    :param placed: {path: plan entry}
+    :param placements: {path: plan entry}
     :raises: as begin() does
     """
-    there = seats(context, ledger, group, draft)
-    if any(seat.node != placed[path]['node'] for path, seat in there.items()):
+    present = locate(context, placement_client, group, draft)
+    if any(
+        hold.node != placements[path]['node'] for path, hold in present.items()
+    ):
         raise exception.GenerationConflict(group=group.uuid)
 
 
-def turn_back(context, lease, draft):
+def compensate(context, lease, draft):
     """Compensate begin(), however far it came.
 
     The servers' hints are restored when the draft is decided.
     """
-    if revisions.adopted(draft):
-        begun = swaps.Swap.of(context, lease.group_id) or swaps.NOTHING
-        adopted = dataclasses.replace(swaps.NOTHING, adopted=begun.adopted)
-        revisions.turn_back(context, lease, draft, adopted, ())
+    if revisions.servers_to_adopt(draft):
+        swap = swaps.Swap.load(context, lease.group_id) or swaps.EMPTY
+        adoption = dataclasses.replace(swaps.EMPTY, adopted=swap.adopted)
+        revisions.compensate(context, lease, draft, adoption, ())
 
 
-def let_hints_follow(context, draft):
+def sync_hints(context, draft):
     """Set the hints of a draft's servers to the members that they are now."""
-    for server_uuid in revisions.adopted(draft).values():
-        stored_hints.follow(context, server_uuid)
+    for server_uuid in revisions.servers_to_adopt(draft).values():
+        stored_hints.sync_hints(context, server_uuid)
 
 
-def _check_owners(context, group, draft, wanted):
-    """Raise if another member has one of the servers, or got one meanwhile."""
-    members = {each.id: each for each in (*group.members, *draft.members)}
-    for owner in VRTMember.list_by_servers(context, wanted.values()):
-        mine = members.get(owner.id)
-        if mine is None or wanted.get(mine.path) != owner.server_uuid:
+def _check_owners(context, group, draft, uuid_of):
+    """Raise if another member has one of the servers, or got one meanwhile.
+
+    :param uuid_of: {path: uuid of the server to adopt}
+    """
+    members = {
+        member.id: member for member in (*group.members, *draft.members)
+    }
+    for owner in VRTMember.list_by_servers(context, uuid_of.values()):
+        member = members.get(owner.id)
+        if member is None or uuid_of.get(member.path) != owner.server_uuid:
             raise exception.ServerConflict(
                 server=owner.server_uuid,
-                reason=f'it is member {owner.path} of a VRT group already',
+                reason=f'it is already member {owner.path} of a VRT group',
             )
     for member in group.members:
-        if member.path in wanted and member.status in states.MEMBER_HAS_SERVER:
+        has_server = member.status in states.MEMBER_HAS_SERVER
+        if member.path in uuid_of and has_server:
             raise exception.MemberStateConflict(
                 member=member.path,
                 status=member.status,
-                reason='it has got a server meanwhile',
+                reason='it got a server meanwhile',
             )
 
 
-def _seat(context, ledger, member, server):
+def _plan_entry(context, placement_client, member, server):
     """Return the plan entry of a server on its host.
 
     :param server: servers.Server, or None if its cell does not answer
     :raises: ServerConflict
     """
-    reason = _why_not(server)
-    seat = None
+    reason = _find_obstacle(server)
+    entry = None
     if reason is None:
-        seat = record_location.seat(context, ledger, member, None, server)
-        reason = 'what it uses is not known to Placement'
-    if seat is None or not seat['allocations'][seat['provider']]['resources']:
+        entry = record_location.plan_entry(
+            context, placement_client, member, None, server
+        )
+        reason = 'its host or its allocation in Placement is unknown'
+    if (
+        entry is None
+        or not entry['allocations'][entry['provider']]['resources']
+    ):
         raise exception.ServerConflict(
             server=member.server_uuid, reason=reason
         )
-    return seat
+    return entry
 
 
-def _why_not(server):
+def _find_obstacle(server):
     """Return why a server cannot be adopted now; None if it can."""
     if server is None:
-        return 'its cell does not answer; try again later'
-    if server.fate != servers.ServerOutcome.LIVE:
-        return f'it is {server.fate.value} by now'
+        return 'its cell does not answer; retry later'
+    if server.outcome != servers.ServerOutcome.LIVE:
+        return f'it is now {server.outcome.value}'
     if server.is_shelved or server.host is None:
-        return 'it is on no host; unshelve it first'
+        return 'it is not on a host; unshelve it first'
     if server.is_moving:
-        return 'it is busy, or moving; try again when that is over'
+        return (
+            'it is moving or has a task in progress; retry when that has ended'
+        )
     return None

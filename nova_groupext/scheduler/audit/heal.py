@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Repair of an audit's findings, as far as that is safe.
 
-Healing runs the steps of the reaper that the findings call for. Repairs of its
-own are only for inconsistent rows and for consumers without a row, which no
-step of the reaper meets.
+1. Repair by itself what no step of the reaper finds: release holds whose rows
+   are inconsistent, and consumers of released holds; on request also consumers
+   without a row.
+2. Run the reaper's steps that the findings call for, in the reaper's order.
+3. Take over unfinished swaps, and release holds that end.
+4. Fill exclusive hosts that may have free capacity now.
+
+An error in one part stops no other. A crash leaves what the step in progress
+leaves; the reaper, or a second heal, finishes it.
 """
 
 import contextlib
@@ -19,7 +25,9 @@ from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.audit import audit
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import hold_changes
+from nova_groupext.scheduler.follow import lost_holds
+from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.protocol import leases
 from nova_groupext.scheduler.protocol import maintain
 from nova_groupext.scheduler.reap import reaper
@@ -31,93 +39,101 @@ Kind = audit.Kind
 
 #: Action for each kind of finding.
 REMEDIES = {
-    Kind.MISSING: 'hold it again; let the member fail if there is no room',
-    Kind.DIFFERENT: 'give it back and hold again; let the member fail if '
-    'there is no room',
-    Kind.STRAY: 'give it back',
-    Kind.ORPHAN: 'nothing; with --orphans, give it back',
-    Kind.OVERDUE: 'conclude it, or give it back',
-    Kind.EMPTY_SERVER: 'let the member go if the server is no more',
+    Kind.MISSING: 'hold it again; without capacity the member fails',
+    Kind.MISMATCH: 'release it and hold it again; without capacity the '
+    'member fails',
+    Kind.REFILLED: 'release it',
+    Kind.ORPHAN: 'none; with --orphans, release it',
+    Kind.OVERDUE: 'finish it or release it',
+    Kind.SERVER_WITHOUT_ALLOCATION: 'end the member if the server no longer '
+    'exists',
     Kind.UNKNOWN_SERVER: 'hold it again after [vrt]unknown_server_deadline',
-    Kind.OVERCOMMITTED: 'give it back; the member fails',
-    Kind.CONTRADICTION: 'give back the hold; a member without one fails',
-    Kind.UNKNOWN: 'nothing',
+    Kind.OVERCOMMITTED: 'release it; the member fails',
+    Kind.INCONSISTENT: 'release the hold; a member without a hold fails',
+    Kind.UNKNOWN: 'none',
 }
 
 
-def heal(context, ledger, findings, orphans=False):
+def heal(context, placement_client, findings, orphans=False):
     """Repair findings; another audit shows with what success.
 
-    :param ledger: PlacementClient
+    :param placement_client: PlacementClient
     :param findings: what audit.audit() has returned
     :param orphans: whether to release orphans, too; only if no other
         installation has holds on this Placement
     """
     kinds = {finding.kind for finding in findings}
-    owner = leases.Leases(CONF.host)
+    planner_leases = leases.Leases(CONF.host)
     for finding in findings:
         if finding.kind in _REPAIRS:
-            _attempt(_REPAIRS[finding.kind], context, ledger, finding)
+            _attempt(
+                _REPAIRS[finding.kind], context, placement_client, finding
+            )
         elif orphans and finding.kind == Kind.ORPHAN:
-            _attempt(reaper.empty_stray, context, ledger, finding)
+            _attempt(reaper.empty_orphan, context, placement_client, finding)
     for step, causes in _STEPS:
         if kinds & causes:
-            _attempt(step, context, ledger, owner)
-    if kinds & _KEPT:
-        for group in reaper.to_keep(context):
-            _attempt(_keep, context, ledger, owner, group)
+            _attempt(step, context, placement_client, planner_leases)
+    if kinds & _MAINTAINED:
+        for group in VRTGroup.list_exclusive(context):
+            _attempt(
+                _maintain, context, placement_client, planner_leases, group
+            )
 
 
-def _attempt(work, context, ledger, *args):
+def _attempt(work, context, placement_client, *args):
     """Run a repair; log an error so that the others go on."""
     try:
-        work(context, ledger, *args)
+        work(context, placement_client, *args)
     except (
         exception.PlacementUnavailable,
         exception.GroupBusy,
         *database_errors.ANY,
     ):
-        LOG.exception('This is not healed yet.')
+        LOG.exception('Healing step %s failed; run it again.', work.__name__)
 
 
-def _conclude(context, ledger, _leases):
+def _resolve_redeems(context, placement_client, _leases):
     for member in reaper.list_stuck_redeems(context):
-        _attempt(reaper.resolve_redeem, context, ledger, member)
+        _attempt(reaper.resolve_redeem, context, placement_client, member)
 
 
-def _end(context, ledger, owner):
-    for group in VRTGroup.list_left(context):
+def _release(context, placement_client, planner_leases):
+    for group in VRTGroup.list_abandoned(context):
         # Acquiring a lease finishes what was begun.
-        with owner.owning(context, ledger, group.id):
+        with planner_leases.owning(context, placement_client, group.id):
             pass
-    reaper.empty(context, ledger)
+    reaper.release_ending(context, placement_client)
 
 
 # Kinds about the allocations of members' holds and of placeholders.
-_FILLED = {Kind.MISSING, Kind.DIFFERENT, Kind.OVERCOMMITTED}
+_HOLD_ALLOCATIONS = {Kind.MISSING, Kind.MISMATCH, Kind.OVERCOMMITTED}
 
 # Kinds after whose repair an exclusive host may have free capacity.
-_KEPT = {*_FILLED, Kind.OVERDUE, Kind.CONTRADICTION}
+_MAINTAINED = {*_HOLD_ALLOCATIONS, Kind.OVERDUE, Kind.INCONSISTENT}
 
 # Steps of the reaper in its order, and the kinds that each repairs.
 _STEPS = (
-    (_conclude, {Kind.OVERDUE}),
-    (follow.follow_servers, {Kind.EMPTY_SERVER, Kind.UNKNOWN_SERVER}),
-    (follow.follow_holds, _FILLED),
-    (reservations.follow_reservations, {*_FILLED, Kind.OVERDUE}),
+    (_resolve_redeems, {Kind.OVERDUE}),
+    (
+        server_changes.follow_servers,
+        {Kind.SERVER_WITHOUT_ALLOCATION, Kind.UNKNOWN_SERVER},
+    ),
+    (hold_changes.follow_holds, _HOLD_ALLOCATIONS),
+    (reservations.follow_reservations, {*_HOLD_ALLOCATIONS, Kind.OVERDUE}),
     # Empties holds that the other steps have ended, too.
-    (_end, {*Kind}),
+    (_release, {*Kind}),
 )
 
 
-def _keep(context, ledger, owner, group):
-    with owner.owning(context, ledger, group.id) as lease:
+def _maintain(context, placement_client, planner_leases, group):
+    with planner_leases.owning(context, placement_client, group.id) as lease:
         group = lease and VRTGroup.find(context, group.uuid)
         if group is not None:
-            maintain.keep(context, ledger, lease, group)
+            maintain.maintain(context, placement_client, lease, group)
 
 
-def _end_contradiction(context, _ledger, finding):
+def _end_inconsistent(context, _placement_client, finding):
     if finding.consumer is None:
         _fail(context, finding)
     for hold in VRTHold.list_by_uuids(context, [finding.consumer]):
@@ -133,15 +149,18 @@ def _fail(context, finding):
         is_held = member.status == states.Member.HELD
         if member.path == finding.member and is_held:
             with contextlib.suppress(exception.MemberStateConflict):
-                transitions.end(
-                    context, member, states.Member.FAILED, follow.HOLD_IS_LOST
+                transitions.end_member(
+                    context,
+                    member,
+                    states.Member.FAILED,
+                    lost_holds.HOLD_IS_LOST,
                 )
-                notifications.of_member(
+                notifications.notify_member(
                     context, notifications.Event.LOSE_HOLD, member
                 )
 
 
 _REPAIRS = {
-    Kind.STRAY: reaper.empty_stray,
-    Kind.CONTRADICTION: _end_contradiction,
+    Kind.REFILLED: reaper.empty_orphan,
+    Kind.INCONSISTENT: _end_inconsistent,
 }

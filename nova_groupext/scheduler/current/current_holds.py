@@ -28,14 +28,14 @@ class CurrentHolds:
     placeholder_holds: list[VRTHold]
 
     @classmethod
-    def of(cls, context, group):
-        promised = VRTHold.list_by_group(
+    def read(cls, context, group):
+        committed = VRTHold.list_by_group(
             context, group.id, *states.HOLD_COMMITTED
         )
-        holds = {hold.member_id: hold for hold in promised}
-        growth_of = {
+        holds = {hold.member_id: hold for hold in committed}
+        reservation_of = {
             hold.resize_member_id: hold
-            for hold in promised
+            for hold in committed
             if hold.is_resize_reservation and hold.status == states.Hold.HELD
         }
         servers, held, reservations = {}, {}, {}
@@ -47,13 +47,13 @@ class CurrentHolds:
                 servers[member.path] = holds[member.id]
             elif member.id in holds and member.status == states.Member.HELD:
                 held[member.path] = holds[member.id]
-            if member.id in growth_of:
-                reservations[member.path] = growth_of[member.id]
-        placeholder_holds = [hold for hold in promised if hold.is_placeholder]
+            if member.id in reservation_of:
+                reservations[member.path] = reservation_of[member.id]
+        placeholder_holds = [hold for hold in committed if hold.is_placeholder]
         return cls(servers, held, reservations, placeholder_holds)
 
     @property
-    def free(self):
+    def movable(self):
         """List of the VRTHolds that may move to another host."""
         return [
             *self.held.values(),
@@ -61,15 +61,15 @@ class CurrentHolds:
             *self.placeholder_holds,
         ]
 
-    def adopting(self, seats):
+    def with_adopted(self, holds):
         """Return a copy with further servers.
 
-        :param seats: {member path: VRTHold} with the location of each server
+        :param holds: {member path: VRTHold} with the location of each server
         """
-        servers = {**self.servers, **seats}
+        servers = {**self.servers, **holds}
         return dataclasses.replace(self, servers=servers)
 
 
-NOTHING = CurrentHolds(
+NO_HOLDS = CurrentHolds(
     servers={}, held={}, reservations={}, placeholder_holds=[]
 )

@@ -17,7 +17,7 @@ def read(group, outsiders=()):
     :param outsiders: path names of members of other groups; without them
         the soft policies about other groups are left out
     """
-    described = topology.compose(
+    body = topology.compose(
         group, lambda member: topology.counts(member.description)
     )
     scopes = {
@@ -26,7 +26,7 @@ def read(group, outsiders=()):
         for policy in part.policies
     }
     return language.parse(
-        described,
+        body,
         levels={*vrt.levels(CONF), *scopes},
         member_schema={},
         outsiders=[paths.outside('', path) for path in outsiders],
@@ -41,12 +41,12 @@ def levels(tree):
     return found
 
 
-def of_places(tree, domains, names):
+def policy_problem(tree, domains, host_names):
     """Return a planner's Problem with nothing but the topology and the hosts.
 
     :param tree: Topology
     :param domains: hosts.Domains
-    :param names: {compute node's name: its host's name}
+    :param host_names: {compute node's name: its host's name}
     """
-    by_node = {node: domains.of(host) for node, host in names.items()}
-    return problems.of_places(vrt.levels(CONF), by_node, tree)
+    by_node = {node: domains.of(host) for node, host in host_names.items()}
+    return problems.for_policy_checks(vrt.levels(CONF), by_node, tree)

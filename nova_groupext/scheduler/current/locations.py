@@ -31,44 +31,44 @@ class Location(typing.NamedTuple):
 class MemberLocations:
     """The locations of all members of a group.
 
-    :ivar seats: {member path: Location}
-    :ivar targets: {path: set of Locations}, destinations of moves under way
+    :ivar locations: {member path: Location}
+    :ivar destinations: {path: set of Locations} of moves under way
     :ivar reservations: {path: Location} of resize reservations
     """
 
-    seats: dict
-    targets: dict
+    locations: dict
+    destinations: dict
     reservations: dict
 
     @property
-    def names(self):
+    def host_names(self):
         """Mapping of compute node name to host name, for all locations."""
         return {
-            seat.node: seat.host
-            for seat in itertools.chain(
-                self.seats.values(),
+            location.node: location.host
+            for location in itertools.chain(
+                self.locations.values(),
                 self.reservations.values(),
-                *self.targets.values(),
+                *self.destinations.values(),
             )
         }
 
-    def nodes(self, besides=None):
+    def nodes(self, excluded=None):
         """Return {path: set of node names}; several for a member that moves.
 
-        :param besides: path of a member that is left out
+        :param excluded: path of a member that is left out
         """
-        found = collections.defaultdict(set)
-        for path, seat in self.seats.items():
-            found[path].add(seat.node)
-        for path, seat in self.reservations.items():
-            found[path].add(seat.node)
-        for path, seats in self.targets.items():
-            found[path].update(seat.node for seat in seats)
-        found.pop(besides, None)
-        return dict(found)
+        nodes = collections.defaultdict(set)
+        for path, location in self.locations.items():
+            nodes[path].add(location.node)
+        for path, location in self.reservations.items():
+            nodes[path].add(location.node)
+        for path, locations in self.destinations.items():
+            nodes[path].update(location.node for location in locations)
+        nodes.pop(excluded, None)
+        return dict(nodes)
 
 
-def of(context, group, draft=None):
+def read(context, group, draft=None):
     """Return the present locations of the members of a group.
 
     Members of a prepared swap have both locations. A server that is being
@@ -79,28 +79,32 @@ def of(context, group, draft=None):
     :param draft: the VRTGroup that revises it, if its members count as well
     :returns: MemberLocations
     """
-    parts = [*(draft.members if draft else ()), *group.members]
-    paths = {member.id: member.path for member in parts}
-    targets = collections.defaultdict(set)
+    members = [*(draft.members if draft else ()), *group.members]
+    paths = {member.id: member.path for member in members}
+    destinations = collections.defaultdict(set)
     for move in VRTMove.list_by_group(context, group.id):
         if move.member_id in paths:
-            targets[paths[move.member_id]].add(Location(move.host, move.node))
-    seats, reservations = {}, {}
+            destinations[paths[move.member_id]].add(
+                Location(move.host, move.node)
+            )
+    locations, reservations = {}, {}
     holds = VRTHold.list_by_group(context, group.id, *states.HOLD_COMMITTED)
     for hold in holds:
-        seat = Location(hold.host, hold.node)
+        location = Location(hold.host, hold.node)
         if hold.resize_member_id in paths:
-            reservations[paths[hold.resize_member_id]] = seat
+            reservations[paths[hold.resize_member_id]] = location
         elif hold.member_id in paths:
-            seats[paths[hold.member_id]] = seat
+            locations[paths[hold.member_id]] = location
     if draft or any(h.status == states.Hold.EXCHANGING for h in holds):
         for hold in VRTHold.list_open(context, group.id):
             path = paths.get(hold.owner_id)
             if not hold.allocations or not path:
                 continue
-            targets[path].add(Location(hold.host, hold.node))
+            destinations[path].add(Location(hold.host, hold.node))
             if hold.status == states.Hold.REDEEMED:
                 # The hold of a member that adopts a server ends.
-                targets[path] |= {seats[path]} if path in seats else set()
-                seats[path] = Location(hold.host, hold.node)
-    return MemberLocations(seats, dict(targets), reservations)
+                destinations[path] |= (
+                    {locations[path]} if path in locations else set()
+                )
+                locations[path] = Location(hold.host, hold.node)
+    return MemberLocations(locations, dict(destinations), reservations)

@@ -10,15 +10,15 @@ from nova_groupext.scheduler.current import locations
 from nova_groupext.solver.language import paths
 
 
-def of(context, group):
+def locate(context, group):
     """Return {path name, prefixed with the other group's id: Location}.
 
     :param group: VRTGroup; no query is made if it refers to no other group
     """
     return {
         paths.join(other, member): locations.Location(host, node)
-        for other, path in sorted(related.parts(group))
-        for member, host, node in related.seats(
+        for other, path in sorted(related.named_parts(group))
+        for member, host, node in related.list_locations(
             context, group.project_id, other, path
         )
     }

@@ -7,28 +7,30 @@ about these hosts without regard to their free capacity.
 
 import collections
 
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.placement import queries
 
 
 class OwnCapacity:
     """The hosts on which a group has holds that may move.
 
-    :param ledger: PlacementClient
-    :param standing: CurrentHolds
-    :param go_on: called before each request; raises when the time is over
+    :param placement_client: PlacementClient
+    :param current: CurrentHolds
+    :param check_deadline: called before each request; raises OutOfTime
     """
 
-    def __init__(self, context, ledger, standing, go_on):
+    def __init__(self, context, placement_client, current, check_deadline):
         self._context = context
-        self._ledger = ledger
-        self._holds = standing.free
+        self._placement_client = placement_client
+        self._holds = current.movable
         self._inventories = {}
         for provider in sorted({hold.provider_uuid for hold in self._holds}):
-            go_on()
-            self._inventories[provider] = ledger.inventories(context, provider)
+            check_deadline()
+            self._inventories[provider] = placement_client.inventories(
+                context, provider
+            )
 
-    def ways(self, resources):
+    def allocation_requests(self, resources):
         """Return {root provider: an allocation request} for one member.
 
         A hold of exactly the requested amounts is a candidate as it is. Any
@@ -37,29 +39,31 @@ class OwnCapacity:
         :param resources: Nova's ResourceRequest
         """
         request = resources.merged_resources()
-        suitable = self._suitable(resources)
-        found = {
+        suitable_hosts = self._suitable_hosts(resources)
+        requests = {
             provider: {
                 'allocations': {provider: {'resources': request}},
                 'mappings': {'': [provider]},
             }
-            for provider in suitable or ()
-            if _is_allowed(self._inventories[provider], request)
+            for provider in suitable_hosts or ()
+            if _meets_units(self._inventories[provider], request)
         }
         for hold in self._holds:
             # A child of the root provider may have the traits instead.
             is_nested = hold.allocations.keys() != {hold.provider_uuid}
             may_suit = (
-                suitable is None or is_nested or hold.provider_uuid in suitable
+                suitable_hosts is None
+                or is_nested
+                or hold.provider_uuid in suitable_hosts
             )
-            if may_suit and total(hold.allocations) == request:
-                found[hold.provider_uuid] = {
+            if may_suit and total_amounts(hold.allocations) == request:
+                requests[hold.provider_uuid] = {
                     'allocations': hold.allocations,
                     'mappings': hold.mappings,
                 }
-        return found
+        return requests
 
-    def _suitable(self, resources):
+    def _suitable_hosts(self, resources):
         """Return the hosts whose root providers meet traits and aggregates.
 
         :returns: set of root providers; None if no query can ask for them
@@ -69,22 +73,23 @@ class OwnCapacity:
             return None
         if not self._holds:
             return set()
-        found = self._ledger.providers(self._context, query)
-        return self._inventories.keys() & set(found)
+        providers = self._placement_client.providers(self._context, query)
+        return self._inventories.keys() & set(providers)
 
-    def unseen(self, resources, told):
+    def unclear_hosts(self, resources, candidates):
         """Return the hosts of holds that may, or may not, suit a request.
 
         A child of their root provider may have what the root provider lacks.
 
         :param resources: Nova's ResourceRequest
-        :param told: root providers that are known already
+        :param candidates: root providers with allocation requests
         """
         request = resources.merged_resources()
         return {
             provider
             for provider, inventories in self._inventories.items()
-            if provider not in told and request.keys() - inventories.keys()
+            if provider not in candidates
+            and request.keys() - inventories.keys()
         }
 
     def add_to(self, free):
@@ -95,12 +100,15 @@ class OwnCapacity:
         """
         for provider, inventories in self._inventories.items():
             if provider not in free:
-                used = self._ledger.used(self._context, provider) or {}
+                usages = (
+                    self._placement_client.usages(self._context, provider)
+                    or {}
+                )
                 free[provider] = collections.Counter(
                     {
                         (provider, name): max(0, int(amount))
-                        for name, amount in placement_client.free_capacity(
-                            inventories, used
+                        for name, amount in client.free_capacity(
+                            inventories, usages
                         ).items()
                     }
                 )
@@ -110,7 +118,7 @@ class OwnCapacity:
                     free[hold.provider_uuid][provider, name] += amount
 
 
-def total(allocations):
+def total_amounts(allocations):
     """Return {resource class: amount} of allocations, over all providers."""
     amounts = collections.Counter()
     for allocation in allocations.values():
@@ -118,7 +126,7 @@ def total(allocations):
     return dict(amounts)
 
 
-def _is_allowed(inventories, request):
+def _meets_units(inventories, request):
     """Check whether an inventory's units allow a request of one consumer."""
     return all(
         name in inventories

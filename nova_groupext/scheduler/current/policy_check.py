@@ -33,19 +33,21 @@ class PolicyCheck:
 
     def _read(self, context, group):
         self.group = group
-        self._laws = [_Law(context, group, self._outsiders)]
+        self._definitions = [_Definition(context, group, self._outsiders)]
 
-    def positions(self, context):
+    def read_locations(self, context):
         """Return the present MemberLocations of the group.
 
         From now on, checks include the definition of a prepared draft.
         """
-        uuid = VRTGroup.prepared_draft(context, self.group.id)
+        uuid = VRTGroup.find_prepared_draft(context, self.group.id)
         draft = uuid and VRTGroup.find(context, uuid)
-        self._laws[1:] = [_Law(context, draft, {})] if draft else []
-        return locations.of(context, self.group, draft)
+        self._definitions[1:] = (
+            [_Definition(context, draft, {})] if draft else []
+        )
+        return locations.read(context, self.group, draft)
 
-    def heed(self, context):
+    def refresh(self, context):
         """Read the group again, and its policies if it was changed.
 
         :raises: GroupNotFound when it was deleted
@@ -53,49 +55,52 @@ class PolicyCheck:
         group = VRTGroup.get(context, self.group.uuid)
         if group.status == states.Group.RELEASING:
             raise exception.GroupNotFound(group=group.uuid)
-        was, self.group = self.group, group
-        if group.generation != was.generation:
+        previous, self.group = self.group, group
+        if group.generation != previous.generation:
             self._read(context, group)
 
-    def of_member(self, now, path, seats, home=None, away=None):
-        """Return the Verdicts about one member, for some locations.
+    def check_member(self, now, path, checked, current=None, unlocated=None):
+        """Return the MemberCheck of one member, for some locations.
 
         :param now: MemberLocations
-        :param seats: Locations that are to be checked
-        :param home: Location where the member is; see move_check.Move
-        :param away: {path: Location}; see move_check.Move
+        :param checked: Locations that are to be checked
+        :param current: Location where the member is; see move_check.Move
+        :param unlocated: {path: planned Location} of members that have no hold
         """
-        away = away or {}
-        names = {
-            **now.names,
+        unlocated = unlocated or {}
+        host_names = {
+            **now.host_names,
             **{
-                seat.node: seat.host
-                for seat in (
-                    *seats,
-                    *away.values(),
+                location.node: location.host
+                for location in (
+                    *checked,
+                    *unlocated.values(),
                     *self._outsiders.values(),
                 )
             },
         }
         others = {
-            paths.outside('', other): {seat.node}
-            for other, seat in self._outsiders.items()
+            paths.outside('', other): {location.node}
+            for other, location in self._outsiders.items()
         }
-        return Verdicts(
+        return MemberCheck(
             [
                 move_check.Move(
-                    law.problem(names),
-                    {**others, **now.nodes(besides=path)},
+                    each.problem(host_names),
+                    {**others, **now.nodes(excluded=path)},
                     path,
-                    home and home.node,
-                    {other: {seat.node} for other, seat in away.items()},
+                    current and current.node,
+                    {
+                        other: {location.node}
+                        for other, location in unlocated.items()
+                    },
                 )
-                for law in self._laws
+                for each in self._definitions
             ]
         )
 
 
-class _Law:
+class _Definition:
     """The policies of one definition."""
 
     def __init__(self, context, group, outsiders):
@@ -104,12 +109,14 @@ class _Law:
             context, definition.levels(self._topology)
         )
 
-    def problem(self, names):
-        return definition.of_places(self._topology, self._domains, names)
+    def problem(self, host_names):
+        return definition.policy_problem(
+            self._topology, self._domains, host_names
+        )
 
 
-class Verdicts:
-    """The verdicts of several definitions on one member's host.
+class MemberCheck:
+    """The check of one member's host against several definitions.
 
     :param moves: planner's Moves of that member; the first one belongs to the
         current definition
@@ -143,7 +150,7 @@ class RedeemCheck:
     def __init__(self, context, group_uuid):
         self._context = context
         self._uuid = group_uuid
-        self._judge = None
+        self._policy_check = None
 
     def refused(self, members):
         """Return those members whose servers would violate a strict policy.
@@ -156,39 +163,41 @@ class RedeemCheck:
         if not VRTGroup.has_policies(self._context, self._uuid):
             return []
         try:
-            self._heed()
+            self._refresh()
         except exception.GroupNotFound:
             # The group is being deleted; the status of its members decides.
             return []
-        now = self._judge.positions(self._context)
-        away = self._away(now)
+        now = self._policy_check.read_locations(self._context)
+        unlocated = self._unlocated(now)
         return [
             member
             for member in members
-            if not self._allows(now, member.path, away)
+            if not self._allows(now, member.path, unlocated)
         ]
 
-    def _heed(self):
-        if self._judge is None:
+    def _refresh(self):
+        if self._policy_check is None:
             group = VRTGroup.get(self._context, self._uuid)
-            self._judge = PolicyCheck(self._context, group)
+            self._policy_check = PolicyCheck(self._context, group)
         else:
-            self._judge.heed(self._context)
+            self._policy_check.refresh(self._context)
 
-    def _allows(self, now, path, away):
-        seat = now.seats.get(path)
-        if seat is None:
+    def _allows(self, now, path, unlocated):
+        location = now.locations.get(path)
+        if location is None:
             # Its hold has gone since the member was read.
             return True
-        judged = self._judge.of_member(now, path, {seat}, away=away)
-        return judged.allows(seat.node)
+        check = self._policy_check.check_member(
+            now, path, {location}, unlocated=unlocated
+        )
+        return check.allows(location.node)
 
-    def _away(self, now):
-        """Return {path: Location} of planned members that have none now."""
-        plan = VRTPlan.newest(self._context, self._judge.group.id)
-        placement = plan.placement if plan else {}
+    def _unlocated(self, now):
+        """Return {path: planned Location} of members that have no hold."""
+        plan = VRTPlan.find_newest(self._context, self._policy_check.group.id)
+        placement = plan.placements if plan else {}
         return {
-            path: locations.Location(seat['host'], seat['node'])
-            for path, seat in placement.items()
-            if path not in now.seats
+            path: locations.Location(entry['host'], entry['node'])
+            for path, entry in placement.items()
+            if path not in now.locations
         }

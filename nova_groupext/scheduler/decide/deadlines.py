@@ -12,10 +12,10 @@ from nova_groupext.solver.model import time_budget
 
 # Share of the remaining time that a decision may use: the plan must still be
 # rehearsed and held, or decided again.
-DECIDING = 0.6
+DECISION_SHARE = 0.6
 
 # The lease is renewed whenever 1 / PARTS of it has passed.
-PARTS = 4
+RENEWALS_PER_LEASE = 4
 
 
 class Deadline:
@@ -29,43 +29,47 @@ class Deadline:
         self._context = context
         self._lease = lease
         self._seconds = seconds
-        self._clock = time_budget.TimeBudget(seconds)
+        self._budget = time_budget.TimeBudget(seconds)
         self._renewed = 0.0
 
-    def go_on(self):
+    def check(self):
         """Raise when the time is over, and renew the lease when that is due.
 
         :raises: OutOfTime, or GroupBusy when another planner has taken the
             group over
         """
-        if not self._clock.left():
+        if not self._budget.remaining():
             raise exception.OutOfTime(seconds=f'{self._seconds:g}')
         if self._lease is None:
             return
-        if self._clock.spent() >= self._renewed:
+        if self._budget.elapsed() >= self._renewed:
             self._lease.renew(self._context)
-            self._renewed = self._clock.spent() + self._lease.seconds / PARTS
+            self._renewed = (
+                self._budget.elapsed()
+                + self._lease.seconds / RENEWALS_PER_LEASE
+            )
 
     @contextlib.contextmanager
-    def stopped(self):
+    def paused(self):
         """Stop the time while the quota is checked.
 
         Nova asks all cells for usages, and waits for those that do not answer.
         """
-        left = self._clock.left()
+        seconds = self._budget.remaining()
         try:
             yield
         finally:
-            self._clock = time_budget.TimeBudget(left)
+            self._budget = time_budget.TimeBudget(seconds)
             self._renewed = 0.0
 
     def for_deciding(self):
         """Return the number of seconds that a decision may take.
 
-        :raises: as go_on() does
+        :raises: as check() does
         """
-        self.go_on()
-        seconds = self._clock.left() * DECIDING
+        self.check()
+        seconds = self._budget.remaining() * DECISION_SHARE
         # The lease is not renewed while the solver runs.
-        most = self._lease.seconds / 2 if self._lease else seconds
-        return min(seconds, most)
+        if self._lease is None:
+            return seconds
+        return min(seconds, self._lease.seconds / 2)

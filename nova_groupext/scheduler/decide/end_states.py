@@ -20,28 +20,28 @@ class EndStates:
     :param group: VRTGroup with the definition that the plan is for
     :param placement: as in VRTPlan, with servers on their present hosts
     :param resizes: {path: Location} that is planned for a resize
-    :param now: locations.MemberLocations of the group
+    :param present: locations.MemberLocations of the group
     """
 
-    def __init__(self, context, group, placement, resizes, now):
+    def __init__(self, context, group, placement, resizes, present):
         self._context = context
         self._group = group
         self._names = {
-            **{seat['node']: seat['host'] for seat in placement.values()},
-            **{seat.node: seat.host for seat in resizes.values()},
-            **now.names,
+            **{entry['node']: entry['host'] for entry in placement.values()},
+            **{location.node: location.host for location in resizes.values()},
+            **present.host_names,
         }
         self._placement = placement
         self._resizes = resizes
         self._moves = {
-            path: {seat.node for seat in seats}
-            for path, seats in now.targets.items()
+            path: {location.node for location in locations}
+            for path, locations in present.destinations.items()
             if path in placement
         }
         # {path: host ids} that the member may be on until all moves end.
         self._moved = {
-            path: {seat['node'], *self._moves.get(path, ())}
-            for path, seat in placement.items()
+            path: {entry['node'], *self._moves.get(path, ())}
+            for path, entry in placement.items()
         }
 
     @property
@@ -49,24 +49,24 @@ class EndStates:
         """Paths of the members that move."""
         return self._moves.keys()
 
-    def unwelcome(self, coming):
+    def rejected_members(self, coming):
         """Return the paths of members that must not use their new hosts.
 
         :param coming: {member path: host id} of the new assignments
         """
         if not self._moves and not self._resizes:
             return set()
-        places = {
+        nodes_of = {
             path: {*nodes, *self._resized(path)}
             for path, nodes in self._moved.items()
         }
         return {
             path
             for path, host in coming.items()
-            if host != self._home(path)
+            if host != self._present_host(path)
             and not move_check.Move(
                 self._problem,
-                {other: h for other, h in places.items() if other != path},
+                {other: h for other, h in nodes_of.items() if other != path},
                 path,
                 None,
             ).allows(host)
@@ -84,7 +84,7 @@ class EndStates:
         ):
             raise conflict(self._moves)
 
-    def _home(self, path):
+    def _present_host(self, path):
         """Return the host of a server that is to be resized, else None."""
         is_server = path in self._resizes
         return self._placement[path]['node'] if is_server else None
@@ -95,7 +95,7 @@ class EndStates:
     @functools.cached_property
     def _problem(self):
         tree = definition.read(self._group)
-        return definition.of_places(
+        return definition.policy_problem(
             tree,
             hosts.Domains(self._context, definition.levels(tree)),
             self._names,
@@ -107,9 +107,9 @@ def conflict(moving):
 
     :param moving: paths of their members
     """
-    return exception.state_conflict(
+    return exception.member_state_conflict(
         sorted(moving),
         status='moving',
-        reason='where that may end, a strict policy would be broken; try '
-        'again when it is over',
+        reason='a move may end on a host where a strict policy is violated; '
+        'retry when the move has ended',
     )

@@ -5,6 +5,8 @@ A proposal holds nothing and moves nothing; the moves that follow it are
 checked like any other. Only servers that are not moving are proposed.
 """
 
+import dataclasses
+
 from oslo_log import log as logging
 
 from nova_groupext import exception
@@ -15,84 +17,90 @@ from nova_groupext.objects.proposal import VRTProposal
 from nova_groupext.scheduler.current import locations
 from nova_groupext.scheduler.decide import deadlines
 from nova_groupext.scheduler.decide import solver_process
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.look import look
 from nova_groupext.scheduler.nova import hosts
-from nova_groupext.scheduler.placement import placement_client
 from nova_groupext.scheduler.protocol import exclusive_hosts
-from nova_groupext.solver.model import problems
 from nova_groupext.solver.moves import minimum_moves
 
 LOG = logging.getLogger(__name__)
 
 # A planner that exceeds the time limit by this factor counts as dead.
-PATIENCE = 3
+DEAD_PLANNER_FACTOR = 3
 
 UNDECIDED = {'status': 'undecided', 'fewest': False, 'moves': {}}
 
 
-def propose(context, group, client):
+def propose(context, group, placement_client):
     """Compute the proposal of a group, unless another planner does.
 
     :param group: VRTGroup, perhaps without its members
-    :param client: Nova's SchedulerReportClient
+    :param placement_client: PlacementClient
     """
-    asked = VRTProposal.claim(
-        context, group, PATIENCE * CONF.vrt.proposal_time_limit
+    proposal = VRTProposal.claim(
+        context, group, DEAD_PLANNER_FACTOR * CONF.vrt.proposal_time_limit
     )
-    whole = asked and VRTGroup.find(context, group.uuid)
-    if whole is None:
+    group = proposal and VRTGroup.find(context, group.uuid)
+    if group is None:
         return
-    found = UNDECIDED
+    values = UNDECIDED
     try:
-        found = _find(context, whole, client)
+        values = _find(context, group, placement_client)
     finally:
         # An error is answered as undecided, and not retried.
-        asked.answer(context, **found)
+        proposal.answer(context, **values)
 
 
-def _find(context, group, client):
+def _find(context, group, placement_client):
     """Return the column values of a proposal."""
     deadline = deadlines.Deadline(context, None, CONF.vrt.proposal_time_limit)
     try:
-        follow.follow_servers(
-            context, placement_client.PlacementClient(client), group=group
+        server_changes.follow_servers(context, placement_client, group=group)
+        snapshot = look.look(
+            context, group, placement_client, check_deadline=deadline.check
         )
-        seen = look.look(context, group, client, go_on=deadline.go_on)
     except (exception.PlacementUnavailable, exception.OutOfTime):
-        LOG.exception('Nothing is proposed for VRT group %s.', group.uuid)
+        LOG.exception(
+            'The proposal for VRT group %s is undecided: the cloud could not '
+            'be read.',
+            group.uuid,
+        )
         return UNDECIDED
-    now = locations.of(context, group)
-    home = {path: seat.node for path, seat in now.seats.items()}
-    if not seen.hosts.keys() >= set(home.values()):
+    present = locations.read(context, group)
+    nodes = {
+        path: location.node for path, location in present.locations.items()
+    }
+    if not snapshot.hosts.keys() >= set(nodes.values()):
         return UNDECIDED
-    raw = {**seen.problem, 'time_limit': deadline.for_deciding()}
-    problem = minimum_moves.problem_of(
-        problems.parse(raw), home, _movable(group, now)
+    problem = dataclasses.replace(
+        snapshot.problem, time_limit=deadline.for_deciding()
     )
-    answer = solver_process.solve(problem)
-    moves = minimum_moves.moves(answer, home)
-    is_proof = answer.status != 'refused' or not _unseen(seen)
+    answer = solver_process.solve(
+        minimum_moves.make_problem(problem, nodes, _movable(group, present))
+    )
+    moves = minimum_moves.list_moves(answer, nodes)
+    is_proof = answer.status != 'refused' or not _is_incomplete(snapshot)
     return {
         'status': answer.status if is_proof else UNDECIDED['status'],
         'fewest': not answer.stats.get('cut_short', True),
         'moves': {
-            path: _seat(seen.hosts[node]) for path, node in moves.items()
+            path: _location(snapshot.hosts[node])
+            for path, node in moves.items()
         },
     }
 
 
-def _unseen(seen):
+def _is_incomplete(snapshot):
     """Check whether hosts may be missing; true if that is unknown."""
     try:
-        return seen.blind_spots.find()
+        return bool(snapshot.gaps.find())
     except (exception.PlacementUnavailable, exception.OutOfTime):
         return True
 
 
-def _movable(group, now):
+def _movable(group, present):
     """Return the paths of the servers that may move."""
-    bound = {
+    confined = {
         path
         for policy in exclusive_hosts.policies(group)
         for side in policy.sides
@@ -102,11 +110,11 @@ def _movable(group, now):
         member.path
         for member in group.members
         if member.status == states.Member.ACTIVE
-        and member.path in now.seats
-        and member.path not in now.targets
-        and member.path not in bound
+        and member.path in present.locations
+        and member.path not in present.destinations
+        and member.path not in confined
     }
 
 
-def _seat(host):
+def _location(host):
     return {'host': host.host, 'domains': hosts.all_domains(host)}

@@ -14,35 +14,37 @@ from oslo_utils import uuidutils
 from nova_groupext.scheduler.nova import hosts
 
 
-def rehearse(context, snapshot, placement, go_on):
+def rehearse(context, snapshot, placement, check_deadline):
     """Return the (class name, host id) pairs that Nova's filters refuse.
 
     A host that no longer exists, or whose cell does not answer, counts as
     refused.
 
-    :param snapshot: look.Snapshot, for the classes and their RequestSpecs
+    :param snapshot: snapshot.Snapshot, for the classes and their RequestSpecs
     :param placement: as in VRTPlan
-    :param go_on: called before each member; raises when there is no time
+    :param check_deadline: called before each member; raises OutOfTime
     """
     manager = hosts.HostManager()
-    uuids = {seat['provider'] for seat in placement.values()}
-    now = manager.all_hosts(context, sorted(uuids))
+    uuids = {entry['provider'] for entry in placement.values()}
+    hosts_now = manager.all_hosts(context, sorted(uuids))
     refused = set()
-    for path, seat in sorted(placement.items()):
-        go_on()
+    for path, entry in sorted(placement.items()):
+        check_deadline()
         member_class = snapshot.class_of_member(path)
-        pair = (member_class.name, seat['node'])
-        host = now.get(seat['node'])
-        if pair not in refused and not _try(manager, host, member_class, seat):
+        pair = (member_class.name, entry['node'])
+        host = hosts_now.get(entry['node'])
+        if pair not in refused and not _try(
+            manager, host, member_class, entry
+        ):
             refused.add(pair)
     return refused
 
 
-def _try(manager, host, member_class, seat):
+def _try(manager, host, member_class, entry):
     if host is None:
         return False
     host.allocation_candidates = [
-        {'allocations': seat['allocations'], 'mappings': seat['mappings']}
+        {'allocations': entry['allocations'], 'mappings': entry['mappings']}
     ]
     spec = member_class.spec
     spec.instance_uuid = uuidutils.generate_uuid()

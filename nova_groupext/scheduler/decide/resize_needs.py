@@ -14,90 +14,113 @@ from nova_groupext.scheduler.nova import request_specs
 class ResizeNeeds:
     """Holds that may stay and servers to be resized in a revision.
 
-    :ivar staying: {path: VRTHold} of members whose hold or reservation is
+    :ivar unchanged: {path: VRTHold} of members whose hold or reservation is
         exactly what they need
-    :ivar growing: {path: id of its server's host} of the servers that are to
+    :ivar resizing: {path: id of its server's host} of the servers that are to
         be resized
     """
 
-    staying: dict[str, VRTHold]
-    growing: dict[str, str]
+    unchanged: dict[str, VRTHold]
+    resizing: dict[str, str]
+
+
+NO_NEEDS = ResizeNeeds(unchanged={}, resizing={})
 
 
 def find_resize_needs(
-    context, ledger, group, draft, standing, seen, *, is_replan=False
+    context,
+    placement_client,
+    group,
+    draft,
+    current,
+    snapshot,
+    *,
+    is_replacement,
 ):
     """Return the ResizeNeeds of a draft.
 
     :param group: VRTGroup that is revised
-    :param standing: its current_holds.CurrentHolds
-    :param seen: look.Snapshot for the draft
-    :param is_replan: whether to add no reservations for resizes
+    :param current: its current_holds.CurrentHolds
+    :param snapshot: snapshot.Snapshot for the draft
+    :param is_replacement: whether to add no reservations for resizes
     :raises: GenerationConflict when a member with a changed request is being
         redeemed
     :raises: MemberStateConflict when a member with a changed request is
         shelved
     """
     drafted = {member.path: member for member in draft.members}
-    needs = ResizeNeeds(staying={}, growing={})
+    needs = ResizeNeeds(unchanged={}, resizing={})
     for member in group.members:
         path = member.path
         if path not in drafted:
             continue
         is_same = request_specs.key(member) == request_specs.key(drafted[path])
-        if path in standing.held:
-            if is_same and path not in standing.servers:
-                needs.staying[path] = standing.held[path]
-        elif member.status == states.Member.REDEEMING and not is_same:
-            raise exception.GenerationConflict(group=group.uuid)
-        elif member.status == states.Member.SHELVED and not is_same:
-            raise exception.MemberStateConflict(
-                member=path,
-                status=member.status,
-                reason='unshelve it before you describe another flavor',
-            )
+        if not is_same:
+            _check_can_change(group, member)
+        if path in current.held:
+            if is_same and path not in current.servers:
+                needs.unchanged[path] = current.held[path]
         elif (
             member.status == states.Member.SHELVED
-            and path in standing.reservations
+            and path in current.reservations
         ):
-            needs.staying[path] = standing.reservations[path]
-        elif path in standing.servers and not (
+            needs.unchanged[path] = current.reservations[path]
+        elif path in current.servers and not (
             (is_same and member.server_flavor is None)
-            or (is_replan and path not in standing.reservations)
+            or (is_replacement and path not in current.reservations)
         ):
             _compare_server(
-                *(context, ledger, member, standing, needs),
-                seen.class_of_member(path).request,
+                *(context, placement_client, member, current, needs),
+                snapshot.class_of_member(path).request,
             )
     return needs
 
 
-def _compare_server(context, ledger, member, standing, needs, request):
+def _check_can_change(group, member):
+    """Raise if the request of a member cannot be changed now."""
+    if member.status == states.Member.REDEEMING:
+        raise exception.GenerationConflict(group=group.uuid)
+    if member.status == states.Member.SHELVED:
+        raise exception.MemberStateConflict(
+            member=member.path,
+            status=member.status,
+            reason='unshelve its server before you change the flavor',
+        )
+
+
+def _compare_server(
+    context, placement_client, member, current, needs, request
+):
     """Compare a server's allocations and reservation with its request.
 
     :param request: {resource: amount} of the member in the draft
     """
     path = member.path
-    has = own_capacity.total(ledger.allocations(context, member.server_uuid))
-    if has == request:
+    owned = own_capacity.total_amounts(
+        placement_client.allocations(context, member.server_uuid)
+    )
+    if owned == request:
         return
-    needs.growing[path] = standing.servers[path].node
-    reservation = standing.reservations.get(path)
-    if reservation and own_capacity.total(reservation.allocations) == request:
-        needs.staying[path] = reservation
+    needs.resizing[path] = current.servers[path].node
+    reservation = current.reservations.get(path)
+    if (
+        reservation
+        and own_capacity.total_amounts(reservation.allocations) == request
+    ):
+        needs.unchanged[path] = reservation
 
 
-def with_flavors(draft, group, growing):
+def with_flavors(draft, group, paths):
     """Return the drafted members to be resized, with their present flavors.
 
-    :param growing: paths of these members
+    :param paths: of these members
     """
-    has = {
+    flavor_of = {
         member.path: member.current_flavor
         for member in group.members
-        if member.path in growing
+        if member.path in paths
     }
-    found = [member for member in draft.members if member.path in growing]
-    for member in found:
-        member.server_flavor = has[member.path]
-    return found
+    members = [member for member in draft.members if member.path in paths]
+    for member in members:
+        member.server_flavor = flavor_of[member.path]
+    return members

@@ -10,81 +10,86 @@ import collections
 import dataclasses
 
 from nova_groupext.conf import CONF
-from nova_groupext.scheduler.look import look
-from nova_groupext.solver.model import problems
+from nova_groupext.scheduler.look import solver_problem
 from nova_groupext.solver.model import subproblem
 
 
-def read(raw, growing, away):
-    """Return the Problem of a revision.
+def pin(problem, held, resizing):
+    """Return the problem with some holds fixed to their hosts.
 
-    :param raw: what pinning() has returned
-    :param growing: {member path: id of its server's host} of the servers that
-        are to be resized
-    :param away: paths of members that have no host, and get none
-    :returns: problems.Problem
+    :param problem: problems.Problem, with the group's servers pinned and the
+        capacity of its holds free
+    :param held: {member path: VRTHold} to be fixed
+    :param resizing: paths of servers that are to be resized: their
+        reservations are fixed instead of their present hosts
     """
-    problem = subproblem.without(problems.parse(raw), away, are_coming=False)
-    return subproblem.apart(
+    fixed = collections.defaultdict(collections.Counter)
+    for hold in held.values():
+        for provider, allocation in hold.allocations.items():
+            for name, amount in allocation['resources'].items():
+                resource = solver_problem.resource_name(
+                    name, provider, hold.provider_uuid
+                )
+                fixed[hold.node][resource] += amount
+    pinned = {
+        path: node
+        for path, node in problem.pinned.items()
+        if path not in resizing
+    }
+    nodes = {path: held[path].node for path in sorted(held)}
+    return dataclasses.replace(
+        problem,
+        hosts={**problem.hosts, **_reduced(problem.hosts, fixed)},
+        pinned={**pinned, **nodes},
+    )
+
+
+def build(problem, resizing, without_host):
+    """Return the problem with a class of its own for each resized server.
+
+    :param problem: as pin() returns it
+    :param resizing: {member path: id of its server's host} of the servers
+        that are to be resized
+    :param without_host: paths of members that have no host, and get none
+    """
+    problem = subproblem.remove_members(
+        problem, without_host, are_placed_later=False
+    )
+    return subproblem.separate_classes(
         problem,
         {
-            path: _growing(problem.class_of[path], home)
-            for path, home in growing.items()
+            path: _with_present_host(problem.class_of[path], present)
+            for path, present in resizing.items()
             if path not in problem.pinned
         },
     )
 
 
-def pinning(raw, held, growing):
-    """Return the problem with some holds fixed to their hosts.
-
-    :param raw: problem of DESIGN section 5, with the group's servers pinned
-        and the capacity of its holds free
-    :param held: {member path: VRTHold} to be fixed
-    :param growing: paths of servers that are to be resized: their reservations
-        are fixed instead of their present hosts
-    """
-    taken = collections.defaultdict(collections.Counter)
-    for hold in held.values():
-        for provider, allocation in hold.allocations.items():
-            for name, amount in allocation['resources'].items():
-                resource = look.resource_name(
-                    name, provider, hold.provider_uuid
-                )
-                taken[hold.node][resource] += amount
-    servers = {
-        path: node
-        for path, node in raw['pinned'].items()
-        if path not in growing
-    }
+def _reduced(hosts, amounts_on):
+    """Return the hosts of which some capacity is taken, without it."""
     return {
-        **raw,
-        'hosts': [
-            {**host, 'free': _less(host.get('free', {}), taken[host['id']])}
-            for host in raw['hosts']
-        ],
-        'pinned': {
-            **servers,
-            **{path: hold.node for path, hold in held.items()},
-        },
+        host_id: dataclasses.replace(
+            hosts[host_id],
+            free={
+                name: amount - amounts[name]
+                for name, amount in hosts[host_id].free.items()
+            },
+        )
+        for host_id, amounts in amounts_on.items()
     }
 
 
-def _less(amounts, taken):
-    return {name: amount - taken[name] for name, amount in amounts.items()}
-
-
-def _growing(member_class, home):
+def _with_present_host(member_class, present):
     """Return a server's class that prefers its present host, if allowed.
 
-    :param home: id of the host that it is on
+    :param present: id of the host that it is on
     """
     best = max(member_class.scores.values(), default=0)
     hosts = member_class.hosts
     if not CONF.allow_resize_to_same_host:
-        hosts -= {home}
+        hosts -= {present}
     return dataclasses.replace(
         member_class,
         hosts=hosts,
-        scores={**member_class.scores, home: best + 1},
+        scores={**member_class.scores, present: best + 1},
     )

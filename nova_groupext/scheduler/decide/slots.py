@@ -9,6 +9,7 @@ until a later round.
 
 import collections
 import contextlib
+import operator
 import threading
 
 
@@ -34,38 +35,38 @@ class Slots:
         )
 
     @contextlib.contextmanager
-    def taken(self, project_id, *, is_urgent=False):
+    def take(self, project_id, *, is_urgent=False):
         """Take a slot, if the project may have one; yield whether it got one.
 
         :param is_urgent: whether a server waits for the result
         """
-        give_back = self._take(project_id, is_urgent)
+        release = self._take(project_id, is_urgent)
         try:
-            yield give_back is not None
+            yield release is not None
         finally:
-            if give_back is not None:
-                give_back()
+            if release is not None:
+                release()
 
     def _take(self, project_id, is_urgent):
-        """Return a function that returns the slot; None if there is none."""
+        """Return a function that releases the slot; None if there is none."""
         with self._lock:
             if self.admits(project_id):
                 self._taken[project_id] += 1
                 self._turns[project_id] = 1 + max(
                     self._turns.values(), default=0
                 )
-                return lambda: self._give_back(project_id)
+                return lambda: self._release(project_id)
             if is_urgent and not self._is_urgent_taken:
                 self._is_urgent_taken = True
-                return self._give_urgent_back
+                return self._release_urgent
         return None
 
-    def _give_back(self, project_id):
+    def _release(self, project_id):
         with self._lock:
             self._taken[project_id] -= 1
             self._taken += collections.Counter()
 
-    def _give_urgent_back(self):
+    def _release_urgent(self):
         with self._lock:
             self._is_urgent_taken = False
 
@@ -81,9 +82,9 @@ class Slots:
             before = collections.Counter(self._taken)
             turns = dict(self._turns)
         ranked = []
-        for project_id, each in waiting:
+        for project_id, item in waiting:
             rank = before[project_id], turns.get(project_id, 0)
-            ranked.append((rank, each))
+            ranked.append((rank, item))
             before[project_id] += 1
-        ranked.sort(key=lambda one: one[0])
-        return [each for _rank, each in ranked]
+        ranked.sort(key=operator.itemgetter(0))
+        return [item for _rank, item in ranked]

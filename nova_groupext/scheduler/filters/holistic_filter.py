@@ -4,7 +4,7 @@
 from nova.scheduler import filters
 from oslo_log import log as logging
 
-from nova_groupext import pointer
+from nova_groupext import member_ref
 from nova_groupext.scheduler.move import destinations
 from nova_groupext.scheduler.nova import first_boot
 from nova_groupext.scheduler.placement import marked_requests
@@ -29,8 +29,8 @@ class HolisticFilter(filters.BaseHostFilter):
 
     def filter_all(self, filter_obj_list, spec_obj):
         """Filter all hosts at once, so that queries run once."""
-        pointed = pointer.of(spec_obj)
-        if pointed is None:
+        ref = member_ref.from_spec(spec_obj)
+        if ref is None:
             return filter_obj_list
         hosts = list(filter_obj_list)
         planned = [host for host in hosts if self._is_planned(host)]
@@ -39,18 +39,19 @@ class HolisticFilter(filters.BaseHostFilter):
         if not first_boot.is_first_boot(
             spec_obj._context, spec_obj.instance_uuid
         ):
-            return destinations.permitted(
-                spec_obj._context, pointed, spec_obj, hosts
+            return destinations.allowed_hosts(
+                spec_obj._context, ref, spec_obj, hosts
             )
         LOG.warning(
-            'Server %(server)s points to member %(member)s of VRT group '
-            '%(group)s but did not come through nova-groupext-scheduler. '
-            'Every nova-scheduler has to be replaced by it.',
-            {'server': spec_obj.instance_uuid, **pointed._asdict()},
+            'Server %(server)s has the hints of member %(member)s of VRT '
+            'group %(group)s but was not scheduled by '
+            'nova-groupext-scheduler; it gets no host. Replace every '
+            'nova-scheduler by nova-groupext-scheduler.',
+            {'server': spec_obj.instance_uuid, **ref._asdict()},
         )
         return []
 
     @staticmethod
     def _is_planned(host_state):
-        hold = marked_requests.of(host_state)
+        hold = marked_requests.find_hold(host_state)
         return hold is not None and hold.host == host_state.host

@@ -7,7 +7,7 @@ is stored and shown as long as it lasts; nothing is moved.
 
 from oslo_log import log as logging
 
-from nova_groupext.objects import relocation
+from nova_groupext.objects import move_transitions
 from nova_groupext.scheduler.current import definition
 from nova_groupext.scheduler.current import locations
 from nova_groupext.solver.model import answers
@@ -16,34 +16,36 @@ from nova_groupext.solver.policies import violations
 LOG = logging.getLogger(__name__)
 
 
-def note(context, group, domains):
+def store(context, group, domains):
     """Store the strict policies that a group violates at present.
 
     :param group: VRTGroup
     :param domains: hosts.Domains
     """
-    found = _find(context, group, domains)
-    if found != (group.drift or []) and relocation.note_drift(
-        context, group, found
+    drift = _find_violations(context, group, domains)
+    if drift != (group.drift or []) and move_transitions.store_drift(
+        context, group, drift
     ):
         LOG.info(
-            'VRT group %(group)s: these policies do not hold now: %(drift)s',
-            {'group': group.uuid, 'drift': found or 'none'},
+            'VRT group %(group)s: violated policies: %(drift)s',
+            {'group': group.uuid, 'drift': drift or 'none'},
         )
 
 
-def _find(context, group, domains):
+def _find_violations(context, group, domains):
     """Return [{at, policy}] of the violated strict policies.
 
-    Of `exclusive` only violations by the group itself: maintain.keep() logs
+    Of `exclusive` only violations by the group itself: protocol.maintain logs
     foreign consumers in its domains.
     """
     tree = definition.read(group)
-    now = locations.of(context, group)
-    problem = definition.of_places(tree, domains, now.names)
-    placement = {path: seat.node for path, seat in now.seats.items()}
+    present = locations.read(context, group)
+    problem = definition.policy_problem(tree, domains, present.host_names)
+    placement = {
+        path: location.node for path, location in present.locations.items()
+    }
     return [
-        {'at': policy.at, 'policy': answers.short(policy)}
+        {'at': policy.at, 'policy': answers.identify(policy)}
         for policy in tree.policies
         if policy.strict and violations.is_violated(problem, policy, placement)
     ]

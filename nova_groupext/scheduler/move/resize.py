@@ -3,12 +3,24 @@
 
 At this time Nova has moved the allocations of a server that is resized to its
 migration, and a shelved server has none, so the server's own uuid is free as a
-consumer. One request swaps the reservation for the server's allocation on the
-same host. From then on it is a move like any other.
+consumer.
 
-A revision has held what a resize needs. For an unshelve in an exclusive group
-a planner is asked for a reservation now: only the group's own hosts have
-capacity for it.
+1. Find the reservation that a revision has held for the resize. To unshelve a
+   server of an exclusive group, ask a planner for one: only the group's own
+   hosts have capacity for it.
+2. *reserve*, one transaction: the reservation is REDEEMING.
+3. *swap*, one request: the reservation's consumer is emptied, the server's
+   filled, on the same host.
+4. *close*, one transaction: the reservation is REDEEMED. From then on it is a
+   move like any other (see destinations.py).
+
+==========  ==============================  ==================================
+crash       leaves                          who finishes
+==========  ==============================  ==================================
+after 2, 3  a REDEEMING reservation         follow_reservations(): 3, 4
+after 4     a REDEEMED reservation          follow_servers() releases it when
+                                            the server rests on a host
+==========  ==============================  ==================================
 """
 
 import copy
@@ -32,66 +44,69 @@ from nova_groupext.scheduler.redeem import reserve
 LOG = logging.getLogger(__name__)
 
 
-NOT_KNOWN = (
-    'Placement did not say what became of the room that is held for the '
-    'server; that will be found out'
+STATE_UNKNOWN = (
+    'Placement did not answer: the state of the capacity held for the server '
+    'is unknown and will be resolved; retry later'
 )
-NONE_IS_HELD = (
-    'it is shelved, and its group is to be alone on its hosts: room has to be '
-    'made for it first'
+NO_RESERVATION = (
+    'it is shelved and its group has a policy "exclusive": capacity has to '
+    'be held for it first'
 )
-HOST_REFUSED = "the host that was found for it does not pass Nova's filters"
+HOST_REFUSED = "Nova's filters refuse the host that was found for it"
 
 
 class Refused(nova_exc.NoValidHost):
     """Refusal of a move that must not try another host."""
 
 
-def rooms(context, pointed, spec, host_manager):
+def iter_reservations(context, ref, spec, host_manager):
     """Yield reservations for a server that moves, one after the other.
 
     The caller asks for another one after a host was refused.
 
-    :param pointed: pointer.Pointer of the server
+    :param ref: member_ref.MemberRef of the server
     :param spec: RequestSpec of the move
     :param host_manager: Nova's HostManager
     :returns: iterator of VRTHolds
     :raises: nova.exception.NoValidHost if a shelved server finds none
     """
-    reservation = find(context, spec, host_manager)
+    reservation = find_reservation(context, spec, host_manager)
     if reservation is not None:
         yield reservation
-    path = _shelved(context, pointed, spec.instance_uuid)
-    search = path and replacement_request.ReplacementRequest(
-        context, pointed.group, 'it stays shelved'
+    path = _shelved_path(context, ref, spec.instance_uuid)
+    replacement = path and replacement_request.ReplacementRequest(
+        context, ref.group, 'it stays shelved'
     )
-    why = NONE_IS_HELD
+    why = NO_RESERVATION
     while path:
-        search.find({path: reservation and reservation.node}, why)
-        reservation, why = find(context, spec, host_manager), HOST_REFUSED
+        replacement.send({path: reservation and reservation.node}, why)
+        reservation = find_reservation(context, spec, host_manager)
+        why = HOST_REFUSED
         if reservation is None:
-            raise reserve.refusal(path, NONE_IS_HELD)
+            raise reserve.refusal(path, NO_RESERVATION)
         yield reservation
 
 
-def _shelved(context, pointed, server_uuid):
+def _shelved_path(context, ref, server_uuid):
     """Return the member's path if it needs a reservation to be unshelved."""
     try:
-        group, member = destinations.find(context, pointed, server_uuid)
+        group, member = destinations.find_member(context, ref, server_uuid)
         if (
             member is not None
             and member.status == states.Member.SHELVED
-            and exclusive_hosts.keeps(group, member.path)
+            and exclusive_hosts.is_confined(group, member.path)
         ):
             return member.path
     except database_errors.ANY:
         LOG.exception(
-            'Whether server %s needs room is not known.', server_uuid
+            'The VRT group of server %s could not be read; Nova selects its '
+            'host.',
+            server_uuid,
         )
     return None
 
 
-def find(context, spec, host_manager):
+def find_reservation(context, spec, host_manager):
     """Return the reservation to resize or unshelve a server, or None.
 
     Only if the request equals the member's description: for other resizes, and
@@ -102,76 +117,99 @@ def find(context, spec, host_manager):
     :returns: VRTHold
     """
     try:
-        reservation = VRTHold.get_reservation(context, spec.instance_uuid)
+        reservation = VRTHold.find_reservation(context, spec.instance_uuid)
         if reservation is None:
             return None
-        group = VRTGroup.brief(context, reservation.group_id)
+        group = VRTGroup.find_row(context, reservation.group_id)
         member = VRTMember.find_by_id(context, reservation.resize_member_id)
         if None in (group, member):
             # They were removed since the reservation was read.
             return None
         # The group's expiry does not end a reservation to unshelve.
-        counts = (
+        is_valid = (
             member.status == states.Member.SHELVED or not group.has_expired
         )
-        if counts and _is_wanted(context, member, spec, host_manager):
+        if is_valid and _is_as_described(context, member, spec, host_manager):
             return reservation
     except database_errors.ANY:
         LOG.exception(
-            'Whether room is held for server %s is not known.',
+            'The resize reservation of server %s could not be read; Nova '
+            'selects its host.',
             spec.instance_uuid,
         )
     return None
 
 
-def _is_wanted(context, member, spec, host_manager):
-    described = request_specs.spec_for(
+def _is_as_described(context, member, spec, host_manager):
+    """Check whether a request equals the member's description."""
+    described_spec = request_specs.make_spec(
         context, member, spec.project_id, spec.user_id
     )
     try:
-        wanted, asked = (
+        described, requested = (
             request_specs.placement_request(context, each, host_manager)
             # Nova's request filters change a spec; the caller needs it.
-            for each in (described, copy.deepcopy(spec))
+            for each in (described_spec, copy.deepcopy(spec))
         )
     except nova_exc.NoValidHost:
         return False
-    return request_specs.asks_for_the_same(wanted, asked)
+    return request_specs.are_equal(described, requested)
 
 
-def claim(context, ledger, reservation, server_uuid, project_id, user_id):
+def claim(
+    context, placement_client, reservation, server_uuid, project_id, user_id
+):
     """Swap a reservation for its server's allocation.
 
-    :param ledger: PlacementClient
+    :param placement_client: PlacementClient
     :param reservation: VRTHold
     :returns: whether the server owns the capacity; False if the reservation
         was changed meanwhile
     :raises: Refused if it is lost, or its state unknown
     """
+    if not _reserve(context, reservation, server_uuid):
+        return False
+    body = placement_client.server_body(reservation, project_id, user_id)
+    outcome = redeem.swap_one(
+        context,
+        placement_client,
+        server_uuid,
+        reservation,
+        body,
+        fills_again=False,
+    )
+    if outcome == redeem.Outcome.UNKNOWN:
+        # follow_reservations() resolves that.
+        raise Refused(reason=STATE_UNKNOWN)
+    is_redeemed = outcome == redeem.Outcome.SWAPPED
+    _close(context, reservation, is_redeemed)
+    if not is_redeemed:
+        raise Refused(reason=redeem.IS_LOST)
+    return True
+
+
+def _reserve(context, reservation, server_uuid):
+    """Set a reservation to REDEEMING; return False if it was changed."""
     try:
-        if not transitions.redeem_reservation(
+        return transitions.redeem_reservation(
             context, reservation, server_uuid
-        ):
-            return False
+        )
     except database_errors.ANY as exc:
         LOG.exception(
-            'Whether growth %s is reserved is open.', reservation.uuid
+            'The state of resize reservation %s is unknown; the move is '
+            'refused.',
+            reservation.uuid,
         )
-        raise Refused(reason=NOT_KNOWN) from exc
-    body = ledger.of_server(reservation, project_id, user_id)
-    outcome = redeem.swap_one(
-        context, ledger, server_uuid, reservation, body, refills=False
-    )
-    if outcome == redeem.Outcome.OPEN:
-        # follow_reservations() resolves that.
-        raise Refused(reason=NOT_KNOWN)
-    is_redeemed = outcome == redeem.Outcome.SWAPPED
+        raise Refused(reason=STATE_UNKNOWN) from exc
+
+
+def _close(context, reservation, is_redeemed):
+    """Store the outcome of the swap."""
     try:
         transitions.end_reservation(context, reservation, is_redeemed)
     except database_errors.ANY:
         LOG.exception(
-            'What became of growth %s is found out.', reservation.uuid
+            'The result of resize reservation %s could not be stored; the '
+            'reaper resolves it.',
+            reservation.uuid,
         )
-    if not is_redeemed:
-        raise Refused(reason=redeem.IS_LOST)
-    return True

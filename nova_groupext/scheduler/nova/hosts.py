@@ -2,6 +2,7 @@
 """All hosts of the cloud, read anew for each snapshot, and their domains."""
 
 import collections
+import operator
 import time
 
 from nova import context as nova_context
@@ -20,14 +21,14 @@ LOG = logging.getLogger(__name__)
 ZONE_KEY = 'availability_zone'
 
 # Share of planning_time_limit for which to wait for a cell.
-PATIENCE = 0.15
+CELL_TIMEOUT_SHARE = 0.15
 
 # Share of service_down_time after which services are read again.
-FRESH = 0.25
+REFRESH_SHARE = 0.25
 
 # Prefix of the reason with which a compute service disables itself while it
 # cannot reach its hypervisor. It enables itself again only with this prefix.
-BY_ITSELF = 'AUTO: '
+AUTO_DISABLED = 'AUTO: '
 
 
 class HostManager(host_manager.HostManager):
@@ -51,7 +52,7 @@ class HostManager(host_manager.HostManager):
     def _get_computes_for_cells(self, context, cells, compute_uuids):
         """Do as Nova does, but skip cells that do not answer a small query."""
         self._read_at = time.monotonic()
-        silent = _silent(context, cells)
+        silent = _silent_cells(context, cells)
         nodes, services = super()._get_computes_for_cells(
             context,
             [cell for cell in cells if cell.uuid not in silent],
@@ -71,10 +72,10 @@ class HostManager(host_manager.HostManager):
         hosts = self.get_host_states_by_uuids(context, uuids, None)
         return {
             host.nodename: host
-            for host in sorted(hosts, key=lambda each: each.nodename)
+            for host in sorted(hosts, key=operator.attrgetter('nodename'))
         }
 
-    def keep_fresh(self, context, states):
+    def refresh_services(self, context, states):
         """Read the services again if they were read long ago.
 
         Nova's ComputeFilter compares the time of a service's last report with
@@ -83,7 +84,7 @@ class HostManager(host_manager.HostManager):
         :param states: HostStates of this manager
         """
         age = time.monotonic() - self._read_at
-        if age < CONF.service_down_time * FRESH:
+        if age < CONF.service_down_time * REFRESH_SHARE:
             return
         was_complete = self.is_complete
         _nodes, services = self._get_computes_for_cells(
@@ -96,7 +97,7 @@ class HostManager(host_manager.HostManager):
                 host.update(service=dict(services[host.host]))
 
 
-def _silent(context, cells):
+def _silent_cells(context, cells):
     """Return the uuids of the cells that do not answer a small query.
 
     Nova would wait a minute for each of them, at every query.
@@ -104,7 +105,7 @@ def _silent(context, cells):
     answers = nova_context.scatter_gather_cells(
         context,
         cells,
-        CONF.vrt.planning_time_limit * PATIENCE,
+        CONF.vrt.planning_time_limit * CELL_TIMEOUT_SHARE,
         objects.ComputeNodeList.get_by_pagination,
         limit=1,
     )
@@ -128,25 +129,27 @@ def all_domains(host_state):
     return {'host': host_state.nodename, **domains(host_state)}
 
 
-def domains_now(context, host):
+def find_domains(context, host):
     """Return {level: domain} of a host by its name, without the level host."""
     return _domains(host, objects.AggregateList.get_by_host(context, host))
 
 
-def neighbours(context, level, names):
+def hosts_in_same_domains(context, level, names):
     """Return the names of some hosts and of all that share a domain with them.
 
     Only aggregates are read, which is fast in a large cloud.
     """
     if level == 'host':
         return set(names)
-    domain_of = by_name(context, level)
+    domain_of = domain_by_host(context, level)
     domains_used = {domain_of[name] for name in names if name in domain_of}
-    inside = {host for host, each in domain_of.items() if each in domains_used}
-    return inside.union(names)
+    in_domains = {
+        host for host, domain in domain_of.items() if domain in domains_used
+    }
+    return in_domains.union(names)
 
 
-def by_name(context, level):
+def domain_by_host(context, level):
     """Return {host's name: its domain at a level} of the hosts that have one.
 
     A host in several domains of the level has none.
@@ -157,8 +160,8 @@ def by_name(context, level):
     key = _keys().get(level)
     values = collections.defaultdict(set)
     if key is not None:
-        found = objects.AggregateList.get_by_metadata_key(context, key)
-        for aggregate in found:
+        aggregates = objects.AggregateList.get_by_metadata_key(context, key)
+        for aggregate in aggregates:
             for host in aggregate.hosts:
                 values[host].add(aggregate.metadata[key])
     return {
@@ -175,10 +178,12 @@ def nodes(context, host):
         mapping = objects.HostMapping.get_by_host(context, host)
         with nova_context.target_cell(context, mapping.cell_mapping) as cctxt:
             service = objects.Service.get_by_compute_host(cctxt, host)
-            found = objects.ComputeNodeList.get_all_by_host(cctxt, host)
+            compute_nodes = objects.ComputeNodeList.get_all_by_host(
+                cctxt, host
+            )
     except (nova_exc.HostMappingNotFound, nova_exc.ComputeHostNotFound):
         return []
-    return [] if _is_taken_away(service) else list(found)
+    return [] if _is_disabled(service) else list(compute_nodes)
 
 
 class Domains:
@@ -189,7 +194,7 @@ class Domains:
 
     def __init__(self, context, levels):
         self._by_level = {
-            level: by_name(context, level)
+            level: domain_by_host(context, level)
             for level in levels
             if level != 'host'
         }
@@ -197,9 +202,9 @@ class Domains:
     def of(self, host):
         """Return {level: domain} of a host by its name, without ``host``."""
         return {
-            level: named[host]
-            for level, named in self._by_level.items()
-            if host in named
+            level: domain_of[host]
+            for level, domain_of in self._by_level.items()
+            if host in domain_of
         }
 
 
@@ -237,15 +242,19 @@ def is_out_of_service(context, host, node_uuid):
     except nova_exc.ComputeHostNotFound:
         return True
     except database_errors.ANY:
-        LOG.exception('It is not known whether host %s is in service.', host)
+        LOG.exception(
+            'The service of host %s could not be read; the host counts as in '
+            'service.',
+            host,
+        )
         return False
-    return _is_taken_away(service)
+    return _is_disabled(service)
 
 
-def _is_taken_away(service):
+def _is_disabled(service):
     """Check whether the operator has disabled a compute service."""
     reason = service.disabled_reason or ''
-    return service.disabled and not reason.startswith(BY_ITSELF)
+    return service.disabled and not reason.startswith(AUTO_DISABLED)
 
 
 def _keys():
@@ -254,11 +263,11 @@ def _keys():
 
 
 def _domains(host, aggregates):
-    named = {
+    domain_of = {
         level: _domain(host, aggregates, level, key)
         for level, key in _keys().items()
     }
-    return {level: domain for level, domain in named.items() if domain}
+    return {level: domain for level, domain in domain_of.items() if domain}
 
 
 def _domain(host, aggregates, level, key):

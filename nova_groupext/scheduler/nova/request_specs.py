@@ -17,16 +17,16 @@ from oslo_utils import uuidutils
 
 def key(member):
     """Return a string that is equal for members with the same needs."""
-    return jsonutils.dumps(member.request, sort_keys=True)
+    return jsonutils.dumps(member.resolved_request, sort_keys=True)
 
 
-def spec_for(context, member, project_id, user_id):
+def make_spec(context, member, project_id, user_id):
     """Return the RequestSpec of a server that does not exist yet.
 
-    :param member: VRTMember; its ``request`` contains what the API resolved
-        when the group was defined
+    :param member: VRTMember; its ``resolved_request`` contains what the API
+        resolved when the group was defined
     """
-    request = member.request
+    request = member.resolved_request
     image = request['image'] and objects.ImageMeta.obj_from_primitive(
         request['image'], context
     )
@@ -66,20 +66,20 @@ def placement_request(context, spec, host_manager):
     return resources
 
 
-def boots_from_the_same(member, spec):
+def has_same_root_disk(member, spec):
     """Check whether a server's root disk is the one its member specifies."""
-    request = member.request
+    request = member.resolved_request
     if spec.is_bfv or request['is_bfv']:
         return spec.is_bfv == request['is_bfv']
     return spec.image.id == request['image_id']
 
 
-def asks_for_the_same(one, other):
+def are_equal(first, second):
     """Check whether two ResourceRequests lead to the same Placement query."""
-    return _query(one) == _query(other)
+    return _query(first) == _query(second)
 
 
-def needs_more_than_amounts(spec):
+def needs_special_resources(spec):
     """Check whether a server needs NUMA, PCI or other unsupported resources.
 
     Its flavor may have been changed after the group was defined.

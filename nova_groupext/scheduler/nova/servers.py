@@ -13,19 +13,21 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 # Number of servers per query.
-_AT_ONCE = 200
+_BATCH_SIZE = 200
 
 
 class ServerOutcome(enum.Enum):
+    """State of a server as far as its member depends on it."""
+
     # Waits for its scheduler or conductor.
-    COMING = 'coming'
+    CREATING = 'being created'
     # Was deleted before it was scheduled, or was purged with its mapping.
     UNKNOWN_TO_NOVA = 'unknown to Nova'
     # Is in cell0: the scheduler found no host for it.
     UNSCHEDULED = 'unscheduled'
     LIVE = 'live'
     # Is in a cell, and in ERROR.
-    BROKEN = 'broken'
+    IN_ERROR = 'in ERROR'
     DELETED = 'deleted'
 
 
@@ -33,7 +35,7 @@ class ServerOutcome(enum.Enum):
 class Server:
     """A server, as recorded in its cell.
 
-    :ivar fate: ServerOutcome
+    :ivar outcome: ServerOutcome
     :ivar host: None while the server is on no host
     :ivar node: the compute node's name
     :ivar is_moving: whether the server may soon be on another host
@@ -41,7 +43,7 @@ class Server:
     :ivar flavor: the database id of its flavor
     """
 
-    fate: ServerOutcome
+    outcome: ServerOutcome
     host: str | None = None
     node: str | None = None
     is_moving: bool = False
@@ -54,54 +56,63 @@ def read(context, uuids):
 
     Servers in a cell that does not answer are left out.
     """
-    found = {}
-    for some in _batches(uuids):
-        found |= _read(context, some)
-    return found
+    servers = {}
+    for batch in _batches(uuids):
+        servers |= _read_batch(context, batch)
+    return servers
 
 
-def mapped(context, uuids):
-    """Return those of some uuids that have an instance mapping in Nova."""
-    found = set()
-    for some in _batches(uuids):
-        found |= _cells(context, some).keys()
-    return found
+def list_mapped(context, uuids):
+    """Return the set of those uuids that have an instance mapping in Nova."""
+    mapped = set()
+    for batch in _batches(uuids):
+        mapped |= _cell_mappings(context, batch).keys()
+    return mapped
 
 
 def _batches(uuids):
-    for start in range(0, len(uuids), _AT_ONCE):
-        yield uuids[start : start + _AT_ONCE]
+    for start in range(0, len(uuids), _BATCH_SIZE):
+        yield uuids[start : start + _BATCH_SIZE]
 
 
-def _cells(context, uuids):
+def _cell_mappings(context, uuids):
     """Return {uuid: CellMapping or None} of the servers with a mapping."""
-    found = objects.InstanceMappingList.get_by_instance_uuids(context, uuids)
-    return {each.instance_uuid: each.cell_mapping for each in found}
+    mappings = objects.InstanceMappingList.get_by_instance_uuids(
+        context, uuids
+    )
+    return {
+        mapping.instance_uuid: mapping.cell_mapping for mapping in mappings
+    }
 
 
-def _read(context, uuids):
-    mappings = _cells(context, uuids)
-    found = {
-        uuid: _before_its_cell(context, uuid)
+def _read_batch(context, uuids):
+    mappings = _cell_mappings(context, uuids)
+    servers = {
+        uuid: _without_cell(context, uuid)
         for uuid in uuids
         if mappings.get(uuid) is None
     }
     cells = {cell.uuid: cell for cell in mappings.values() if cell}
     for cell in cells.values():
-        inside = [u for u, c in mappings.items() if c and c.uuid == cell.uuid]
-        found |= _in_cell(context, cell, inside)
-    return found
+        cell_uuids = [
+            uuid
+            for uuid, mapped_cell in mappings.items()
+            if mapped_cell and mapped_cell.uuid == cell.uuid
+        ]
+        servers |= _read_cell(context, cell, cell_uuids)
+    return servers
 
 
-def _before_its_cell(context, uuid):
+def _without_cell(context, uuid):
+    """Return the Server of an uuid that is mapped to no cell."""
     try:
         objects.BuildRequest.get_by_instance_uuid(context, uuid)
     except nova_exc.BuildRequestNotFound:
         return Server(ServerOutcome.UNKNOWN_TO_NOVA)
-    return Server(ServerOutcome.COMING)
+    return Server(ServerOutcome.CREATING)
 
 
-def _in_cell(context, cell, uuids):
+def _read_cell(context, cell, uuids):
     """Return {uuid: Server} of one cell, or {} if it does not answer."""
     results = nova_context.scatter_gather_single_cell(
         context.elevated(read_deleted='yes'),
@@ -113,21 +124,24 @@ def _in_cell(context, cell, uuids):
     instances = results[cell.uuid]
     if nova_context.is_cell_failure_sentinel(instances):
         LOG.warning(
-            'Cell %s does not answer; nothing is concluded of its servers.',
+            'Cell %s does not answer; its servers are skipped.',
             cell.identity,
         )
         return {}
-    found = {instance.uuid: _server(cell, instance) for instance in instances}
+    servers = {
+        instance.uuid: _server(cell, instance) for instance in instances
+    }
     # A mapping without an instance: the server was deleted and purged.
     return {
-        uuid: found.get(uuid, Server(ServerOutcome.DELETED)) for uuid in uuids
+        uuid: servers.get(uuid, Server(ServerOutcome.DELETED))
+        for uuid in uuids
     }
 
 
 def _server(cell, instance):
     is_busy = instance.task_state is not None
     return Server(
-        _fate(cell, instance),
+        _outcome(cell, instance),
         host=instance.host,
         node=instance.node,
         # Every move has a task state, and so have some other operations. A
@@ -138,11 +152,11 @@ def _server(cell, instance):
     )
 
 
-def _fate(cell, instance):
+def _outcome(cell, instance):
     if instance.deleted:
         return ServerOutcome.DELETED
     if cell.is_cell0():
         return ServerOutcome.UNSCHEDULED
     if instance.vm_state == vm_states.ERROR:
-        return ServerOutcome.BROKEN
+        return ServerOutcome.IN_ERROR
     return ServerOutcome.LIVE

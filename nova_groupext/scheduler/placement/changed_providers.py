@@ -23,22 +23,22 @@ class ChangedProviders:
         # {provider: generation} as this round has found it.
         self._generations = {}
         # {key: [generation]} of what was consistent, last round and this one.
-        self._before, self._now = {}, {}
+        self._previous, self._current = {}, {}
         # Difference of Placement's totals from the rows.
         self._difference = None
 
-    def begin(self, context, ledger):
+    def begin(self, context, placement_client):
         """Begin a round.
 
         :raises: PlacementUnavailable
         """
-        self._before, self._now = self._now, {}
-        difference = _difference(context, ledger)
+        self._previous, self._current = self._current, {}
+        difference = _difference(context, placement_client)
         if difference != self._difference:
-            self._before = {}
+            self._previous = {}
         self._difference = difference
         # Read before the providers: the next round finds a later change.
-        self._generations = ledger.generations(context)
+        self._generations = placement_client.generations(context)
 
     def are_due(self, key, providers):
         """Check whether providers may have changed since they were consistent.
@@ -46,23 +46,25 @@ class ChangedProviders:
         :param key: identifies the check
         :param providers: their uuids
         """
-        found = [self._generations.get(each) for each in providers]
-        if self._before.get(key) != found:
+        generations = [self._generations.get(each) for each in providers]
+        if self._previous.get(key) != generations:
             return True
-        self._now[key] = found
+        self._current[key] = generations
         return False
 
-    def note(self, key, providers):
+    def mark_consistent(self, key, providers):
         """Store that providers are consistent; see are_due()."""
-        self._now[key] = [self._generations.get(each) for each in providers]
+        self._current[key] = [
+            self._generations.get(each) for each in providers
+        ]
 
 
-def _difference(context, ledger):
+def _difference(context, placement_client):
     """Return {class: Placement's total minus that of the rows}.
 
     `holds` is the difference in number.
     """
-    count, amounts = ledger.total(context)
+    count, amounts = placement_client.allocated_totals(context)
     difference = collections.Counter(amounts)
     holds = VRTHold.list_by_status(context, states.Hold.HELD)
     for hold in holds:

@@ -37,21 +37,21 @@ class MoveRequest(dict):
     """An allocation request on a host that a member may move to.
 
     :ivar move: the destinations.Move that the request belongs to
-    :ivar seat: Location of the host
+    :ivar location: Location of the host
     :ivar reservation: the resize reservation (VRTHold) that it is, or None
     """
 
-    def __init__(self, request, move, seat, reservation=None):
+    def __init__(self, request, move, location, reservation=None):
         super().__init__(request)
         self.move = move
-        self.seat = seat
+        self.location = location
         self.reservation = reservation
 
     def __deepcopy__(self, memo):
         return MoveRequest(
             copy.deepcopy(dict(self), memo),
             self.move,
-            self.seat,
+            self.location,
             self.reservation,
         )
 
@@ -67,7 +67,7 @@ class HoldSummaries(dict):
         self.hold = hold
 
 
-def of(host_state):
+def find_hold(host_state):
     """Return the hold for which a host is the candidate, or None."""
     for candidate in host_state.allocation_candidates:
         if type(candidate) is HoldRequest:
@@ -75,7 +75,7 @@ def of(host_state):
     return None
 
 
-def growth_of(allocation):
+def reservation_of(allocation):
     """Return the resize reservation of an allocation request, or None."""
     if isinstance(allocation, ResizeRequest):
         return allocation.hold
@@ -84,7 +84,7 @@ def growth_of(allocation):
     return None
 
 
-def of_move(host_state):
+def find_move(host_state):
     """Return a MoveRequest of a host, or None.
 
     Either all candidates of a host are MoveRequests or none is: only the first

@@ -10,62 +10,64 @@ from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 
-IS_TOO_MUCH = 'there is less capacity than was held'
+FAULT = 'its host no longer has the held capacity'
 
 
-def overcommitted_holds(context, ledger, holds):
+def overcommitted_holds(context, placement_client, holds):
     """Return those of some holds that must be released.
 
-    :param ledger: PlacementClient
+    :param placement_client: PlacementClient
     :param holds: VRTHold rows
     :raises: PlacementUnavailable
     """
     providers = {provider for hold in holds for provider in hold.allocations}
-    lost = set()
+    overcommitted = set()
     for provider in sorted(providers):
-        used = ledger.used(context, provider) or {}
-        lost |= overcommitted_on(context, ledger, provider, used)
-    return [hold for hold in holds if hold.uuid in lost]
+        usages = placement_client.usages(context, provider) or {}
+        overcommitted |= overcommitted_on(
+            context, placement_client, provider, usages
+        )
+    return [hold for hold in holds if hold.uuid in overcommitted]
 
 
-def overcommitted_on(context, ledger, provider, used):
+def overcommitted_on(context, placement_client, provider, usages):
     """Return the uuids of the holds that overcommit a provider.
 
     Every process uses the same order: uncommitted holds, placeholders, other
     holds; the highest uuid first; until the rest fits. Servers stay.
 
-    :param used: result of PlacementClient.used()
+    :param usages: result of PlacementClient.usages()
     :raises: PlacementUnavailable
     """
-    while excess := ledger.excess(context, provider, used):
-        ours = VRTHold.list_by_uuids(context, used)
+    while excess := placement_client.overcommitment(context, provider, usages):
+        ours = VRTHold.list_by_uuids(context, usages)
         # A hold's row outlives its allocation. So a consumer without a row is
         # a server if it is still there. If not, it may have been a hold that
         # was released, and no other hold must be released for it.
-        others = used.keys() - {hold.uuid for hold in ours}
-        now = ledger.used(context, provider) or {}
-        if all(now.get(each) == used[each] for each in others):
-            return _too_much(ours, used, excess)
-        used = now
+        others = usages.keys() - {hold.uuid for hold in ours}
+        usages_now = placement_client.usages(context, provider) or {}
+        if all(usages_now.get(each) == usages[each] for each in others):
+            return _choose_holds(ours, usages, excess)
+        usages = usages_now
     return set()
 
 
-def _too_much(holds, used, excess):
+def _choose_holds(holds, usages, excess):
     """Return the uuids of the holds to release so that the rest fits.
 
     :param excess: {resource class: overcommitted amount}
     """
-    lost = set()
-    for hold in sorted(holds, key=_rank, reverse=True):
-        amounts = used[hold.uuid]
+    overcommitted = set()
+    for hold in sorted(holds, key=_release_order, reverse=True):
+        amounts = usages[hold.uuid]
         if any(amounts.get(name) for name in excess):
-            lost.add(hold.uuid)
+            overcommitted.add(hold.uuid)
             excess = {
-                name: over - amounts.get(name, 0)
-                for name, over in excess.items()
-                if over > amounts.get(name, 0)
+                name: excess_amount - amounts.get(name, 0)
+                for name, excess_amount in excess.items()
+                if excess_amount > amounts.get(name, 0)
             }
-    return lost
+    return overcommitted
 
 
 def foreign_consumers(context, group_id, consumers):
@@ -76,6 +78,6 @@ def foreign_consumers(context, group_id, consumers):
     return others and others - VRTMember.server_uuids(context, group_id)
 
 
-def _rank(hold):
-    is_promised = hold.status in states.HOLD_COMMITTED
-    return not is_promised, hold.is_placeholder, hold.uuid
+def _release_order(hold):
+    is_committed = hold.status in states.HOLD_COMMITTED
+    return not is_committed, hold.is_placeholder, hold.uuid

@@ -17,8 +17,10 @@ def providers_query(resources):
     query = parse.parse_qs(resources.to_querystring())
     if not query.keys() <= {'resources', 'root_required', 'limit', *SHARED}:
         return None
-    wanted = {name: query.get(name, []) for name in SHARED}
-    traits = [*wanted['required'], *query.get('root_required', [])]
+    parameters = {name: query.get(name, []) for name in SHARED}
+    traits = [*parameters['required'], *query.get('root_required', [])]
     # Placement would use only the last of several lists of traits.
-    wanted['required'] = [','.join(traits)] if traits else []
-    return [(name, each) for name, values in wanted.items() for each in values]
+    parameters['required'] = [','.join(traits)] if traits else []
+    return [
+        (name, each) for name, values in parameters.items() for each in values
+    ]

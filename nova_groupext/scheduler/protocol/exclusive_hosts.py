@@ -31,136 +31,147 @@ def policies(group):
     return [p for p in found if p.type == 'exclusive' and p.strict]
 
 
-def placeholders_for(context, ledger, group, plan):
+def placeholders_for(context, placement_client, group, plan):
     """Return the placeholders that a plan needs, not stored yet.
 
     :raises: HoldFailed when a foreign consumer is on one of the hosts, or a
         cell does not answer; PlacementUnavailable
     """
-    found = []
+    needed = []
     for node in _planned_nodes(context, group, plan):
-        found += _around(context, ledger, group, node, plan.placement, set())
-    return found
+        needed += _needed_on(
+            context, placement_client, group, node, plan.placements, set()
+        )
+    return needed
 
 
-def refilled_with(context, ledger, group, draft, plan, arriving, leaving):
+def placeholder_changes(
+    context, placement_client, group, draft, plan, arriving, ending
+):
     """Return the changes of placeholders that a revision needs.
 
     Placeholders are replaced where members arrive, and created on hosts that
-    are new to the group. maintain.keep() removes those no longer needed.
+    are new to the group. maintain.maintain() removes those no longer needed.
 
     :param plan: VRTPlan of the draft
     :param arriving: the new entries of its placement
-    :param leaving: VRTHolds of the group that the draft does not need
+    :param ending: VRTHolds of the group that the draft does not need
     :returns: (placeholders to create, not stored yet, and those of the group
         that they replace)
     :raises: as placeholders_for() does
     """
-    old = [
+    current = [
         row
         for row in VRTHold.list_by_group(
             context, group.id, *states.HOLD_COMMITTED
         )
         if row.is_placeholder
     ]
-    changing = {seat['provider'] for seat in arriving.values()}
-    kept = {row.provider_uuid for row in old} - changing
-    found, giving_way = [], [r for r in old if r.provider_uuid in changing]
-    gone = {row.uuid for row in (*leaving, *giving_way)}
+    changed = {entry['provider'] for entry in arriving.values()}
+    kept = {row.provider_uuid for row in current} - changed
+    needed, replaced = [], [r for r in current if r.provider_uuid in changed]
+    removed = {row.uuid for row in (*ending, *replaced)}
     for node in _planned_nodes(context, draft, plan):
         if node.uuid not in kept:
-            found += _around(context, ledger, group, node, arriving, gone)
-    return found, giving_way
+            needed += _needed_on(
+                context, placement_client, group, node, arriving, removed
+            )
+    return needed, replaced
 
 
 def _planned_nodes(context, group, plan):
-    seats = {
-        path: (seat['host'], seat['provider'])
-        for path, seat in plan.placement.items()
+    locations = {
+        path: (entry['host'], entry['provider'])
+        for path, entry in plan.placements.items()
     }
     try:
-        mine = exclusive_groups_on(context, group, seats)
-        found = [node for h in mine for node in nodes(context, mine, h)]
+        exclusive = find_hosts(context, group, locations)
+        found = [
+            node
+            for host in exclusive
+            for node in nodes(context, exclusive, host)
+        ]
     except database_errors.ANY as exc:
         raise exception.HoldFailed(reason='a cell did not answer') from exc
     return sorted(found, key=lambda node: node.uuid)
 
 
-def _around(context, ledger, group, node, arriving, gone):
+def _needed_on(context, placement_client, group, node, arriving, removed):
     """Return the placeholders that a host needs beside arriving members.
 
-    :param arriving: in the form of VRTPlan.placement
-    :param gone: uuids of consumers that leave in the same request
+    :param arriving: in the form of VRTPlan.placements
+    :param removed: uuids of consumers that the same request empties
     """
-    used = ledger.used(context, node.uuid) or {}
-    _refuse_strangers(context, group, node.uuid, used)
-    return placeholders.around(
-        *(context, ledger, group.id, node, used, gone),
-        {path: seat['allocations'] for path, seat in arriving.items()},
+    usages = placement_client.usages(context, node.uuid) or {}
+    _refuse_foreign(context, group, node.uuid, usages)
+    return placeholders.needed_with(
+        *(context, placement_client, group.id, node, usages, removed),
+        {path: entry['allocations'] for path, entry in arriving.items()},
     )
 
 
-def refuse_strangers(context, ledger, group, rows):
+def refuse_foreign_consumers(context, placement_client, group, rows):
     """Raise if a foreign consumer came to an exclusive host during the hold.
 
     :raises: HoldFailed, PlacementUnavailable
     """
-    written = {row.uuid for row in rows}
+    own = {row.uuid for row in rows}
     for provider in {row.provider_uuid for row in rows if row.is_placeholder}:
-        used = ledger.used(context, provider) or {}
-        _refuse_strangers(context, group, provider, used.keys() - written)
+        usages = placement_client.usages(context, provider) or {}
+        _refuse_foreign(context, group, provider, usages.keys() - own)
 
 
-def keeps(group, path):
+def is_confined(group, path):
     """Check whether a strict `exclusive` policy confines a member."""
     return any(
         path in side for policy in policies(group) for side in policy.sides
     )
 
 
-def exclusive_groups_on(context, group, seats):
+def find_hosts(context, group, locations):
     """Return the exclusive hosts of a group, by name.
 
-    :param seats: {member path: (host, provider)}
+    :param locations: {member path: (host, provider)}
     :returns: {host: uuids of its exclusive nodes, or None for all its nodes}
     """
-    found = {}
+    nodes_by_host = {}
     for policy in policies(group):
-        used = {
-            seats[path]
+        occupied = {
+            locations[path]
             for path in itertools.chain(*policy.sides)
-            if path in seats
+            if path in locations
         }
-        names = {host for host, _provider in used}
+        names = {host for host, _provider in occupied}
         if policy.scope != 'host' and names:
-            names = hosts.neighbours(context, policy.scope, names)
-            found |= dict.fromkeys(names)
-        for name, provider in used:
+            names = hosts.hosts_in_same_domains(context, policy.scope, names)
+            nodes_by_host |= dict.fromkeys(names)
+        for name, provider in occupied:
             # At scope host the domain is a compute node, not a compute host.
-            if found.setdefault(name, set()) is not None:
-                found[name].add(provider)
-    return found
+            if nodes_by_host.setdefault(name, set()) is not None:
+                nodes_by_host[name].add(provider)
+    return nodes_by_host
 
 
-def nodes(context, mine, host):
+def nodes(context, exclusive, host):
     """Return the ComputeNodes of a host that are exclusive to a group.
 
-    :param mine: result of exclusive_groups_on()
+    :param exclusive: result of find_hosts()
     :raises: one of database_errors.ANY when its cell does not answer
     """
-    if host not in mine:
+    if host not in exclusive:
         return []
-    only = mine[host]
+    uuids = exclusive[host]
     return [
         node
         for node in hosts.nodes(context, host)
-        if only is None or node.uuid in only
+        if uuids is None or node.uuid in uuids
     ]
 
 
-def _refuse_strangers(context, group, provider, used):
-    strangers = overcommitment.foreign_consumers(context, group.id, used)
-    if strangers:
+def _refuse_foreign(context, group, provider, consumers):
+    foreign = overcommitment.foreign_consumers(context, group.id, consumers)
+    if foreign:
         raise exception.HoldFailed(
-            reason=f'{sorted(strangers)} are on {provider}'
+            reason=f'foreign consumers {sorted(foreign)} are on provider '
+            f'{provider}'
         )

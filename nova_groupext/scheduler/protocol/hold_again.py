@@ -7,8 +7,8 @@ This is a swap (see swap.py) of one hold onto its own provider:
    HELD hold, the hold is marked lost.
 2. A lost hold's consumer is filled once more: Placement may have kept the
    amounts without the consumer's record.
-3. *apply* and *commit*, as in swap.py. On an exclusive host, placeholders
-   make room in the same request if a foreign consumer has come.
+3. *apply* and *commit*, as in swap.py. If a foreign consumer has come to an
+   exclusive host, the same request replaces placeholders by smaller ones.
 
 After a crash, the next owner of the lease finishes the swap.
 """
@@ -23,10 +23,10 @@ from nova_groupext.scheduler.protocol import placeholders
 from nova_groupext.scheduler.protocol import swap as protocol
 
 
-def hold_again(context, ledger, lease, hold, check=lambda: None):
+def hold_again(context, placement_client, lease, hold, check=lambda: None):
     """Replace a hold by one of the same host and amounts with a new uuid.
 
-    :param ledger: PlacementClient
+    :param placement_client: PlacementClient
     :param lease: VRTLease of its group
     :param hold: VRTHold in state HELD, or REDEEMED by a server that owns
         nothing and never will
@@ -35,38 +35,47 @@ def hold_again(context, ledger, lease, hold, check=lambda: None):
     :returns: whether the successor is HELD; otherwise the member of a HELD
         hold has failed
     :raises: GenerationConflict when the hold has changed meanwhile;
-        PlacementUnavailable and GroupBusy as swap.make() does
+        PlacementUnavailable and GroupBusy as swap.apply_and_commit() does
     """
-    group = VRTGroup.get_brief(context, hold.group_id)
-    giving_way, others = placeholders.make_room(context, ledger, hold)
-    olds = [hold, *giving_way]
-    successors = swaps.pair(olds, [hold.again(), *others])
-    is_missing = hold.status == states.Hold.HELD and not ledger.allocations(
-        context, hold.uuid
+    group = VRTGroup.get_row(context, hold.group_id)
+    displaced, smaller = placeholders.changes_for_hold(
+        context, placement_client, hold
+    )
+    old_holds = [hold, *displaced]
+    successors = swaps.pair_successors(old_holds, [hold.duplicate(), *smaller])
+    is_missing = (
+        hold.status == states.Hold.HELD
+        and not placement_client.allocations(context, hold.uuid)
     )
 
     def work():
         check()
-        swaps.prepare(context, lease, olds)
+        swaps.prepare(context, lease, old_holds)
         if is_missing:
-            hold.note_lost(context)
+            hold.mark_lost(context)
         return VRTHold.create_all(context, successors)
 
-    def write_down():
-        return swaps.write_down(context, lease, work)
+    def prepare():
+        return swaps.with_lease(context, lease, work)
 
-    with faultpoints.around('again.prepare'):
-        created = quota.serialised(context, group.project_id, write_down)
-    swap = swaps.Swap(olds, created)
+    with faultpoints.around('hold_again.prepare'):
+        created = quota.with_project_lock(context, group.project_id, prepare)
+    swap = swaps.Swap(old_holds, created)
     if is_missing:
         # Amounts that Placement keeps without a record would be in the way.
-        ledger.refill(context, hold.uuid, hold)
+        placement_client.refill(context, hold.uuid, hold)
 
     def commit():
         swaps.commit(
-            context, lease, swap, swaps.Side.MADE, may_be=states.Member
+            context,
+            lease,
+            swap,
+            swaps.Side.APPLIED,
+            member_statuses=states.Member,
         )
 
-    protocol.make(context, ledger, lease, swap, commit, reads=True)
-    again = [each for each in created if not each.is_placeholder]
-    return bool(VRTHold.still(context, again, states.Hold.HELD))
+    protocol.apply_and_commit(
+        context, placement_client, lease, swap, commit, reads_generation=True
+    )
+    replacements = [each for each in created if not each.is_placeholder]
+    return bool(VRTHold.in_status(context, replacements, states.Hold.HELD))

@@ -5,7 +5,7 @@
    have, whatever happens to this process, and do not count as capacity yet.
 2. Requests of `holds_per_request` holds each fill the consumers.
 3. The providers are read: a hold that overcommits one fails the whole plan.
-4. `transitions.hold`, one transaction: group, members and holds are HELD.
+4. `transitions.hold_group`, one transaction: group, members, holds are HELD.
 
 =============  =====================================  ========================
 crash          left behind                            finished by
@@ -26,39 +26,41 @@ from nova_groupext.scheduler.placement import overcommitment
 from nova_groupext.scheduler.protocol import release_holds
 
 
-def write_down(context, lease, members, placement, others=()):
+def insert_plan(context, lease, members, placement, others=()):
     """Store and return VRTHolds, in state WRITING, for all placed members.
 
     :param lease: VRTLease of the group
     :param members: VRTMembers, at least those that are placed
-    :param placement: in the form of VRTPlan.placement
+    :param placement: in the form of VRTPlan.placements
     :param others: further VRTHolds of the plan, not stored yet: placeholders
         and resize reservations
     :raises: GroupBusy when another planner has taken the group over,
         GroupNotFound
     """
     by_path = {member.path: member for member in members}
-    seated = [VRTHold.of(by_path[path], s) for path, s in placement.items()]
-    return store(context, lease, [*seated, *others])
+    holds = [
+        VRTHold.for_member(by_path[path], s) for path, s in placement.items()
+    ]
+    return insert_pending(context, lease, [*holds, *others])
 
 
-def store(context, lease, rows):
+def insert_pending(context, lease, rows):
     """Store new VRTHolds, in state WRITING, and return them.
 
     :raises: GroupBusy when another planner has the group, GroupNotFound
     """
-    return swaps.write_down(
+    return swaps.with_lease(
         context, lease, lambda: VRTHold.create_all(context, rows)
     )
 
 
-def hold(context, ledger, lease, rows, go_on=lambda: None):
+def hold(context, placement_client, lease, rows, check_deadline=lambda: None):
     """Fill the consumers of holds in Placement, in chunks.
 
     :param rows: VRTHold rows in state WRITING
-    :param ledger: PlacementClient
+    :param placement_client: PlacementClient
     :param lease: VRTLease of their group
-    :param go_on: called before each request; raises when the time is over
+    :param check_deadline: called before each request; raises OutOfTime
     :raises: HoldFailed, PlacementUnavailable, OutOfTime, or GroupBusy when
         another planner has taken the group over. The holds are released then;
         the next owner of the lease releases a chunk without an answer.
@@ -66,33 +68,37 @@ def hold(context, ledger, lease, rows, go_on=lambda: None):
     unanswered = []
     try:
         for chunk in _chunks(rows, CONF.vrt.holds_per_request):
-            go_on()
+            check_deadline()
             lease.renew(context)
             unanswered = chunk
-            ledger.hold(context, chunk)
+            placement_client.hold(context, chunk)
             unanswered = []
-        if overcommitment.overcommitted_holds(context, ledger, rows):
+        if overcommitment.overcommitted_holds(context, placement_client, rows):
             raise exception.HoldFailed(
-                reason='another allocation was written at the same time'
+                reason='a concurrent allocation overcommitted a host'
             )
     except exception.VRTException as exc:
         if isinstance(exc, exception.HoldFailed):
             unanswered = []
-        undo(context, ledger, [r for r in rows if r not in unanswered])
+        release_pending(
+            context, placement_client, [r for r in rows if r not in unanswered]
+        )
         raise
 
 
-def undo(context, ledger, rows):
+def release_pending(context, placement_client, rows):
     """Release rows about which Placement has answered."""
-    release_holds.empty(context, ledger, retired(context, rows))
+    release_holds.release(
+        context, placement_client, abandon_answered(context, rows)
+    )
 
 
-def retired(context, rows):
+def abandon_answered(context, rows):
     """Abandon rows about which Placement has answered, and return them.
 
     Also rows that others have emptied: a slow request may have filled them.
     """
-    VRTHold.retire(context, rows)
+    VRTHold.abandon(context, rows)
     for row in rows:
         row.status = states.Hold.RELEASING
     return rows

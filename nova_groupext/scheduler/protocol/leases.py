@@ -43,19 +43,19 @@ class Leases:
         self._operations = set()
         # Heartbeats to wait before other planners count as dead: no planner
         # could send one while the database was unreachable.
-        self._patience = 0
+        self._grace_rounds = 0
 
-    def acquire(self, context, group_id, *, leaves_word):
+    def acquire(self, context, group_id, *, wakes_owner):
         """Return the lease of a group, or None while another planner has it.
 
-        :param leaves_word: whether to ask that planner to process the group
+        :param wakes_owner: whether to ask that planner to process the group
             once more before it releases the lease
         :raises: GroupNotFound
         """
         operation = uuidutils.generate_uuid()
         # First, since beat() ends leases of operations not in the set.
         self._operations.add(operation)
-        acquire = VRTLease.acquire if leaves_word else VRTLease.try_to_acquire
+        acquire = VRTLease.acquire if wakes_owner else VRTLease.try_to_acquire
         lease = None
         try:
             lease = acquire(
@@ -68,33 +68,41 @@ class Leases:
         return lease
 
     @contextlib.contextmanager
-    def owning(self, context, ledger, group_id):
+    def owning(self, context, placement_client, group_id, *, serve=None):
         """Yield the lease of a group, or None while another planner has it.
 
         An unfinished swap is finished first. On an error the lease is not
         released: the next heartbeat ends it, and then any planner retries.
 
-        :param ledger: PlacementClient
+        :param placement_client: PlacementClient
         :param group_id: of a group that is no draft
+        :param serve: function of the lease; called before the release, as long
+            as other planners ask for the group. Also, a planner that has the
+            group now is asked to serve it once more
         """
         lease = None
         with contextlib.suppress(exception.GroupNotFound):
-            lease = self.acquire(context, group_id, leaves_word=False)
+            lease = self.acquire(
+                context, group_id, wakes_owner=serve is not None
+            )
         if lease is None:
             yield None
             return
         try:
-            swap.finish(context, ledger, lease)
+            swap.finish(context, placement_client, lease)
             yield lease
-            swap.finish(context, ledger, lease)
-            if not lease.release(context):
-                # Another planner has asked for the group: the loop over
-                # waiting groups acquires the lease again.
-                VRTLease.end(context, [lease.operation])
+            swap.finish(context, placement_client, lease)
+            while not lease.release(context):
+                if serve is None:
+                    # The loop over waiting groups acquires the lease again.
+                    VRTLease.end_all(context, [lease.operation])
+                    break
+                serve(lease)
+                swap.finish(context, placement_client, lease)
         finally:
-            self.lay_down(lease)
+            self.drop(lease)
 
-    def lay_down(self, lease):
+    def drop(self, lease):
         """Stop work under a lease; unless released, the next beat ends it."""
         self._operations.discard(lease.operation)
 
@@ -102,46 +110,48 @@ class Leases:
         """End the leases of dead planner processes on this host."""
         for other in VRTPlanner.list_by_host(context, self._planner.host):
             if process_names.is_gone(other.process):
-                self._bury(context, other, 'its process is gone')
+                self._remove_dead(context, other, 'its process has ended')
 
     def beat(self, context):
         """Store a heartbeat and end the leases of planners that send none."""
         interval = CONF.vrt.heartbeat_interval
         self._planner.clock_offset = _clock_offset(context)
-        if self._planner.is_silent(context, interval):
-            self._patience = planners.MISSED
-        self._planner.beat(context)
+        if self._planner.is_dead(context, interval):
+            self._grace_rounds = planners.MAX_MISSED_HEARTBEATS
+        self._planner.store_heartbeat(context)
         # Read before `_operations` is: each lease read here was in it then.
-        leased = VRTLease.operations(context, self._planner.uuid)
-        VRTLease.end(
+        leased = VRTLease.list_operations(context, self._planner.uuid)
+        VRTLease.end_all(
             context, [each for each in leased if each not in self._operations]
         )
-        if self._patience:
-            self._patience -= 1
+        if self._grace_rounds:
+            self._grace_rounds -= 1
             return
-        for other in VRTPlanner.list_silent(context, interval):
-            self._bury(context, other, 'it is not heard of any more')
+        for other in VRTPlanner.list_dead(context, interval):
+            self._remove_dead(context, other, 'it sends no heartbeats')
 
     def end(self, context):
         """Delete the planner's row and end its leases: others take over."""
-        self._planner.forget(context)
+        self._planner.remove(context)
 
     @staticmethod
-    def _bury(context, planner, why):
+    def _remove_dead(context, planner, reason):
         LOG.warning(
-            'The work of planner %(pid)s on %(host)s is taken over: %(why)s.',
+            'Taking over the work of planner %(pid)s on %(host)s: %(why)s.',
             {
                 'pid': process_names.pid_of(planner.process),
                 'host': planner.host,
-                'why': why,
+                'why': reason,
             },
         )
-        planner.forget(context)
+        planner.remove(context)
 
 
 def _clock_offset(context):
     """Return the seconds by which the database's clock is ahead of ours."""
     before = timeutils.utcnow()
-    theirs = db.time(context)
-    took = timeutils.utcnow() - before
-    return (theirs - before - took / 2) / datetime.timedelta(seconds=1)
+    database_time = db.time(context)
+    round_trip = timeutils.utcnow() - before
+    return (database_time - before - round_trip / 2) / datetime.timedelta(
+        seconds=1
+    )

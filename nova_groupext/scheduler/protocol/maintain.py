@@ -6,7 +6,7 @@ placeholders replace them. The owner of the group's lease processes one host
 after the other:
 
 1. Placement's usages are compared with the rows. Placeholders that Placement
-   shows and that fit stay. New ones are cut from the remaining capacity.
+   shows and that fit stay. New ones fill the remaining capacity.
 2. One transaction: placeholders that do not stay are RELEASING, new ones
    WRITING.
 3. One request: RELEASING holds are emptied, WRITING ones filled, so that no
@@ -14,8 +14,8 @@ after the other:
 4. The providers are read: what was filled must not overcommit them.
 5. One transaction: WRITING is HELD. After it, emptied holds are RELEASED.
 
-If 3 or 4 fails, the planner starts again at 1, up to LOOKS attempts in all.
-Then it empties RELEASING holds without filling: no hold waits forever.
+If 3 or 4 fails, the planner starts again at 1, MAX_ATTEMPTS times in all. Then
+it empties RELEASING holds without filling: no hold waits forever.
 
 =============  =====================================  ========================
 crash          left behind                            finished by
@@ -38,8 +38,8 @@ from nova_groupext.objects import swaps
 from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import availability
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.placement import overcommitment
-from nova_groupext.scheduler.placement import placement_client
 from nova_groupext.scheduler.protocol import exclusive_hosts
 from nova_groupext.scheduler.protocol import hold_plan
 from nova_groupext.scheduler.protocol import placeholders
@@ -48,45 +48,51 @@ from nova_groupext.scheduler.protocol import release_holds
 LOG = logging.getLogger(__name__)
 
 # Attempts per host before RELEASING holds are emptied without a replacement.
-LOOKS = 3
+MAX_ATTEMPTS = 3
 
 
-def keep(context, ledger, lease, group, known=None):
+def maintain(context, placement_client, lease, group, logged=None):
     """Release the ended holds of a group and fill its exclusive hosts.
 
     A host that cannot be processed now is postponed to the next round.
 
-    :param ledger: PlacementClient
+    :param placement_client: PlacementClient
     :param lease: VRTLease of the group
     :param group: VRTGroup, read since it is leased; or a draft of it
-    :param known: set of foreign consumers that were logged already; updated
+    :param logged: set of foreign consumers that were logged already; updated
     :returns: whether, on the exclusive hosts that were processed, every
         REDEEMED hold or its server owns an allocation
     """
-    is_whole = True
-    rows = VRTHold.list_kept(context, group.id)
+    is_complete = True
+    rows = VRTHold.list_with_capacity(context, group.id)
     by_host = collections.defaultdict(list)
     for row in rows:
         by_host[row.host].append(row)
-    alone = exclusive_hosts.exclusive_groups_on(
-        context, group, _seats(group, rows)
+    exclusive = exclusive_hosts.find_hosts(
+        context, group, _locations(group, rows)
     )
     own = {row.uuid for row in rows}
     own.update(member.server_uuid for member in group.members)
-    for host in sorted({*by_host, *alone}):
+    for host in sorted({*by_host, *exclusive}):
         with availability.skip_unavailable(
-            f'Host {host} of VRT group {group.uuid}'
+            f'host {host} of VRT group {group.uuid}'
         ):
-            nodes = exclusive_hosts.nodes(context, alone, host)
-            _let_go(context, ledger, lease, nodes, by_host[host])
+            nodes = exclusive_hosts.nodes(context, exclusive, host)
+            _release_shared(
+                context, placement_client, lease, nodes, by_host[host]
+            )
             for node in nodes:
-                there = _keep(context, ledger, lease, group, node)
-                is_whole &= _is_whole(by_host[host], node, there)
-                _tell(context, group, host, there - own, known)
-    return is_whole
+                consumers = _maintain_node(
+                    context, placement_client, lease, group, node
+                )
+                is_complete &= _is_complete(by_host[host], node, consumers)
+                _log_foreign_consumers(
+                    context, group, host, consumers - own, logged
+                )
+    return is_complete
 
 
-def _seats(group, rows):
+def _locations(group, rows):
     """Return {member path: (host, provider)} of the members with a hold."""
     if group.status not in states.GROUP_WITH_HOLDS:
         return {}
@@ -98,106 +104,116 @@ def _seats(group, rows):
     }
 
 
-def _is_whole(rows, node, there):
+def _is_complete(rows, node, consumers):
     """Check whether every REDEEMED hold on a node, or its server, is there."""
     return all(
-        {row.uuid, row.server_uuid} & there
+        {row.uuid, row.server_uuid} & consumers
         for row in rows
         if row.status == states.Hold.REDEEMED
         and row.provider_uuid == node.uuid
     )
 
 
-def _let_go(context, ledger, lease, nodes, there):
+def _release_shared(context, placement_client, lease, nodes, rows):
     """Release holds on the nodes of a host that are not exclusive.
 
     :param nodes: exclusive ComputeNodes of the host
-    :param there: VRTHolds of the group on the host
+    :param rows: VRTHolds of the group on the host
     """
-    kept = {node.uuid for node in nodes}
-    others = [row for row in there if row.provider_uuid not in kept]
-    placeholder_holds = [row for row in others if row.is_held_placeholder]
+    exclusive_uuids = {node.uuid for node in nodes}
+    shared = [row for row in rows if row.provider_uuid not in exclusive_uuids]
+    placeholder_holds = [row for row in shared if row.is_held_placeholder]
     if placeholder_holds:
-        swaps.write_down(
-            context, lease, lambda: VRTHold.dismiss(context, placeholder_holds)
+        swaps.with_lease(
+            context,
+            lease,
+            lambda: VRTHold.release_placeholders(context, placeholder_holds),
         )
-        others = VRTHold.list_by_uuids(context, [row.uuid for row in others])
-    release_holds.empty(context, ledger, others)
+        shared = VRTHold.list_by_uuids(context, [row.uuid for row in shared])
+    release_holds.release(context, placement_client, shared)
 
 
-def _keep(context, ledger, lease, group, node):
+def _maintain_node(context, placement_client, lease, group, node):
     """Fill the free capacity of a node and empty RELEASING holds with it.
 
     :param node: ComputeNode
     :returns: set of the consumers that were there
     :raises: PlacementUnavailable, GroupBusy
     """
-    for _look in range(LOOKS):
-        used = ledger.used(context, node.uuid) or {}
-        rows = VRTHold.list_on(context, group.id, node.uuid)
-        leaving = [r for r in rows if r.status == states.Hold.RELEASING]
-        going, wanted = _cut(
-            *(context, ledger, group, node), used, rows, leaving
+    for _attempt in range(MAX_ATTEMPTS):
+        usages = placement_client.usages(context, node.uuid) or {}
+        rows = VRTHold.list_on_provider(context, group.id, node.uuid)
+        ending = [r for r in rows if r.status == states.Hold.RELEASING]
+        outdated, new = _plan_placeholders(
+            *(context, placement_client, group, node), usages, rows, ending
         )
-        if going or wanted:
-            written = _write_down(context, lease, used, going, wanted)
-            going = VRTHold.still(context, going, states.Hold.RELEASING)
-            leaving += going
-        if not wanted or not written:
+        if outdated or new:
+            inserted = _insert(context, lease, usages, outdated, new)
+            outdated = VRTHold.in_status(
+                context, outdated, states.Hold.RELEASING
+            )
+            ending += outdated
+        if not new or not inserted:
             break
-        _refill(context, ledger, used, leaving)
-        if _exchange(context, ledger, group, leaving, written):
+        _refill(context, placement_client, usages, ending)
+        if _apply(context, placement_client, group, ending, inserted):
             break
-        # The next attempt empties them: here the host would be left open.
-        leaving += hold_plan.retired(context, written)
-    release_holds.empty(context, ledger, leaving)
-    return {*used}
+        # The next attempt empties them together with filling new ones.
+        ending += hold_plan.abandon_answered(context, inserted)
+    release_holds.release(context, placement_client, ending)
+    return {*usages}
 
 
-def _cut(context, ledger, group, node, used, rows, leaving):
+def _plan_placeholders(
+    context, placement_client, group, node, usages, rows, ending
+):
     """Return (placeholders to remove, placeholders to create).
 
-    :param used: as PlacementClient.used() returned it before the rows were
-        read
+    :param usages: as PlacementClient.usages() returned them before the rows
+        were read
     :param rows: VRTHolds of the group on the node
-    :param leaving: those of them that are RELEASING
+    :param ending: those of them that are RELEASING
     """
     placeholder_holds = [row for row in rows if row.is_held_placeholder]
-    wrong = [
-        row for row in placeholder_holds if used.get(row.uuid) != row.amounts()
+    mismatched = [
+        row
+        for row in placeholder_holds
+        if usages.get(row.uuid) != row.amounts()
     ]
-    gone = {row.uuid for row in (*leaving, *wrong)}
-    inventories = ledger.inventories(context, node.uuid)
-    free = placement_client.free_capacity(
-        inventories, placeholders.without(used, gone)
+    removed = {row.uuid for row in (*ending, *mismatched)}
+    inventories = placement_client.inventories(context, node.uuid)
+    free = client.free_capacity(
+        inventories, placeholders.exclude(usages, removed)
     )
-    too_much = placeholders.displace(
-        [row for row in placeholder_holds if row not in wrong], free
+    displaced = placeholders.displace(
+        [row for row in placeholder_holds if row not in mismatched], free
     )
-    gone.update(row.uuid for row in too_much)
-    free = placement_client.free_capacity(
-        inventories, placeholders.without(used, gone)
+    removed.update(row.uuid for row in displaced)
+    free = client.free_capacity(
+        inventories, placeholders.exclude(usages, removed)
     )
-    rest = placement_client.free_capacity(
-        inventories, placeholders.taken(used, rows, gone)
+    unclaimed = client.free_capacity(
+        inventories, placeholders.claimed_amounts(usages, rows, removed)
     )
     # Fill at least what RELEASING holds own, even if a missing member may
     # come back: the host must not gain free capacity.
-    for name, amount in _leaving(used, leaving).items():
-        rest[name] = max(rest[name], min(free[name], amount))
-    going = [*wrong, *too_much]
-    return going, placeholders.cut(group.id, node, inventories, rest)
+    for name, amount in _releasing_amounts(usages, ending).items():
+        unclaimed[name] = max(unclaimed[name], min(free[name], amount))
+    outdated = [*mismatched, *displaced]
+    return outdated, placeholders.fill_free_capacity(
+        group.id, node, inventories, unclaimed
+    )
 
 
-def _leaving(used, leaving):
+def _releasing_amounts(usages, ending):
     """Return {resource class: amount of RELEASING holds in Placement}."""
     amounts = collections.Counter()
-    for row in leaving:
-        amounts.update(used.get(row.uuid, {}))
+    for row in ending:
+        amounts.update(usages.get(row.uuid, {}))
     return amounts
 
 
-def _write_down(context, lease, used, going, wanted):
+def _insert(context, lease, usages, outdated, new):
     """End placeholders and store new ones, in one transaction.
 
     Placement may have kept the amounts of a placeholder that it does not show.
@@ -208,58 +224,62 @@ def _write_down(context, lease, used, going, wanted):
     """
 
     def work():
-        for placeholder in going:
-            if placeholder.uuid not in used:
-                placeholder.note_lost(context)
-        return VRTHold.cut_anew(context, lease.group_id, going, wanted)
+        for placeholder in outdated:
+            if placeholder.uuid not in usages:
+                placeholder.mark_lost(context)
+        return VRTHold.replace_placeholders(
+            context, lease.group_id, outdated, new
+        )
 
-    with faultpoints.around('keep.write_down'):
-        return swaps.write_down(context, lease, work)
-
-
-def _refill(context, ledger, used, leaving):
-    for row in leaving:
-        if row.lost and row.uuid not in used:
-            ledger.refill(context, row.uuid, row)
+    with faultpoints.around('placeholder.insert'):
+        return swaps.with_lease(context, lease, work)
 
 
-def _exchange(context, ledger, group, leaving, written):
+def _refill(context, placement_client, usages, ending):
+    for row in ending:
+        if row.lost and row.uuid not in usages:
+            placement_client.refill(context, row.uuid, row)
+
+
+def _apply(context, placement_client, group, ending, inserted):
     """Empty RELEASING holds, fill WRITING ones, and check the result.
 
-    :param leaving: VRTHolds in state RELEASING
-    :param written: VRTHolds in state WRITING
-    :returns: whether the written ones are HELD
+    :param ending: VRTHolds in state RELEASING
+    :param inserted: VRTHolds in state WRITING
+    :returns: whether the inserted ones are HELD
     :raises: PlacementUnavailable when that is unknown
     """
     try:
-        ledger.hold(context, written, leaving)
-        is_too_much = bool(
-            overcommitment.overcommitted_holds(context, ledger, written)
+        placement_client.hold(context, inserted, ending)
+        is_overcommitted = bool(
+            overcommitment.overcommitted_holds(
+                context, placement_client, inserted
+            )
         )
     except exception.HoldFailed as exc:
-        LOG.info('VRT group %s: %s', group.uuid, exc)
+        LOG.info('Placeholders of VRT group %s: %s', group.uuid, exc)
         return False
     except exception.PlacementUnavailable:
-        VRTHold.retire(context, written, is_watched=True)
+        VRTHold.abandon(context, inserted, is_watched=True)
         raise
-    if is_too_much:
+    if is_overcommitted:
         return False
-    with faultpoints.around('keep.commit'):
-        return transitions.commit_placeholders(context, group, written)
+    with faultpoints.around('placeholder.commit'):
+        return transitions.commit_placeholders(context, group, inserted)
 
 
-def _tell(context, group, host, consumers, known):
-    known = set() if known is None else known
-    strangers = {
+def _log_foreign_consumers(context, group, host, consumers, logged):
+    logged = set() if logged is None else logged
+    foreign = {
         (group.uuid, host, consumer)
         for consumer in overcommitment.foreign_consumers(
             context, group.id, consumers
         )
     }
-    for stranger in sorted(strangers - known):
+    for consumer in sorted(foreign - logged):
         LOG.warning(
-            'VRT group %s is to be alone on host %s, but consumer %s of '
-            'Placement is there; it is left alone.',
-            *stranger,
+            'VRT group %s has a strict policy "exclusive" on host %s, but '
+            'foreign consumer %s is there; the consumer is kept.',
+            *consumer,
         )
-    known |= strangers
+    logged |= foreign

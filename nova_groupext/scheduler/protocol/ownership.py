@@ -22,9 +22,9 @@ Event = notifications.Event
 ACTIVE = {'status': states.Member.ACTIVE}
 
 # The new values of a member whose hold overcommits its provider.
-TOO_MUCH = {
+OVERCOMMITTED = {
     'status': states.Member.FAILED,
-    'fault': overcommitment.IS_TOO_MUCH,
+    'fault': overcommitment.FAULT,
 }
 
 
@@ -37,7 +37,7 @@ def redeem(context, hold, member):
     """
     if not _change(context, transitions.redeem, hold, member, ACTIVE):
         return False
-    notifications.of_member(context, Event.REDEEM, member)
+    notifications.notify_member(context, Event.REDEEM, member)
     return True
 
 
@@ -52,37 +52,39 @@ def end(context, hold, member, values):
     :param values: new values of the member, its status among them
     :returns: whether the hold and the member were changed
     """
-    was = hold.status
+    previous_status = hold.status
     if not _change(context, transitions.end_hold, hold, member, values):
         return False
-    if was != states.Hold.REDEEMED:
-        notifications.of_member(context, Event.LOSE_HOLD, member)
+    if previous_status != states.Hold.REDEEMED:
+        notifications.notify_member(context, Event.LOSE_HOLD, member)
     return True
 
 
-def end_overcommitted(context, ledger, holds):
+def end_overcommitted(context, placement_client, holds):
     """End those of some holds that overcommit their providers.
 
     Their members become FAILED, the holds RELEASING: Placement has them still.
 
-    :param ledger: PlacementClient
+    :param placement_client: PlacementClient
     :param holds: VRTHolds in state HELD
     :returns: the overcommitted VRTHolds, also those ended by another process
     :raises: PlacementUnavailable
     """
-    lost = overcommitment.overcommitted_holds(context, ledger, holds)
-    for hold in lost:
+    overcommitted = overcommitment.overcommitted_holds(
+        context, placement_client, holds
+    )
+    for hold in overcommitted:
         member = hold.member_id and VRTMember.find_by_id(
             context, hold.member_id
         )
         if member:
-            end(context, hold, member, TOO_MUCH)
+            end(context, hold, member, OVERCOMMITTED)
         else:
             transitions.end_hold(context, hold)
-    return lost
+    return overcommitted
 
 
-def end_growth(context, reservation, why):
+def end_reservation(context, reservation, reason):
     """End a resize reservation, unless another process has changed it.
 
     :param reservation: VRTHold in state HELD
@@ -90,24 +92,28 @@ def end_growth(context, reservation, why):
     """
     if transitions.end_hold(context, reservation):
         LOG.info(
-            'Growth %(hold)s on %(host)s ends: %(why)s.',
-            {'hold': reservation.uuid, 'host': reservation.host, 'why': why},
+            'Resize reservation %(hold)s on %(host)s ends: %(why)s.',
+            {
+                'hold': reservation.uuid,
+                'host': reservation.host,
+                'why': reason,
+            },
         )
 
 
 def _change(context, transition, hold, member, values):
     try:
-        changed = member.changed(**values)
+        changed = member.status_change(**values)
     except exception.MemberStateConflict:
         return False
     if not transition(context, hold, changed):
         return False
     for name, value in values.items():
         setattr(member, name, value)
-    group = VRTGroup.brief(context, hold.group_id)
+    group = VRTGroup.find_row(context, hold.group_id)
     LOG.info(
         'VRT group %(group)s: hold %(hold)s on %(host)s is %(status)s; '
-        'member %(member)s is %(fate)s, server %(server)s: %(fault)s',
+        'member %(member)s is %(member_status)s, server %(server)s: %(fault)s',
         {
             # The group may have been deleted and purged meanwhile.
             'group': group and group.uuid,
@@ -115,7 +121,7 @@ def _change(context, transition, hold, member, values):
             'host': hold.host,
             'status': hold.status,
             'member': member.path,
-            'fate': member.status,
+            'member_status': member.status,
             'server': member.server_uuid,
             'fault': member.fault,
         },

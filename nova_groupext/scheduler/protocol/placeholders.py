@@ -11,43 +11,43 @@ import itertools
 
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 
 # The attributes of Nova's ComputeNode that a placeholder needs.
 Node = collections.namedtuple('Node', 'host hypervisor_hostname uuid')
 
 
-def split(inventory, rest):
+def split(inventory, free):
     """Split a free amount of a resource into amounts that Placement accepts.
 
     :param inventory: Placement's inventory; max_unit, min_unit and step_size
         limit each allocation
-    :param rest: free amount; a part that no allocation can use is dropped
+    :param free: free amount; a part that no allocation can use is dropped
     :returns: list of amounts
     """
     step = inventory['step_size']
-    most = inventory['max_unit'] // step
-    least = -(-inventory['min_unit'] // step)
-    steps = int(rest // step)
-    if steps < least or most < least:
+    max_steps = inventory['max_unit'] // step
+    min_steps = -(-inventory['min_unit'] // step)
+    steps = int(free // step)
+    if steps < min_steps or max_steps < min_steps:
         return []
-    parts = -(-steps // most)
-    if steps < parts * least:
+    parts = -(-steps // max_steps)
+    if steps < parts * min_steps:
         parts -= 1
-        steps = parts * most
+        steps = parts * max_steps
     size, larger = divmod(steps, parts)
     return [step * (size + (part < larger)) for part in range(parts)]
 
 
-def cut(group_id, node, inventories, rest):
+def fill_free_capacity(group_id, node, inventories, free):
     """Return the placeholders for the free capacity of a host, not stored yet.
 
     :param node: ComputeNode, or Node
     :param inventories: as PlacementClient.inventories() returns them
-    :param rest: {resource class: free amount}
+    :param free: {resource class: free amount}
     """
     amounts = {
-        name: split(each, rest[name]) for name, each in inventories.items()
+        name: split(each, free[name]) for name, each in inventories.items()
     }
     parts = itertools.zip_longest(*amounts.values(), fillvalue=0)
     return [
@@ -55,8 +55,8 @@ def cut(group_id, node, inventories, rest):
             group_id,
             node,
             {
-                n: amount
-                for n, amount in zip(amounts, part, strict=True)
+                name: amount
+                for name, amount in zip(amounts, part, strict=True)
                 if amount
             },
         )
@@ -64,22 +64,22 @@ def cut(group_id, node, inventories, rest):
     ]
 
 
-def displace(placeholder_holds, rest):
+def displace(placeholder_holds, free):
     """Return the placeholders to remove so that nothing is overcommitted.
 
     :param placeholder_holds: VRTHolds on one host
-    :param rest: {resource class: free amount, negative if overcommitted}
+    :param free: {resource class: free amount, negative if overcommitted}
     """
-    rest, going = collections.Counter(rest), []
+    free, displaced = collections.Counter(free), []
     for placeholder in sorted(placeholder_holds, key=lambda each: each.uuid):
         amounts = placeholder.amounts()
-        if any(rest[name] < 0 for name in amounts):
-            going.append(placeholder)
-            rest.update(amounts)
-    return going
+        if any(free[name] < 0 for name in amounts):
+            displaced.append(placeholder)
+            free.update(amounts)
+    return displaced
 
 
-def make_room(context, ledger, hold):
+def changes_for_hold(context, placement_client, hold):
     """Return the changes of placeholders that filling a hold anew requires.
 
     A foreign consumer may have taken the hold's capacity meanwhile.
@@ -94,59 +94,69 @@ def make_room(context, ledger, hold):
     )
     if hold.is_placeholder or not placeholder_holds:
         return [], []
-    used = ledger.used(context, hold.provider_uuid) or {}
-    inventories = ledger.inventories(context, hold.provider_uuid)
-    then = {**used, hold.uuid: hold.amounts()}
-    going = displace(
-        placeholder_holds, placement_client.free_capacity(inventories, then)
+    usages = placement_client.usages(context, hold.provider_uuid) or {}
+    inventories = placement_client.inventories(context, hold.provider_uuid)
+    usages_then = {**usages, hold.uuid: hold.amounts()}
+    displaced = displace(
+        placeholder_holds, client.free_capacity(inventories, usages_then)
     )
-    if not going:
+    if not displaced:
         return [], []
     node = Node(hold.host, hold.node, hold.provider_uuid)
-    gone = {hold.uuid, *(each.uuid for each in going)}
+    removed = {hold.uuid, *(each.uuid for each in displaced)}
     arriving = {hold.uuid: hold.allocations}
-    return going, around(
-        *(context, ledger, hold.group_id, node, used, gone, arriving)
+    return displaced, needed_with(
+        *(
+            context,
+            placement_client,
+            hold.group_id,
+            node,
+            usages,
+            removed,
+            arriving,
+        )
     )
 
 
-def around(context, ledger, group_id, node, used, gone, arriving):
+def needed_with(
+    context, placement_client, group_id, node, usages, removed, arriving
+):
     """Return the placeholders that a host needs beside arriving consumers.
 
-    :param used: PlacementClient.used() of the provider, read before this call
-    :param gone: uuids of consumers that leave in the same request
+    :param usages: PlacementClient.usages() of the provider, read before
+    :param removed: uuids of consumers that the same request empties
     :param arriving: {name: allocations in the form of VRTHold.allocations}
     :returns: VRTHolds, not stored yet
     """
-    rows = VRTHold.list_on(context, group_id, node.uuid)
-    then = taken(used, rows, gone)
+    rows = VRTHold.list_on_provider(context, group_id, node.uuid)
+    usages_then = claimed_amounts(usages, rows, removed)
     for name, allocations in arriving.items():
         if node.uuid in allocations:
-            then[name] = allocations[node.uuid]['resources']
-    inventories = ledger.inventories(context, node.uuid)
-    rest = placement_client.free_capacity(inventories, then)
-    return cut(group_id, node, inventories, rest)
+            usages_then[name] = allocations[node.uuid]['resources']
+    inventories = placement_client.inventories(context, node.uuid)
+    free = client.free_capacity(inventories, usages_then)
+    return fill_free_capacity(group_id, node, inventories, free)
 
 
-def taken(used, rows, gone):
+def claimed_amounts(usages, rows, removed):
     """Return {consumer: {class: amount}} that placeholders must leave out.
 
-    :param used: as PlacementClient.used() returned it before the rows were
-        read: what a server has got since then, its hold had
+    :param usages: as PlacementClient.usages() returned them before the rows
+        were read: what a server has got since then, its hold had
     :param rows: VRTHolds of the group on the provider
-    :param gone: uuids of consumers that leave
+    :param removed: uuids of consumers to leave out
     """
-    found = without(used, gone)
+    claimed = exclude(usages, removed)
     for row in rows:
         if (
             row.status in states.HOLD_COMMITTED
-            and row.uuid not in gone
-            and not {row.uuid, row.server_uuid} & used.keys()
+            and row.uuid not in removed
+            and not {row.uuid, row.server_uuid} & usages.keys()
         ):
-            found[row.uuid] = row.amounts()
-    return found
+            claimed[row.uuid] = row.amounts()
+    return claimed
 
 
-def without(used, gone):
+def exclude(usages, removed):
     """Return the usages without some consumers, in the form of `used`."""
-    return {uuid: used[uuid] for uuid in used.keys() - gone}
+    return {uuid: usages[uuid] for uuid in usages.keys() - removed}

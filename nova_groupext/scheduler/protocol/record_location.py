@@ -10,7 +10,7 @@ from oslo_log import log as logging
 
 from nova_groupext import faultpoints
 from nova_groupext.db import database_errors
-from nova_groupext.objects import relocation
+from nova_groupext.objects import move_transitions
 from nova_groupext.objects import states
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler.current import own_capacity
@@ -22,33 +22,37 @@ LOG = logging.getLogger(__name__)
 SHELVED = {'status': states.Member.SHELVED}
 
 
-def follow(context, ledger, member, hold, moves, server):
+def record(context, placement_client, member, hold, moves, server):
     """Update the rows of a member to the present location of its server.
 
     :param hold: VRTHold in state REDEEMED; None for a SHELVED member
     :param moves: VRTMoves that were read before the server was
     :param server: servers.Server
     """
-    is_away = server.is_shelved and server.host is None
-    if is_away and hold is not None:
+    is_offloaded = server.is_shelved and server.host is None
+    if is_offloaded and hold is not None:
         # Also while it is being unshelved: it has lost its former capacity.
         ownership.end(context, hold, member, SHELVED)
     if server.is_moving:
-        _note(context, member, [hold, *moves], server)
+        _record_unplanned_move(context, member, [hold, *moves], server)
         return
-    if not is_away and (
+    if not is_offloaded and (
         server.host is None
-        or not _rest(context, ledger, member, hold, moves, server)
+        or not _record_host(
+            context, placement_client, member, hold, moves, server
+        )
     ):
         return
-    relocation.end_growth(context, member, moves)
-    VRTMove.forget(context, moves)
+    move_transitions.release_redeemed_reservation(context, member, moves)
+    VRTMove.delete_all(context, moves)
 
 
-def _note(context, member, rows, server):
+def _record_unplanned_move(context, member, rows, server):
     """Store a move to a host that the scheduler has not chosen."""
-    is_known = any(row is not None and _is_there(row, server) for row in rows)
-    if server.host is None or is_known:
+    is_recorded = any(
+        row is not None and _is_there(row, server) for row in rows
+    )
+    if server.host is None or is_recorded:
         return
     move = VRTMove(
         group_id=member.group_id,
@@ -57,33 +61,33 @@ def _note(context, member, rows, server):
         host=server.host,
         node=server.node,
     )
-    relocation.begin_move(context, move)
+    move_transitions.start_move(context, move)
 
 
-def _rest(context, ledger, member, hold, moves, server):
+def _record_host(context, placement_client, member, hold, moves, server):
     """Store the host on which a member's server rests.
 
     :returns: whether the rows say where the server is
     """
     if hold is None and member.status != states.Member.SHELVED:
         return False
-    has_grown = _has_grown(member, server)
-    if hold is not None and _is_there(hold, server) and not has_grown:
+    is_resized = _is_resized(member, server)
+    if hold is not None and _is_there(hold, server) and not is_resized:
         return True
     # The redeemed amounts are what a replacement needs, whatever flavor the
     # server was resized to; unless that is the flavor in the definition.
-    source = None if has_grown else hold
-    there = seat(context, ledger, member, source, server)
-    if there is None:
+    source = None if is_resized else hold
+    entry = plan_entry(context, placement_client, member, source, server)
+    if entry is None:
         return False
-    with faultpoints.around('moving.follow'):
-        is_followed = relocation.follow(
-            context, member, hold, there, moves, has_grown=has_grown
+    with faultpoints.around('moving.store_location'):
+        is_stored = move_transitions.store_location(
+            context, member, hold, entry, moves, is_resized=is_resized
         )
-    if not is_followed:
+    if not is_stored:
         return False
     LOG.info(
-        'Member %(member)s is on %(host)s now, with server %(server)s.',
+        'Server %(server)s of member %(member)s is now on host %(host)s.',
         {
             'member': member.path,
             'host': server.host,
@@ -93,45 +97,51 @@ def _rest(context, ledger, member, hold, moves, server):
     return True
 
 
-def _has_grown(member, server):
+def _is_resized(member, server):
     """Check whether a server was resized to the flavor in the definition."""
     if member.server_flavor is None:
         return False
-    described = member.request['flavor']['nova_object.data']
-    return server.flavor == described['id']
+    flavor = member.resolved_request['flavor']['nova_object.data']
+    return server.flavor == flavor['id']
 
 
 def _is_there(row, server):
     return (row.host, row.node) == (server.host, server.node)
 
 
-def seat(context, ledger, member, hold, server):
+def plan_entry(context, placement_client, member, hold, server):
     """Return a server's location as a plan entry, or None if it is unknown.
 
     :param hold: VRTHold with the amounts of the entry; None to take the
         server's own allocation
     :param server: servers.Server that is on a host
-    :returns: dict in the form of a value of VRTPlan.placement
+    :returns: dict in the form of a value of VRTPlan.placements
     """
     try:
         node = hosts.compute_node(context, server.host, server.node)
     except database_errors.ANY:
-        LOG.exception('It is not known what host %s is.', server.host)
+        LOG.exception(
+            'The compute node of host %s could not be read; its server is '
+            'skipped.',
+            server.host,
+        )
         return None
     if node is None:
         return None
     if hold is None:
-        has = ledger.allocations(context, member.server_uuid)
+        allocations = placement_client.allocations(context, member.server_uuid)
     else:
-        has = hold.allocations
+        allocations = hold.allocations
     return {
         'host': server.host,
         'node': server.node,
         'provider': node.uuid,
-        'allocations': {node.uuid: {'resources': own_capacity.total(has)}},
+        'allocations': {
+            node.uuid: {'resources': own_capacity.total_amounts(allocations)}
+        },
         'mappings': {'': [node.uuid]},
         'domains': {
             'host': server.node,
-            **hosts.domains_now(context, server.host),
+            **hosts.find_domains(context, server.host),
         },
     }

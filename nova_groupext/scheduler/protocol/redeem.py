@@ -6,7 +6,7 @@
    become REDEEMING, with the server's uuid.
 2. *swap*, one request: the hold's consumer is emptied, the server's filled.
    Only one request can fill the server's consumer, however many are sent.
-3. *close*, one transaction: the hold is REDEEMED.
+3. *commit*, one transaction: the hold is REDEEMED.
 
 =============  =====================================  ========================
 crash          left behind                            finished by
@@ -18,8 +18,8 @@ after 1        REDEEMING; the hold or the server      any delivery of the same
 after 2        REDEEMING; the server owns it          the same: 3
 =============  =====================================  ========================
 
-The reaper waits until no scheduler can work on the request (OVERDUE). If Nova
-never builds a server that owns its capacity, take_back.py holds it again.
+The reaper waits until no scheduler can work on the request. If Nova never
+builds a server that owns its capacity, take_back.py holds it again.
 """
 
 import enum
@@ -37,7 +37,7 @@ from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.nova import servers
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import ownership
 
 LOG = logging.getLogger(__name__)
@@ -45,19 +45,19 @@ LOG = logging.getLogger(__name__)
 ServerOutcome = servers.ServerOutcome
 
 # Seconds for which a process tries to find out whether a swap took place.
-PATIENCE = 20
+TIME_LIMIT = 20
 
 # Multiple of rpc_response_timeout after which no scheduler works on a request.
-OVERDUE = 2
+OVERDUE_FACTOR = 2
 
 # Servers that Nova neither builds nor runs any more.
-DEAD = (
+ENDED = (
     ServerOutcome.UNKNOWN_TO_NOVA,
     ServerOutcome.UNSCHEDULED,
     ServerOutcome.DELETED,
 )
 
-IS_LOST = 'its hold is gone from Placement'
+IS_LOST = 'its hold was lost; replan the group'
 
 LOST = {'status': states.Member.FAILED, 'fault': IS_LOST}
 
@@ -70,110 +70,131 @@ class Outcome(enum.Enum):
     # Neither of the two does, and the server cannot get it any more.
     LOST = enum.auto()
     # Unknown, or another process is still at work.
-    OPEN = enum.auto()
+    UNKNOWN = enum.auto()
 
 
-def reserve(context, own, check):
+def reserve(context, reserved, check):
     """Store the uuids of servers in their members' holds, all or none.
 
-    :param own: {server uuid: its VRTMember in state HELD}, of one group
+    :param reserved: {server uuid: (VRTMember, VRTHold)}, both HELD and of one
+        group
     :param check: raises when a policy forbids it; called without arguments,
         with the group's lock
     :returns: False when another process has changed a row: nothing is stored
     """
-    return transitions.reserve(context, own, check)
+    return transitions.reserve(context, reserved, check)
 
 
-def swap(context, ledger, wanted, project_id, user_id, patience=None):
+def swap(
+    context, placement_client, holds, project_id, user_id, time_limit=None
+):
     """Pass the capacity of holds to their servers.
 
-    :param ledger: PlacementClient
-    :param wanted: {server uuid: VRTHold in state REDEEMING}
-    :param patience: seconds for which to retry; by default PATIENCE
+    :param placement_client: PlacementClient
+    :param holds: {server uuid: VRTHold in state REDEEMING}
+    :param time_limit: seconds for which to retry; by default TIME_LIMIT
     :returns: {server uuid: Outcome}
     """
     bodies = {
-        uuid: ledger.of_server(hold, project_id, user_id)
-        for uuid, hold in wanted.items()
+        uuid: placement_client.server_body(hold, project_id, user_id)
+        for uuid, hold in holds.items()
     }
     try:
-        if ledger.swap(context, wanted, bodies):
-            return dict.fromkeys(wanted, Outcome.SWAPPED)
+        if placement_client.swap(context, holds, bodies):
+            return dict.fromkeys(holds, Outcome.SWAPPED)
     except exception.PlacementUnavailable:
-        LOG.warning('A swap was not answered; it is sent again.')
+        LOG.warning('Placement did not answer a swap; it is sent again.')
     return {
         uuid: swap_one(
-            context, ledger, uuid, hold, bodies[uuid], patience=patience
+            context,
+            placement_client,
+            uuid,
+            hold,
+            bodies[uuid],
+            time_limit=time_limit,
         )
-        for uuid, hold in wanted.items()
+        for uuid, hold in holds.items()
     }
 
 
 def swap_one(
-    context, ledger, uuid, hold, body, *, refills=True, patience=None
+    context,
+    placement_client,
+    uuid,
+    hold,
+    body,
+    *,
+    fills_again=True,
+    time_limit=None,
 ):
     """Send the swap of one hold until its outcome is known.
 
-    :param body: PlacementClient.of_server() of the hold
-    :param refills: whether to fill the server's consumer also when neither of
-        the two owns anything
-    :returns: Outcome; OPEN when it is unknown after `patience` seconds
+    :param body: PlacementClient.server_body() of the hold
+    :param fills_again: whether to fill the server's consumer also when neither
+        of the two owns anything
+    :returns: Outcome; UNKNOWN when `time_limit` seconds are not enough
     """
-    patience = PATIENCE if patience is None else patience
-    ends_at = time.monotonic() + patience
+    time_limit = TIME_LIMIT if time_limit is None else time_limit
+    ends_at = time.monotonic() + time_limit
     attempt = 0
     while True:
         try:
-            outcome = _try(context, ledger, uuid, hold, body, refills)
+            outcome = _swap_once(
+                context, placement_client, uuid, hold, body, fills_again
+            )
         except exception.PlacementUnavailable as exc:
             LOG.warning(
-                'The swap of hold %(hold)s is sent again: %(why)s',
-                {'hold': hold.uuid, 'why': exc},
+                'The swap of hold %(hold)s is sent again: %(reason)s',
+                {'hold': hold.uuid, 'reason': exc},
             )
             outcome = None
         if outcome is not None:
             return outcome
         if time.monotonic() >= ends_at:
-            return Outcome.OPEN
-        placement_client.pause(attempt)
+            return Outcome.UNKNOWN
+        client.pause(attempt)
         attempt += 1
 
 
-def _try(context, ledger, uuid, hold, body, refills):
+def _swap_once(context, placement_client, uuid, hold, body, fills_again):
     """Send a swap once more; return its Outcome, or None while unknown."""
-    if ledger.swap(context, {uuid: hold}, {uuid: body}, reads=True):
+    if placement_client.swap(
+        context, {uuid: hold}, {uuid: body}, reads_generation=True
+    ):
         return Outcome.SWAPPED
     # The hold is read first: another process may swap between both reads.
-    is_held = ledger.allocations(context, hold.uuid)
-    owns = ledger.allocations(context, uuid)
+    is_held = placement_client.allocations(context, hold.uuid)
+    owns = placement_client.allocations(context, uuid)
     if owns and (not is_held or owns == hold.allocations):
         return Outcome.SWAPPED
     if is_held:
         return None
-    if not refills:
+    if not fills_again:
         return Outcome.LOST
-    return _fill(context, ledger, uuid, body)
+    return _fill_server(context, placement_client, uuid, body)
 
 
-def _fill(context, ledger, uuid, body):
+def _fill_server(context, placement_client, uuid, body):
     """Fill a server when both it and its hold are empty; return Outcome."""
     server = servers.read(context, [uuid]).get(uuid)
     if server is None or server.is_moving:
-        return Outcome.OPEN
+        return Outcome.UNKNOWN
     if server.is_shelved:
         # The server had the capacity and has released it.
         return Outcome.SWAPPED
-    is_failed = server.fate == ServerOutcome.BROKEN and server.host is None
-    if server.fate in DEAD or is_failed:
+    is_failed = (
+        server.outcome == ServerOutcome.IN_ERROR and server.host is None
+    )
+    if server.outcome in ENDED or is_failed:
         return Outcome.LOST
-    if ledger.fill(context, {uuid: body}):
+    if placement_client.fill_servers(context, {uuid: body}):
         return Outcome.SWAPPED
-    if ledger.allocations(context, uuid):
+    if placement_client.allocations(context, uuid):
         return Outcome.SWAPPED
     return Outcome.LOST
 
 
-def close(context, member, hold, outcome):
+def commit(context, member, hold, outcome):
     """Store the outcome of a swap.
 
     If the database fails, the reaper finds the outcome again from Placement.
@@ -185,16 +206,20 @@ def close(context, member, hold, outcome):
             ownership.end(context, hold, member, LOST)
     except database_errors.ANY:
         LOG.exception(
-            'What became of member %s is written down later.', member.path
+            'The result of redeeming member %s could not be stored; the '
+            'reaper resolves it.',
+            member.path,
         )
 
 
-def overdue(context):
+def list_overdue(context):
     """Return the REDEEMING members that no scheduler can work on any more."""
-    return VRTMember.list_stuck(context, OVERDUE * CONF.rpc_response_timeout)
+    return VRTMember.list_stuck_redeems(
+        context, OVERDUE_FACTOR * CONF.rpc_response_timeout
+    )
 
 
-def finish(context, ledger, member, hold):
+def finish(context, placement_client, member, hold):
     """Finish a redeem that a scheduler has left undone.
 
     :param member: VRTMember in state REDEEMING
@@ -205,21 +230,22 @@ def finish(context, ledger, member, hold):
         return
     project_id, user_id = _owner(context, member)
     [outcome] = swap(
-        *(context, ledger, {uuid: hold}, project_id, user_id), patience=0
+        *(context, placement_client, {uuid: hold}, project_id, user_id),
+        time_limit=0,
     ).values()
-    if outcome == Outcome.OPEN and _is_dead(context, uuid):
+    if outcome == Outcome.UNKNOWN and _has_ended(context, uuid):
         # Placement may refuse the swap forever. Once the hold is empty no swap
         # can succeed any more.
-        ledger.empty(context, hold)
-        if not ledger.allocations(context, uuid):
+        placement_client.empty_hold(context, hold)
+        if not placement_client.allocations(context, uuid):
             outcome = Outcome.LOST
-    if outcome != Outcome.OPEN:
-        close(context, member, hold, outcome)
+    if outcome != Outcome.UNKNOWN:
+        commit(context, member, hold, outcome)
 
 
-def _is_dead(context, uuid):
+def _has_ended(context, uuid):
     server = servers.read(context, [uuid]).get(uuid)
-    return server is not None and server.fate in DEAD
+    return server is not None and server.outcome in ENDED
 
 
 def _owner(context, member):
@@ -230,7 +256,7 @@ def _owner(context, member):
         )
     except nova_exc.RequestSpecNotFound:
         spec = None
-    group = VRTGroup.get_brief(context, member.group_id)
+    group = VRTGroup.get_row(context, member.group_id)
     return (
         group.project_id,
         spec.user_id if spec and spec.user_id else group.user_id,

@@ -14,7 +14,7 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
-from nova_groupext.objects import hold_search
+from nova_groupext.objects import hold_queries
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.nova import servers
@@ -28,30 +28,32 @@ ServerOutcome = servers.ServerOutcome
 REQUEST_LIFETIME = 120
 
 
-def empty(context, ledger, holds):
+def release(context, placement_client, holds):
     """Empty RELEASING holds; an error with one does not stop the others.
 
     :param holds: VRTHolds; those in other states are ignored
     """
     for hold in holds:
         if hold.status == states.Hold.RELEASING:
-            _empty(context, ledger, hold)
+            _release(context, placement_client, hold)
 
 
-def _empty(context, ledger, hold):
+def _release(context, placement_client, hold):
     try:
         if hold.lost:
-            ledger.sweep(context, hold.uuid, hold)
+            placement_client.sweep(context, hold.uuid, hold)
         else:
-            ledger.empty(context, hold)
+            placement_client.empty_hold(context, hold)
     except exception.PlacementUnavailable:
-        LOG.exception('Hold %s could not be emptied yet.', hold.uuid)
+        LOG.exception(
+            'Hold %s could not be emptied; the reaper retries it.', hold.uuid
+        )
         return
-    with faultpoints.around('release.forget'):
+    with faultpoints.around('release.commit'):
         hold.release(context)
 
 
-def watch(context, ledger):
+def check_watched(context, placement_client):
     """Empty consumers that late requests have filled.
 
     These are the consumers of watched holds that are REDEEMED or RELEASED, and
@@ -59,43 +61,46 @@ def watch(context, ledger):
 
     :raises: PlacementUnavailable
     """
-    due = VRTHold.list_to_watch(context)
+    due = VRTHold.list_due_checks(context)
     ended = [hold for hold in due if hold.status == states.Hold.RELEASED]
-    given_up = _given_up(context, ended)
+    abandoned = _find_abandoned(context, ended)
     for hold in due:
         if hold.status in (states.Hold.REDEEMED, states.Hold.RELEASED):
-            _empty_late(context, ledger, hold.uuid)
-        if hold.server_uuid in given_up:
+            _empty_again(context, placement_client, hold.uuid)
+        if hold.server_uuid in abandoned:
             if hold.lost:
-                ledger.sweep(context, hold.server_uuid, hold)
-            _empty_late(context, ledger, hold.server_uuid)
-        hold.note_look(context)
+                placement_client.sweep(context, hold.server_uuid, hold)
+            _empty_again(context, placement_client, hold.server_uuid)
+        hold.count_check(context)
 
 
-def _given_up(context, holds):
+def _find_abandoned(context, holds):
     """Return the uuids of the servers that Nova will not build or run.
 
     A server unknown to Nova counts after `unknown_server_deadline` seconds
     only: it may still be on its way.
     """
     ages = {
-        hold.server_uuid: hold_search.WATCHES[hold.looks]
+        hold.server_uuid: hold_queries.CHECK_DELAYS[hold.checks]
         for hold in holds
         if hold.server_uuid
     }
-    found = servers.read(context, [*ages])
+    by_uuid = servers.read(context, [*ages])
     return {
         uuid
-        for uuid, server in found.items()
-        if server.fate in (ServerOutcome.DELETED, ServerOutcome.UNSCHEDULED)
+        for uuid, server in by_uuid.items()
+        if server.outcome in (ServerOutcome.DELETED, ServerOutcome.UNSCHEDULED)
         or (
-            server.fate == ServerOutcome.UNKNOWN_TO_NOVA
+            server.outcome == ServerOutcome.UNKNOWN_TO_NOVA
             and ages[uuid] >= CONF.vrt.unknown_server_deadline
         )
     }
 
 
-def _empty_late(context, ledger, consumer):
-    if ledger.allocations(context, consumer):
-        LOG.warning('Consumer %s was filled late.', consumer)
-        ledger.empty_consumer(context, consumer)
+def _empty_again(context, placement_client, consumer):
+    if placement_client.allocations(context, consumer):
+        LOG.warning(
+            'Consumer %s was filled by a late request; it is emptied again.',
+            consumer,
+        )
+        placement_client.empty_consumer(context, consumer)

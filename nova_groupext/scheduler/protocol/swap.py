@@ -7,7 +7,7 @@
    holds become EXCHANGING. Each is paired with a successor, WRITING, which
    stores the new allocation and the one that it gets by compensation.
 2. *apply*, one request: the old holds' consumers are emptied, the successors'
-   are filled with the new allocations. From here there is no way back.
+   are filled with the new allocations. Nothing is checked after it.
 3. *commit*, one transaction: the old holds are RELEASED, the successors HELD,
    and the change that the swap was for takes effect.
 4. The providers are read: a successor that overcommits one ends.
@@ -56,7 +56,7 @@ from nova_groupext.objects import swaps
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import ownership
 from nova_groupext.scheduler.protocol import take_back
 
@@ -65,43 +65,52 @@ LOG = logging.getLogger(__name__)
 Side = swaps.Side
 
 # Reads of Placement per finish(), before the swap is left for later.
-ATTEMPTS = 8
+MAX_ATTEMPTS = 8
 
 
-def make(context, ledger, lease, swap, commit, *, reads=False):
+def apply_and_commit(
+    context, placement_client, lease, swap, commit, *, reads_generation=False
+):
     """Apply a prepared swap and commit it.
 
-    :param ledger: PlacementClient
+    :param placement_client: PlacementClient
     :param lease: VRTLease of the group
     :param swap: swaps.Swap as it was prepared
     :param commit: called without arguments after the request was accepted
-    :param reads: whether another process may have changed the old holds
+    :param reads_generation: whether another process may have changed the old
+        holds
     :returns: whether the swap was made; False when it was compensated
     :raises: PlacementUnavailable when the result is unknown: the lease must
         not be released; GroupBusy when another planner has the group
     """
     try:
         with faultpoints.around('swap.apply'):
-            ledger.exchange(context, swap.olds, swap.successors, reads=reads)
+            placement_client.replace_holds(
+                context,
+                swap.old_holds,
+                swap.successors,
+                reads_generation=reads_generation,
+            )
     except (exception.HoldFailed, exception.PlacementUnavailable) as exc:
         LOG.info(
-            'Operation %(operation)s: a swap is not known to be made: %(why)s',
+            'Operation %(operation)s: the result of the swap is unknown; it '
+            'is finished now: %(why)s',
             {'operation': lease.operation, 'why': exc},
         )
-        side = finish(context, ledger, lease)
+        side = finish(context, placement_client, lease)
         if side is None:
             # Another planner has finished the swap. Going on would plan with
             # outdated rows.
             raise exception.GroupBusy(group=lease.group_id) from exc
-        if side != Side.MADE:
+        if side != Side.APPLIED:
             return False
     else:
         commit()
-    _verify(context, ledger, swap)
+    _verify(context, placement_client, swap)
     return True
 
 
-def _verify(context, ledger, swap):
+def _verify(context, placement_client, swap):
     """End successors that overcommit their providers.
 
     Their members fail, as a swap cannot be undone, and are replaced once.
@@ -110,33 +119,41 @@ def _verify(context, ledger, swap):
     rows = VRTHold.list_by_uuids(context, uuids)
     held = [row for row in rows if row.status == states.Hold.HELD]
     try:
-        for hold in ownership.end_overcommitted(context, ledger, held):
-            hold.note_lost(context)
+        for hold in ownership.end_overcommitted(
+            context, placement_client, held
+        ):
+            hold.mark_lost(context)
     except exception.PlacementUnavailable as exc:
-        LOG.warning('The reaper verifies what a swap has filled: %s', exc)
+        LOG.warning(
+            'The holds of a swap could not be verified; the reaper verifies '
+            'them: %s',
+            exc,
+        )
 
 
-def finish(context, ledger, lease):
+def finish(context, placement_client, lease):
     """Finish the unfinished swap of a group, if there is one.
 
     :returns: Side; None if nothing had been prepared
-    :raises: as make() does
+    :raises: as apply_and_commit() does
     """
-    swap = swaps.Swap.of(context, lease.group_id)
+    swap = swaps.Swap.load(context, lease.group_id)
     if swap is None:
         return None
     if swap.is_prepared:
-        side, lost = _find_out(context, ledger, lease, swap)
+        side, lost = _resolve(context, placement_client, lease, swap)
     else:
         # Without EXCHANGING holds no member can lose its hold.
         side, lost = Side.COMPENSATED, ()
     _commit(context, lease, swap, side, lost)
-    _tell(context, swap, side, lost)
+    _notify_lost_members(context, swap, side, lost)
     LOG.info(
-        'Operation %(operation)s: what was begun %(side)s',
+        'Operation %(operation)s: the unfinished swap %(side)s',
         {
             'operation': lease.operation,
-            'side': 'counts.' if side == Side.MADE else 'is undone.',
+            'side': 'is committed.'
+            if side == Side.APPLIED
+            else 'is compensated.',
         },
     )
     return side if swap.is_prepared else None
@@ -150,79 +167,84 @@ def commit_revision(context, lease, group, draft, swap, *args, **kwargs):
         **kwargs,
     )
     with faultpoints.around('revise.commit'):
-        quota.serialised(context, draft.project_id, commit)
+        quota.with_project_lock(context, draft.project_id, commit)
 
 
-def _find_out(context, ledger, lease, swap):
+def _resolve(context, placement_client, lease, swap):
     """Return the Side of a swap, and the uuids of successors that are lost.
 
     A swap that was not applied before is compensated, or applied, here.
     """
-    if take_back.is_one(swap):
-        return take_back.finish(context, ledger, swap)
-    remedies = iter(REMEDIES)
-    for attempt in range(ATTEMPTS):
+    if take_back.is_take_back(swap):
+        return take_back.finish(context, placement_client, swap)
+    fallbacks = iter(FALLBACKS)
+    for attempt in range(MAX_ATTEMPTS):
         if attempt:
-            placement_client.pause(attempt)
+            client.pause(attempt)
         # In this order: a request that lands in between shows up in both.
-        there = _having(context, ledger, swap.olds)
-        shown = _having(context, ledger, swap.successors)
-        if shown and there:
+        remaining = _read_allocations(
+            context, placement_client, swap.old_holds
+        )
+        filled = _read_allocations(context, placement_client, swap.successors)
+        if filled and remaining:
             continue
-        if shown:
-            side = _side(swap, shown)
-            return side, _unshown(swap, side, shown)
-        remedy = next(remedies, None)
-        if remedy is None:
+        if filled:
+            side = _resulting_side(swap, filled)
+            return side, _missing_uuids(swap, side, filled)
+        fallback = next(fallbacks, None)
+        if fallback is None:
             # Another process has changed the old holds' allocations, and their
             # capacity is taken.
-            return Side.COMPENSATED, _unshown(swap, Side.COMPENSATED, ())
-        side, rows = remedy(swap, there)
-        olds = [old for old in swap.olds if old.uuid in there]
-        if _send(context, ledger, lease, olds, rows):
-            return side, _unshown(swap, side, _uuids(rows))
+            return Side.COMPENSATED, _missing_uuids(swap, Side.COMPENSATED, ())
+        side, rows = fallback(swap, remaining)
+        old_holds = [old for old in swap.old_holds if old.uuid in remaining]
+        if _send(context, placement_client, lease, old_holds, rows):
+            return side, _missing_uuids(swap, side, _uuids(rows))
     raise exception.PlacementUnavailable(
-        reason=f'what became of swap {lease.operation} is not known'
+        reason=f'the result of swap {lease.operation} is unknown'
     )
 
 
-def _having(context, ledger, holds):
+def _read_allocations(context, placement_client, holds):
     """Return {uuid: allocations} of those holds that own something."""
     found = {
-        each.uuid: ledger.allocations(context, each.uuid) for each in holds
+        each.uuid: placement_client.allocations(context, each.uuid)
+        for each in holds
     }
-    return {uuid: has for uuid, has in found.items() if has}
+    return {
+        uuid: allocations for uuid, allocations in found.items() if allocations
+    }
 
 
-def _compensate(swap, _there):
+def _compensate_all(swap, _remaining):
     """Return the compensation that restores all old allocations."""
-    return Side.COMPENSATED, _turned_back(swap, _uuids(swap.olds))
+    return Side.COMPENSATED, _compensations(swap, _uuids(swap.old_holds))
 
 
-def _apply(swap, _there):
+def _apply(swap, _remaining):
     """Return the swap itself: a removed old hold's capacity may be taken."""
-    return Side.MADE, [each for each in swap.successors if each.allocations]
+    return Side.APPLIED, [each for each in swap.successors if each.allocations]
 
 
-def _compensate_those(swap, there):
+def _compensate_remaining(swap, remaining):
     """Return the compensation of those old holds that still own something."""
-    return Side.COMPENSATED, _turned_back(swap, there)
+    return Side.COMPENSATED, _compensations(swap, remaining)
 
 
 # Requests to send one after the other, while Placement refuses them.
-REMEDIES = (_compensate, _apply, _compensate_those)
+FALLBACKS = (_compensate_all, _apply, _compensate_remaining)
 
 
-def _turned_back(swap, uuids):
+def _compensations(swap, uuids):
     """Return the successors with the old allocations of some old holds."""
     return [
-        each.turned_back()
+        each.as_compensated()
         for each in swap.successors
-        if each.otherwise and each.otherwise['uuid'] in uuids
+        if each.if_compensated and each.if_compensated['uuid'] in uuids
     ]
 
 
-def _send(context, ledger, lease, olds, rows):
+def _send(context, placement_client, lease, old_holds, rows):
     """Empty old holds and fill successors; return whether that was done.
 
     :raises: PlacementUnavailable
@@ -231,9 +253,15 @@ def _send(context, ledger, lease, olds, rows):
         return False
     try:
         with faultpoints.around('swap.compensate'):
-            ledger.exchange(context, olds, rows, reads=True)
+            placement_client.replace_holds(
+                context, old_holds, rows, reads_generation=True
+            )
     except exception.HoldFailed as exc:
-        LOG.info('Operation %s: %s', lease.operation, exc)
+        LOG.info(
+            'Operation %s: Placement refused to finish the swap: %s',
+            lease.operation,
+            exc,
+        )
         return False
     return True
 
@@ -242,59 +270,63 @@ def _uuids(holds):
     return {hold.uuid for hold in holds}
 
 
-def _side(swap, shown):
+def _resulting_side(swap, filled):
     """Return the Side that the successors' allocations match best.
 
-    :param shown: {uuid: allocations}
+    :param filled: {uuid: allocations}
     """
 
-    def how_wrong(side):
-        seats = _seats(swap, side)
-        contradictions = [u for u, has in shown.items() if seats.get(u) != has]
-        return len(contradictions), len(_unshown(swap, side, shown))
+    def count_mismatches(side):
+        expected = _expected_allocations(swap, side)
+        mismatches = [
+            uuid
+            for uuid, allocations in filled.items()
+            if expected.get(uuid) != allocations
+        ]
+        return len(mismatches), len(_missing_uuids(swap, side, filled))
 
-    return min(Side, key=how_wrong)
+    return min(Side, key=count_mismatches)
 
 
-def _seats(swap, side):
+def _expected_allocations(swap, side):
     """Return {uuid: allocations} that the successors own on a Side."""
-    rows = swap.successors if side == Side.MADE else swap.turned_back()
+    rows = swap.successors if side == Side.APPLIED else swap.as_compensated()
     return {each.uuid: each.allocations for each in rows if each.allocations}
 
 
-def _unshown(swap, side, shown):
+def _missing_uuids(swap, side, filled):
     """Return the uuids of successors that should own something, but do not."""
-    return _seats(swap, side).keys() - set(shown)
+    return _expected_allocations(swap, side).keys() - set(filled)
 
 
-def _tell(context, swap, side, lost):
+def _notify_lost_members(context, swap, side, lost):
     """Send notifications of the members that lost their holds by a swap."""
-    rows = swap.arriving() if side == Side.MADE else swap.turned_back()
+    rows = swap.new_holds() if side == Side.APPLIED else swap.as_compensated()
     ids = [row.member_id for row in rows if row.uuid in lost]
     for member in VRTMember.list_by_ids(context, ids):
         if member.status == states.Member.FAILED:
             event = notifications.Event.LOSE_HOLD
-            notifications.of_member(context, event, member)
+            notifications.notify_member(context, event, member)
 
 
 def _commit(context, lease, swap, side, lost):
-    draft_uuid = VRTGroup.prepared_draft(context, lease.group_id)
+    draft_uuid = VRTGroup.find_prepared_draft(context, lease.group_id)
     draft = draft_uuid and VRTGroup.get(context, draft_uuid)
     if draft is None:
         # The swap holds a member again, or takes back a server's capacity.
         swaps.commit(
             *(context, lease, swap, side, lost),
-            may_be=states.Member,
+            member_statuses=states.Member,
             is_watched=True,
         )
-    elif side == Side.MADE:
-        group = VRTGroup.get_brief(context, lease.group_id)
+    elif side == Side.APPLIED:
+        group = VRTGroup.get_row(context, lease.group_id)
         commit_revision(
             *(context, lease, group, draft, swap),
             lost=lost,
             is_watched=True,
         )
         revised = VRTGroup.get(context, group.uuid)
-        notifications.decided(context, revised, 'revised')
+        notifications.notify_decision(context, revised, 'revised')
     else:
-        revisions.turn_back(context, lease, draft, swap, lost)
+        revisions.compensate(context, lease, draft, swap, lost)

@@ -3,7 +3,7 @@
 
 1. *prepare*, one transaction: the hold is EXCHANGING; its successor, with the
    same allocation, is WRITING.
-2. *swap back*, one request: the server's consumer is emptied, if it owns
+2. *apply*, one request: the server's consumer is emptied, if it owns
    anything, and the successor's is filled.
 3. *commit*, one transaction: the hold is RELEASED, its member HELD by the
    successor.
@@ -26,65 +26,67 @@ from nova_groupext import faultpoints
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler.placement import placement_client
+from nova_groupext.scheduler.placement import client
 
 Side = swaps.Side
 
 # Attempts to send the request, before the take back is left for later.
-ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 
 
-def take_back(context, ledger, lease, hold):
+def take_back(context, placement_client, lease, hold):
     """Hold the capacity of a redeemed hold's server again.
 
-    :param ledger: PlacementClient
+    :param placement_client: PlacementClient
     :param lease: VRTLease of its group
     :param hold: VRTHold in state REDEEMED
     :returns: whether the successor was filled
     :raises: PlacementUnavailable when that is unknown: the lease must not be
         released; GroupBusy when another planner has the group
     """
-    successor = hold.again()
-    successor.succeed(None)
+    successor = hold.duplicate()
+    successor.set_predecessor(None)
 
     def work():
         swaps.prepare(context, lease, [hold])
         return VRTHold.create_all(context, [successor])
 
     try:
-        created = swaps.write_down(context, lease, work)
+        created = swaps.with_lease(context, lease, work)
     except exception.GenerationConflict:
         return False
     swap = swaps.Swap([hold], created)
-    side, lost = finish(context, ledger, swap)
+    side, lost = finish(context, placement_client, swap)
     # An earlier request may still be on its way: the rows are watched.
     swaps.commit(
         *(context, lease, swap, side, lost),
-        may_be=states.Member,
+        member_statuses=states.Member,
         is_watched=True,
     )
-    return side == Side.MADE
+    return side == Side.APPLIED
 
 
-def is_one(swap):
+def is_take_back(swap):
     """Check whether a swap takes back the capacity of a server."""
-    is_redeemed = any(old.server_uuid for old in swap.olds)
-    return is_redeemed and not any(each.otherwise for each in swap.successors)
+    is_redeemed = any(old.server_uuid for old in swap.old_holds)
+    return is_redeemed and not any(
+        each.if_compensated for each in swap.successors
+    )
 
 
-def finish(context, ledger, swap):
+def finish(context, placement_client, swap):
     """Fill the successor, unless it owns the capacity; return (Side, ())."""
-    [old], [successor] = swap.olds, swap.successors
-    for attempt in range(ATTEMPTS):
+    [old], [successor] = swap.old_holds, swap.successors
+    for attempt in range(MAX_ATTEMPTS):
         if attempt:
-            placement_client.pause(attempt)
-        if ledger.allocations(context, successor.uuid):
-            return Side.MADE, ()
+            client.pause(attempt)
+        if placement_client.allocations(context, successor.uuid):
+            return Side.APPLIED, ()
         try:
-            with faultpoints.around('back.post'):
-                ledger.take_back(context, old.server_uuid, successor)
+            with faultpoints.around('take_back.apply'):
+                placement_client.take_back(context, old.server_uuid, successor)
         except exception.HoldFailed:
             # The server's allocation has changed, or the capacity is taken.
             continue
-        return Side.MADE, ()
+        return Side.APPLIED, ()
     return Side.COMPENSATED, ()

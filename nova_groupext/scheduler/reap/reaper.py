@@ -39,7 +39,8 @@ from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import hold_changes
+from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import release_holds
@@ -54,64 +55,63 @@ def expire(context):
     """Release holds of groups that expired, and holds that are too old."""
     for group in VRTGroup.list_expired(context):
         if transitions.expire(context, group):
-            LOG.info('VRT group %s has expired.', group.uuid)
-            notifications.of_group(context, Event.EXPIRE, group)
+            LOG.info(
+                'VRT group %s has expired; its holds are released.', group.uuid
+            )
+            notifications.notify_group(context, Event.EXPIRE, group)
     lifetime = CONF.vrt.max_hold_lifetime
     for group in VRTGroup.list_held_long(context, lifetime):
-        if transitions.end_lifetime(context, group, lifetime):
+        if transitions.release_overdue(context, group, lifetime):
             LOG.info(
-                'VRT group %(group)s gives up what was held for %(seconds)d '
-                's.',
+                'VRT group %(group)s: holds older than %(seconds)d s are '
+                'released.',
                 {'group': group.uuid, 'seconds': lifetime},
             )
-            notifications.of_group(context, Event.EXPIRE, group)
+            notifications.notify_group(context, Event.EXPIRE, group)
 
 
 def list_stuck_redeems(context):
     """Return the members whose create is overdue."""
-    return redeem.overdue(context)
+    return redeem.list_overdue(context)
 
 
-def resolve_redeem(context, ledger, member):
+def resolve_redeem(context, placement_client, member):
     """Finish a create, if it is not finished yet."""
-    hold = VRTHold.get_by_member(context, member.id)
+    hold = VRTHold.find_by_member(context, member.id)
     if hold is not None:
-        redeem.finish(context, ledger, member, hold)
+        redeem.finish(context, placement_client, member, hold)
 
 
-def to_follow():
+def follow_steps():
     """Return the steps that follow servers and hosts in Nova."""
-    return follow.follow_servers, follow.follow_hosts
+    return server_changes.follow_servers, hold_changes.follow_hosts
 
 
-def to_compare():
+def compare_steps():
     """Return the steps that compare changed providers with the rows."""
-    return follow.follow_holds, reservations.follow_reservations
+    return hold_changes.follow_holds, reservations.follow_reservations
 
 
-def empty(context, ledger):
+def release_ending(context, placement_client):
     """Release holds that end, except those of exclusive groups."""
-    release_holds.empty(context, ledger, VRTHold.list_to_empty(context))
+    release_holds.release(
+        context, placement_client, VRTHold.list_to_release(context)
+    )
 
 
-def watch(context, ledger):
+def check_watched(context, placement_client):
     """Empty consumers that late requests have filled."""
-    release_holds.watch(context, ledger)
+    release_holds.check_watched(context, placement_client)
 
 
-def forget_ended(context):
+def purge_tombstones(context):
     """Remove rows of holds that ended long ago."""
-    VRTHold.forget_ended(context, CONF.vrt.tombstone_lifetime)
+    VRTHold.purge_tombstones(context, CONF.vrt.tombstone_lifetime)
 
 
-def empty_stray(context, ledger, finding):
+def empty_orphan(context, placement_client, finding):
     """Empty a consumer that has no current row."""
-    ledger.empty_consumer(context, finding.consumer)
-
-
-def to_release(context):
-    """Return the groups that are deleted but not removed yet."""
-    return VRTGroup.list_releasing(context)
+    placement_client.empty_consumer(context, finding.consumer)
 
 
 def members_to_replace(context):
@@ -121,34 +121,33 @@ def members_to_replace(context):
     attempts are left out. A member whose hold a swap has lost is tried once in
     any case, and may go back to its node.
     """
-    most = CONF.vrt.max_automatic_replacements
-    groups = VRTGroup.list_with_failed(context, most)
-    return [(group, _elsewhere(context, group, most)) for group in groups]
+    max_attempts = CONF.vrt.max_automatic_replacements
+    return [
+        (group, _excluded_hosts(context, group, max_attempts))
+        for group in VRTGroup.list_with_failed(context, max_attempts)
+    ]
 
 
-def _elsewhere(context, group, most):
-    plan = VRTPlan.newest(context, group.id)
+def _excluded_hosts(context, group, max_attempts):
+    plan = VRTPlan.find_newest(context, group.id)
     nodes = plan.hosts() if plan else {}
     lost = VRTHold.lost_members(context, group.id)
     excluded_hosts = {}
     for member in group.members:
         is_lost = member.id in lost
         if member.status != states.Member.FAILED or (
-            member.replacement_attempts >= max(most, is_lost)
+            member.replacement_attempts >= max(max_attempts, is_lost)
         ):
             continue
-        is_barred = member.path in nodes and not is_lost
-        excluded_hosts[member.path] = [nodes[member.path]] if is_barred else []
+        is_excluded = member.path in nodes and not is_lost
+        excluded_hosts[member.path] = (
+            [nodes[member.path]] if is_excluded else []
+        )
     return excluded_hosts
 
 
-def to_check(context):
+def list_with_policies(context):
     """Return [(group, domains)] of groups to be checked for drift."""
     groups = VRTGroup.list_with_policies(context)
     domains = groups and hosts.Domains(context, vrt.levels(CONF))
     return [(group, domains) for group in groups]
-
-
-def to_keep(context):
-    """Return the groups that have, or had, exclusive hosts."""
-    return VRTGroup.list_exclusive(context)

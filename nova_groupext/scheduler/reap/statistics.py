@@ -24,9 +24,9 @@ def statistics(context):
         | db.count_each(context, model, model.status)
         for name, (model, statuses) in _COUNTED.items()
     }
-    leaving = VRTHold.list_by_status(context, states.Hold.RELEASING)
+    releasing = VRTHold.list_by_status(context, states.Hold.RELEASING)
     now = db.time(context)
-    ages = [now - (hold.updated_at or hold.created_at) for hold in leaving]
+    ages = [now - (hold.updated_at or hold.created_at) for hold in releasing]
     counts['oldest_releasing'] = max(
         (round(age.total_seconds()) for age in ages), default=0
     )

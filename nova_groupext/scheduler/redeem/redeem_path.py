@@ -1,9 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Redeem path of the scheduler: from a hold to the server's allocation.
 
-Only a first boot with VRT hints gets here. Every refusal is a NoValidHost with
-its reason. A refusal before the servers' uuids are written leaves the holds
-unchanged; after that the redeem can only go forward.
+Only a first boot with VRT hints gets here.
+
+1. *choose*: each server gets a member of the hints whose description it
+   matches, see reserve.py.
+2. Nova's filters check the hosts of these members. If they refuse a host, 1
+   chooses another member; if too few members remain, a planner swaps their
+   holds to other hosts, see replacement_request.py.
+3. *reserve*, one transaction: the holds are REDEEMING and name the servers.
+4. *swap*, one request: the servers own the capacity.
+5. *commit*, one transaction for each server: its hold is REDEEMED.
+
+=============  =====================================  ========================
+crash          left behind                            finished by
+=============  =====================================  ========================
+before 3       nothing of this request                nothing to finish; a
+                                                      planner finishes its swap
+after 3        REDEEMING; the hold or the server      any delivery of the same
+               owns the capacity                      request, or the reaper:
+                                                      4, 5
+after 4        REDEEMING; the server owns it          the same: 5
+=============  =====================================  ========================
+
+Steps 3 to 5 are those of protocol/redeem.py. Every refusal is a NoValidHost
+with its reason. Before 3 it leaves the holds unchanged; after 3 the redeem
+only goes forward.
 """
 
 import contextlib
@@ -26,139 +48,146 @@ LOG = logging.getLogger(__name__)
 
 Outcome = redeem.Outcome
 
-IS_OPEN = (
-    'Placement did not say what became of its hold; that will be found out'
+OUTCOME_UNKNOWN = (
+    'Placement did not answer: the state of its hold is unknown and will be '
+    'resolved; retry later'
 )
 
-# Seconds for which a request retries after conflicts, and the longest pause
+# Seconds for which a request retries after conflicts, and the maximum pause
 # before each retry.
-PATIENCE, PAUSE = 20, 0.1
+TIME_LIMIT, MAX_PAUSE = 20, 0.1
 
-OTHERS_ARE_FASTER = 'others were faster each time; try again'
+TOO_MANY_CONFLICTS = 'concurrent requests changed the members each time; retry'
 
 
 class RedeemPath:
     """Redemption of members for the servers of one request.
 
-    :param ledger: PlacementClient
+    :param placement_client: PlacementClient
     :param host_manager: Nova's HostManager
     """
 
-    def __init__(self, ledger, host_manager):
-        self._ledger = ledger
+    def __init__(self, placement_client, host_manager):
+        self._placement_client = placement_client
         self._host_manager = host_manager
         # The request's Placement query. Nova's request filters change a spec,
         # so they run on it once.
-        self._asked = None
-        self._judge = None
-        self._began = time.monotonic()
+        self._request = None
+        self._redeem_check = None
+        self._started_at = time.monotonic()
         # After a conflict members are chosen at random: concurrent requests
         # choose the first ones, too.
-        self._is_late = False
+        self._had_conflict = False
 
-    def choose(self, context, pointed, spec, server_uuids, refused):
+    def choose(self, context, ref, spec, server_uuids, refused):
         """Choose a member for each server.
 
         A request that is delivered twice finds the members of the first
         delivery and goes on with them.
 
-        :param pointed: pointer.Pointer to one member, or to several of which
+        :param ref: member_ref.MemberRef to one member, or to several of which
             any free ones will do
         :param refused: ids of members whose hosts are refused
         :returns: [Reservation], in the order of the servers
         :raises: nova.exception.NoValidHost, reserve.NotEnoughMembers
         """
 
-        def read():
-            members = self._members(context, pointed, spec)
-            return self._described(context, members, spec)
+        def read_members():
+            members = self._members(context, ref, spec)
+            return self._filter_matching(context, members, spec)
 
-        if self._judge is None:
-            self._judge = policy_check.RedeemCheck(context, pointed.group)
+        if self._redeem_check is None:
+            self._redeem_check = policy_check.RedeemCheck(context, ref.group)
         return reserve.choose(
-            *(context, self._ledger, pointed.member, read),
+            *(context, self._placement_client, ref.member, read_members),
             *(server_uuids, refused),
-            at_random=self._is_late,
+            at_random=self._had_conflict,
         )
 
-    def wait(self, path):
+    def wait_after_conflict(self, path):
         """Pause after a conflict with a concurrent request.
 
         :param path: common path of the members, for the error
         :raises: nova.exception.NoValidHost when the conflicts last too long
         """
-        if time.monotonic() > self._began + PATIENCE:
-            raise reserve.refusal(path, OTHERS_ARE_FASTER)
-        self._is_late = True
-        time.sleep(random.uniform(0, PAUSE))  # noqa: S311
+        if time.monotonic() > self._started_at + TIME_LIMIT:
+            raise reserve.refusal(path, TOO_MANY_CONFLICTS)
+        self._had_conflict = True
+        time.sleep(random.uniform(0, MAX_PAUSE))  # noqa: S311
 
-    def redeem(self, context, spec, places):
+    def redeem(self, context, spec, reservations):
         """Swap holds for the servers' allocations; see protocol.redeem.
 
         If one server gets nothing, the whole request fails; the reaper takes
         back what the others got once Nova has abandoned them.
 
         :raises: nova.exception.NoValidHost, reserve.HostsFiltered,
-            reserve.Taken
+            reserve.MemberTaken
         """
-        free = [p for p in places if p.hold.status == states.Hold.HELD]
-        if free and not reserve.reserve(context, free, self._judge):
-            raise reserve.Taken
-        due = {
-            place.server_uuid: place
-            for place in places
-            if place.hold.status == states.Hold.REDEEMING
+        free = [r for r in reservations if r.hold.status == states.Hold.HELD]
+        if free and not reserve.reserve(context, free, self._redeem_check):
+            raise reserve.MemberTaken
+        redeeming = {
+            reservation.server_uuid: reservation
+            for reservation in reservations
+            if reservation.hold.status == states.Hold.REDEEMING
         }
-        outcomes = due and redeem.swap(
+        outcomes = redeeming and redeem.swap(
             context,
-            self._ledger,
-            {uuid: place.hold for uuid, place in due.items()},
+            self._placement_client,
+            {
+                uuid: reservation.hold
+                for uuid, reservation in redeeming.items()
+            },
             spec.project_id,
             spec.user_id,
         )
         for uuid, outcome in outcomes.items():
-            if outcome != Outcome.OPEN:
-                _uuid, member, hold = due[uuid]
-                redeem.close(context, member, hold, outcome)
+            if outcome != Outcome.UNKNOWN:
+                _uuid, member, hold = redeeming[uuid]
+                redeem.commit(context, member, hold, outcome)
         for uuid, outcome in outcomes.items():
             if outcome != Outcome.SWAPPED:
-                is_open = outcome == Outcome.OPEN
+                is_unknown = outcome == Outcome.UNKNOWN
                 raise reserve.refusal(
-                    due[uuid].member.path,
-                    IS_OPEN if is_open else redeem.IS_LOST,
+                    redeeming[uuid].member.path,
+                    OUTCOME_UNKNOWN if is_unknown else redeem.IS_LOST,
                 )
 
     @staticmethod
-    def _members(context, pointed, spec):
-        if not pointed.is_complete:
+    def _members(context, ref, spec):
+        if not ref.is_complete:
             raise nova_exc.NoValidHost(
-                reason='the hints vrt_group and vrt_member belong together'
+                reason='the scheduler hints require both vrt_group and '
+                'vrt_member'
             )
         try:
             return VRTMember.list_by_path(
                 context,
-                pointed.group,
-                pointed.member,
+                ref.group,
+                ref.member,
                 project_id=spec.project_id,
             )
         except exception.MemberNotFound as exc:
             raise nova_exc.NoValidHost(reason=exc.format_message()) from exc
 
-    def _described(self, context, members, spec):
+    def _filter_matching(self, context, members, spec):
         """Return the members whose description the server matches.
 
         :raises: nova.exception.NoValidHost when there are none
         """
         errors = {}
         for member in members:
-            if member.stem not in errors:
-                errors[member.stem] = self._mismatch(context, member, spec)
-        fitting = [m for m in members if errors[m.stem] is None]
-        if not fitting:
-            raise errors[members[0].stem]
-        return fitting
+            if member.member_set not in errors:
+                errors[member.member_set] = self._mismatch_error(
+                    context, member, spec
+                )
+        matching = [m for m in members if errors[m.member_set] is None]
+        if not matching:
+            raise errors[members[0].member_set]
+        return matching
 
-    def _mismatch(self, context, member, spec):
+    def _mismatch_error(self, context, member, spec):
         try:
             self._check_description(context, member, spec)
         except nova_exc.NoValidHost as exc:
@@ -166,25 +195,26 @@ class RedeemPath:
         return None
 
     def _check_description(self, context, member, spec):
-        described = request_specs.placement_request(
+        member_request = request_specs.placement_request(
             context,
-            request_specs.spec_for(
+            request_specs.make_spec(
                 context, member, spec.project_id, spec.user_id
             ),
             self._host_manager,
         )
-        if self._asked is None:
-            self._asked = request_specs.placement_request(
+        if self._request is None:
+            self._request = request_specs.placement_request(
                 context, spec, self._host_manager
             )
         if (
-            request_specs.needs_more_than_amounts(spec)
-            or not request_specs.boots_from_the_same(member, spec)
-            or not request_specs.asks_for_the_same(described, self._asked)
+            request_specs.needs_special_resources(spec)
+            or not request_specs.has_same_root_disk(member, spec)
+            or not request_specs.are_equal(member_request, self._request)
         ):
             raise reserve.refusal(
                 member.path,
-                'the server asks for other resources than described',
+                'the server requests other resources than its member '
+                'describes',
             )
 
 
@@ -194,14 +224,22 @@ def as_no_valid_host(member_path):
     try:
         yield
     except database_errors.ANY as exc:
-        LOG.exception('VRT groups cannot be read.')
+        LOG.exception(
+            'The tables of VRT groups are not available; the server gets no '
+            'host.'
+        )
         raise nova_exc.NoValidHost(
-            reason='VRT groups cannot be read at the moment; what is held '
-            'stays held'
+            reason='the tables of VRT groups are not available; the members '
+            'stay held, retry later'
         ) from exc
     except exception.PlacementUnavailable as exc:
-        LOG.exception('Placement did not answer about %s.', member_path)
+        LOG.exception(
+            'Placement did not answer about member %s; the server gets no '
+            'host and the reaper resolves the hold.',
+            member_path,
+        )
         raise nova_exc.NoValidHost(
-            reason=f'Placement did not answer about member {member_path}; '
-            'nothing is lost, what became of its hold will be found out'
+            reason='Placement did not answer: the state of the hold of '
+            f'member {member_path} is unknown and will be resolved; retry '
+            'later'
         ) from exc

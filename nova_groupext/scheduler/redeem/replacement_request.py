@@ -18,86 +18,89 @@ from nova_groupext.solver.model import time_budget
 
 LOG = logging.getLogger(__name__)
 
-STAYS = 'it stays held'
+STAYS_HELD = 'it stays held'
 
 # Seconds between requests while planners are busy.
 PAUSE = 0.25
 
 # Reasons when no other host was found in time, by Outcome.
-WHY = {
-    rpcapi.Outcome.NO_OTHER_HOST: 'no other place was found for it',
-    rpcapi.Outcome.BUSY: 'its group, or the planners, were busy with '
-    'something else; try again a little later',
-    None: 'no planner found another place in time; try again a little later',
+REASONS = {
+    rpcapi.Outcome.NO_OTHER_HOST: 'no other host was found for it',
+    rpcapi.Outcome.BUSY: 'its group or the planners were busy; retry later',
+    None: 'no planner found another host in time; retry later',
 }
-NOWHERE = 'nor do the other places that planners have found for it'
+OTHER_HOSTS_REFUSED = (
+    'they also refuse the other hosts that planners found for it'
+)
 
 
 class ReplacementRequest:
     """Search for other hosts for one scheduler request, with a time limit.
 
     :param group_uuid: of the group that the request's hints name
-    :param stays: phrase about a member that gets no other host
+    :param consequence: phrase about a member that gets no other host
     """
 
-    def __init__(self, context, group_uuid, stays=STAYS):
+    def __init__(self, context, group_uuid, consequence=STAYS_HELD):
         self._context = context
-        self._group = group_uuid
-        self._stays = stays
-        self._asked = 0
-        self._clock = None
+        self._group_uuid = group_uuid
+        self._consequence = consequence
+        self._attempts = 0
+        self._time_budget = None
         # {path: [node, ...]} that were refused.
         self._refused = collections.defaultdict(list)
 
-    def find(self, places, why):
+    def send(self, refused_hosts, reason):
         """Ask planners to replace members, and wait for that.
 
-        :param places: {member path: refused node, None if it has none}; a
-            member with a server on a host is never among them
-        :param why: reason of the refusal
+        :param refused_hosts: {member path: refused node, None if it has
+            none}; a member with a server on a host is never among them
+        :param reason: reason of the refusal
         :raises: nova.exception.NoValidHost when they are not replaced
         """
-        path = [*places][-1]
+        path = [*refused_hosts][-1]
         limit = CONF.vrt.redeem_replacement_time_limit
         if not limit:
-            raise _refusal(path, why, self._stays)
-        if self._asked == CONF.vrt.redeem_replacement_attempts:
-            raise _refusal(path, why, NOWHERE, self._stays)
-        self._asked += 1
-        self._clock = self._clock or time_budget.TimeBudget(limit)
-        for each, node in places.items():
+            raise _refusal(path, reason, self._consequence)
+        if self._attempts == CONF.vrt.redeem_replacement_attempts:
+            raise _refusal(
+                path, reason, OTHER_HOSTS_REFUSED, self._consequence
+            )
+        self._attempts += 1
+        self._time_budget = self._time_budget or time_budget.TimeBudget(limit)
+        for each, node in refused_hosts.items():
             self._refused[each] += [node] if node else []
-        outcome = self._ask([*places])
+        outcome = self._wait_for_planner([*refused_hosts])
         if outcome != rpcapi.Outcome.DONE:
-            raise _refusal(path, why, WHY[outcome], self._stays)
+            raise _refusal(path, reason, REASONS[outcome], self._consequence)
 
-    def _ask(self, paths):
+    def _wait_for_planner(self, paths):
         """Return the Outcome, None when no planner answers in time."""
         outcome = None
-        while seconds := self._clock.left():
-            outcome = self._ask_once(paths, seconds)
+        while seconds := self._time_budget.remaining():
+            outcome = self._call_planner(paths, seconds)
             if outcome != rpcapi.Outcome.BUSY:
                 break
             # Busy planners answer at once; another one may be free.
             time.sleep(PAUSE)
         return outcome
 
-    def _ask_once(self, paths, seconds):
+    def _call_planner(self, paths, seconds):
         try:
-            return rpcapi.PlannerAPI().replan(
+            return rpcapi.PlannerAPI().replace_members(
                 self._context,
-                self._group,
+                self._group_uuid,
                 {path: self._refused[path] for path in paths},
                 seconds,
             )
         except messaging.MessagingException:
             LOG.exception(
-                'No planner answers for VRT group %(group)s within '
+                'No planner answered for VRT group %(group)s within '
                 '%(seconds).1f s.',
-                {'group': self._group, 'seconds': seconds},
+                {'group': self._group_uuid, 'seconds': seconds},
             )
             return None
 
 
-def _refusal(path, *said):
-    return reserve.refusal(path, '; '.join(said))
+def _refusal(path, *phrases):
+    return reserve.refusal(path, '; '.join(phrases))

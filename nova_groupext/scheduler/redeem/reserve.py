@@ -1,8 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Choice and reservation of members for the servers of a request.
 
-Free members are chosen first, so that Nova's filters can check their hosts.
-Then their holds are reserved: no other server can redeem them.
+1. *choose* reads the members. A server of an earlier delivery of the request
+   has a member already; the others get free members whose holds are in no
+   swap. While a swap leaves too few of these, it waits and reads again.
+2. Chosen holds that overcommit their providers become RELEASING, their members
+   FAILED, and are emptied; then 1 again. Otherwise no row has changed, and
+   Nova's filters can check the hosts.
+3. *reserve*, one transaction: the policies are checked, and all holds and
+   members become REDEEMING, with the servers' uuids, or none.
+
+=============  =====================================  ========================
+crash          left behind                            finished by
+=============  =====================================  ========================
+in 1           nothing                                nothing to finish
+in 2           RELEASING holds                        the reaper empties them
+after 3        REDEEMING; the hold owns the capacity  any delivery of the same
+                                                      request, or the reaper:
+                                                      see protocol/redeem.py
+=============  =====================================  ========================
 """
 
 import random
@@ -20,31 +36,33 @@ from nova_groupext.scheduler.protocol import ownership
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import release_holds
 
-BEING_CLEARED_UP = 'an earlier create is being cleared up'
+BEING_UNDONE = 'an earlier create of its server is being undone; retry later'
 
-BEING_REVISED = 'its group is being revised at this moment; try again'
+BEING_REVISED = 'its group is being revised; retry later'
 
-HOST_REFUSED = "its planned host does not pass Nova's filters now"
-BREAKS_POLICY = 'on its planned host it would break a policy of its group now'
+HOST_REFUSED = "Nova's filters refuse its planned host"
+VIOLATES_POLICY = 'it would violate a policy of its group on its planned host'
 
 # Number of attempts and seconds between them while a swap is under way.
-PATIENCE, PAUSE = 20, 0.25
+MAX_ATTEMPTS, PAUSE = 20, 0.25
 
 
 class HostsFiltered(Exception):
     """Planned hosts of some members are refused now.
 
-    :ivar places: [Reservation] of these members
-    :ivar why: the common reason
+    :ivar reservations: [Reservation] of these members
+    :ivar reason: the common reason
     """
 
-    def __init__(self, places, why):
-        super().__init__(*(place.member.path for place in places))
-        self.places = places
-        self.why = why
+    def __init__(self, reservations, reason):
+        super().__init__(
+            *(reservation.member.path for reservation in reservations)
+        )
+        self.reservations = reservations
+        self.reason = reason
 
 
-class Taken(Exception):
+class MemberTaken(Exception):
     """A member was taken by another request or delivery of the same one."""
 
 
@@ -68,62 +86,72 @@ class Reservation(typing.NamedTuple):
 
 
 def choose(
-    context, ledger, path, read, server_uuids, refused=(), *, at_random=False
+    context,
+    placement_client,
+    path,
+    read_members,
+    server_uuids,
+    refused=(),
+    *,
+    at_random=False,
 ):
     """Return a Reservation for each server: its own member, or a free one.
 
     The same request may be delivered again. Free members are not reserved yet.
 
     :param path: common path of the members, for errors
-    :param read: function that returns the matching VRTMembers as they are now
+    :param read_members: function that returns the matching VRTMembers, read
+        anew
     :param refused: ids of members whose hosts are refused
     :param at_random: whether to choose random free members, not the first
     :returns: [Reservation], in the order of the servers
     :raises: nova.exception.NoValidHost, NotEnoughMembers
     """
-    for _look in range(PATIENCE):
-        members = read()
-        own = {
-            m.server_uuid: m
-            for m in members
-            if m.status in states.MEMBER_HAS_SERVER
+    for _attempt in range(MAX_ATTEMPTS):
+        members = read_members()
+        reserved = {
+            member.server_uuid: member
+            for member in members
+            if member.status in states.MEMBER_HAS_SERVER
         }
-        if any(uuid in own for uuid in server_uuids):
-            return _their_own(context, path, own, server_uuids)
+        if any(uuid in reserved for uuid in server_uuids):
+            return _own_reservations(context, path, reserved, server_uuids)
         free = [
             member
             for member in members
-            if member.id not in refused and member.why_not_redeemable() is None
+            if member.id not in refused and member.redeem_obstacle() is None
         ]
         if len(free) < len(server_uuids):
-            raise _too_few(path, members, free, server_uuids)
-        changing = VRTHold.changing(context, [each.id for each in free])
-        free = [member for member in free if member.id not in changing]
+            raise _not_enough_members(path, members, free, server_uuids)
+        in_swap = VRTHold.members_in_swap(context, [each.id for each in free])
+        free = [member for member in free if member.id not in in_swap]
         if len(free) < len(server_uuids):
             time.sleep(PAUSE)
             continue
         if at_random:
             random.shuffle(free)
-        places = [
-            _place(context, uuid, member)
+        reservations = [
+            _reservation_of(context, uuid, member)
             for uuid, member in zip(server_uuids, free, strict=False)
         ]
-        if _verify(context, ledger, places):
-            return places
+        if _verify(context, placement_client, reservations):
+            return reservations
     raise refusal(path, BEING_REVISED)
 
 
-def _their_own(context, path, own, server_uuids):
-    if not all(uuid in own for uuid in server_uuids):
-        raise refusal(path, BEING_CLEARED_UP)
-    return [_place(context, uuid, own[uuid]) for uuid in server_uuids]
+def _own_reservations(context, path, reserved, server_uuids):
+    if not all(uuid in reserved for uuid in server_uuids):
+        raise refusal(path, BEING_UNDONE)
+    return [
+        _reservation_of(context, uuid, reserved[uuid]) for uuid in server_uuids
+    ]
 
 
-def reserve(context, places, judge):
+def reserve(context, reservations, redeem_check):
     """Reserve holds for their servers, if the policies allow that.
 
-    :param places: [Reservation] whose holds are HELD, of one group
-    :param judge: policy_check.RedeemCheck
+    :param reservations: [Reservation] whose holds are HELD, of one group
+    :param redeem_check: policy_check.RedeemCheck
     :returns: False when one of them was changed meanwhile
     :raises: HostsFiltered
     """
@@ -131,31 +159,35 @@ def reserve(context, places, judge):
     def check():
         refused = {
             member.id
-            for member in judge.refused([place.member for place in places])
+            for member in redeem_check.refused(
+                [reservation.member for reservation in reservations]
+            )
         }
         if refused:
             raise HostsFiltered(
-                [each for each in places if each.member.id in refused],
-                BREAKS_POLICY,
+                [each for each in reservations if each.member.id in refused],
+                VIOLATES_POLICY,
             )
 
-    own = {each.server_uuid: (each.member, each.hold) for each in places}
+    reserved = {
+        each.server_uuid: (each.member, each.hold) for each in reservations
+    }
     with faultpoints.around('redeem.reserve'):
-        return redeem.reserve(context, own, check)
+        return redeem.reserve(context, reserved, check)
 
 
-def _too_few(path, members, free, server_uuids):
+def _not_enough_members(path, members, free, server_uuids):
     """Return the error of servers for which too few members are free."""
     missing = len(server_uuids) - len(free)
-    held = [m for m in members if m.why_not_redeemable() is None]
+    held = [m for m in members if m.redeem_obstacle() is None]
     if len(held) >= len(server_uuids):
         return NotEnoughMembers(missing)
     if len(members) == len(server_uuids) == 1:
         [member] = members
-        why = f'it is {member.status}: {member.why_not_redeemable()}'
-        return refusal(member.path, why)
-    error = exception.TooFewFree(
-        wanted=len(server_uuids),
+        reason = f'it is {member.status}: {member.redeem_obstacle()}'
+        return refusal(member.path, reason)
+    error = exception.TooFewRedeemable(
+        requested=len(server_uuids),
         member=path,
         free=len(free),
         total=len(members),
@@ -163,21 +195,26 @@ def _too_few(path, members, free, server_uuids):
     return nova_exc.NoValidHost(reason=error.format_message())
 
 
-def _verify(context, ledger, places):
+def _verify(context, placement_client, reservations):
     """Release holds that overcommit their providers.
 
     :returns: whether all the holds are still HELD
     """
-    lost = ownership.end_overcommitted(
-        context, ledger, [place.hold for place in places]
+    overcommitted = ownership.end_overcommitted(
+        context,
+        placement_client,
+        [reservation.hold for reservation in reservations],
     )
     # At once, because their provider is overcommitted.
-    release_holds.empty(context, ledger, lost)
-    return all(place.hold.status == states.Hold.HELD for place in places)
+    release_holds.release(context, placement_client, overcommitted)
+    return all(
+        reservation.hold.status == states.Hold.HELD
+        for reservation in reservations
+    )
 
 
-def _place(context, server_uuid, member):
-    hold = VRTHold.get_by_member(context, member.id)
+def _reservation_of(context, server_uuid, member):
+    hold = VRTHold.find_by_member(context, member.id)
     if hold is None:
         raise refusal(member.path, redeem.IS_LOST)
     return Reservation(server_uuid, member, hold)

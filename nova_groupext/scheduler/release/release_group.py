@@ -1,8 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Step 7, release: holds that a group no longer needs become free.
 
-The transaction that changes the members marks their holds as RELEASING.
-Emptying them in Placement comes later and is idempotent.
+The transaction that ends members sets their holds to RELEASING. After it, the
+owner of the group's lease goes on:
+
+1. In a deleted group, servers that Nova will not build lose their capacity.
+   Then one transaction ends all other members and sets their holds to
+   RELEASING.
+2. RELEASING holds are emptied and RELEASED, see maintain.py.
+3. 1 to 5 for the group's deleted drafts.
+4. The hints of servers that joined or left with a deleted draft are set
+   according to the rows.
+5. One transaction: the rows of a deleted group are removed, unless a hold or a
+   server of it still has to be followed. REDEEMED holds become RELEASED and
+   watched; RELEASED holds stay as tombstones.
+
+=============  =====================================  ========================
+crash          left behind                            finished by
+=============  =====================================  ========================
+before 2       RELEASING holds that own their         next owner of the lease:
+               capacity                               1 to 5
+after 2 to 4   RELEASED holds; the group or draft is  next owner of the lease:
+               RELEASING, if it was deleted           1 to 5
+after 5        tombstones                             nothing to finish
+=============  =====================================  ========================
+
+All steps can be repeated. The planners look for RELEASING groups in each round
+and the reaper for RELEASING holds, so none is forgotten.
 """
 
 from nova_groupext import faultpoints
@@ -14,39 +38,40 @@ from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler.follow import follow
+from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.nova import stored_hints
 from nova_groupext.scheduler.protocol import maintain
 from nova_groupext.scheduler.protocol import release_holds
 
 
-def release(context, ledger, lease, group, known=None):
+def release(context, placement_client, lease, group, logged=None):
     """Release what a group no longer needs; remove a deleted group.
 
-    The same for its deleted drafts. The reaper retries what fails now.
+    A step that fails now is repeated in the next round.
 
     :param lease: VRTLease of the group
-    :param known: as maintain.keep() takes it
+    :param logged: as maintain.maintain() takes it
     """
     is_deleted = group.status == states.Group.RELEASING
     waiting = set()
     if is_deleted:
-        # Servers that will not be built release their capacity, too.
-        waiting = follow.follow_servers(context, ledger, group=group)
+        waiting = server_changes.follow_servers(
+            context, placement_client, group=group
+        )
         group = VRTGroup.find(context, group.uuid)
     if group is None:
         return
-    if is_deleted and transitions.give_up(context, group):
-        notifications.of_group(context, notifications.Event.RELEASE, group)
-    maintain.keep(context, ledger, lease, group, known)
-    for draft in VRTGroup.list_releasing(context, of=group):
-        release(context, ledger, lease, draft)
+    if is_deleted and transitions.release_members(context, group):
+        notifications.notify_group(context, notifications.Event.RELEASE, group)
+    maintain.maintain(context, placement_client, lease, group, logged)
+    for draft in VRTGroup.list_releasing(context, revised=group):
+        release(context, placement_client, lease, draft)
     # A group without rows could not be followed any more.
-    if is_deleted and not waiting and _point_anew(context, group):
-        _forget(context, group)
+    if is_deleted and not waiting and _sync_hints(context, group):
+        _purge(context, group)
 
 
-def _point_anew(context, group):
+def _sync_hints(context, group):
     """Update the hints of servers that joined or left with a draft.
 
     :returns: whether they are final: a request of Nova that has read a
@@ -56,14 +81,14 @@ def _point_anew(context, group):
         return True
     are_members = False
     for server_uuid in sorted(VRTMember.server_uuids(context, group.id)):
-        with faultpoints.around('release.point'):
-            are_members |= stored_hints.follow(context, server_uuid)
+        with faultpoints.around('release.sync_hints'):
+            are_members |= stored_hints.sync_hints(context, server_uuid)
     return not are_members or group.is_unchanged_for(
         context, release_holds.REQUEST_LIFETIME
     )
 
 
-def _forget(context, group):
+def _purge(context, group):
     """Remove the rows, unless holds or drafts of the group are left."""
 
     def work():
@@ -71,8 +96,8 @@ def _forget(context, group):
         is_held = any(hold.status != states.Hold.REDEEMED for hold in holds)
         if is_held or group.has_draft(context):
             return
-        VRTHold.orphan(context, group.id)
-        group.destroy(context)
+        VRTHold.detach(context, group.id)
+        group.purge(context)
 
     # The lock keeps others from inserting holds for the group.
     db.with_row_lock(context, models.Group, work, id=group.id)

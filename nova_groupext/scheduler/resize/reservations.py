@@ -18,50 +18,55 @@ from nova_groupext.scheduler.protocol import ownership
 from nova_groupext.scheduler.protocol import redeem
 
 
-def follow_reservations(context, ledger, leases, changes=None):
+def follow_reservations(context, placement_client, leases, changes=None):
     """Compare reservations with servers, hosts and Placement.
 
     :param changes: ChangedProviders, to read only what has changed
     """
     changes = changes or ChangedProviders()
-    found = VRTHold.list_reservations(context)
+    reservations = VRTHold.list_reservations(context)
     members = {
         member.id: member
         for member in VRTMember.list_by_ids(
-            context, [reservation.resize_member_id for reservation in found]
+            context,
+            [reservation.resize_member_id for reservation in reservations],
         )
     }
-    for reservation in found:
+    for reservation in reservations:
         if reservation.resize_member_id not in members:
             # Its group was removed since the reservations were read.
             continue
-        with availability.skip_unavailable(f'Growth {reservation.uuid}'):
+        with availability.skip_unavailable(
+            f'resize reservation {reservation.uuid}'
+        ):
             member = members[reservation.resize_member_id]
-            _follow(context, ledger, leases, reservation, member, changes)
-    _conclude(context, ledger)
+            _follow(
+                context, placement_client, leases, reservation, member, changes
+            )
+    _end_overdue(context, placement_client)
 
 
-def _follow(context, ledger, leases, reservation, member, changes):
-    why = _why_over(context, reservation, member)
-    key = reservation.uuid, [*reservation.allocations]
-    if why is None and not changes.are_due(*key):
+def _follow(context, placement_client, leases, reservation, member, changes):
+    reason = _end_reason(context, reservation, member)
+    key, providers = reservation.uuid, [*reservation.allocations]
+    if reason is None and not changes.are_due(key, providers):
         return
-    if why is None and overcommitment.overcommitted_holds(
-        context, ledger, [reservation]
+    if reason is None and overcommitment.overcommitted_holds(
+        context, placement_client, [reservation]
     ):
-        why = overcommitment.IS_TOO_MUCH
-    if why is not None:
-        ownership.end_growth(context, reservation, why)
+        reason = overcommitment.FAULT
+    if reason is not None:
+        ownership.end_reservation(context, reservation, reason)
     elif (
-        ledger.allocations(context, reservation.uuid)
+        placement_client.allocations(context, reservation.uuid)
         != reservation.allocations
     ):
-        _hold_again(context, ledger, leases, reservation)
+        _hold_again(context, placement_client, leases, reservation)
     else:
-        changes.note(*key)
+        changes.mark_consistent(key, providers)
 
 
-def _why_over(context, reservation, member):
+def _end_reason(context, reservation, member):
     """Return why a reservation has to end; None if it is kept."""
     if member.status != states.Member.SHELVED and (
         member.status != states.Member.ACTIVE or member.server_flavor is None
@@ -74,33 +79,39 @@ def _why_over(context, reservation, member):
     return None
 
 
-def _hold_again(context, ledger, leases, reservation):
+def _hold_again(context, placement_client, leases, reservation):
     """Hold a reservation under a new uuid if its allocation has changed."""
-    with leases.owning(context, ledger, reservation.group_id) as lease:
+    with leases.owning(
+        context, placement_client, reservation.group_id
+    ) as lease:
         if (
             lease is None
-            or not VRTHold.still(context, [reservation], states.Hold.HELD)
-            or ledger.allocations(context, reservation.uuid)
+            or not VRTHold.in_status(context, [reservation], states.Hold.HELD)
+            or placement_client.allocations(context, reservation.uuid)
             == reservation.allocations
         ):
             # It was ended or claimed since it was read.
             return
         try:
-            hold_again.hold_again(context, ledger, lease, reservation)
+            hold_again.hold_again(
+                context, placement_client, lease, reservation
+            )
         except exception.GenerationConflict:
             return
 
 
-def _conclude(context, ledger):
+def _end_overdue(context, placement_client):
     """End or resolve reservations that no process works on any more."""
-    seconds = redeem.OVERDUE * CONF.rpc_response_timeout
-    for reservation in VRTHold.list_not_unshelved(context, seconds):
-        ownership.end_growth(
+    seconds = redeem.OVERDUE_FACTOR * CONF.rpc_response_timeout
+    for reservation in VRTHold.list_unused_unshelves(context, seconds):
+        ownership.end_reservation(
             context, reservation, 'its server was not unshelved'
         )
-    for reservation in VRTHold.list_reservations_redeeming(context, seconds):
-        with availability.skip_unavailable(f'Growth {reservation.uuid}'):
-            owns = ledger.swap_happened(
+    for reservation in VRTHold.list_redeeming_reservations(context, seconds):
+        with availability.skip_unavailable(
+            f'resize reservation {reservation.uuid}'
+        ):
+            owns = placement_client.swap_happened(
                 context, reservation, reservation.server_uuid
             )
             transitions.end_reservation(context, reservation, owns)

@@ -26,5 +26,7 @@ class HolisticWeigher(weights.BaseHostWeigher):
         return [float(-ranks[cost]) for cost in costs]
 
     def _weigh_object(self, host_state, weight_properties=None):
-        request = marked_requests.of_move(host_state)
-        return (0, 0) if request is None else request.move.cost(request.seat)
+        request = marked_requests.find_move(host_state)
+        return (
+            (0, 0) if request is None else request.move.cost(request.location)
+        )

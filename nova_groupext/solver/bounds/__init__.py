@@ -4,9 +4,9 @@
 Every check compares demand with an upper bound on capacity. A failed check
 therefore proves that no plan exists; passing every check proves nothing.
 
-``host_arrays`` has the hosts as arrays, ``demand`` the members to place and
+``host_arrays`` has the hosts as arrays, ``demands`` the members to place and
 their hosts, ``fixed`` the policies that pinned members alone violate, and
-``checks`` the comparisons.
+``checks`` the comparisons. ``reduction`` drops the hosts that these exclude.
 """
 
 from nova_groupext.solver.bounds import checks
@@ -16,35 +16,35 @@ from nova_groupext.solver.bounds import host_arrays
 HostArrays = host_arrays.HostArrays
 
 
-def impossible(problem, cloud=None):
+def prove_infeasible(problem, arrays=None):
     """Search for a proof that a problem has no plan.
 
     :param problem: problems.Problem
-    :param cloud: HostArrays of a problem with the same hosts and levels; an
+    :param arrays: HostArrays of a problem with the same hosts and levels; an
         unsuitable one is ignored
     :returns: frozenset of assumptions that no plan satisfies, or None
     """
-    broken = fixed.broken(problem)
-    if broken:
-        return frozenset(broken[:1])
-    return checks.Checks(problem, _cloud(problem, cloud)).proof()
+    violated = fixed.find_violated(problem)
+    if violated:
+        return frozenset(violated[:1])
+    return checks.Checks(problem, _arrays(problem, arrays)).proof()
 
 
-def look(problem, cloud=None):
+def analyse(problem, arrays=None):
     """Search for a proof, and return the by-products of the checks.
 
     :param problem: problems.Problem
-    :param cloud: as in impossible()
-    :returns: (assumptions or None, {stem path: demand as a share of the upper
-        bound on capacity}, the problem without the excluded hosts)
+    :param arrays: as in prove_infeasible()
+    :returns: (assumptions or None, {member set path: demand as a share of the
+        upper bound on capacity}, the problem without the excluded hosts)
     """
-    broken = fixed.broken(problem)
-    if broken:
-        return frozenset(broken[:1]), {}, problem
-    found = checks.Checks(problem, _cloud(problem, cloud))
-    return found.proof(), found.shares(), found.narrowed()
+    violated = fixed.find_violated(problem)
+    if violated:
+        return frozenset(violated[:1]), {}, problem
+    analysis = checks.Checks(problem, _arrays(problem, arrays))
+    return analysis.proof(), analysis.shares(), analysis.reduced()
 
 
-def _cloud(problem, cloud):
-    is_same = cloud is not None and cloud.is_of(problem)
-    return cloud if is_same else HostArrays(problem)
+def _arrays(problem, arrays):
+    is_suitable = arrays is not None and arrays.is_for(problem)
+    return arrays if is_suitable else HostArrays(problem)

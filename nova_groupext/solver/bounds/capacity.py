@@ -11,61 +11,61 @@ import numpy as np
 
 # Whole numbers below this are exact as floats; larger sums get a margin far
 # above their rounding error.
-_EXACT = 2**53
-_MARGIN = 1 + 1e-9
+_MAX_EXACT = 2**53
+_ROUNDING_MARGIN = 1 + 1e-9
 
 #: Sum of shares that counts as full: rounding may leave it below one.
 FULL = 1 - 1e-9
 
 # Largest number of steps in the bitmap of reachable sums of a resource.
-_LONGEST_LIST = 200_000
+_MAX_STEPS = 200_000
 
 
-def has_capacity(cloud, wanted, domains):
+def has_capacity(arrays, demands, domains):
     """Return which domains may have capacity for all given members.
 
-    :param wanted: list of (demand.Demand, number of its members)
+    :param demands: list of (demands.Demand, number of its members)
     :param domains: (domain number of each host, number of domains)
     :returns: bool array, by domain
     """
-    wanted = [(crowd, number) for crowd, number in wanted if number]
-    fine = np.ones(domains[1], bool)
+    demands = [(demand, number) for demand, number in demands if number]
+    feasible = np.ones(domains[1], bool)
     load = np.zeros(domains[1])
-    for crowd, number in wanted:
-        room = per_domain(crowd.most, domains)
-        fine &= room >= number
-        load += number / np.maximum(room, 1)
+    for demand, number in demands:
+        limits = sum_by_domain(demand.max_members, domains)
+        feasible &= limits >= number
+        load += number / np.maximum(limits, 1)
     # The members fit if their shares of capacity add up to less than one:
     # no comparison below can fail.
-    if not (fine & (load > FULL)).any():
-        return fine
-    for alike in _by_classes(wanted):
-        room = members(alike, domains)
-        fine &= room >= sum(number for _, number in alike)
-    for resource in _resources(wanted):
-        if fine.any():
-            fine &= _holds_amount(cloud, wanted, resource, domains)
-    return fine
+    if not (feasible & (load > FULL)).any():
+        return feasible
+    for group in _by_classes(demands):
+        limits = bound_members(group, domains)
+        feasible &= limits >= sum(number for _, number in group)
+    for resource in _resources(demands):
+        if feasible.any():
+            feasible &= _has_amount(arrays, demands, resource, domains)
+    return feasible
 
 
-def members(wanted, domains):
+def bound_members(demands, domains):
     """Return an upper bound on the members that fit.
 
-    :param wanted: list of (demand.Demand, largest number of its members)
+    :param demands: list of (demands.Demand, largest number of its members)
     :returns: int array, by domain
     """
-    room = np.zeros(domains[1], np.int64)
-    for alike in _by_classes(wanted):
+    total = np.zeros(domains[1], np.int64)
+    for group in _by_classes(demands):
         # Demands of the same classes compete for capacity.
-        fits = np.max([crowd.fits for crowd, _ in alike], axis=0)
-        most = np.sum([crowd.most for crowd, _ in alike], axis=0)
-        total = per_domain(np.minimum(fits, most), domains)
-        number = sum(number for _, number in alike)
-        room += np.minimum(total.astype(np.int64), number)
-    return room
+        alone = np.max([demand.max_alone for demand, _ in group], axis=0)
+        limits = np.sum([demand.max_members for demand, _ in group], axis=0)
+        by_domain = sum_by_domain(np.minimum(alone, limits), domains)
+        number = sum(number for _, number in group)
+        total += np.minimum(by_domain.astype(np.int64), number)
+    return total
 
 
-def per_domain(values, domains):
+def sum_by_domain(values, domains):
     """Sum host values by domain; hosts without a domain do not count."""
     numbers, size = domains
     if size == 1 and not numbers.any():
@@ -74,64 +74,66 @@ def per_domain(values, domains):
     return np.bincount(numbers + 1, weights=values, minlength=size + 1)[1:]
 
 
-def _by_classes(wanted):
+def _by_classes(demands):
     groups = collections.defaultdict(list)
-    for crowd, number in wanted:
-        groups[tuple(map(id, crowd.classes))].append((crowd, number))
+    for demand, number in demands:
+        groups[tuple(map(id, demand.classes))].append((demand, number))
     return groups.values()
 
 
-def _resources(wanted):
+def _resources(demands):
     return sorted(
         {
             resource
-            for crowd, _ in wanted
-            for request in _requests(crowd)
+            for demand, _ in demands
+            for request in _requests(demand)
             for resource in request
         }
     )
 
 
-def _requests(crowd):
+def _requests(demand):
     """Yield every request that a member of a demand may make."""
-    for member_class in crowd.classes:
+    for member_class in demand.classes:
         yield member_class.request
-        for ways in member_class.alternatives.values():
-            yield from ways
+        for options in member_class.alternatives.values():
+            yield from options
 
 
-def _holds_amount(cloud, wanted, resource, domains):
+def _has_amount(arrays, demands, resource, domains):
     """Return which domains may have enough of one resource."""
-    need = 0
-    asked = set()
+    needed = 0
+    requested = set()
     usable = False
-    for crowd, number in wanted:
-        amounts = {r.get(resource, 0) for r in _requests(crowd)}
-        need += number * min(amounts)
-        asked |= amounts
-        usable = usable | (crowd.fits > 0)
-    if not need:
+    for demand, number in demands:
+        amounts = {r.get(resource, 0) for r in _requests(demand)}
+        needed += number * min(amounts)
+        requested |= amounts
+        usable = usable | (demand.max_alone > 0)
+    if not needed:
         return np.ones(domains[1], bool)
-    free = np.where(usable, cloud.free(resource), 0)
-    crowd = sum(number for _, number in wanted)
-    most = min(max(asked) * crowd, np.iinfo(np.int64).max)
-    useful = _reachable(np.minimum(free, most), asked - {0})
-    total = per_domain(useful.astype(float), domains)
-    return np.where(total < _EXACT, total, total * _MARGIN) >= need
+    free = np.where(usable, arrays.free(resource), 0)
+    members = sum(number for _, number in demands)
+    max_amount = min(max(requested) * members, np.iinfo(np.int64).max)
+    reachable = _reachable(np.minimum(free, max_amount), requested - {0})
+    total = sum_by_domain(reachable.astype(float), domains)
+    return (
+        np.where(total < _MAX_EXACT, total, total * _ROUNDING_MARGIN) >= needed
+    )
 
 
 def _reachable(free, amounts):
     """Round free amounts down to sums of requested amounts."""
     step = math.gcd(*amounts)
     length = int(free.max(initial=0)) // step + 1
-    if length > _LONGEST_LIST:
+    if length > _MAX_STEPS:
         return free
     sums = 1
-    within = (1 << length) - 1
+    mask = (1 << length) - 1
     for amount in amounts:
         shift = amount // step
         while shift < length:
-            sums |= sums << shift & within
+            sums |= sums << shift & mask
             shift *= 2
     data = np.frombuffer(sums.to_bytes(length // 8 + 1, 'little'), np.uint8)
     is_sum = np.unpackbits(data, bitorder='little')[:length]

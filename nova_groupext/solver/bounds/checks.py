@@ -14,26 +14,27 @@ import itertools
 import numpy as np
 
 from nova_groupext.solver.bounds import capacity
-from nova_groupext.solver.bounds import demand
-from nova_groupext.solver.bounds import narrowing
+from nova_groupext.solver.bounds import demands
 from nova_groupext.solver.bounds import policy_bounds
+from nova_groupext.solver.bounds import reduction
 from nova_groupext.solver.model import assumptions
 
 # Largest number of different host sets to compare.
-_MOST_GROUPS = 200
+_MAX_GROUPS = 200
 
 
 class Checks:
     """Ordered comparisons of one problem's demand with its capacity."""
 
-    def __init__(self, problem, cloud):
+    def __init__(self, problem, arrays):
         self._problem = problem
-        self._cloud = cloud
-        self._crowds = demand.gather(problem, cloud)
-        self._stem_of = {m.path: m.stem for m in problem.topology.members}
-        self._covers = demand.Covers(problem, cloud, self._crowds)
+        self._arrays = arrays
+        self._demands = demands.gather(problem, arrays)
+        self._coverages = demands.CoverageFactory(
+            problem, arrays, self._demands
+        )
         self._policies = [
-            (policy, self._covers.of(tuple(itertools.chain(*policy.sides))))
+            (policy, self._coverages.of(tuple(itertools.chain(*policy.sides))))
             for policy in problem.topology.policies
             if policy.strict
         ]
@@ -43,32 +44,34 @@ class Checks:
         return next(self._proofs(), None)
 
     def shares(self):
-        """Return {stem path: demand as a share of the capacity for it}."""
+        """Return {member set path: demand as a share of its capacity}."""
         return {
-            path: each.missing / max(1, int(each.most.sum()))
-            for path, each in self._crowds.items()
-            if each.missing
+            path: demand.required / max(1, int(demand.max_members.sum()))
+            for path, demand in self._demands.items()
+            if demand.required
         }
 
-    def narrowed(self):
+    def reduced(self):
         """Return the problem without the hosts that policies exclude."""
-        return narrowing.narrow(self._problem, self._cloud, self._crowds)
+        return reduction.without_excluded(
+            self._problem, self._arrays, self._demands
+        )
 
     def _proofs(self):
         yield from self._compare()
-        for policy, cover in self._policies:
-            self._rule_out_hosts(policy, cover)
-        binding = [
-            (policy, cover)
-            for policy, cover in self._policies
-            if self._is_binding(policy)
+        for policy, coverage in self._policies:
+            self._exclude_hosts(policy, coverage)
+        one_domain = [
+            (policy, coverage)
+            for policy, coverage in self._policies
+            if self._needs_one_domain(policy)
         ]
         # Small scopes first: their exclusions reduce larger domains.
-        binding.sort(key=lambda p: self._problem.levels.index(p[0].scope))
-        for policy, cover in binding:
-            yield from self._rule_out_domains(policy, cover)
-        for policy, cover in self._policies:
-            yield from self._count(policy, cover)
+        one_domain.sort(key=lambda p: self._problem.levels.index(p[0].scope))
+        for policy, coverage in one_domain:
+            yield from self._exclude_domains(policy, coverage)
+        for policy, coverage in self._policies:
+            yield from self._check_condition(policy, coverage)
         if self._policies:
             yield from self._compare()
 
@@ -76,192 +79,216 @@ class Checks:
 
     def _compare(self):
         """Yield a proof for every group of demands that cannot fit."""
-        everywhere = np.zeros(len(self._cloud.index), np.int64), 1
+        whole_cloud = np.zeros(len(self._arrays.index), np.int64), 1
         for group in self._groups():
-            wanted = [(each, each.missing) for each in group]
-            if not capacity.has_capacity(self._cloud, wanted, everywhere)[0]:
-                yield _names(group)
+            required = [(demand, demand.required) for demand in group]
+            if not capacity.has_capacity(self._arrays, required, whole_cloud)[
+                0
+            ]:
+                yield _group_assumptions(group)
 
     def _groups(self):
         """Yield demands that share hosts: all within the hosts of one.
 
         Demands whose shares of capacity add up to less than one are skipped.
         """
-        hosts = collections.defaultdict(list)
+        by_hosts = collections.defaultdict(list)
         load = collections.Counter()
-        for each in self._crowds.values():
-            if each.missing:
-                mask = int.from_bytes(np.packbits(each.fits > 0).tobytes())
-                hosts[mask].append(each)
-                load[mask] += each.missing / max(1, each.most.sum())
-        for mask in list(hosts)[:_MOST_GROUPS]:
-            inside = [other for other in hosts if not other & ~mask]
+        for demand in self._demands.values():
+            if demand.required:
+                allowed = demand.max_alone > 0
+                mask = int.from_bytes(np.packbits(allowed).tobytes())
+                by_hosts[mask].append(demand)
+                load[mask] += demand.required / max(
+                    1, demand.max_members.sum()
+                )
+        for mask in list(by_hosts)[:_MAX_GROUPS]:
+            inside = [other for other in by_hosts if not other & ~mask]
             if sum(load[other] for other in inside) > capacity.FULL:
-                yield [each for other in inside for each in hosts[other]]
+                yield list(
+                    itertools.chain(*(by_hosts[other] for other in inside))
+                )
 
     # -- hosts and domains that a policy excludes --------------------------
 
-    def _rule_out_hosts(self, policy, cover):
+    def _exclude_hosts(self, policy, coverage):
         """Exclude hosts that pinned or foreign consumers make impossible."""
-        domains, _size = self._cloud.domains(policy.scope)
-        may = domains >= 0
+        domains, _size = self._arrays.domains(policy.scope)
+        allowed = domains >= 0
+        assumed = frozenset({assumptions.of_policy(policy)})
         if policy.type == 'exclusive':
-            may &= ~self._in_domains(policy, self._cloud.foreign())
-            may &= ~self._in_domains(policy, self._pinned_elsewhere(cover))
-            self._keep_out(policy, cover)
+            allowed &= ~self._in_domains(policy, self._arrays.foreign())
+            others = self._hosts_of_other_pinned(coverage)
+            allowed &= ~self._in_domains(policy, others)
+            self._exclude_other_members(policy, coverage)
         elif policy.type == 'anti-affinity':
-            pins = self._pins(cover, self._cloud.domains(policy.scope))
-            room = policy.max_per_domain - pins
-            may &= np.append(room > 0, False)[domains]
-            most = np.append(room, 0)[domains]
-            for path in cover.whole:
-                self._crowds[path].limit(
-                    most, frozenset({assumptions.rule(policy)})
-                )
-        elif len(cover.pins) and self._is_binding(policy):
-            # The pinned hosts have a domain, else fixed.broken() finds it.
-            may &= domains == domains[cover.pins[0]]
-        why = frozenset({assumptions.rule(policy)})
+            limits = policy.max_per_domain - self._pinned_counts(
+                coverage, self._arrays.domains(policy.scope)
+            )
+            allowed &= np.append(limits > 0, False)[domains]
+            by_host = np.append(limits, 0)[domains]
+            for path in coverage.complete:
+                self._demands[path].limit_members(by_host, assumed)
+        elif len(coverage.pinned_hosts) and self._needs_one_domain(policy):
+            # fixed.find_violated() refuses pinned hosts without a domain.
+            allowed &= domains == domains[coverage.pinned_hosts[0]]
         if len(policy.sides) > 1:
             # A relationship binds a part only if another one has members.
-            why |= self._why(cover)
-        for path in cover.whole:
-            self._crowds[path].rule_out(may, why)
+            assumed |= self._covered_assumptions(coverage)
+        for path in coverage.complete:
+            self._demands[path].exclude_others(allowed, assumed)
 
-    def _keep_out(self, policy, cover):
+    def _exclude_other_members(self, policy, coverage):
         """Exclude other members from domains of exclusive pinned members."""
-        own = np.zeros(len(self._cloud.index), bool)
-        own[cover.pins] = True
-        may = ~self._in_domains(policy, own)
-        for path, each in self._crowds.items():
-            if path not in cover.crowds:
-                each.rule_out(may, frozenset({assumptions.rule(policy)}))
+        hosts = np.zeros(len(self._arrays.index), bool)
+        hosts[coverage.pinned_hosts] = True
+        allowed = ~self._in_domains(policy, hosts)
+        assumed = frozenset({assumptions.of_policy(policy)})
+        for path, demand in self._demands.items():
+            if path not in coverage.unpinned:
+                demand.exclude_others(allowed, assumed)
 
-    def _pinned_elsewhere(self, cover):
-        hosts = np.zeros(len(self._cloud.index), bool)
+    def _hosts_of_other_pinned(self, coverage):
+        hosts = np.zeros(len(self._arrays.index), bool)
         for path, host_id in self._problem.pinned.items():
-            if path not in cover.paths:
-                hosts[self._cloud.index[host_id]] = True
+            if path not in coverage.paths:
+                hosts[self._arrays.index[host_id]] = True
         return hosts
 
     def _in_domains(self, policy, hosts):
         """Return which hosts share a domain with any of some hosts."""
-        domains, size = self._cloud.domains(policy.scope)
+        domains, size = self._arrays.domains(policy.scope)
         used = np.zeros(size + 1, bool)
         used[domains[hosts]] = True
         # Hosts without a domain share none.
         used[-1] = False
         return used[domains]
 
-    def _is_binding(self, policy):
+    def _needs_one_domain(self, policy):
         """Check whether a policy forces all its members into one domain."""
         if policy.type == 'affinity':
             return True
-        needed = (self._covers.of(side).is_needed for side in policy.sides)
+        required = (
+            self._coverages.of(side).is_required for side in policy.sides
+        )
         return policy.type == 'network-proximity' and (
-            len(policy.sides) == 1 or sum(needed) > 1
+            len(policy.sides) == 1 or sum(required) > 1
         )
 
-    def _rule_out_domains(self, policy, cover):
+    def _exclude_domains(self, policy, coverage):
         """Exclude the domains that are too small for all members."""
-        domains = self._cloud.domains(policy.scope)
-        wanted = [
-            (self._crowds[path], number)
-            for path, number in cover.missing.items()
+        domains = self._arrays.domains(policy.scope)
+        required = [
+            (self._demands[path], number)
+            for path, number in coverage.required.items()
         ]
-        fine = capacity.has_capacity(self._cloud, wanted, domains)
-        why = self._why(cover) | {assumptions.rule(policy)}
-        for other, others in self._limiting(cover):
-            fine = self._limit(other, others, domains, fine)
-            why |= self._why(others) | {assumptions.rule(other)}
-        if any(cover.missing.values()) and not fine.any():
-            yield why
-        may = np.append(fine, False)[domains[0]]
-        for path in cover.whole:
-            self._crowds[path].rule_out(may, why)
+        feasible = capacity.has_capacity(self._arrays, required, domains)
+        assumed = self._covered_assumptions(coverage)
+        assumed |= {assumptions.of_policy(policy)}
+        for other, inside in self._limiting(coverage):
+            feasible = self._meet_condition(other, inside, domains, feasible)
+            assumed |= self._covered_assumptions(inside)
+            assumed |= {assumptions.of_policy(other)}
+        if any(coverage.required.values()) and not feasible.any():
+            yield assumed
+        allowed = np.append(feasible, False)[domains[0]]
+        for path in coverage.complete:
+            self._demands[path].exclude_others(allowed, assumed)
 
-    def _why(self, cover, is_needed=True):
+    def _covered_assumptions(self, coverage, with_required=True):
         """Return the assumptions behind a count of covered members.
 
-        :param is_needed: include the required members themselves
+        :param with_required: include the required members themselves
         """
-        who = (
+        members = (
             assumptions.MemberAssumption(path)
-            for path, number in cover.missing.items()
-            if number and is_needed
+            for path, number in coverage.required.items()
+            if number and with_required
         )
-        return frozenset(who).union(
-            *(self._crowds[path].why for path in cover.crowds)
+        return frozenset(members).union(
+            *(self._demands[path].assumed for path in coverage.unpinned)
         )
 
     # -- policies that limit the members of a domain -----------------------
 
-    def _limiting(self, cover):
+    def _limiting(self, outer):
         """Yield limiting policies with their part of another Coverage."""
-        for policy, inside in self._policies:
-            is_inside = inside.paths <= cover.paths
+        for policy, coverage in self._policies:
+            is_inside = coverage.paths <= outer.paths
             if policy.type == 'anti-affinity' and not is_inside:
                 # anti-affinity holds for every subset of its members.
-                shared = inside.paths & cover.paths
+                shared = coverage.paths & outer.paths
                 if len(shared) > 1:
-                    yield policy, self._covers.of(shared)
-            elif policy.type in policy_bounds.LIMITS and is_inside:
-                yield policy, inside
+                    yield policy, self._coverages.of(shared)
+            elif policy.type in policy_bounds.CONDITIONS and is_inside:
+                yield policy, coverage
 
-    def _limit(self, policy, cover, domains, fine):
-        """Return `fine` without the domains where a policy cannot hold."""
+    def _meet_condition(self, policy, coverage, domains, feasible):
+        """Return which feasible domains meet the condition of a policy.
+
+        :param domains: (domain number of each host, number of domains)
+        :param feasible: bool array, by domain
+        """
         numbers, size = domains
-        inner, inner_size = self._cloud.domains(policy.scope)
-        both = (numbers >= 0) & (inner >= 0)
+        inner, inner_size = self._arrays.domains(policy.scope)
+        has_both = (numbers >= 0) & (inner >= 0)
         cells = np.full(len(numbers), -1)
-        cells[both] = numbers[both] * inner_size + inner[both]
-        known, cells[both] = np.unique(cells[both], return_inverse=True)
-        room = self._room(policy, cover, (cells, len(known)))
+        cells[has_both] = numbers[has_both] * inner_size + inner[has_both]
+        keys, cells[has_both] = np.unique(cells[has_both], return_inverse=True)
+        limits = self._limits(policy, coverage, (cells, len(keys)))
         # Cells, of an outer and an inner domain, are sorted by the outer one.
-        ends = np.searchsorted(known, np.arange(size + 1) * inner_size)
-        may = policy_bounds.LIMITS[policy.type]
+        ends = np.searchsorted(keys, np.arange(size + 1) * inner_size)
+        condition = policy_bounds.CONDITIONS[policy.type]
         return np.array(
             [
-                is_fine and may(policy, cover, room[start:end])
-                for is_fine, start, end in zip(
-                    fine, ends[:-1], ends[1:], strict=True
+                is_feasible and condition(policy, coverage, limits[start:end])
+                for is_feasible, start, end in zip(
+                    feasible, ends[:-1], ends[1:], strict=True
                 )
             ],
             bool,
         )
 
-    def _room(self, policy, cover, cells):
+    def _limits(self, policy, coverage, cells):
         """Return an upper bound on covered members per cell.
 
         :param cells: (cell number of each host, number of cells); a cell is
             no larger than the policy's domains
         """
-        wanted = [(self._crowds[path], n) for path, n in cover.crowds.items()]
-        room = capacity.members(wanted, cells)
-        pins = self._pins(cover, cells)
+        limits = capacity.bound_members(
+            [
+                (self._demands[path], n)
+                for path, n in coverage.unpinned.items()
+            ],
+            cells,
+        )
+        pinned = self._pinned_counts(coverage, cells)
         if policy.type == 'anti-affinity':
-            return np.minimum(room, policy.max_per_domain - pins)
-        return room + pins
+            return np.minimum(limits, policy.max_per_domain - pinned)
+        return limits + pinned
 
-    def _pins(self, cover, cells):
+    def _pinned_counts(self, coverage, cells):
         numbers, size = cells
-        used = numbers[cover.pins]
+        used = numbers[coverage.pinned_hosts]
         return np.bincount(used[used >= 0], minlength=size)
 
-    def _count(self, policy, cover):
+    def _check_condition(self, policy, coverage):
         """Yield a proof if a policy cannot hold in its domains."""
-        if policy.type in policy_bounds.LIMITS:
-            domains = self._cloud.domains(policy.scope)
-            room = self._room(policy, cover, domains)
-            if not policy_bounds.LIMITS[policy.type](policy, cover, room):
+        if policy.type in policy_bounds.CONDITIONS:
+            domains = self._arrays.domains(policy.scope)
+            limits = self._limits(policy, coverage, domains)
+            is_met = policy_bounds.CONDITIONS[policy.type]
+            if not is_met(policy, coverage, limits):
                 # The bound of survive does not use required members.
-                is_needed = policy.type != 'survive'
-                yield self._why(cover, is_needed) | {assumptions.rule(policy)}
+                yield self._covered_assumptions(
+                    coverage, with_required=policy.type != 'survive'
+                ) | {assumptions.of_policy(policy)}
 
 
-def _names(group):
+def _group_assumptions(group):
     """Return the assumptions behind the demands of a group."""
-    found = frozenset(
-        assumptions.MemberAssumption(each.stem.path) for each in group
+    members = frozenset(
+        assumptions.MemberAssumption(demand.member_set.path)
+        for demand in group
     )
-    return found.union(*(each.why for each in group))
+    return members.union(*(demand.assumed for demand in group))

@@ -5,26 +5,26 @@ from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.policies import violations
 
 # Placing more members can repair violations of these types.
-_MENDABLE = ('spread', 'survive')
+_REPAIRABLE = ('spread', 'survive')
 
 
-def broken(problem):
+def find_violated(problem):
     """Return the strict policies that pinned members violate irreparably.
 
     :returns: list of assumptions.PolicyAssumption
     """
     if not problem.pinned:
         return []
-    found = [
-        assumptions.rule(policy)
+    violated = [
+        assumptions.of_policy(policy)
         for policy in problem.topology.policies
-        if policy.strict and _is_broken(problem, policy)
+        if policy.strict and _is_violated(problem, policy)
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(violated))
 
 
-def _is_broken(problem, policy):
+def _is_violated(problem, policy):
     return None in violations.count(problem, policy, problem.pinned) or (
-        policy.type not in _MENDABLE
+        policy.type not in _REPAIRABLE
         and violations.amount(problem, policy, problem.pinned) > 0
     )

@@ -3,8 +3,8 @@
 
 import numpy as np
 
-#: Capacity of a host without limits: more members than any topology has.
-MANY = 1_000_000
+#: Bound on a host without a capacity limit: more than any topology's members.
+UNLIMITED = 1_000_000
 
 
 class HostArrays:
@@ -21,9 +21,9 @@ class HostArrays:
         self._hosts = list(problem.hosts.values())
         self._free = {}
         self._domains = {}
-        self._fits = {}
+        self._max_members = {}
 
-    def is_of(self, problem):
+    def is_for(self, problem):
         """Check whether a problem has the same hosts and levels."""
         own = self._problem
         return problem.hosts is own.hosts and problem.levels == own.levels
@@ -43,7 +43,7 @@ class HostArrays:
         if level not in self._domains:
             numbers = {}
             names = (self._problem.domain(h.id, level) for h in self._hosts)
-            found = np.fromiter(
+            by_host = np.fromiter(
                 (
                     -1
                     if name is None
@@ -52,50 +52,58 @@ class HostArrays:
                 ),
                 np.int64,
             )
-            self._domains[level] = found, len(numbers)
+            self._domains[level] = by_host, len(numbers)
         return self._domains[level]
 
     def foreign(self):
         """Return which hosts have foreign consumers, bool by host."""
         return np.fromiter((host.foreign for host in self._hosts), bool)
 
-    def fits(self, member_class):
+    def max_members(self, member_class):
         """Return an upper bound on a class's members on each host, alone.
 
-        The bound is at most MANY, and 0 where the class excludes the host.
+        It is at most UNLIMITED, and 0 where the class excludes the host.
         """
         # A class is unhashable. The cache keeps it, so its id stays unique.
-        known = self._fits.get(id(member_class))
-        if known is None:
-            known = member_class, self._find_fits(member_class)
-            self._fits[id(member_class)] = known
-        return known[1]
+        entry = self._max_members.get(id(member_class))
+        if entry is None:
+            entry = member_class, self._compute_max_members(member_class)
+            self._max_members[id(member_class)] = entry
+        return entry[1]
 
-    def where(self, member_class):
+    def hosts_with_capacity(self, member_class):
         """Return ids of the hosts with capacity for a member of a class."""
-        return [self.ids[n] for n in np.flatnonzero(self.fits(member_class))]
+        return [
+            self.ids[number]
+            for number in np.flatnonzero(self.max_members(member_class))
+        ]
 
-    def _find_fits(self, member_class):
-        may = np.zeros(len(self._hosts), bool)
-        may[[self.index[h] for h in member_class.hosts if h in self.index]] = 1
-        room = np.full(len(self._hosts), MANY, np.int64)
+    def _compute_max_members(self, member_class):
+        allowed = np.zeros(len(self._hosts), bool)
+        allowed[
+            [self.index[h] for h in member_class.hosts if h in self.index]
+        ] = True
+        limits = np.full(len(self._hosts), UNLIMITED, np.int64)
         for resource, amount in member_class.request.items():
             if amount:
-                room = np.minimum(room, self.free(resource) // amount)
-        for host_id, ways in member_class.alternatives.items():
+                limits = np.minimum(limits, self.free(resource) // amount)
+        for host_id, options in member_class.alternatives.items():
             if host_id in self.index:
                 number = self.index[host_id]
                 # Members with different requests may share the host.
-                rooms = (self._room(number, way) for way in ways)
-                room[number] = min(MANY, sum(rooms))
-        return np.where(may, room, 0)
+                limits[number] = min(
+                    UNLIMITED,
+                    sum(self._max_on(number, option) for option in options),
+                )
+        return np.where(allowed, limits, 0)
 
-    def _room(self, number, request):
+    def _max_on(self, number, request):
+        """Return how many members with one request fit on a host."""
         return min(
             (
                 int(self.free(resource)[number]) // amount
                 for resource, amount in request.items()
                 if amount
             ),
-            default=MANY,
+            default=UNLIMITED,
         )

@@ -4,7 +4,7 @@
 ::
 
     squeaky_wheel      iterations; members that failed come first in the next
-    iteration          one construction: the hardest members first
+    iteration          one construction: the most difficult members first
     search_state       capacity matrices, and the propagators of each class
     propagators        policies as filters of hosts
     domain_ranking     domains in the order of their estimated capacity

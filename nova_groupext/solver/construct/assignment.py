@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan applied to a search state; members can be unassigned for a while."""
+"""A plan applied to a search state, with members unassigned temporarily."""
 
 import collections
 import contextlib
@@ -16,59 +16,66 @@ class AssignmentState:
 
     def __init__(self, problem, plan):
         self.state = search_state.SearchState(problem)
-        self._unit_of = {
-            path: unit for unit in self.state.units for path in unit.members
+        self._eq_class_of = {
+            path: eq_class
+            for eq_class in self.state.eq_classes
+            for path in eq_class.members
         }
-        self._seats = {}
-        self.change_to(plan)
+        self._assignments = {}
+        self.apply(plan)
 
-    def change_to(self, plan):
-        """Reassign the members as another plan demands."""
+    def apply(self, plan):
+        """Assign the members as in another plan."""
         number = self.state.matrices.number
-        seats = {
+        assignments = {
             path: (number[host], plan.alternative.get(path, 0))
             for path, host in plan.placement.items()
-            if path in self._unit_of
+            if path in self._eq_class_of
         }
-        for path in self._seats.keys() - seats.keys():
-            self._take(path)
-        for path, seat in seats.items():
-            if self._seats.get(path) != seat:
-                if path in self._seats:
-                    self._take(path)
-                self._put(path, *seat)
+        for path in self._assignments.keys() - assignments.keys():
+            self._unassign(path)
+        for path, assignment in assignments.items():
+            if self._assignments.get(path) != assignment:
+                if path in self._assignments:
+                    self._unassign(path)
+                self._assign(path, *assignment)
 
     @contextlib.contextmanager
-    def lifted(self, paths):
+    def unassigned(self, paths):
         """Unassign some members within the context.
 
         :returns: Counter of equivalence classes of all ``paths``
         """
-        seats = {
-            path: self._seats[path] for path in paths & self._seats.keys()
+        assignments = {
+            path: self._assignments[path]
+            for path in paths & self._assignments.keys()
         }
-        for path in seats:
-            self._take(path)
+        for path in assignments:
+            self._unassign(path)
         try:
             yield collections.Counter(
-                self._unit_of[path] for path in sorted(paths)
+                self._eq_class_of[path] for path in sorted(paths)
             )
         finally:
-            for path, seat in seats.items():
-                self._put(path, *seat)
+            for path, assignment in assignments.items():
+                self._assign(path, *assignment)
 
-    def parts(self, paths):
-        """Return {EquivalenceClass: copy with only those of its members}."""
-        some = collections.defaultdict(list)
-        for unit in self.state.units:
-            members = tuple(path for path in unit.members if path in paths)
+    def restrict_classes(self, paths):
+        """Return {EquivalenceClass: copy with only some of its members}."""
+        parts = collections.defaultdict(list)
+        for eq_class in self.state.eq_classes:
+            members = tuple(path for path in eq_class.members if path in paths)
             if members:
-                some[unit] = dataclasses.replace(unit, members=members)
-        return some
+                parts[eq_class] = dataclasses.replace(
+                    eq_class, members=members
+                )
+        return parts
 
-    def _put(self, path, host, way):
-        self.state.put(self._unit_of[path], host, way)
-        self._seats[path] = host, way
+    def _assign(self, path, host, option):
+        self.state.assign(self._eq_class_of[path], host, option)
+        self._assignments[path] = host, option
 
-    def _take(self, path):
-        self.state.take(self._unit_of[path], *self._seats.pop(path))
+    def _unassign(self, path):
+        self.state.unassign(
+            self._eq_class_of[path], *self._assignments.pop(path)
+        )

@@ -15,7 +15,7 @@ from nova_groupext.solver.construct import propagators
 
 # With at least this many domains, members that share one get the hosts of
 # more than one.
-_MANY_DOMAINS = 10
+_MIN_MANY_DOMAINS = 10
 
 
 class HostSampler:
@@ -30,88 +30,112 @@ class HostSampler:
         self.state = state
         self._random = random
 
-    def pick(self, wanted, width):
+    def sample(self, demand, ratio):
         """Return a sample of candidate hosts.
 
-        :param wanted: equivalence class -> number of members to assign
-        :param width: factor of offered capacity over needed capacity
+        :param demand: equivalence class -> number of members to assign
+        :param ratio: capacity of the sample over the capacity needed
         :returns: equivalence class -> ids of hosts
         """
-        hosts = {unit: self.state.hosts(unit) for unit in wanted}
-        whole = set()
-        for propagator in self._binding():
-            bound = {u: hosts[u] for u in wanted if u in propagator.units}
-            if bound:
-                hosts.update(self._offer(propagator, bound, wanted, width))
-            if len(propagator.domains) >= _MANY_DOMAINS:
-                whole.update(bound)
-        for unit in [unit for unit in wanted if unit not in whole]:
-            members = width * wanted[unit]
-            hosts[unit] = self._best(unit, hosts[unit], members)
-        names = self.state.matrices.hosts
-        return {u: [names[host] for host in hosts[u]] for u in wanted}
-
-    def _offer(self, propagator, hosts, wanted, width):
-        """Return the hosts of some domains that may take all the classes."""
-        ranked = domain_ranking.rank(
-            self.state, propagator, hosts, wanted, self._noise()
-        )
-        many = len(propagator.domains) >= _MANY_DOMAINS
-        offered = np.zeros(len(propagator.domains) + 1, bool)
-        offered[ranked[: math.ceil(width) if many else 1]] = True
+        hosts = {eq_class: self.state.hosts(eq_class) for eq_class in demand}
+        complete = set()
+        for propagator in self._one_domain_propagators():
+            bound_hosts = {
+                eq_class: hosts[eq_class]
+                for eq_class in demand
+                if eq_class in propagator.eq_classes
+            }
+            if bound_hosts:
+                hosts.update(
+                    self._restrict_to_domains(
+                        propagator, bound_hosts, demand, ratio
+                    )
+                )
+            if len(propagator.domains) >= _MIN_MANY_DOMAINS:
+                complete.update(bound_hosts)
+        for eq_class in [
+            eq_class for eq_class in demand if eq_class not in complete
+        ]:
+            members = ratio * demand[eq_class]
+            hosts[eq_class] = self._sample_hosts(
+                eq_class, hosts[eq_class], members
+            )
+        host_ids = self.state.matrices.hosts
         return {
-            unit: some[offered[propagator.domain_of[some]]]
-            for unit, some in hosts.items()
+            eq_class: [host_ids[host] for host in hosts[eq_class]]
+            for eq_class in demand
         }
 
-    def _noise(self):
+    def _restrict_to_domains(self, propagator, hosts, demand, ratio):
+        """Return the hosts of some domains that may take all the classes."""
+        ranked = domain_ranking.rank_domains(
+            self.state, propagator, hosts, demand, self._perturbation()
+        )
+        has_many = len(propagator.domains) >= _MIN_MANY_DOMAINS
+        offered = np.zeros(len(propagator.domains) + 1, bool)
+        offered[ranked[: math.ceil(ratio) if has_many else 1]] = True
+        return {
+            eq_class: candidates[offered[propagator.domain_of[candidates]]]
+            for eq_class, candidates in hosts.items()
+        }
+
+    def _perturbation(self):
         return 1 + self._random.random(len(self.state.matrices.hosts))
 
-    def _binding(self):
+    def _one_domain_propagators(self):
         """Return the strict one-domain propagators, widest scope first."""
         levels = self.state.problem.levels
-        binding = [
+        strict = [
             propagator
             for propagator in self.state.propagators
             if isinstance(propagator, propagators.OneDomain)
             and propagator.policy.strict
         ]
         return sorted(
-            binding,
-            key=lambda g: (levels.index(g.policy.scope), len(g.paths)),
+            strict,
+            key=lambda propagator: (
+                levels.index(propagator.policy.scope),
+                len(propagator.paths),
+            ),
             reverse=True,
         )
 
-    def _best(self, unit, hosts, members):
+    def _sample_hosts(self, eq_class, hosts, members):
         """Return the cheapest hosts for some members, from several domains."""
         matrices = self.state.matrices
-        loss = matrices.loss[matrices.class_of[unit], hosts]
+        opportunity_cost = matrices.opportunity_cost[
+            matrices.class_of[eq_class], hosts
+        ]
         # Similar classes must not all get the same few hosts.
         hosts = hosts[
-            np.argsort(loss * self._random.exponential(size=len(hosts)))
+            np.argsort(
+                opportunity_cost * self._random.exponential(size=len(hosts))
+            )
         ]
-        picked = np.zeros(len(matrices.hosts), bool)
-        picked[self._enough(unit, hosts, members)] = True
-        for propagator in self.state.strict[unit]:
+        is_sampled = np.zeros(len(matrices.hosts), bool)
+        is_sampled[self._first_with_capacity(eq_class, hosts, members)] = True
+        for propagator in self.state.strict[eq_class]:
             if isinstance(
                 propagator, propagators.CountLimit | propagators.BalancedCounts
             ):
                 domains = propagator.domain_of[hosts]
-                _, firsts = np.unique(domains, return_index=True)
-                needed = max(1, math.ceil(self._domains(propagator)))
-                for first in np.sort(firsts)[: 2 * needed]:
-                    inside = hosts[domains == domains[first]]
+                _, first_indices = np.unique(domains, return_index=True)
+                needed = max(1, math.ceil(self._count_domains(propagator)))
+                for first_index in np.sort(first_indices)[: 2 * needed]:
+                    inside = hosts[domains == domains[first_index]]
                     share = members / needed
-                    picked[self._enough(unit, inside, share)] = True
-        return np.flatnonzero(picked)
+                    is_sampled[
+                        self._first_with_capacity(eq_class, inside, share)
+                    ] = True
+        return np.flatnonzero(is_sampled)
 
-    def _domains(self, propagator):
-        """Return how many domains, or fractions, a policy may require."""
+    def _count_domains(self, propagator):
+        """Return how many domains a policy may require, may be a fraction."""
         if isinstance(propagator, propagators.CountLimit):
-            return propagator.size / propagator.most
-        return min(propagator.size, 2 * propagator.policy.min_domains)
+            return propagator.final_count / propagator.limit
+        return min(propagator.final_count, 2 * propagator.policy.min_domains)
 
-    def _enough(self, unit, hosts, members):
+    def _first_with_capacity(self, eq_class, hosts, members):
         """Return the first hosts, as few as have capacity for the members."""
-        room = np.cumsum(self.state.at_most(unit, hosts))
-        return hosts[: np.searchsorted(room, members) + 1]
+        capacity = np.cumsum(self.state.limited_capacity(eq_class, hosts))
+        return hosts[: np.searchsorted(capacity, members) + 1]

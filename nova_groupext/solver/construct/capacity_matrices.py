@@ -2,7 +2,7 @@
 """The cloud as arrays: free amounts, capacities and opportunity costs.
 
 Hosts (in the order of their ids), member classes, their allocation options
-("ways") and the domains of a level are numbers here.
+and the domains of a level are numbers here.
 """
 
 import itertools
@@ -12,52 +12,57 @@ import numpy as np
 from nova_groupext.solver.model import equivalence
 
 # Unlimited capacity.
-_PLENTY = 1 << 31
+_UNLIMITED = 1 << 31
 
 # Number of member classes whose lost capacity counts: the scarcest ones.
-_WITNESSES = 24
+_MAX_SCARCEST = 24
 
 # Limit of the cache of host states: iterations return to the same states.
-_STATES = 100_000
+_MAX_CACHED_STATES = 100_000
 
-# Size of one array while losses of many hosts are computed at once: as many
-# numbers as a processor's cache holds.
-_BATCH = 1 << 16
+# Size of one array while the opportunity costs of many hosts are computed at
+# once: as many numbers as a processor's cache holds.
+_BATCH_SIZE = 1 << 16
 
 
 class CapacityMatrices:
     """Free capacity of the hosts, updated with each assignment.
 
-    :ivar units: EquivalenceClass objects
+    :ivar eq_classes: EquivalenceClass objects
     :ivar class_of: EquivalenceClass -> number of its member class
     :ivar resources: names of the requested resources
     :ivar free: free amounts, by host and resource
-    :ivar room: capacity in members, at most the demand; by class and host
-    :ivar loss: opportunity cost of one more member: the scarcest classes' lost
-        capacity, weighted by scarcity; by class and host, inf without capacity
+    :ivar capacity: capacity in members, at most the demand; by class and host
+    :ivar opportunity_cost: lost capacity of the scarcest classes, weighted by
+        scarcity, if one more member is assigned; by class and host, inf
+        without capacity
     """
 
     def __init__(self, problem):
         self.problem = problem
         self.hosts = list(problem.hosts)
         self.number = {host: n for n, host in enumerate(self.hosts)}
-        self.units = equivalence.equivalence_classes(problem)
+        self.eq_classes = equivalence.equivalence_classes(problem)
         self._levels = {}
         self._read_classes()
         self._read_amounts()
-        self.room = np.zeros((len(self._classes), len(self.hosts)), np.int64)
-        self.loss = np.zeros(self.room.shape)
+        self.capacity = np.zeros(
+            (len(self._classes), len(self.hosts)), np.int64
+        )
+        self.opportunity_cost = np.zeros(self.capacity.shape)
         # Option of least opportunity cost, by member class and host.
-        self._way = np.repeat(self._starts[:, None], len(self.hosts), axis=1)
-        self._columns = self.room, self.loss, self._way
-        self._kind_of = self._find_kinds()
-        self._states = {}
+        self._option = np.repeat(
+            self._starts[:, None], len(self.hosts), axis=1
+        )
+        self._columns = self.capacity, self.opportunity_cost, self._option
+        self._host_keys = self._find_host_keys()
+        self._cached_columns = {}
         for hosts in self._batches():
-            self.room[:, hosts] = self._rooms(hosts)
+            self.capacity[:, hosts] = self._capacities(hosts)
         self.scarcity = self._find_scarcity()
-        self._choose_witnesses()
+        self._choose_scarcest()
         for hosts in self._batches():
-            self._find_losses(hosts)
+            self._find_opportunity_costs(hosts)
 
     def level(self, name):
         """Return the domain number at a level by host, -1 for none."""
@@ -67,97 +72,106 @@ class CapacityMatrices:
         """Return the array of host numbers of every domain of a level."""
         return self._level(name)[1]
 
-    def firsts(self, name):
+    def first_hosts(self, name):
         """Return the first host of every domain of a level."""
         return self._level(name)[2]
 
-    def put(self, unit, host, way=None):
+    def assign(self, eq_class, host, option=None):
         """Assign a member of an equivalence class to a host.
 
-        :param way: index of the allocation option, None for the cheapest one
-        :returns: index of the option taken
+        :param option: index of the allocation option, None for the cheapest
+        :returns: index of the option
         """
-        if way is None:
-            way = self._way[self.class_of[unit], host]
+        if option is None:
+            option = self._option[self.class_of[eq_class], host]
         else:
-            way += self._starts[self.class_of[unit]]
-        self._change(host, -self._need(way, host))
-        return int(way - self._starts[self.class_of[unit]])
+            option += self._starts[self.class_of[eq_class]]
+        self._add_free(host, -self._need(option, host))
+        return int(option - self._starts[self.class_of[eq_class]])
 
-    def take(self, unit, host, way):
-        """Undo put()."""
-        way += self._starts[self.class_of[unit]]
-        self._change(host, self._need(way, host))
+    def unassign(self, eq_class, host, option):
+        """Undo assign()."""
+        option += self._starts[self.class_of[eq_class]]
+        self._add_free(host, self._need(option, host))
 
-    def remember(self, host):
+    def save(self, host):
         """Return the state of a host for restore()."""
         columns = (column[:, host].copy() for column in self._columns)
         return self.free[host].copy(), *columns
 
-    def restore(self, host, before):
-        """Reset a host to a state from remember()."""
-        self.free[host] = before[0]
-        self._fill(host, before[1:])
+    def restore(self, host, saved):
+        """Reset a host to a state from save()."""
+        self.free[host] = saved[0]
+        self._set_columns(host, saved[1:])
 
-    def may(self, unit):
+    def allowed_mask(self, eq_class):
         """Return by host whether a class may use it, capacity aside."""
-        return self._may[self._ways_of[self.class_of[unit]]].any(axis=0)
+        return self._allowed[self._options_of[self.class_of[eq_class]]].any(
+            axis=0
+        )
 
-    def need_of(self, unit):
+    def need_of(self, eq_class):
         """Return the least amounts a member may request, by resource."""
-        ways = self._needs[:, self._ways_of[self.class_of[unit]]]
-        return ways.min(axis=(1, 2))
+        options = self._needs[:, self._options_of[self.class_of[eq_class]]]
+        return options.min(axis=(1, 2))
 
-    def places(self, need):
+    def count_fits(self, need):
         """Return how many times some amounts fit, by host."""
-        return _fit(self.free.T, need[:, None])
+        return _count_fits(self.free.T, need[:, None])
 
-    def _change(self, host, amounts):
+    def _add_free(self, host, amounts):
         self.free[host] += amounts
-        state = self._kind_of[host], self.free[host].tobytes()
-        columns = self._states.get(state)
+        state = self._host_keys[host], self.free[host].tobytes()
+        columns = self._cached_columns.get(state)
         if columns is None:
-            columns = self._states[state] = self._find_columns(host)
-            if len(self._states) > _STATES:
-                self._states.clear()
-        self._fill(host, columns)
+            columns = self._cached_columns[state] = self._find_columns(host)
+            if len(self._cached_columns) > _MAX_CACHED_STATES:
+                self._cached_columns.clear()
+        self._set_columns(host, columns)
 
     def _find_columns(self, host):
         """Update and copy the columns of a host, which depend on `free`."""
         hosts = slice(host, host + 1)
-        self.room[:, hosts] = self._rooms(hosts)
-        self._find_losses(hosts)
+        self.capacity[:, hosts] = self._capacities(hosts)
+        self._find_opportunity_costs(hosts)
         return tuple(c[:, host].copy() for c in self._columns)
 
-    def _fill(self, host, columns):
+    def _set_columns(self, host, columns):
         for column, new in zip(self._columns, columns, strict=True):
             column[:, host] = new
 
-    def _need(self, way, host):
-        return self._needs[:, way, host if self._needs.shape[2] > 1 else 0]
+    def _need(self, option, host):
+        return self._needs[:, option, host if self._needs.shape[2] > 1 else 0]
 
     def _read_classes(self):
         classes = {}
         demand = {}
         self.class_of = {}
-        for unit in self.units:
-            key = id(unit.member_class)
-            number = classes.setdefault(key, (len(classes), unit))[0]
-            self.class_of[unit] = number
-            demand[number] = demand.get(number, 0) + len(unit.members)
-        self._classes = [unit.member_class for _, unit in classes.values()]
+        for eq_class in self.eq_classes:
+            key = id(eq_class.member_class)
+            number = classes.setdefault(key, (len(classes), eq_class))[0]
+            self.class_of[eq_class] = number
+            demand[number] = demand.get(number, 0) + len(eq_class.members)
+        self._classes = [
+            eq_class.member_class for _, eq_class in classes.values()
+        ]
         self._demand = np.array(
             [demand[n] for n in range(len(classes))], np.int64
         )
 
     def _read_amounts(self):
         requests = [
-            way
-            for each in self._classes
-            for ways in ([each.request], *each.alternatives.values())
-            for way in ways
+            option
+            for member_class in self._classes
+            for options in (
+                [member_class.request],
+                *member_class.alternatives.values(),
+            )
+            for option in options
         ]
-        names = sorted({r for way in requests for r, n in way.items() if n})
+        names = sorted(
+            {r for option in requests for r, n in option.items() if n}
+        )
         self.resources = names
         self.free = np.array(
             [
@@ -166,46 +180,61 @@ class CapacityMatrices:
             ],
             np.int64,
         ).reshape(len(self.hosts), len(names))
-        self._ways_of = []
+        self._options_of = []
         rows, masks = [], []
-        for each in self._classes:
-            ways = self._ways(each, names)
-            self._ways_of.append(slice(len(rows), len(rows) + len(ways)))
-            rows += [need for need, _ in ways]
-            masks += [mask for _, mask in ways]
-        self._starts = np.array([ways.start for ways in self._ways_of])
+        for member_class in self._classes:
+            options = self._options(member_class, names)
+            self._options_of.append(slice(len(rows), len(rows) + len(options)))
+            rows += [need for need, _ in options]
+            masks += [mask for _, mask in options]
+        self._starts = np.array(
+            [options.start for options in self._options_of]
+        )
         width = max((need.shape[0] for need in rows), default=1)
         # The resource axis comes first: minima over resources are fast.
         self._needs = np.zeros((len(names), len(rows), width), np.int64)
-        for way, need in enumerate(rows):
-            self._needs[:, way] = need.T
-        self._may = np.array(masks, bool).reshape(len(rows), len(self.hosts))
+        for option, need in enumerate(rows):
+            self._needs[:, option] = need.T
+        self._allowed = np.array(masks, bool).reshape(
+            len(rows), len(self.hosts)
+        )
 
-    def _ways(self, each, names):
+    def _options(self, member_class, names):
         """Return (amounts by host, mask of its hosts) of every option."""
-        may = np.full(len(self.hosts), len(each.hosts) == len(self.hosts))
-        if not may.all():
-            may[[self.number[host] for host in each.hosts]] = True
-        base = np.array([[each.request.get(name, 0) for name in names]])
-        if not each.alternatives:
-            return [(base, may)]
-        most = max(len(ways) for ways in each.alternatives.values())
-        needs = [base.repeat(len(self.hosts), axis=0) for _ in range(most)]
-        masks = [
-            may.copy() if way == 0 else may & False for way in range(most)
+        allowed = np.full(
+            len(self.hosts), len(member_class.hosts) == len(self.hosts)
+        )
+        if not allowed.all():
+            allowed[[self.number[host] for host in member_class.hosts]] = True
+        base = np.array(
+            [[member_class.request.get(name, 0) for name in names]]
+        )
+        if not member_class.alternatives:
+            return [(base, allowed)]
+        max_count = max(
+            len(options) for options in member_class.alternatives.values()
+        )
+        needs = [
+            base.repeat(len(self.hosts), axis=0) for _ in range(max_count)
         ]
-        for host, ways in each.alternatives.items():
+        masks = [
+            allowed.copy() if option == 0 else allowed & False
+            for option in range(max_count)
+        ]
+        for host, options in member_class.alternatives.items():
             number = self.number[host]
-            for way, request in enumerate(ways):
-                needs[way][number] = [request.get(name, 0) for name in names]
-                masks[way][number] = may[number]
+            for option, request in enumerate(options):
+                needs[option][number] = [
+                    request.get(name, 0) for name in names
+                ]
+                masks[option][number] = allowed[number]
         return list(zip(needs, masks, strict=True))
 
-    def _find_kinds(self):
+    def _find_host_keys(self):
         """Return by host a key of what columns depend on besides `free`."""
         if self._needs.shape[2] > 1:
             return range(len(self.hosts))
-        return [may.tobytes() for may in self._may.T]
+        return [allowed.tobytes() for allowed in self._allowed.T]
 
     def _find_scarcity(self):
         """Return the demand over the capacity of each class, or more.
@@ -213,30 +242,33 @@ class CapacityMatrices:
         Classes compete for capacity: the ratio grows with the share of a
         needed resource that all classes together request.
         """
-        scarcity = self._demand / np.maximum(1, self.room.sum(axis=1))
+        scarcity = self._demand / np.maximum(1, self.capacity.sum(axis=1))
         needs = np.array(
-            [self._needs[:, ways].min(axis=(1, 2)) for ways in self._ways_of]
+            [
+                self._needs[:, options].min(axis=(1, 2))
+                for options in self._options_of
+            ]
         )
-        asked = (needs * self._demand[:, None]).sum(axis=0)
-        used = np.minimum(1, asked / np.maximum(1, self.free.sum(axis=0)))
-        most = np.where(needs > 0, used, 0).max(axis=1, initial=0)
-        return scarcity / (1.02 - most)
+        demand = (needs * self._demand[:, None]).sum(axis=0)
+        usage = np.minimum(1, demand / np.maximum(1, self.free.sum(axis=0)))
+        max_usage = np.where(needs > 0, usage, 0).max(axis=1, initial=0)
+        return scarcity / (1.02 - max_usage)
 
-    def _choose_witnesses(self):
-        scarcest = np.argsort(-self.scarcity, kind='stable')[:_WITNESSES]
-        self._witnesses = np.sort(scarcest)
-        ways = [self._ways_of[number] for number in self._witnesses]
-        sizes = [way.stop - way.start for way in ways]
-        self._witness_starts = np.cumsum([0, *sizes[:-1]])
+    def _choose_scarcest(self):
+        scarcest = np.argsort(-self.scarcity, kind='stable')[:_MAX_SCARCEST]
+        self._scarcest = np.sort(scarcest)
+        options = [self._options_of[number] for number in self._scarcest]
+        sizes = [option.stop - option.start for option in options]
+        self._scarcest_starts = np.cumsum([0, *sizes[:-1]])
         numbers = np.concatenate(
-            [np.arange(way.start, way.stop) for way in ways]
+            [np.arange(option.start, option.stop) for option in options]
         )
-        self._witness_may = self._may[numbers]
-        self._witness_needs = self._needs[:, numbers]
+        self._scarcest_allowed = self._allowed[numbers]
+        self._scarcest_needs = self._needs[:, numbers]
 
     def _batches(self):
-        resources, ways, _ = self._needs.shape
-        size = max(1, _BATCH // max(1, ways * ways * resources))
+        resources, options, _ = self._needs.shape
+        size = max(1, _BATCH_SIZE // max(1, options * options * resources))
         for start in range(0, len(self.hosts), size):
             yield slice(start, start + size)
 
@@ -244,55 +276,61 @@ class CapacityMatrices:
         """Return the free amounts by resource, option (length 1) and host."""
         return self.free[hosts].T.copy()[:, None]
 
-    def _rooms(self, hosts):
+    def _capacities(self, hosts):
         """Return the capacities of some hosts, by class and host."""
-        rooms = _fit(self._free_on(hosts), _on(hosts, self._needs))
-        rooms *= self._may[:, hosts]
-        most = np.maximum.reduceat(rooms, self._starts, axis=0)
-        return np.minimum(most, self._demand[:, None])
+        capacities = _count_fits(
+            self._free_on(hosts), _on_hosts(hosts, self._needs)
+        )
+        capacities *= self._allowed[:, hosts]
+        best = np.maximum.reduceat(capacities, self._starts, axis=0)
+        return np.minimum(best, self._demand[:, None])
 
-    def _find_losses(self, hosts):
-        """Update the losses on some hosts, and the options of least loss."""
-        left = self._free_on(hosts) - _on(hosts, self._needs)
-        needs = _on(hosts, self._witness_needs)
-        rooms = _fit(left[:, :, None], needs[:, None])
-        rooms *= self._witness_may[:, hosts]
-        rooms = np.maximum.reduceat(rooms, self._witness_starts, axis=1)
-        rooms = np.minimum(rooms, self._demand[self._witnesses, None])
-        rooms = self.room[self._witnesses, hosts] - rooms
-        weighted = rooms * self.scarcity[self._witnesses, None]
+    def _find_opportunity_costs(self, hosts):
+        """Update the opportunity costs on some hosts and the best options."""
+        remaining = self._free_on(hosts) - _on_hosts(hosts, self._needs)
+        needs = _on_hosts(hosts, self._scarcest_needs)
+        after = _count_fits(remaining[:, :, None], needs[:, None])
+        after *= self._scarcest_allowed[:, hosts]
+        after = np.maximum.reduceat(after, self._scarcest_starts, axis=1)
+        after = np.minimum(after, self._demand[self._scarcest, None])
+        lost = self.capacity[self._scarcest, hosts] - after
+        weighted = lost * self.scarcity[self._scarcest, None]
         # A sum in fixed order is the same for one host as for many.
-        lost = weighted.cumsum(axis=1)[:, -1]
-        lost[(left < 0).any(axis=0) | ~self._may[:, hosts]] = np.inf
-        if len(lost) == len(self._starts):
-            self.loss[:, hosts] = lost
+        costs = weighted.cumsum(axis=1)[:, -1]
+        costs[(remaining < 0).any(axis=0) | ~self._allowed[:, hosts]] = np.inf
+        if len(costs) == len(self._starts):
+            self.opportunity_cost[:, hosts] = costs
             return
-        for number, ways in enumerate(self._ways_of):
-            self.loss[number, hosts] = lost[ways].min(axis=0)
-            self._way[number, hosts] = ways.start + lost[ways].argmin(axis=0)
+        for number, options in enumerate(self._options_of):
+            self.opportunity_cost[number, hosts] = costs[options].min(axis=0)
+            self._option[number, hosts] = options.start + costs[
+                options
+            ].argmin(axis=0)
 
     def _level(self, name):
         if name not in self._levels:
-            names = [self.problem.domain(host, name) for host in self.hosts]
-            known = dict.fromkeys(each for each in names if each is not None)
-            numbers = {each: number for number, each in enumerate(known)}
-            domain_of = np.array([numbers.get(n, -1) for n in names], np.int64)
+            by_host = [self.problem.domain(host, name) for host in self.hosts]
+            names = dict.fromkeys(n for n in by_host if n is not None)
+            numbers = {domain: number for number, domain in enumerate(names)}
+            domain_of = np.array(
+                [numbers.get(n, -1) for n in by_host], np.int64
+            )
             order = np.argsort(domain_of, kind='stable')
             counts = np.arange(len(numbers) + 1)
             cuts = np.searchsorted(domain_of[order], counts)
-            inside = [
+            domains = [
                 order[start:end] for start, end in itertools.pairwise(cuts)
             ]
-            self._levels[name] = domain_of, inside, order[cuts[:-1]]
+            self._levels[name] = domain_of, domains, order[cuts[:-1]]
         return self._levels[name]
 
 
-def _on(hosts, needs):
+def _on_hosts(hosts, needs):
     """Return the needs on some hosts; a last axis of 1 means all hosts."""
     return needs[..., hosts] if needs.shape[-1] > 1 else needs
 
 
-def _fit(free, needs):
+def _count_fits(free, needs):
     """Return how many times needs fit, as the minimum over the first axis."""
-    times = np.where(needs > 0, free // np.maximum(needs, 1), _PLENTY)
-    return np.maximum(times.min(axis=0, initial=_PLENTY), 0)
+    times = np.where(needs > 0, free // np.maximum(needs, 1), _UNLIMITED)
+    return np.maximum(times.min(axis=0, initial=_UNLIMITED), 0)

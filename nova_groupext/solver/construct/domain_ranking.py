@@ -4,49 +4,55 @@
 import numpy as np
 
 
-def rank(state, propagator, hosts, wanted, noise):
+def rank_domains(state, propagator, hosts, demand, perturbation):
     """Return the domains that may take all of some classes, tightest first.
 
     :param propagator: propagators.Propagator whose scope the domains have
     :param hosts: equivalence class -> numbers of the hosts it may use
-    :param wanted: equivalence class -> number of members
-    :param noise: by host, factor on the load of the domain it is the first of
+    :param demand: equivalence class -> number of members
+    :param perturbation: factor on a domain's load, at its first host's number
     :returns: numbers of the domains without those that are too small
     """
     count = len(propagator.domains)
     matrices = state.matrices
-    enough = np.ones(count, bool)
+    is_large_enough = np.ones(count, bool)
     needed = np.zeros(len(matrices.resources))
-    fits = np.zeros(len(matrices.hosts), bool)
-    for unit, some in hosts.items():
-        inside = some[propagator.domain_of[some] >= 0]
-        fits[inside] = True
-        room = np.bincount(
-            propagator.domain_of[inside], state.at_most(unit, inside), count
+    is_usable = np.zeros(len(matrices.hosts), bool)
+    for eq_class, candidates in hosts.items():
+        inside = candidates[propagator.domain_of[candidates] >= 0]
+        is_usable[inside] = True
+        capacity = np.bincount(
+            propagator.domain_of[inside],
+            state.limited_capacity(eq_class, inside),
+            count,
         )
-        enough &= room >= wanted[unit]
-        needed += matrices.need_of(unit) * wanted[unit]
-    load = _load(propagator, matrices, np.flatnonzero(fits), needed)
-    enough &= load <= 1
-    enough &= _fitting(state, propagator, hosts.keys())
-    order = np.argsort(-load * noise[propagator.firsts], kind='stable')
-    return order[enough[order]]
+        is_large_enough &= capacity >= demand[eq_class]
+        needed += matrices.need_of(eq_class) * demand[eq_class]
+    load = _load(propagator, matrices, np.flatnonzero(is_usable), needed)
+    is_large_enough &= load <= 1
+    is_large_enough &= _is_fitting(state, propagator, hosts.keys())
+    order = np.argsort(
+        -load * perturbation[propagator.first_hosts], kind='stable'
+    )
+    return order[is_large_enough[order]]
 
 
-def room(state, propagator, wanted):
+def estimate_capacity(state, propagator, demand):
     """Estimate the number of a propagator's members that each domain takes.
 
     :returns: array of whole numbers, by domain
     """
-    members = sum(wanted[unit] for unit in propagator.units)
-    share = np.zeros(len(state.matrices.hosts))
-    for unit in propagator.units:
-        hosts = state.hosts(unit)
+    members = sum(demand[eq_class] for eq_class in propagator.eq_classes)
+    host_shares = np.zeros(len(state.matrices.hosts))
+    for eq_class in propagator.eq_classes:
+        hosts = state.hosts(eq_class)
         # Not 0: a host that takes none of this class takes more of others.
-        takes = np.full(len(share), 0.5)
-        takes[hosts] = state.at_most(unit, hosts)
-        share += wanted[unit] / takes
-    by_host = np.where(share < 2 * members, members / (share + 1e-9), 0)
+        max_counts = np.full(len(host_shares), 0.5)
+        max_counts[hosts] = state.limited_capacity(eq_class, hosts)
+        host_shares += demand[eq_class] / max_counts
+    by_host = np.where(
+        host_shares < 2 * members, members / (host_shares + 1e-9), 0
+    )
     inside = propagator.domain_of >= 0
     total = np.bincount(
         propagator.domain_of[inside], by_host[inside], len(propagator.domains)
@@ -54,16 +60,16 @@ def room(state, propagator, wanted):
     return (total + 1e-6).astype(np.int64)
 
 
-def _fitting(state, propagator, units):
-    """Return by domain whether it agrees with all that `fitting` knows."""
-    fitting = np.ones(len(propagator.domains), bool)
+def _is_fitting(state, propagator, eq_classes):
+    """Return by domain whether `fitting` allows all of some classes there."""
+    is_fitting = np.ones(len(propagator.domains), bool)
     for other, domains in state.fitting.items():
-        if other is propagator or other.units <= units:
-            some = np.zeros(len(fitting) + 1, bool)
+        if other is propagator or other.eq_classes <= eq_classes:
+            overlaps = np.zeros(len(is_fitting) + 1, bool)
             for domain in domains:
-                some[propagator.domain_of[other.domains[domain]]] = True
-            fitting &= some[:-1]
-    return fitting
+                overlaps[propagator.domain_of[other.domains[domain]]] = True
+            is_fitting &= overlaps[:-1]
+    return is_fitting
 
 
 def _load(propagator, matrices, hosts, needed):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One greedy construction: each member goes where the loss is least.
+"""One greedy construction: each member at the least opportunity cost.
 
 Where members have to share a domain, the construction fixes the domain before
 it assigns any of them. It skips domains that are too small by estimate, and
@@ -13,241 +13,269 @@ from nova_groupext.solver.construct import domain_ranking
 from nova_groupext.solver.construct import propagators
 
 # Domains considered for the same members.
-_TRIES = 12
+_MAX_DOMAINS = 12
 
 # Orders in which the same members are assigned in the same domain.
-_ORDERS = 4
+_MAX_ORDERS = 4
 
-# Domains tried, with all backtracking, for one bundle of classes.
-_ALL_TRIES = 200
+# Domains tried, with all backtracking, for one colocation group.
+_MAX_TRIES = 200
 
 
 class Construction:
     """A construction that assigns members, and can undo its steps."""
 
     def __init__(
-        self, state, wanted, noise, turn, heeds_soft=True, budget=None
+        self, state, demand, perturbation, number, heeds_soft=True, budget=None
     ):
-        """Set the size of each propagator to what it will count.
+        """Set the final count of each propagator.
 
         :param state: search_state.SearchState
-        :param wanted: equivalence class -> number of members to assign
-        :param noise: by host, factor on its opportunity cost
-        :param turn: number of the iteration, selects among good choices
+        :param demand: equivalence class -> number of members to assign
+        :param perturbation: by host, factor on its opportunity cost
+        :param number: number of the iteration, selects among good choices
         :param heeds_soft: whether soft policies count
         :param budget: time_budget.TimeBudget or None; backtracking may exceed
             it, so methods that assign members raise OutOfTime at its end
         """
         self.state = state
         self._check_time = budget.check if budget else lambda: None
-        self.wanted = wanted
-        self.noise = noise
-        self.turn = turn
-        self._guards = state.covering if heeds_soft else state.strict.get
+        self.demand = demand
+        self.perturbation = perturbation
+        self.number = number
+        self._propagators_of = (
+            state.covering if heeds_soft else state.strict.get
+        )
         self._heeds_soft = heeds_soft
         self._steps = []
         self._tries = 0
-        self._failed = set()
+        self._failed_keys = set()
         for propagator in state.propagators:
-            here = int(propagator.counts.sum())
-            propagator.size = here + sum(wanted[u] for u in propagator.units)
+            assigned_count = int(propagator.counts.sum())
+            propagator.final_count = assigned_count + sum(
+                demand[eq_class] for eq_class in propagator.eq_classes
+            )
 
-    def seat_most(self, units):
+    def assign_possible(self, eq_classes):
         """Assign the members of classes in this order, as far as possible.
 
         :returns: lists of classes that share a domain and remain unplaced
         """
-        left = []
-        for propagator, bundle in self._bundles(units):
-            mark = len(self._steps)
+        unplaced = []
+        for propagator, colocated in self._colocated_groups(eq_classes):
+            step_count = len(self._steps)
             self._tries = 0
-            if not self._seat_next(propagator, bundle):
-                self.undo(mark)
-                left += self._seat_parts(propagator, bundle)
-        return left
+            if not self._assign_next(propagator, colocated):
+                self.undo(step_count)
+                unplaced += self._assign_partially(propagator, colocated)
+        return unplaced
 
-    def find_fitting(self, propagator, units):
+    def find_fitting_domains(self, propagator, eq_classes):
         """Return the domains that take all classes; undo every step."""
         fitting = []
-        for domain in self.rank(propagator, units):
+        for domain in self.rank_domains(propagator, eq_classes):
             self._tries = 0
             self._steps.append(propagator)
-            propagator.settle(domain)
+            propagator.fix_domain(domain)
             try:
-                if self._seat_all(units):
+                if self._assign_all(eq_classes):
                     fitting.append(domain)
             finally:
                 self.undo()
         return fitting
 
-    def seat_more(self, unit, most):
-        """Assign up to ``most`` more members of a class."""
-        for _ in range(most):
-            if not self._seat_one(unit):
+    def assign_more(self, eq_class, max_count):
+        """Assign up to ``max_count`` more members of a class."""
+        for _ in range(max_count):
+            if not self._assign_one(eq_class):
                 break
 
-    def seats(self):
+    def assignments(self):
         """Return (class, host number, option) of every assigned member."""
         return [step[:3] for step in self._steps if isinstance(step, tuple)]
 
-    def undo(self, mark=0):
-        """Undo all steps but the first ``mark``."""
-        while len(self._steps) > mark:
+    def undo(self, step_count=0):
+        """Undo all steps but the first ``step_count``."""
+        while len(self._steps) > step_count:
             step = self._steps.pop()
             if isinstance(step, tuple):
-                unit, host, _, before = step
-                self.state.restore(unit, host, before)
+                eq_class, host, _, saved = step
+                self.state.restore(eq_class, host, saved)
             else:
-                step.forget()
+                step.unfix_domain()
 
-    def _seat_parts(self, propagator, units):
+    def _assign_partially(self, propagator, eq_classes):
         """Assign a part of classes that cannot all be assigned together.
 
-        :returns: as seat_most()
+        :returns: as assign_possible()
         """
-        if propagator is None or not self._has_parts(propagator, units):
-            return [units]
-        home = None
+        if propagator is None or not self._can_split(propagator, eq_classes):
+            return [eq_classes]
+        fixed_domain = None
         if propagator.policy.strict:
-            ranked = self.rank(propagator, units)
+            ranked = self.rank_domains(propagator, eq_classes)
             if not len(ranked):
-                return [units]
-            home = ranked[0]
+                return [eq_classes]
+            fixed_domain = ranked[0]
         self._steps.append(propagator)
-        propagator.settle(home)
-        return self.seat_most(units)
+        propagator.fix_domain(fixed_domain)
+        return self.assign_possible(eq_classes)
 
-    def _has_parts(self, propagator, units):
+    def _can_split(self, propagator, eq_classes):
         """Check whether a policy is soft, or others bind parts of classes."""
         return not propagator.policy.strict or any(
             propagators.needs_domain(other) and other is not propagator
-            for unit in units
-            for other in self._guards(unit)
+            for eq_class in eq_classes
+            for other in self._propagators_of(eq_class)
         )
 
-    def _bundles(self, units):
+    def _colocated_groups(self, eq_classes):
         """Yield (propagator that needs a domain, its classes)."""
-        todo = list(units)
-        while todo:
-            propagator = self._undecided(todo[0])
-            bundle = todo[:1]
+        remaining = list(eq_classes)
+        while remaining:
+            propagator = self._find_widest(remaining[0])
+            colocated = remaining[:1]
             if propagator is not None:
-                bundle = [unit for unit in todo if unit in propagator.units]
-            todo = [unit for unit in todo if unit not in bundle]
-            yield propagator, bundle
+                colocated = [
+                    eq_class
+                    for eq_class in remaining
+                    if eq_class in propagator.eq_classes
+                ]
+            remaining = [
+                eq_class for eq_class in remaining if eq_class not in colocated
+            ]
+            yield propagator, colocated
 
-    def _seat_all(self, units):
-        """Assign all of some classes; those that fail go first next time."""
-        mark = len(self._steps)
-        for _ in range(_ORDERS):
-            stuck = self._find_stuck(units)
-            if stuck is None:
+    def _assign_all(self, eq_classes):
+        """Assign all of some classes; retry with those that fail first."""
+        step_count = len(self._steps)
+        for _ in range(_MAX_ORDERS):
+            failed = self._assign_in_order(eq_classes)
+            if failed is None:
                 return True
-            self.undo(mark)
-            if units[0] in stuck:
+            self.undo(step_count)
+            if eq_classes[0] in failed:
                 break
-            units = stuck + [unit for unit in units if unit not in stuck]
+            eq_classes = failed + [
+                eq_class for eq_class in eq_classes if eq_class not in failed
+            ]
         return False
 
-    def _find_stuck(self, units):
+    def _assign_in_order(self, eq_classes):
         """Assign classes in this order; return those that fail, or None."""
-        for propagator, bundle in self._bundles(units):
-            if not self._seat_next(propagator, bundle):
-                return bundle
+        for propagator, colocated in self._colocated_groups(eq_classes):
+            if not self._assign_next(propagator, colocated):
+                return colocated
         return None
 
-    def _seat_next(self, propagator, units):
+    def _assign_next(self, propagator, eq_classes):
         if propagator is None:
-            return self._seat(units[0])
-        return self._settle(propagator, units)
+            return self._assign(eq_classes[0])
+        return self._assign_in_domain(propagator, eq_classes)
 
-    def _undecided(self, unit):
+    def _find_widest(self, eq_class):
         """Return the widest propagator of a class that needs a domain."""
-        waiting = [
-            g for g in self._guards(unit) if propagators.needs_domain(g)
+        undecided = [
+            propagator
+            for propagator in self._propagators_of(eq_class)
+            if propagators.needs_domain(propagator)
         ]
         levels = self.state.problem.levels
         return max(
-            waiting,
-            key=lambda g: (levels.index(g.policy.scope), len(g.units)),
+            undecided,
+            key=lambda propagator: (
+                levels.index(propagator.policy.scope),
+                len(propagator.eq_classes),
+            ),
             default=None,
         )
 
-    def _settle(self, propagator, units):
+    def _assign_in_domain(self, propagator, eq_classes):
         """Fix a domain, or none if soft, and assign all of some classes."""
         self._check_time()
-        mark = len(self._steps)
-        for domain in self.rank(propagator, units)[:_TRIES]:
-            state = self._state(propagator, domain, units)
-            if state in self._failed:
+        step_count = len(self._steps)
+        for domain in self.rank_domains(propagator, eq_classes)[:_MAX_DOMAINS]:
+            key = self._failure_key(propagator, domain, eq_classes)
+            if key in self._failed_keys:
                 continue
             self._tries += 1
-            if self._tries > _ALL_TRIES:
+            if self._tries > _MAX_TRIES:
                 break
             self._steps.append(propagator)
-            propagator.settle(domain)
-            if self._seat_all(units):
+            propagator.fix_domain(domain)
+            if self._assign_all(eq_classes):
                 return True
-            self.undo(mark)
-            if self._tries <= _ALL_TRIES:
-                self._failed.add(state)
+            self.undo(step_count)
+            if self._tries <= _MAX_TRIES:
+                self._failed_keys.add(key)
         if propagator.policy.strict:
             return False
         self._steps.append(propagator)
-        propagator.settle(None)
-        return self._seat_all(units)
+        propagator.fix_domain(None)
+        return self._assign_all(eq_classes)
 
-    def _state(self, propagator, domain, units):
+    def _failure_key(self, propagator, domain, eq_classes):
         """Return a heuristic key: policies may count other domains too."""
         free = self.state.matrices.free[propagator.domains[domain]]
-        return propagator, domain, free.tobytes(), *units
+        return propagator, domain, free.tobytes(), *eq_classes
 
-    def rank(self, propagator, units):
+    def rank_domains(self, propagator, eq_classes):
         """Return the domains that may take some classes, by preference."""
-        if propagator in self.state.homes:
-            return np.array([self.state.homes[propagator]])
-        hosts = {unit: self.state.hosts(unit) for unit in units}
-        ranked = domain_ranking.rank(
-            self.state, propagator, hosts, self.wanted, self.noise
+        if propagator in self.state.prescribed:
+            return np.array([self.state.prescribed[propagator]])
+        hosts = {
+            eq_class: self.state.hosts(eq_class) for eq_class in eq_classes
+        }
+        ranked = domain_ranking.rank_domains(
+            self.state, propagator, hosts, self.demand, self.perturbation
         )
         if self._heeds_soft:
-            ranked = self._liked(propagator, units[0], ranked)
+            ranked = self._sort_by_preference(
+                propagator, eq_classes[0], ranked
+            )
         return ranked
 
-    def _liked(self, propagator, unit, domains):
+    def _sort_by_preference(self, propagator, eq_class, domains):
         """Return the domains with those first that soft policies prefer."""
         is_last = np.ones(len(propagator.domains), bool)
-        liked = self.state.liked(unit, propagator.firsts[domains], propagator)
-        is_last[propagator.domain_of[liked]] = False
+        preferred = self.state.preferred(
+            eq_class, propagator.first_hosts[domains], propagator
+        )
+        is_last[propagator.domain_of[preferred]] = False
         return domains[np.argsort(is_last[domains], kind='stable')]
 
-    def _seat(self, unit):
-        return all(self._seat_one(unit) for _ in range(self.wanted[unit]))
+    def _assign(self, eq_class):
+        return all(
+            self._assign_one(eq_class) for _ in range(self.demand[eq_class])
+        )
 
-    def _seat_one(self, unit):
+    def _assign_one(self, eq_class):
         self._check_time()
-        self._choose(unit)
-        hosts = self.state.hosts(unit)
+        self._choose_domains(eq_class)
+        hosts = self.state.hosts(eq_class)
         if not len(hosts):
             return False
         if self._heeds_soft:
-            hosts = self.state.liked(unit, hosts)
+            hosts = self.state.preferred(eq_class, hosts)
         matrices = self.state.matrices
-        loss = (
-            matrices.loss[matrices.class_of[unit], hosts] * self.noise[hosts]
+        opportunity_cost = (
+            matrices.opportunity_cost[matrices.class_of[eq_class], hosts]
+            * self.perturbation[hosts]
         )
-        host = int(hosts[loss.argmin()])
-        before = matrices.remember(host)
-        way = self.state.put(unit, host)
-        self._steps.append((unit, host, way, before))
+        host = int(hosts[opportunity_cost.argmin()])
+        saved = matrices.save(host)
+        option = self.state.assign(eq_class, host)
+        self._steps.append((eq_class, host, option, saved))
         return True
 
-    def _choose(self, unit):
+    def _choose_domains(self, eq_class):
         """Fix the domains over which the policies of a class spread."""
-        for propagator in self._guards(unit):
+        for propagator in self._propagators_of(eq_class):
             if propagator.is_open and isinstance(
                 propagator, propagators.BalancedCounts
             ):
                 self._steps.append(propagator)
-                room = domain_ranking.room(self.state, propagator, self.wanted)
-                propagator.choose(room, self.turn)
+                capacity = domain_ranking.estimate_capacity(
+                    self.state, propagator, self.demand
+                )
+                propagator.choose_domains(capacity, self.number)

@@ -2,8 +2,8 @@
 """Policies as propagators: the hosts that a member may still be assigned to.
 
 A propagator counts the members of its policy by domain. Before each assignment
-it filters the hosts to those that keep the policy. Where only a complete plan
-can be judged, the filter is heuristic; `violations` checks every plan.
+it filters the hosts to those that satisfy the policy. Where only a complete
+plan can be checked, the filter is heuristic; `violations` checks every plan.
 """
 
 import numpy as np
@@ -15,10 +15,10 @@ class Propagator:
     :ivar policy: topology.Policy
     :ivar domain_of: by host: the number of its domain, -1 for none
     :ivar domains: host numbers of every domain
-    :ivar firsts: first host of every domain
-    :ivar units: covered equivalence classes, in their order
+    :ivar first_hosts: first host of every domain
+    :ivar eq_classes: covered equivalence classes, in their order
     :ivar counts: covered members by domain, the last for hosts without one
-    :ivar size: number of covered members after the construction
+    :ivar final_count: number of covered members after the construction
     """
 
     #: True while the choice of its domains is open.
@@ -29,33 +29,37 @@ class Propagator:
         self.policy = policy
         self.domain_of = matrices.level(policy.scope)
         self.domains = matrices.domains(policy.scope)
-        self.firsts = matrices.firsts(policy.scope)
+        self.first_hosts = matrices.first_hosts(policy.scope)
         paths = frozenset().union(*policy.sides)
         self.paths = paths
-        units = [u for u in matrices.units if u.members[0] in paths]
-        self.units = dict.fromkeys(units).keys()
+        eq_classes = [
+            eq_class
+            for eq_class in matrices.eq_classes
+            if eq_class.members[0] in paths
+        ]
+        self.eq_classes = dict.fromkeys(eq_classes).keys()
         self.counts = np.zeros(len(self.domains) + 1, np.int64)
         for path, host in matrices.problem.pinned.items():
             if path in paths:
                 self.count(matrices.number[host], 1)
-        self.size = len(paths)
+        self.final_count = len(paths)
 
-    def count(self, host, more):
+    def count(self, host, number):
         """Add a number of covered members on a host, negative to remove."""
-        self.counts[self.domain_of[host]] += more
+        self.counts[self.domain_of[host]] += number
 
-    def count_uncovered(self, host, more):
+    def count_uncovered(self, host, number):
         """Add a number of members that the policy does not cover."""
 
-    def narrow(self, hosts):
+    def filter_hosts(self, hosts):
         """Return those of some hosts that may take one more covered member."""
         return hosts
 
     def filter_uncovered(self, hosts):
-        """Return the hosts that may take one more member it does not cover."""
+        """Return the hosts that may take one more uncovered member."""
         return hosts
 
-    def _by_host(self, hosts):
+    def _counts_on(self, hosts):
         return self.counts[self.domain_of[hosts]]
 
 
@@ -63,32 +67,33 @@ class OneDomain(Propagator):
     """Affinity: one domain for all members, or few if soft.
 
     :ivar is_open: true until the domain is fixed
-    :ivar home: number of the domain that all members have to share, or None
+    :ivar fixed_domain: number of the domain that all members have to share,
+        or None
     """
 
-    home = None
+    fixed_domain = None
 
     def __init__(self, matrices, policy):
         super().__init__(matrices, policy)
         self.is_open = not self.counts.any()
         used = np.flatnonzero(self.counts[:-1])
         if policy.strict and len(used) == 1:
-            self.home = used[0]
+            self.fixed_domain = used[0]
 
-    def settle(self, home):
+    def fix_domain(self, domain):
         """Fix the domain, or allow several with None."""
-        self.home = home
+        self.fixed_domain = domain
         self.is_open = False
 
-    def forget(self):
+    def unfix_domain(self):
         """Reopen the choice of the domain."""
-        self.home = None
+        self.fixed_domain = None
         self.is_open = True
 
-    def narrow(self, hosts):
-        if self.home is not None:
-            return hosts[self.domain_of[hosts] == self.home]
-        used = hosts[self._by_host(hosts) > 0]
+    def filter_hosts(self, hosts):
+        if self.fixed_domain is not None:
+            return hosts[self.domain_of[hosts] == self.fixed_domain]
+        used = hosts[self._counts_on(hosts) > 0]
         is_free = not self.policy.strict or not self.counts.any()
         return hosts if is_free and not len(used) else used
 
@@ -108,19 +113,19 @@ class ShortDistance(OneDomain):
         ]
         super().__init__(matrices, policy)
 
-    def count(self, host, more):
-        super().count(host, more)
+    def count(self, host, number):
+        super().count(host, number)
         for domain_of, counts in self._wider:
-            counts[domain_of[host]] += more
+            counts[domain_of[host]] += number
 
-    def narrow(self, hosts):
-        near = super().narrow(hosts)
-        if len(near) < len(hosts) or self.policy.strict:
-            return near
+    def filter_hosts(self, hosts):
+        nearest = super().filter_hosts(hosts)
+        if len(nearest) < len(hosts) or self.policy.strict:
+            return nearest
         for domain_of, counts in self._wider:
-            near = hosts[counts[domain_of[hosts]] > 0]
-            if len(near):
-                return near
+            nearest = hosts[counts[domain_of[hosts]] > 0]
+            if len(nearest):
+                return nearest
         return hosts
 
 
@@ -132,20 +137,20 @@ class CountLimit(Propagator):
         self.is_of_hosts = policy.scope == matrices.problem.levels[0]
 
     @property
-    def most(self):
+    def limit(self):
         """Maximum number of members in one domain."""
         if self.policy.type == 'anti-affinity':
             return self.policy.max_per_domain
-        spare = self.size - self.policy.min_members
-        return max(1, spare // max(1, self.policy.failures))
+        expendable = self.final_count - self.policy.min_members
+        return max(1, expendable // max(1, self.policy.failures))
 
-    def narrow(self, hosts):
-        counts = self._by_host(hosts)
-        below = hosts[counts < self.most]
+    def filter_hosts(self, hosts):
+        counts = self._counts_on(hosts)
+        below = hosts[counts < self.limit]
         if self.policy.strict or len(below):
             return below
         # One more costs least in the domain with the fewest members.
-        return hosts[counts == counts.min(initial=self.size)]
+        return hosts[counts == counts.min(initial=self.final_count)]
 
 
 class BalancedCounts(Propagator):
@@ -154,68 +159,77 @@ class BalancedCounts(Propagator):
     :ivar is_open: true until the domains are fixed
     :ivar chosen: by domain: whether it is used; None if no choice is known
         to be feasible
-    :ivar least: minimum of members in each of them
-    :ivar most: maximum of members in each of them
+    :ivar min_count: minimum of members in each of them
+    :ivar max_count: maximum of members in each of them
     """
 
     chosen = None
-    least = most = 0
+    min_count = max_count = 0
 
     def __init__(self, matrices, policy):
         super().__init__(matrices, policy)
         self.is_open = True
 
-    def forget(self):
+    def unfix_domain(self):
         """Reopen the choice of the domains."""
         self.is_open = True
 
-    def choose(self, room, turn):
+    def choose_domains(self, capacity, number):
         """Fix the domains to use; none if too few have capacity.
 
-        :param room: estimated number of members that each domain takes
-        :param turn: number that selects one of the feasible choices
+        :param capacity: estimated number of members that each domain takes
+        :param number: selects one of the feasible choices
         """
         self.is_open = False
         counts = self.counts[:-1]
-        room = np.minimum(room + counts, self.size)
-        room[counts > 0] = np.maximum(room, 1)[counts > 0]
-        order = np.lexsort((-room, counts == 0))
-        fewest = max(
+        capacity = np.minimum(capacity + counts, self.final_count)
+        capacity[counts > 0] = np.maximum(capacity, 1)[counts > 0]
+        order = np.lexsort((-capacity, counts == 0))
+        min_domains = max(
             np.count_nonzero(counts),
-            min(self.policy.min_domains, self.size),
+            min(self.policy.min_domains, self.final_count),
             1,
         )
-        available = np.count_nonzero(room)
+        available = np.count_nonzero(capacity)
         choices = []
-        for used in range(fewest, available + 1):
+        for used in range(min_domains, available + 1):
             inside = order[:used]
-            least = min(self.size // used, int(room[inside].min()))
-            most = least + self.policy.max_skew
-            spare = np.minimum(room[inside], most).sum() - self.size
-            if least and spare >= 0:
-                choices.append((-spare, used, least, most))
+            min_count = min(
+                self.final_count // used, int(capacity[inside].min())
+            )
+            max_count = min_count + self.policy.max_skew
+            surplus = (
+                np.minimum(capacity[inside], max_count).sum()
+                - self.final_count
+            )
+            if min_count and surplus >= 0:
+                choices.append((-surplus, used, min_count, max_count))
         self.chosen = None
         if choices:
             choices.sort()
-            _, used, self.least, self.most = choices[turn % len(choices)]
+            _, used, self.min_count, self.max_count = choices[
+                number % len(choices)
+            ]
             self.chosen = np.zeros(len(self.counts), bool)
             self.chosen[order[:used]] = True
-        elif available < fewest:
+        elif available < min_domains:
             self.chosen = np.zeros(len(self.counts), bool)
 
-    def narrow(self, hosts):
+    def filter_hosts(self, hosts):
         if self.is_open:
             return hosts
         domains = self.domain_of[hosts]
         counts = self.counts[domains]
         if self.chosen is None:
             # No choice is known to be feasible: keep the counts balanced.
-            return hosts[counts == counts.min(initial=self.size)]
-        missing = np.maximum(0, self.least - self.counts)[self.chosen].sum()
-        most = self.most
-        if self.size - self.counts.sum() <= missing:
-            most = self.least
-        return hosts[self.chosen[domains] & (counts < most)]
+            return hosts[counts == counts.min(initial=self.final_count)]
+        missing = np.maximum(0, self.min_count - self.counts)[
+            self.chosen
+        ].sum()
+        max_count = self.max_count
+        if self.final_count - self.counts.sum() <= missing:
+            max_count = self.min_count
+        return hosts[self.chosen[domains] & (counts < max_count)]
 
 
 class ExclusiveDomains(Propagator):
@@ -223,7 +237,7 @@ class ExclusiveDomains(Propagator):
 
     def __init__(self, matrices, policy):
         super().__init__(matrices, policy)
-        self.others = np.zeros_like(self.counts)
+        self.uncovered_counts = np.zeros_like(self.counts)
         for host in matrices.problem.hosts.values():
             if host.foreign:
                 self.count_uncovered(matrices.number[host.id], 1)
@@ -231,17 +245,17 @@ class ExclusiveDomains(Propagator):
             if path not in self.paths:
                 self.count_uncovered(matrices.number[host], 1)
 
-    def count_uncovered(self, host, more):
-        self.others[self.domain_of[host]] += more
+    def count_uncovered(self, host, number):
+        self.uncovered_counts[self.domain_of[host]] += number
 
-    def narrow(self, hosts):
+    def filter_hosts(self, hosts):
         domains = self.domain_of[hosts]
-        hosts = hosts[self.others[domains] == 0]
-        used = hosts[self._by_host(hosts) > 0]
+        hosts = hosts[self.uncovered_counts[domains] == 0]
+        used = hosts[self._counts_on(hosts) > 0]
         return used if len(used) else hosts
 
     def filter_uncovered(self, hosts):
-        return hosts[self._by_host(hosts) == 0]
+        return hosts[self._counts_on(hosts) == 0]
 
 
 _PROPAGATORS = {

@@ -14,19 +14,19 @@ class SearchState:
     """The state of a search on a problem; constructions undo their steps.
 
     :ivar matrices: capacity_matrices.CapacityMatrices
-    :ivar units: EquivalenceClass objects of the members to assign
+    :ivar eq_classes: EquivalenceClass objects of the members to assign
     :ivar propagators: all propagators, by falling unit cost of their policies
     :ivar strict: class -> propagators of the strict policies that cover it
     :ivar soft: class -> propagators of the soft ones
     :ivar fitting: propagator -> numbers of the domains that took all of its
         members alone, as far as known
-    :ivar homes: propagator -> number of its prescribed domain
+    :ivar prescribed: propagator -> number of its prescribed domain
     """
 
     def __init__(self, problem):
         self.problem = problem
         self.matrices = capacity_matrices.CapacityMatrices(problem)
-        self.units = self.matrices.units
+        self.eq_classes = self.matrices.eq_classes
         self.propagators = [
             propagators.make(self.matrices, policy)
             for policy in sorted(
@@ -34,39 +34,66 @@ class SearchState:
             )
             if policy.strict or policy.weight
         ][::-1]
-        alone = [
-            g
-            for g in self.propagators
-            if isinstance(g, propagators.ExclusiveDomains)
+        exclusive = [
+            propagator
+            for propagator in self.propagators
+            if isinstance(propagator, propagators.ExclusiveDomains)
         ]
-        self.strict, self.soft, self._strangers = {}, {}, {}
-        for unit in self.units:
-            covering = [g for g in self.propagators if unit in g.units]
-            self.strict[unit] = [g for g in covering if g.policy.strict]
-            self.soft[unit] = [g for g in covering if not g.policy.strict]
-            self._strangers[unit] = [g for g in alone if unit not in g.units]
-        self._may = {unit: self._find_open(unit) for unit in self.units}
-        self._hosts = {u: np.flatnonzero(self._may[u]) for u in self.units}
+        self.strict, self.soft, self._exclusive_elsewhere = {}, {}, {}
+        for eq_class in self.eq_classes:
+            covering = [
+                propagator
+                for propagator in self.propagators
+                if eq_class in propagator.eq_classes
+            ]
+            self.strict[eq_class] = [
+                propagator
+                for propagator in covering
+                if propagator.policy.strict
+            ]
+            self.soft[eq_class] = [
+                propagator
+                for propagator in covering
+                if not propagator.policy.strict
+            ]
+            self._exclusive_elsewhere[eq_class] = [
+                propagator
+                for propagator in exclusive
+                if eq_class not in propagator.eq_classes
+            ]
+        self._allowed = {
+            eq_class: self._find_allowed(eq_class)
+            for eq_class in self.eq_classes
+        }
+        self._hosts = {
+            eq_class: np.flatnonzero(self._allowed[eq_class])
+            for eq_class in self.eq_classes
+        }
         self.volume = self._volumes()
         self.fitting = {}
-        self.homes = {}
+        self.prescribed = {}
 
-    def learn(self, other):
+    def copy_fitting_from(self, other):
         """Copy `fitting` from another state of the same problem."""
-        same = dict(zip(other.propagators, self.propagators, strict=True))
-        self.fitting = {same[g]: found for g, found in other.fitting.items()}
+        counterparts = dict(
+            zip(other.propagators, self.propagators, strict=True)
+        )
+        self.fitting = {
+            counterparts[propagator]: domains
+            for propagator, domains in other.fitting.items()
+        }
 
     @contextlib.contextmanager
-    def settled(self, homes):
+    def with_domains(self, prescribed):
         """Prescribe the domains of propagators within the context.
 
-        :param homes: propagator -> number of its domain
+        :param prescribed: propagator -> number of its domain
         """
-        self.homes = homes
+        self.prescribed = prescribed
         try:
             yield
         finally:
-            self.homes = {}
+            self.prescribed = {}
 
     @contextlib.contextmanager
     def without_memory(self):
@@ -77,93 +104,93 @@ class SearchState:
         finally:
             self.fitting = fitting
 
-    def covering(self, unit):
+    def covering(self, eq_class):
         """Return the propagators that cover a class, strict ones first."""
-        return self.strict[unit] + self.soft[unit]
+        return self.strict[eq_class] + self.soft[eq_class]
 
-    def hosts(self, unit):
+    def hosts(self, eq_class):
         """Return the hosts that may take one more member of a class.
 
         A soft policy restricts them only by a domain that is already fixed.
         """
-        hosts = self._hosts[unit]
-        homes = [
-            propagator.domains[propagator.home]
-            for propagator in self.covering(unit)
+        hosts = self._hosts[eq_class]
+        fixed = [
+            propagator.domains[propagator.fixed_domain]
+            for propagator in self.covering(eq_class)
             if isinstance(propagator, propagators.OneDomain)
-            and propagator.home is not None
+            and propagator.fixed_domain is not None
         ]
-        if homes:
-            hosts = min(homes, key=len)
-            hosts = hosts[self._may[unit][hosts]]
-        hosts = hosts[self.room(unit, hosts) > 0]
-        for propagator in self.strict[unit]:
-            hosts = propagator.narrow(hosts)
-        for propagator in self._strangers[unit]:
+        if fixed:
+            hosts = min(fixed, key=len)
+            hosts = hosts[self._allowed[eq_class][hosts]]
+        hosts = hosts[self.capacity(eq_class, hosts) > 0]
+        for propagator in self.strict[eq_class]:
+            hosts = propagator.filter_hosts(hosts)
+        for propagator in self._exclusive_elsewhere[eq_class]:
             if propagator.policy.strict:
                 hosts = propagator.filter_uncovered(hosts)
         return hosts
 
-    def liked(self, unit, hosts, but=None):
+    def preferred(self, eq_class, hosts, ignored=None):
         """Return those of some hosts that soft policies prefer.
 
-        :param but: propagator to ignore
+        :param ignored: propagator to ignore
         """
-        for propagator in self.soft[unit]:
-            if propagator is not but:
-                liked = propagator.narrow(hosts)
-                hosts = liked if len(liked) else hosts
-        for propagator in self._strangers[unit]:
-            liked = propagator.filter_uncovered(hosts)
-            hosts = liked if len(liked) else hosts
+        for propagator in self.soft[eq_class]:
+            if propagator is not ignored:
+                preferred = propagator.filter_hosts(hosts)
+                hosts = preferred if len(preferred) else hosts
+        for propagator in self._exclusive_elsewhere[eq_class]:
+            preferred = propagator.filter_uncovered(hosts)
+            hosts = preferred if len(preferred) else hosts
         return hosts
 
-    def room(self, unit, hosts):
+    def capacity(self, eq_class, hosts):
         """Return how many more members of a class fit, by host."""
-        return self.matrices.room[self.matrices.class_of[unit], hosts]
+        return self.matrices.capacity[self.matrices.class_of[eq_class], hosts]
 
-    def at_most(self, unit, hosts):
-        """Return the same, at most what strict limits per host allow."""
-        room = self.room(unit, hosts)
-        for propagator in self.strict[unit]:
+    def limited_capacity(self, eq_class, hosts):
+        """Return the capacity by host within strict limits per host."""
+        capacity = self.capacity(eq_class, hosts)
+        for propagator in self.strict[eq_class]:
             if (
                 isinstance(propagator, propagators.CountLimit)
                 and propagator.is_of_hosts
             ):
-                room = np.minimum(room, propagator.most)
-        return room
+                capacity = np.minimum(capacity, propagator.limit)
+        return capacity
 
-    def put(self, unit, host, way=None):
+    def assign(self, eq_class, host, option=None):
         """Assign a member; return the index of its allocation option."""
-        self._count(unit, host, 1)
-        return self.matrices.put(unit, host, way)
+        self._count(eq_class, host, 1)
+        return self.matrices.assign(eq_class, host, option)
 
-    def restore(self, unit, host, before):
-        """Undo the last put() on a host, to its remembered state."""
-        self._count(unit, host, -1)
-        self.matrices.restore(host, before)
+    def restore(self, eq_class, host, saved):
+        """Undo the last assign() on a host, to its saved state."""
+        self._count(eq_class, host, -1)
+        self.matrices.restore(host, saved)
 
-    def take(self, unit, host, way):
-        """Undo put()."""
-        self._count(unit, host, -1)
-        self.matrices.take(unit, host, way)
+    def unassign(self, eq_class, host, option):
+        """Undo assign()."""
+        self._count(eq_class, host, -1)
+        self.matrices.unassign(eq_class, host, option)
 
-    def _count(self, unit, host, more):
-        for propagator in self.covering(unit):
-            propagator.count(host, more)
-        for propagator in self._strangers[unit]:
-            propagator.count_uncovered(host, more)
+    def _count(self, eq_class, host, number):
+        for propagator in self.covering(eq_class):
+            propagator.count(host, number)
+        for propagator in self._exclusive_elsewhere[eq_class]:
+            propagator.count_uncovered(host, number)
 
-    def _find_open(self, unit):
-        open_ = self.matrices.may(unit)
-        for scope in unit.scopes:
-            open_ &= self.matrices.level(scope) >= 0
-        return open_
+    def _find_allowed(self, eq_class):
+        allowed = self.matrices.allowed_mask(eq_class)
+        for scope in eq_class.scopes:
+            allowed &= self.matrices.level(scope) >= 0
+        return allowed
 
     def _volumes(self):
         """Return class -> sum of a member's shares of the free amounts."""
         free = np.maximum(1, self.matrices.free.sum(axis=0, dtype=float))
         return {
-            unit: float((self.matrices.need_of(unit) / free).sum())
-            for unit in self.units
+            eq_class: float((self.matrices.need_of(eq_class) / free).sum())
+            for eq_class in self.eq_classes
         }

@@ -15,80 +15,93 @@ from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.policies import violations
 
 # Perturbation of costs and priorities after the first iteration.
-_NOISE = 0.3
+_PERTURBATION = 0.3
 
 
 class SqueakyWheel:
     """Squeaky-wheel search; needs a host and a member that is not pinned.
 
-    :ivar wanted: equivalence class -> minimum number of members to place
-    :ivar most: (best partial plan, unchecked; lists of paths of unplaced
-        members that share a domain), None while no iteration left any out
+    :ivar min_demand: equivalence class -> minimum number of members to place
+    :ivar best_partial: (best partial plan, unchecked; lists of paths of
+        unplaced members that share a domain), None before the first
     """
 
     def __init__(self, problem):
         self.problem = problem
         self.state = search_state.SearchState(problem)
-        self.most = None
-        self._turn = 0
-        self._raised = collections.Counter()
-        self._difficulty = {u: self._difficulty_of(u) for u in self._units}
-        self._all = {unit: len(unit.members) for unit in self._units}
-        self.wanted = self._find_least()
+        self.best_partial = None
+        self._iteration_count = 0
+        self._failure_counts = collections.Counter()
+        self._difficulty = {
+            eq_class: self._difficulty_of(eq_class)
+            for eq_class in self._eq_classes
+        }
+        self._full_demand = {
+            eq_class: len(eq_class.members) for eq_class in self._eq_classes
+        }
+        self.min_demand = self._find_min_demand()
 
-    def attempt(self, heeds_soft=True, budget=None):
+    def run_iteration(self, heeds_soft=True, budget=None):
         """Run one more iteration.
 
         :param heeds_soft: whether soft policies count
         :param budget: time_budget.TimeBudget that may end the iteration
         :returns: a feasible violations.Plan or None
         """
-        some = self._turn % 2 and self.wanted != self._all
-        wanted = self.wanted if some else self._all
-        attempt = iteration.Construction(
-            *(self.state, wanted, self._noise(), self._turn),
+        is_minimal = (
+            self._iteration_count % 2 and self.min_demand != self._full_demand
+        )
+        demand = self.min_demand if is_minimal else self._full_demand
+        construction = iteration.Construction(
+            *(
+                self.state,
+                demand,
+                self._perturbation(),
+                self._iteration_count,
+            ),
             *(heeds_soft, budget),
         )
-        self._turn += 1
+        self._iteration_count += 1
         try:
-            return self._run(attempt, some, budget)
+            return self._run(construction, is_minimal, budget)
         except time_budget.OutOfTime:
             return None
         finally:
-            attempt.undo()
+            construction.undo()
 
-    def _run(self, attempt, some, budget):
+    def _run(self, construction, is_minimal, budget):
         """Return the plan of a construction, None if it has none.
 
-        :param some: whether it starts with the minimum numbers of members
+        :param is_minimal: whether it starts with the minimum demand
         :raises OutOfTime:
         """
-        left = attempt.seat_most(self.order(self._units))
-        if left:
-            plan = self._note(attempt, left)
+        unplaced = construction.assign_possible(self.order(self._eq_classes))
+        if unplaced:
+            plan = self._record_failure(construction, unplaced)
         else:
-            plan = self._lawful(attempt)
-            if plan and some:
-                self._seat_more(attempt)
-                plan = self._lawful(attempt) or plan
+            plan = self._check_plan(construction)
+            if plan and is_minimal:
+                self._assign_more(construction)
+                plan = self._check_plan(construction) or plan
         # A first failure may be bad luck.
-        if self._turn > 1:
-            attempt.undo()
-            for units in left:
-                self._look_closely(units, budget)
+        if self._iteration_count > 1:
+            construction.undo()
+            for eq_classes in unplaced:
+                self._find_all_fitting(eq_classes, budget)
         return plan
 
-    def _look_closely(self, units, budget):
+    def _find_all_fitting(self, eq_classes, budget):
         """Find the domains where unplaced classes would fit without others."""
         levels = self.problem.levels
-        strict = self.state.strict[units[0]]
+        strict = self.state.strict[eq_classes[0]]
         for propagator in sorted(
-            strict, key=lambda g: levels.index(g.policy.scope)
+            strict,
+            key=lambda propagator: levels.index(propagator.policy.scope),
         ):
             if propagators.needs_domain(propagator):
-                self.find_fitting(propagator, budget)
+                self.find_fitting_domains(propagator, budget)
 
-    def find_fitting(self, propagator, budget=None):
+    def find_fitting_domains(self, propagator, budget=None):
         """Return the domains that take all members of a propagator alone.
 
         :param propagator: propagators.OneDomain that needs a domain
@@ -98,55 +111,69 @@ class SqueakyWheel:
         """
         fitting = self.state.fitting
         if propagator not in fitting:
-            order = self.order(propagator.units)
-            found = self.prepare(budget).find_fitting(propagator, order)
-            if found:
-                fitting[propagator] = found
+            order = self.order(propagator.eq_classes)
+            domains = self.create_construction(budget).find_fitting_domains(
+                propagator, order
+            )
+            if domains:
+                fitting[propagator] = domains
         return fitting.get(propagator)
 
-    def prepare(self, budget=None):
-        """Return a construction of minimum numbers without soft policies."""
+    def create_construction(self, budget=None):
+        """Return a construction of the minimum demand, soft policies aside."""
         return iteration.Construction(
-            *(self.state, self.wanted, self._noise(), self._turn),
+            *(
+                self.state,
+                self.min_demand,
+                self._perturbation(),
+                self._iteration_count,
+            ),
             *(False, budget),
         )
 
-    def _note(self, attempt, left):
+    def _record_failure(self, construction, unplaced):
         """Raise priorities of unplaced classes; keep the best partial plan."""
-        for units in left:
-            self._raised.update(units)
-        missing = [[p for u in units for p in u.members] for units in left]
-        if self.most is None or len(missing) < len(self.most[1]):
-            self.most = self._plan(attempt), missing
+        for eq_classes in unplaced:
+            self._failure_counts.update(eq_classes)
+        unplaced_paths = [
+            [path for eq_class in eq_classes for path in eq_class.members]
+            for eq_classes in unplaced
+        ]
+        if self.best_partial is None or len(unplaced_paths) < len(
+            self.best_partial[1]
+        ):
+            self.best_partial = self._plan(construction), unplaced_paths
 
     @property
-    def seats(self):
-        """Number of (equivalence class, host) pairs that may be used."""
-        return sum(len(self.state.hosts(unit)) for unit in self._units)
+    def variable_count(self):
+        """Number of (equivalence class, host) pairs that may be assigned."""
+        return sum(
+            len(self.state.hosts(eq_class)) for eq_class in self._eq_classes
+        )
 
-    def pick_hosts(self, width, wanted=None):
+    def sample_hosts(self, ratio, demand=None):
         """Return a sample of candidate hosts for each class.
 
-        :param width: factor of offered capacity over needed capacity
-        :param wanted: class -> number of members; None for all members
+        :param ratio: capacity of the sample over the capacity needed
+        :param demand: class -> number of members; None for all members
         :returns: class -> ids of hosts
         """
-        return self._scout.pick(wanted or self._all, width)
+        return self._sampler.sample(demand or self._full_demand, ratio)
 
-    def pick_hosts_for(self, paths, width):
+    def sample_hosts_for(self, paths, ratio):
         """Return a sample of candidate hosts for some members.
 
         :param paths: set of the members' paths
-        :param width: factor of offered capacity over needed capacity
+        :param ratio: capacity of the sample over the capacity needed
         :returns: set of ids of hosts
         """
-        wanted = {
-            unit: len(paths.intersection(unit.members))
-            for unit in self._units
-            if not paths.isdisjoint(unit.members)
+        demand = {
+            eq_class: len(paths.intersection(eq_class.members))
+            for eq_class in self._eq_classes
+            if not paths.isdisjoint(eq_class.members)
         }
-        picked = self.pick_hosts(width, wanted)
-        return {host for hosts in picked.values() for host in hosts}
+        sampled = self.sample_hosts(ratio, demand)
+        return {host for hosts in sampled.values() for host in hosts}
 
     @functools.cached_property
     def _random(self):
@@ -154,89 +181,122 @@ class SqueakyWheel:
         return np.random.default_rng(self.problem.seed)
 
     @functools.cached_property
-    def _scout(self):
+    def _sampler(self):
         return candidate_list.HostSampler(self.state, self._random)
 
     @property
-    def _units(self):
-        return self.state.units
+    def _eq_classes(self):
+        return self.state.eq_classes
 
-    def _noise(self):
+    def _perturbation(self):
         size = len(self.state.matrices.hosts)
-        if not self._turn:
+        if not self._iteration_count:
             return np.ones(size)
-        return 1 + _NOISE * self._random.random(size)
+        return 1 + _PERTURBATION * self._random.random(size)
 
-    def order(self, units):
+    def order(self, eq_classes):
         """Return some classes by falling priority."""
-        hard = self._find_hardness()
-        some = [n for n, unit in enumerate(self._units) if unit in units]
-        some.sort(key=lambda number: -hard[number])
-        return [self._units[number] for number in some]
+        priorities = self._find_priorities()
+        numbers = [
+            n
+            for n, eq_class in enumerate(self._eq_classes)
+            if eq_class in eq_classes
+        ]
+        numbers.sort(key=lambda number: -priorities[number])
+        return [self._eq_classes[number] for number in numbers]
 
-    def _find_hardness(self):
-        strays = self._random.random(len(self._units)) if self._turn else 0
-        raised = np.array([self._raised[unit] for unit in self._units])
-        hard = np.array([self._difficulty[unit] for unit in self._units])
-        rare = np.array([self._rarity(unit) for unit in self._units])
-        return hard * 2.0**raised * rare * (1 + _NOISE * strays)
+    def _find_priorities(self):
+        perturbation = (
+            self._random.random(len(self._eq_classes))
+            if self._iteration_count
+            else 0
+        )
+        failure_counts = np.array(
+            [self._failure_counts[eq_class] for eq_class in self._eq_classes]
+        )
+        difficulty = np.array(
+            [self._difficulty[eq_class] for eq_class in self._eq_classes]
+        )
+        scarcity = np.array(
+            [
+                self._find_domain_scarcity(eq_class)
+                for eq_class in self._eq_classes
+            ]
+        )
+        return (
+            difficulty
+            * 2.0**failure_counts
+            * scarcity
+            * (1 + _PERTURBATION * perturbation)
+        )
 
-    def _rarity(self, unit):
-        """Return the most domains of a scope per domain known to fit."""
+    def _find_domain_scarcity(self, eq_class):
+        """Return the greatest number of domains per domain known to fit."""
         return max(
             (
                 len(propagator.domains) / len(self.state.fitting[propagator])
-                for propagator in self.state.strict[unit]
+                for propagator in self.state.strict[eq_class]
                 if propagator in self.state.fitting
             ),
             default=1,
         )
 
-    def _difficulty_of(self, unit):
+    def _difficulty_of(self, eq_class):
         """Return the demand on one domain or host, in average ones."""
         volumes = self.state.volume
-        hardest = volumes[unit] * len(self.problem.hosts)
-        for propagator in self.state.strict[unit]:
+        difficulty = volumes[eq_class] * len(self.problem.hosts)
+        for propagator in self.state.strict[eq_class]:
             if isinstance(propagator, propagators.OneDomain):
-                together = sum(
-                    volumes[u] * len(u.members) for u in propagator.units
+                total = sum(
+                    volumes[eq_class] * len(eq_class.members)
+                    for eq_class in propagator.eq_classes
                 )
-                hardest = max(hardest, together * len(propagator.domains))
-        return hardest
+                difficulty = max(difficulty, total * len(propagator.domains))
+        return difficulty
 
-    def _find_least(self):
+    def _find_min_demand(self):
         """Return the minimum number of members to place by class."""
-        least = {}
+        min_demand = {}
         pinned = self.problem.pinned
-        missing = {
-            stem.path: stem.min_count
-            - sum(m.path in pinned for m in stem.members)
-            for stem in self.problem.topology.stems
+        required = {
+            member_set.path: member_set.min_count
+            - sum(m.path in pinned for m in member_set.members)
+            for member_set in self.problem.topology.member_sets
         }
-        for unit in self._units:
-            least[unit] = len(unit.members)
-            if unit.optional:
-                least[unit] = min(least[unit], max(0, missing[unit.optional]))
-                missing[unit.optional] -= least[unit]
-        return least
+        for eq_class in self._eq_classes:
+            min_demand[eq_class] = len(eq_class.members)
+            if eq_class.optional:
+                min_demand[eq_class] = min(
+                    min_demand[eq_class], max(0, required[eq_class.optional])
+                )
+                required[eq_class.optional] -= min_demand[eq_class]
+        return min_demand
 
-    def _seat_more(self, attempt):
-        for unit in self.order(self._units):
-            attempt.seat_more(unit, self._all[unit] - self.wanted[unit])
+    def _assign_more(self, construction):
+        for eq_class in self.order(self._eq_classes):
+            construction.assign_more(
+                eq_class,
+                self._full_demand[eq_class] - self.min_demand[eq_class],
+            )
 
-    def _lawful(self, attempt):
-        """Return the plan if it is feasible; raise priorities by its flaws."""
-        plan = self._plan(attempt)
-        faults = violations.find(self.problem, plan)
-        places = {fault.at for fault in faults}
-        costly = violations.costs(self.problem, plan.placement)
+    def _check_plan(self, construction):
+        """Return the plan if feasible; raise priorities by its violations."""
+        plan = self._plan(construction)
+        found = violations.find(self.problem, plan)
+        violated_paths = {violation.at for violation in found}
+        costs = violations.costs(self.problem, plan.placement)
         for propagator in self.state.propagators:
             policy = propagator.policy
-            if policy in costly or (policy.strict and policy.at in places):
-                self._raised.update(propagator.units)
-        return None if faults else plan
+            if policy in costs or (
+                policy.strict and policy.at in violated_paths
+            ):
+                self._failure_counts.update(propagator.eq_classes)
+        return None if found else plan
 
-    def _plan(self, attempt):
+    def _plan(self, construction):
         hosts = self.state.matrices.hosts
-        seats = [(u, hosts[host], way) for u, host, way in attempt.seats()]
-        return equivalence.plan(self.problem, seats)
+        assignments = [
+            (eq_class, hosts[host], option)
+            for eq_class, host, option in construction.assignments()
+        ]
+        return equivalence.to_plan(self.problem, assignments)

@@ -10,67 +10,81 @@ import fractions
 import math
 
 #: In units; the solver rounds at 1e-6, so larger costs are not exact.
-LARGEST_PRICE = 100_000
+MAX_COEFFICIENT = 100_000
 
 # Maximum number of topology levels of a problem.
-_MOST_LEVELS = 8
+_MAX_TOPOLOGY_LEVELS = 8
 
 
-def split(prices):
+def split(unit_costs):
     """Return the unit costs as lexicographic levels, most expensive first.
 
     Minimising the levels in this order minimises the total cost.
 
-    :param prices: {topology.Policy: cost of one unit of violation, a Fraction}
+    :param unit_costs: {topology.Policy: cost of one unit of violation, a
+        Fraction}
     :returns: [such a mapping, ...]
     """
-    if steepest(prices) / unit(prices.values()) <= LARGEST_PRICE:
-        return [prices]
-    tiers = []
-    below = fractions.Fraction(0)
-    tier = {}
-    cheap_first = sorted(prices.items(), key=lambda item: item[1])
-    for number, (policy, price) in enumerate(cheap_first, 1):
-        tier[policy] = price
-        dearer = [other for _policy, other in cheap_first[number:]]
-        at_most = below + sum(c * _most(p) for p, c in tier.items())
-        if not dearer or unit(dearer) > at_most:
-            tiers.insert(0, tier)
-            below, tier = at_most, {}
-    return tiers
+    if (
+        max_coefficient(unit_costs) / common_unit(unit_costs.values())
+        <= MAX_COEFFICIENT
+    ):
+        return [unit_costs]
+    levels = []
+    total_below = fractions.Fraction(0)
+    level = {}
+    cheap_first = sorted(unit_costs.items(), key=lambda item: item[1])
+    for number, (policy, unit_cost) in enumerate(cheap_first, 1):
+        level[policy] = unit_cost
+        more_expensive = [
+            other_cost for _policy, other_cost in cheap_first[number:]
+        ]
+        max_total = total_below + sum(
+            c * _max_violation(p) for p, c in level.items()
+        )
+        if not more_expensive or common_unit(more_expensive) > max_total:
+            levels.insert(0, level)
+            total_below, level = max_total, {}
+    return levels
 
 
-def steepest(prices):
+def max_coefficient(unit_costs):
     """Return the largest coefficient of the unit costs in the objective.
 
-    :param prices: as split() takes them
+    :param unit_costs: as split() takes them
     """
-    return max(price * _steps(policy) for policy, price in prices.items())
-
-
-def unit(prices):
-    """Return the largest Fraction of which all costs are whole multiples."""
-    shared = math.lcm(*(price.denominator for price in prices))
-    return fractions.Fraction(
-        math.gcd(*(int(price * shared) for price in prices)), shared
+    return max(
+        unit_cost * _max_step(policy)
+        for policy, unit_cost in unit_costs.items()
     )
 
 
-def _steps(policy):
+def common_unit(unit_costs):
+    """Return the largest Fraction of which all costs are whole multiples."""
+    denominator = math.lcm(
+        *(unit_cost.denominator for unit_cost in unit_costs)
+    )
+    return fractions.Fraction(
+        math.gcd(*(int(unit_cost * denominator) for unit_cost in unit_costs)),
+        denominator,
+    )
+
+
+def _max_step(policy):
     """Return an upper bound of the coefficients in policy_rows.add_soft()."""
-    return _members(policy) if policy.type == 'anti-affinity' else 1
+    return _count_members(policy) if policy.type == 'anti-affinity' else 1
 
 
-def _members(policy):
+def _count_members(policy):
     return sum(len(side) for side in policy.sides)
 
 
-def _most(policy):
+def _max_violation(policy):
     """Return an upper bound of the violation of a policy."""
-    members = _members(policy)
+    members = _count_members(policy)
     if policy.type == 'anti-affinity':
         return members * (members + 1) // 2
     if policy.type == 'network-proximity':
         # More than all pairs, at the largest distance: the number of levels.
-        return members**2 * _MOST_LEVELS
+        return members**2 * _MAX_TOPOLOGY_LEVELS
     return 2 * members + policy.min_members

@@ -7,7 +7,7 @@ from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.policies import violations
 
 # Seconds that one assignment variable takes to be added to a program.
-_PER_SEAT = 3e-4
+_SECONDS_PER_ASSIGNMENT = 3e-4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,43 +15,43 @@ class Verdict:
     """Result of a search: a plan, a proof of infeasibility, or neither.
 
     :ivar plan: feasible violations.Plan or None
-    :ivar is_impossible: whether it is proved that there is no plan
+    :ivar is_infeasible: whether it is proved that there is no plan
     :ivar stage: stage that found the result: 'greedy', 'repair', 'restricted'
         or 'full'
-    :ivar closest: best partial plan, lacks required members; or None
+    :ivar best_partial_plan: best partial plan, lacks required members; or None
     """
 
     plan: violations.Plan | None = None
-    is_impossible: bool = False
+    is_infeasible: bool = False
     stage: str = 'full'
-    closest: violations.Plan | None = None
+    best_partial_plan: violations.Plan | None = None
 
 
-def has_time_for(seats, budget):
+def has_time_for(assignments, budget):
     """Check whether half of the time suffices for building a program.
 
-    :param seats: number of (equivalence class, host) pairs
+    :param assignments: number of (equivalence class, host) pairs
     :param budget: time_budget.TimeBudget
     """
-    return seats * _PER_SEAT < budget.left() / 2
+    return assignments * _SECONDS_PER_ASSIGNMENT < budget.remaining() / 2
 
 
-def ask(problem, budget):
+def solve(problem, budget):
     """Find any feasible plan, or prove that there is none.
 
     :param problem: problems.Problem
     :param budget: time_budget.TimeBudget
     :returns: Verdict
     """
-    if not budget.left():
+    if not budget.remaining():
         return Verdict()
     # The solver is slow to import, and construction often makes it needless.
     from nova_groupext.solver.exact import milp
     from nova_groupext.solver.exact import objectives
 
     try:
-        exact = objectives.Exact(problem, budget)
-        outcome = exact.find_any()
+        exact = objectives.ExactSolver(problem, budget)
+        result = exact.find_any()
     except time_budget.OutOfTime:
         return Verdict()
-    return Verdict(exact.plan, outcome.status is milp.Status.INFEASIBLE)
+    return Verdict(exact.plan, result.status is milp.Status.INFEASIBLE)

@@ -22,14 +22,14 @@ class Side:
     """A set of members, such as one part of a relationship.
 
     :ivar paths: paths of the members
-    :ivar units: their equivalence classes
-    :ivar pins: host id -> number of members pinned there
+    :ivar eq_classes: their equivalence classes
+    :ivar pinned: host id -> number of members pinned there
     :ivar hosts: ids of the hosts where any of them may be, sorted
     """
 
     paths: frozenset
-    units: tuple[equivalence.EquivalenceClass, ...]
-    pins: collections.Counter
+    eq_classes: tuple[equivalence.EquivalenceClass, ...]
+    pinned: collections.Counter
     hosts: tuple[str, ...]
 
 
@@ -37,100 +37,112 @@ class Side:
 class Count:
     """Number of members of a side on some hosts.
 
-    :ivar seats: assignment variables that it sums up
-    :ivar expr: linear expression of the number
-    :ivar low: lower bound
-    :ivar high: upper bound
+    :ivar assignments: assignment variables that it sums up
+    :ivar expression: linear expression of the number
+    :ivar lower: lower bound
+    :ivar upper: upper bound
     """
 
-    seats: tuple[variables.Variable, ...]
-    expr: highs.highs_linear_expression
-    low: int
-    high: int
+    assignments: tuple[variables.Variable, ...]
+    expression: highs.highs_linear_expression
+    lower: int
+    upper: int
 
 
-def _remembered(method):
+def _cached(method):
     """Cache the results of a method for the lifetime of its object."""
     name = f'_results_of_{method.__name__}'
 
     @functools.wraps(method)
-    def remembering(self, *args):
+    def wrapper(self, *args):
         results = self.__dict__.setdefault(name, {})
         if args not in results:
             results[args] = method(self, *args)
         return results[args]
 
-    return remembering
+    return wrapper
 
 
 class Model:
     """The program of a problem, with counts of members by side and domain.
 
-    :ivar seating: variables.Variables
+    :ivar variables: variables.Variables
     """
 
     def __init__(self, problem, budget):
         self.problem = problem
-        self.seating = variables.Variables(problem, budget)
-        self._solver = self.seating.solver
+        self.variables = variables.Variables(problem, budget)
+        self._solver = self.variables.solver
         self._hosts = collections.defaultdict(list)
-        for unit, host in self.seating.seats:
-            self._hosts[unit].append(host)
+        for eq_class, host in self.variables.assignments:
+            self._hosts[eq_class].append(host)
 
-    def row(self, comparison):
+    def add_row(self, comparison):
         """Add a comparison of two expressions; return the new row."""
         return self._solver.add_row(comparison)
 
-    def limit(self, row, most):
+    def limit_row(self, row, upper):
         """Replace the bounds of a row by an upper bound."""
-        self._solver.changeRowBounds(row.index, -math.inf, most)
+        self._solver.changeRowBounds(row.index, -math.inf, upper)
 
-    def column(self, high=math.inf):
-        """Add a continuous column from 0 to ``high``."""
-        return self._solver.add_column(high)
+    def add_column(self, upper=math.inf):
+        """Add a continuous column from 0 to ``upper``."""
+        return self._solver.add_column(upper)
 
-    def switch(self):
+    def add_binary(self):
         """Add a 0/1 column."""
-        return self._solver.add_whole(1)
+        return self._solver.add_integer(1)
 
-    @_remembered
+    @_cached
     def side(self, paths):
         """Return the Side of the members with some paths, a frozenset."""
-        own = {u for u in self.seating.units if u.members[0] in paths}
-        pins = collections.Counter(
+        inside = {
+            eq_class
+            for eq_class in self.variables.eq_classes
+            if eq_class.members[0] in paths
+        }
+        pinned = collections.Counter(
             host for path, host in self.problem.pinned.items() if path in paths
         )
-        hosts = {host for unit in own for host in self._hosts[unit]}
+        hosts = {host for eq_class in inside for host in self._hosts[eq_class]}
         return Side(
             paths=paths,
-            units=tuple(unit for unit in self.seating.units if unit in own),
-            pins=pins,
-            hosts=tuple(sorted(hosts | pins.keys())),
+            eq_classes=tuple(
+                eq_class
+                for eq_class in self.variables.eq_classes
+                if eq_class in inside
+            ),
+            pinned=pinned,
+            hosts=tuple(sorted(hosts | pinned.keys())),
         )
 
-    def others(self, side):
+    def complement(self, side):
         """Return the Side of all members that are not in another one."""
         return self.side(frozenset(self.problem.class_of) - side.paths)
 
-    @_remembered
+    @_cached
     def count(self, side, hosts):
         """Return the Count of a side on some hosts, a tuple of ids."""
-        seats = tuple(
-            seat
+        assignments = tuple(
+            variable
             for host in hosts
-            for unit in side.units
-            for seat in self.seating.seats.get((unit, host), ())
+            for eq_class in side.eq_classes
+            for variable in self.variables.assignments.get(
+                (eq_class, host), ()
+            )
         )
-        pins = sum(side.pins[host] for host in hosts)
-        crowd = sum(len(unit.members) for unit in side.units)
+        pinned = sum(side.pinned[host] for host in hosts)
+        size = sum(len(eq_class.members) for eq_class in side.eq_classes)
         return Count(
-            seats=seats,
-            expr=highs.qsum([seat.column for seat in seats], pins),
-            low=pins,
-            high=pins + min(crowd, self._room(seats)),
+            assignments=assignments,
+            expression=highs.qsum(
+                [variable.column for variable in assignments], pinned
+            ),
+            lower=pinned,
+            upper=pinned + min(size, self._max_members(assignments)),
         )
 
-    @_remembered
+    @_cached
     def counts(self, side, level):
         """Return {domain: Count} of all domains the side may use.
 
@@ -144,58 +156,73 @@ class Model:
             for domain, inside in hosts.items()
         }
 
-    @_remembered
+    @_cached
     def size(self, side):
         """Return the Count of all placed members of a side."""
-        low = 0
-        for stem in self.problem.topology.stems:
-            inside = [m.path for m in stem.members if m.path in side.paths]
-            pins = sum(path in self.problem.pinned for path in inside)
-            outside = stem.count - len(inside)
-            low += max(pins, stem.min_count - outside)
+        lower = 0
+        for member_set in self.problem.topology.member_sets:
+            inside = [
+                m.path for m in member_set.members if m.path in side.paths
+            ]
+            pinned = sum(path in self.problem.pinned for path in inside)
+            outside = member_set.count - len(inside)
+            lower += max(pinned, member_set.min_count - outside)
         count = self.count(side, side.hosts)
-        return dataclasses.replace(count, low=min(low, count.high))
+        return dataclasses.replace(count, lower=min(lower, count.upper))
 
-    @_remembered
-    def used(self, count):
+    @_cached
+    def indicator(self, count):
         """Return a 0/1 expression that is 1 where a count is positive."""
-        if count.low > 0 or count.high == 0:
-            return highs.qsum([], min(count.low, 1))
-        if count.high == 1:
-            return count.expr
-        used = self._solver.add_whole(1)
-        self.row(count.expr >= used)
+        if count.lower > 0 or count.upper == 0:
+            return highs.qsum([], min(count.lower, 1))
+        if count.upper == 1:
+            return count.expression
+        is_used = self._solver.add_integer(1)
+        self.add_row(count.expression >= is_used)
         # A row per class gives a tighter relaxation than one for all.
-        for seats in variables.group(count.seats, lambda s: s.unit).values():
-            room = sum(seat.place.most for seat in seats)
-            most = min(len(seats[0].unit.members), room)
-            self.row(variables.total(seats) <= used * most)
-        return highs.qsum([used])
+        for assignments in variables.group_by(
+            count.assignments, lambda variable: variable.eq_class
+        ).values():
+            most = min(
+                len(assignments[0].eq_class.members),
+                sum(
+                    variable.host_option.max_members
+                    for variable in assignments
+                ),
+            )
+            self.add_row(variables.sum_columns(assignments) <= is_used * most)
+        return highs.qsum([is_used])
 
-    @_remembered
-    def digits(self, count):
-        """Return count - low in unary: 0/1 columns, ones before zeros."""
-        digits = [
-            self._solver.add_whole(1) for _ in range(count.low, count.high)
+    @_cached
+    def unary_expansion(self, count):
+        """Return count - lower in unary: 0/1 columns, ones before zeros."""
+        columns = [
+            self._solver.add_integer(1)
+            for _ in range(count.lower, count.upper)
         ]
-        for first, second in itertools.pairwise(digits):
-            self.row(first >= second)
-        self.row(highs.qsum(digits, count.low) == count.expr)
-        return digits
+        for first, second in itertools.pairwise(columns):
+            self.add_row(first >= second)
+        self.add_row(highs.qsum(columns, count.lower) == count.expression)
+        return columns
 
-    def _room(self, seats):
+    def _max_members(self, assignments):
         """Return an upper bound of the members in some variables."""
-        by_host = variables.group(seats, lambda seat: seat.place.host)
+        by_host = variables.group_by(
+            assignments, lambda variable: variable.host_option.host
+        )
         return sum(
-            _room_on(self.problem.hosts[host], inside)
+            _max_members_on(self.problem.hosts[host], inside)
             for host, inside in by_host.items()
         )
 
 
-def _room_on(host, seats):
-    room = sum(seat.place.most for seat in seats)
+def _max_members_on(host, assignments):
+    limit = sum(variable.host_option.max_members for variable in assignments)
     for resource, free in host.free.items():
-        least = min(seat.place.request.get(resource, 0) for seat in seats)
-        if least:
-            room = min(room, free // least)
-    return room
+        min_amount = min(
+            variable.host_option.request.get(resource, 0)
+            for variable in assignments
+        )
+        if min_amount:
+            limit = min(limit, free // min_amount)
+    return limit

@@ -10,10 +10,10 @@ import numpy as np
 
 # Columns from which presolve and the feasibility jump pay: the latter takes a
 # fixed 5 ms, more than the whole solution of a small program.
-_LARGE = 500
+_LARGE_PROGRAM = 500
 
 # Rows and columns added between two checks of the time budget.
-_OFTEN = 100
+_CHECK_INTERVAL = 100
 
 #: HiGHS ignores coefficients below 1e-9.
 MIN_COEFFICIENT = 1e-7
@@ -38,7 +38,7 @@ _STATUSES = {
 
 # Presolve has had bugs that make a feasible program infeasible or an error:
 # these results count only if HiGHS confirms them without presolve.
-_NOT_TRUSTED = (Status.INFEASIBLE, Status.UNKNOWN)
+_UNCONFIRMED = (Status.INFEASIBLE, Status.UNKNOWN)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,43 +70,43 @@ class MixedIntegerProgram(highspy.Highs):
         """
         super().__init__()
         self.budget = budget
-        self._written = 0
-        self._to_be_whole = []
+        self._additions = 0
+        self._new_integers = []
         self.silent()
         self.setOptionValue('threads', 1)
         self.setOptionValue('random_seed', seed)
         self.setOptionValue('mip_rel_gap', 0.0)
         # HiGHS ignores rows without a column, and gives no bound without an
         # integer column.
-        self.add_whole(0)
+        self.add_integer(0)
 
-    def add_whole(self, high):
-        """Add an integer column from 0 to ``high``."""
-        column = self.add_column(high)
-        self._to_be_whole.append(column.index)
+    def add_integer(self, upper):
+        """Add an integer column from 0 to ``upper``."""
+        column = self.add_column(upper)
+        self._new_integers.append(column.index)
         return column
 
-    def add_column(self, high):
-        """Add a continuous column from 0 to ``high``."""
-        self._look_at_clock()
-        return self.addVariable(0, high)
+    def add_column(self, upper):
+        """Add a continuous column from 0 to ``upper``."""
+        self._check_time()
+        return self.addVariable(0, upper)
 
     def add_row(self, comparison):
         """Add a comparison of two expressions; return the new row."""
-        self._look_at_clock()
+        self._check_time()
         return self.addConstr(comparison)
 
     def mark_integer(self):
         """Make the new integer columns integer in HiGHS."""
-        columns = np.array(self._to_be_whole, np.int32)
-        kinds = [highspy.HighsVarType.kInteger] * len(columns)
-        self.changeColsIntegrality(len(columns), columns, np.array(kinds))
-        self._to_be_whole = []
+        columns = np.array(self._new_integers, np.int32)
+        types = [highspy.HighsVarType.kInteger] * len(columns)
+        self.changeColsIntegrality(len(columns), columns, np.array(types))
+        self._new_integers = []
 
-    def _look_at_clock(self):
+    def _check_time(self):
         # Building a large program takes longer than solving many others.
-        self._written += 1
-        if not self._written % _OFTEN:
+        self._additions += 1
+        if not self._additions % _CHECK_INTERVAL:
             self.budget.check()
 
 
@@ -119,15 +119,14 @@ def run(solver, objective, sense, seconds):
     :param seconds: time limit
     :returns: SolveResult
     """
-    budget = time.monotonic
-    end = budget() + seconds
+    end = time.monotonic() + seconds
     solver.mark_integer()
     solver.setObjective(objective, sense)
-    is_large = solver.numVariables >= _LARGE
-    outcome = _run(solver, is_large, seconds)
-    if is_large and outcome.status in _NOT_TRUSTED:
-        outcome = _run(solver, False, end - budget())
-    return outcome
+    is_large = solver.numVariables >= _LARGE_PROGRAM
+    result = _run(solver, is_large, seconds)
+    if is_large and result.status in _UNCONFIRMED:
+        result = _run(solver, False, end - time.monotonic())
+    return result
 
 
 def _run(solver, is_large, seconds):

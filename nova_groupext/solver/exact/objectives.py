@@ -21,16 +21,17 @@ from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.policies import violations
 
 # Scores are scaled to at most 1000; smaller differences count as equal.
-_LARGEST_SCORE = 1_000
-_EQUAL_SCORES = 1e-5
+_MAX_SCORE = 1_000
+_SCORE_TOLERANCE = 1e-5
 
 
-class Exact:
+class ExactSolver:
     """Exact optimisation of a problem, step by step, with an incumbent.
 
     :ivar counts: variables.Variable -> its value in the incumbent, if positive
     :ivar plan: incumbent violations.Plan, None before the first
-    :ivar rank: violations.objective() of the incumbent, () before the first
+    :ivar objective: violations.objective() of the incumbent, () before the
+        first
     :ivar bound: proven least soft cost at this number placed, a Fraction
     :ivar is_proved: whether every step so far is proved optimal
     """
@@ -46,32 +47,36 @@ class Exact:
         self.model = member_counts.Model(problem, budget)
         self.counts = {}
         self.plan = None
-        self.rank = ()
+        self.objective = ()
         self.bound = fractions.Fraction(0)
         self.is_proved = True
         for policy in problem.topology.policies:
             if policy.strict:
                 policy_rows.add_strict(self.model, policy)
 
-    def go_on(self, budget):
+    def extend_time(self, budget):
         """Replace the time budget."""
-        self.budget = self.model.seating.solver.budget = budget
+        self.budget = self.model.variables.solver.budget = budget
 
     def start_from(self, plan):
         """Make a feasible plan the incumbent, unless it is worse."""
         counts = collections.Counter()
-        for unit in self.model.seating.units:
-            for path in unit.members:
+        for eq_class in self.model.variables.eq_classes:
+            for path in eq_class.members:
                 host = plan.placement.get(path)
-                for seat in self.model.seating.seats.get((unit, host), ()):
-                    if seat.place.way == plan.alternative.get(path, 0):
-                        counts[seat] += 1
-        self._keep(dict(counts), plan)
+                for variable in self.model.variables.assignments.get(
+                    (eq_class, host), ()
+                ):
+                    if variable.host_option.option == plan.alternative.get(
+                        path, 0
+                    ):
+                        counts[variable] += 1
+        self._update_incumbent(dict(counts), plan)
 
     def find_any(self):
         """Find a feasible plan, or prove that there is none."""
         return self.optimise(
-            highs.qsum([]), ObjSense.kMinimize, self.budget.left()
+            highs.qsum([]), ObjSense.kMinimize, self.budget.remaining()
         )
 
     def place_members(self):
@@ -79,131 +84,159 @@ class Exact:
 
         :returns: milp.Status; INFEASIBLE proves that there is no plan
         """
-        optional = [s for s in self.model.seating if s.unit.optional]
-        placed = variables.total(optional)
+        optional = [
+            variable
+            for variable in self.model.variables
+            if variable.eq_class.optional
+        ]
+        placed = variables.sum_columns(optional)
         status = milp.Status.OPTIMAL
-        if not self._all_are_placed():
-            status = self._place(placed, (2, 1) if optional else (1,))
+        if not self._has_all_members():
+            status = self._maximise_members(
+                placed, (2, 1) if optional else (1,)
+            )
         if self.plan is not None and optional:
-            number = sum(self.counts.get(seat, 0) for seat in optional)
-            self.model.row(placed >= number)
+            number = sum(self.counts.get(variable, 0) for variable in optional)
+            self.model.add_row(placed >= number)
         return status
 
-    def _all_are_placed(self):
-        return bool(self.rank) and self.rank[0] == len(self.problem.class_of)
+    def _has_all_members(self):
+        return bool(self.objective) and self.objective[0] == len(
+            self.problem.class_of
+        )
 
-    def _place(self, placed, shares):
+    def _maximise_members(self, placed, shares):
         # Half of the time is for the cost, unless there is no plan yet.
         for share in shares:
-            seconds = self.budget.left() / share
-            outcome = self.optimise(placed, ObjSense.kMaximize, seconds)
-            if outcome.status is not milp.Status.UNKNOWN or self.rank:
+            seconds = self.budget.remaining() / share
+            result = self.optimise(placed, ObjSense.kMaximize, seconds)
+            if result.status is not milp.Status.UNKNOWN or self.objective:
                 break
-        self._note(outcome)
-        return outcome.status
+        self._record_status(result)
+        return result.status
 
     def minimise_cost(self):
         """Minimise the soft cost, and prove a lower bound."""
-        prices = {
+        unit_costs = {
             policy: violations.unit_cost(policy)
             for policy in self.problem.topology.policies
             if not policy.strict and policy.weight
         }
-        if not prices:
+        if not unit_costs:
             return
         is_least = True
-        for tier in cost_levels.split(prices):
-            proven = self._minimise_level(tier)
+        for level in cost_levels.split(unit_costs):
+            proven = self._minimise_level(level)
             if is_least:
                 self.bound += proven
-                is_least = proven == self._cost(tier)
+                is_least = proven == self._cost(level)
 
-    def _minimise_level(self, prices):
+    def _minimise_level(self, unit_costs):
         """Minimise the cost of some policies, and fix it.
 
         :returns: proven lower bound of their cost, a Fraction
         """
-        unit, slack = _unit(prices)
+        unit, tolerance = _unit(unit_costs)
         cost = highs.qsum([])
-        for policy, price in prices.items():
-            if price / unit > milp.MIN_COEFFICIENT:
-                breach = policy_rows.add_soft(self.model, policy)
-                cost += breach * float(price / unit)
+        for policy, unit_cost in unit_costs.items():
+            if unit_cost / unit > milp.MIN_COEFFICIENT:
+                violation = policy_rows.add_soft(self.model, policy)
+                cost += violation * float(unit_cost / unit)
         proven = fractions.Fraction(0)
-        if self._cost(prices):
-            outcome = self._improve(cost, ObjSense.kMinimize)
-            proven = self._cost(prices)
-            if proven / unit - outcome.bound >= slack:
-                proven = fractions.Fraction(max(0.0, outcome.bound)) * unit
-        self.model.row(cost <= float(self._cost(prices) / unit) + slack)
+        if self._cost(unit_costs):
+            result = self._improve(cost, ObjSense.kMinimize)
+            proven = self._cost(unit_costs)
+            if proven / unit - result.bound >= tolerance:
+                proven = fractions.Fraction(max(0.0, result.bound)) * unit
+        self.model.add_row(
+            cost <= float(self._cost(unit_costs) / unit) + tolerance
+        )
         return proven
 
     def maximise_preference(self):
         """Maximise the sum of the operator's scores."""
         scores = {
-            seat: seat.unit.member_class.scores.get(seat.place.host, 0)
-            for seat in self.model.seating
+            variable: variable.eq_class.member_class.scores.get(
+                variable.host_option.host, 0
+            )
+            for variable in self.model.variables
         }
-        unit = max(map(abs, scores.values()), default=0) / _LARGEST_SCORE
+        unit = max(map(abs, scores.values()), default=0) / _MAX_SCORE
         if not unit:
             return
         scores = {
-            seat: score / unit
-            for seat, score in scores.items()
+            variable: score / unit
+            for variable, score in scores.items()
             if abs(score / unit) > milp.MIN_COEFFICIENT
         }
-        preference = highs.qsum([s.column * n for s, n in scores.items()])
+        preference = highs.qsum(
+            [variable.column * score for variable, score in scores.items()]
+        )
         self._improve(preference, ObjSense.kMaximize)
-        reached = sum(scores.get(s, 0) * n for s, n in self.counts.items())
-        self.model.row(preference >= reached - _EQUAL_SCORES)
+        reached = sum(
+            scores.get(variable, 0) * count
+            for variable, count in self.counts.items()
+        )
+        self.model.add_row(preference >= reached - _SCORE_TOLERANCE)
 
-    def optimise(self, objective, sense, seconds):
+    def optimise(self, expression, sense, seconds):
         """Optimise one objective; keep the plan unless it is worse.
 
+        :param expression: linear expression, the objective
         :param seconds: time limit
         :returns: milp.SolveResult
         :raises RuntimeError: a solution has a violation besides capacity
         """
         budget = time_budget.TimeBudget(seconds)
-        seats = self.model.seating
+        program = self.model.variables
         while True:
             self._suggest_plan()
-            outcome = milp.run(seats.solver, objective, sense, budget.left())
-            if outcome.status in (milp.Status.FOUND, milp.Status.UNKNOWN):
+            result = milp.run(
+                program.solver, expression, sense, budget.remaining()
+            )
+            if result.status in (milp.Status.FOUND, milp.Status.UNKNOWN):
                 self.budget.expire()
-            if not outcome.values:
-                return outcome
-            counts = seats.read(outcome.values)
-            plan = seats.plan(counts)
-            faults = violations.find(self.problem, plan)
-            if not faults:
-                self._keep(counts, plan)
-                return outcome
-            for fault in faults:
-                if fault.code != 'vrt.capacity':
-                    raise RuntimeError(f'the model breaks a rule: {fault}')
-                seats.forbid_crowd(fault.at, counts)
+            if not result.values:
+                return result
+            counts = program.read(result.values)
+            plan = program.plan(counts)
+            violated = violations.find(self.problem, plan)
+            if not violated:
+                self._update_incumbent(counts, plan)
+                return result
+            for violation in violated:
+                if violation.code != 'vrt.capacity':
+                    raise RuntimeError(
+                        f"the model's solution violates a policy: {violation}"
+                    )
+                program.add_no_good_cut(violation.at, counts)
 
-    def _improve(self, objective, sense):
-        outcome = self.optimise(objective, sense, self.budget.left())
-        self._note(outcome)
-        return outcome
+    def _improve(self, expression, sense):
+        result = self.optimise(expression, sense, self.budget.remaining())
+        self._record_status(result)
+        return result
 
     def _suggest_plan(self):
         if self.plan is not None:
-            columns = [seat.column.index for seat in self.model.seating]
-            counts = [self.counts.get(seat, 0) for seat in self.model.seating]
-            self.model.seating.solver.setSolution(
+            columns = [
+                variable.column.index for variable in self.model.variables
+            ]
+            counts = [
+                self.counts.get(variable, 0)
+                for variable in self.model.variables
+            ]
+            self.model.variables.solver.setSolution(
                 len(columns), np.array(columns), np.array(counts)
             )
 
-    def _keep(self, counts, plan):
-        rank = violations.objective(self.problem, plan)
-        if self.plan is None or rank >= self.rank:
-            self.counts, self.plan, self.rank = counts, plan, rank
+    def _update_incumbent(self, counts, plan):
+        objective = violations.objective(self.problem, plan)
+        if self.plan is None or objective >= self.objective:
+            self.counts, self.plan = counts, plan
+            self.objective = objective
 
-    def _note(self, outcome):
-        if outcome.status is not milp.Status.OPTIMAL:
+    def _record_status(self, result):
+        if result.status is not milp.Status.OPTIMAL:
             self.is_proved = False
 
     def _cost(self, policies):
@@ -213,13 +246,16 @@ class Exact:
         )
 
 
-def _unit(prices):
+def _unit(unit_costs):
     """Return the unit of costs, and the tolerance for equal costs in it.
 
     All unit costs are whole multiples of the unit if they stay in range.
 
-    :param prices: a level from cost_levels.split()
+    :param unit_costs: a level from cost_levels.split()
     """
-    whole = cost_levels.unit(prices.values())
-    least = cost_levels.steepest(prices) / cost_levels.LARGEST_PRICE
-    return (whole, 0.5) if whole >= least else (least, 1e-3)
+    common_unit = cost_levels.common_unit(unit_costs.values())
+    max_coefficient = cost_levels.max_coefficient(unit_costs)
+    min_unit = max_coefficient / cost_levels.MAX_COEFFICIENT
+    if common_unit >= min_unit:
+        return common_unit, 0.5
+    return min_unit, 1e-3

@@ -17,9 +17,9 @@ def excesses(model, policy):
     sides = [model.side(frozenset(side)) for side in policy.sides]
     total = _pairs(model, sides, None, len(model.problem.levels))
     for hosts, weight in _weights(model.problem, policy.scope, sides).items():
-        there = [side for side in sides if model.count(side, hosts).high]
-        if weight and len(there) >= min(2, len(sides)):
-            total += _pairs(model, there, hosts, weight)
+        present = [side for side in sides if model.count(side, hosts).upper]
+        if weight and len(present) >= min(2, len(sides)):
+            total += _pairs(model, present, hosts, weight)
     yield total
 
 
@@ -28,7 +28,7 @@ def _weights(problem, scope, sides):
     hosts = sorted({host for side in sides for host in side.hosts})
     total = collections.Counter()
     for levels, weight in distances.weights(problem.levels, scope):
-        for group in distances.agree(problem, hosts, levels):
+        for group in distances.group_hosts(problem, hosts, levels):
             total[tuple(group)] += weight
     return total
 
@@ -44,8 +44,8 @@ def _pairs(model, sides, hosts, weight):
     if len(sides) == 2:
         return _pairs_between(model, counts, weight)
     # With many sides, these are far fewer terms than products of any two.
-    every = model.side(frozenset().union(*(side.paths for side in sides)))
-    pairs = _pairs_within(model, _count(model, every, hosts))
+    union = model.side(frozenset().union(*(side.paths for side in sides)))
+    pairs = _pairs_within(model, _count(model, union, hosts))
     for count in counts:
         pairs -= _pairs_within(model, count)
     return pairs * weight
@@ -57,26 +57,30 @@ def _count(model, side, hosts):
 
 def _pairs_between(model, counts, weight):
     """Return the weighted number of pairs between two counts."""
-    # The count with the smaller range needs fewer digits.
-    many, few = sorted(counts, key=lambda c: c.low - c.high)
-    pairs = many.expr * few.low
-    for digit in model.digits(few):
+    # Expand the count with the smaller range: it needs fewer columns.
+    other, expanded = sorted(counts, key=lambda c: c.lower - c.upper)
+    pairs = other.expression * expanded.lower
+    for column in model.unary_expansion(expanded):
         # The solver minimises the cost: lower bounds suffice for a positive
         # weight, upper bounds for a negative one.
-        product = model.column(many.high)
+        product = model.add_column(other.upper)
         if weight > 0:
-            model.row(product >= many.expr - many.high * (1 - digit))
-            model.row(product >= digit * many.low)
+            model.add_row(
+                product >= other.expression - other.upper * (1 - column)
+            )
+            model.add_row(product >= column * other.lower)
         else:
-            model.row(product <= many.expr - many.low * (1 - digit))
-            model.row(product <= digit * many.high)
+            model.add_row(
+                product <= other.expression - other.lower * (1 - column)
+            )
+            model.add_row(product <= column * other.upper)
         pairs += product
     return pairs * weight
 
 
 def _pairs_within(model, count):
     """Return the number of pairs: the k-th member adds k - 1 of them."""
-    pairs = highs.qsum([], count.low * (count.low - 1) // 2)
-    for number, digit in enumerate(model.digits(count)):
-        pairs += digit * (count.low + number)
+    pairs = highs.qsum([], count.lower * (count.lower - 1) // 2)
+    for number, column in enumerate(model.unary_expansion(count)):
+        pairs += column * (count.lower + number)
     return pairs

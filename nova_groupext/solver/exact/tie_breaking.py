@@ -15,96 +15,104 @@ from nova_groupext.solver.exact import variables
 
 #: Largest product of members and columns: tie-breaking solves a program or two
 #: for each member.
-LIMIT = 10_000
+MAX_SIZE = 10_000
 
 
-def is_worth_it(exact):
+def is_affordable(exact):
     """Check whether the problem is small enough for tie-breaking."""
-    columns = exact.model.seating.solver.numVariables
-    return columns * len(exact.problem.topology.members) <= LIMIT
+    columns = exact.model.variables.solver.numVariables
+    return columns * len(exact.problem.topology.members) <= MAX_SIZE
 
 
 def break_ties(exact):
     """Replace a proven optimum by the one with the smallest host ids."""
-    walk = _TieBreaker(exact)
-    unit_of = {
-        path: unit
-        for unit in exact.model.seating.units
-        for path in unit.members
+    tie_breaker = _TieBreaker(exact)
+    eq_class_of = {
+        path: eq_class
+        for eq_class in exact.model.variables.eq_classes
+        for path in eq_class.members
     }
     for member in exact.problem.topology.members:
-        if member.path in unit_of and exact.is_proved:
-            walk.settle(unit_of[member.path])
+        if member.path in eq_class_of and exact.is_proved:
+            tie_breaker.fix_next(eq_class_of[member.path])
 
 
 class _TieBreaker:
     """Tie-breaking that fixes the host of one member after the other.
 
-    :ivar settled: (class, host id) -> number of members fixed there
+    :ivar fixed: (class, host id) -> number of members fixed there
     :ivar hosts: class -> ids of its possible hosts, in order
     """
 
     def __init__(self, exact):
         self.exact = exact
-        self.settled = collections.Counter()
+        self.fixed = collections.Counter()
         self.hosts = collections.defaultdict(list)
-        for unit, host in exact.model.seating.seats:
-            self.hosts[unit].append(host)
+        for eq_class, host in exact.model.variables.assignments:
+            self.hosts[eq_class].append(host)
 
-    def settle(self, unit):
+    def fix_next(self, eq_class):
         """Fix the next member of a class to its earliest possible host."""
-        while self._find_earlier(unit):
+        while self._find_earlier(eq_class):
             pass
-        host = self._earliest(unit)
+        host = self._earliest(eq_class)
         if host is not None:
-            self.settled[unit, host] += 1
-            placed = variables.total(
-                self.exact.model.seating.seats[unit, host]
+            self.fixed[eq_class, host] += 1
+            placed = variables.sum_columns(
+                self.exact.model.variables.assignments[eq_class, host]
             )
-            self.exact.model.row(placed >= self.settled[unit, host])
+            self.exact.model.add_row(placed >= self.fixed[eq_class, host])
 
-    def _earliest(self, unit):
+    def _earliest(self, eq_class):
         """Return the next member's host in the incumbent, None if unplaced."""
         placed = collections.Counter()
-        for seat, count in self.exact.counts.items():
-            placed[seat.unit, seat.place.host] += count
+        for variable, count in self.exact.counts.items():
+            placed[variable.eq_class, variable.host_option.host] += count
         return next(
             (
                 host
-                for host in self.hosts[unit]
-                if placed[unit, host] > self.settled[unit, host]
+                for host in self.hosts[eq_class]
+                if placed[eq_class, host] > self.fixed[eq_class, host]
             ),
             None,
         )
 
-    def _find_earlier(self, unit):
+    def _find_earlier(self, eq_class):
         """Find an equally good plan with the next member on an earlier host.
 
         :returns: True if there may be an even earlier host
         """
-        host = self._earliest(unit)
-        hosts = self.hosts[unit]
+        host = self._earliest(eq_class)
+        hosts = self.hosts[eq_class]
         earlier = hosts[: hosts.index(host)] if host in hosts else hosts
         if not earlier:
             return False
         exact = self.exact
-        known = exact.counts
-        settled = sum(self.settled[unit, each] for each in earlier)
-        seats = [exact.model.seating.seats[unit, each] for each in earlier]
-        placed = highs.qsum(variables.total(each) for each in seats)
+        counts_before = exact.counts
+        fixed = sum(self.fixed[eq_class, name] for name in earlier)
+        by_host = [
+            exact.model.variables.assignments[eq_class, name]
+            for name in earlier
+        ]
+        placed = highs.qsum(map(variables.sum_columns, by_host))
         # Minimising the position often takes a single run per member.
-        lateness = highs.qsum(
-            variables.total(each) * number for number, each in enumerate(seats)
+        position = highs.qsum(
+            variables.sum_columns(assignments) * number
+            for number, assignments in enumerate(by_host)
         )
-        question = exact.model.row(placed >= settled + 1)
-        outcome = exact.optimise(
-            lateness, ObjSense.kMinimize, exact.budget.left()
+        row = exact.model.add_row(placed >= fixed + 1)
+        result = exact.optimise(
+            position, ObjSense.kMinimize, exact.budget.remaining()
         )
-        if exact.counts is not known:
-            is_least = outcome.status is milp.Status.OPTIMAL
-            found = sum(exact.counts.get(s, 0) for some in seats for s in some)
-            return not is_least or found > settled + 1
-        if outcome.status is milp.Status.UNKNOWN:
+        if exact.counts is not counts_before:
+            is_least = result.status is milp.Status.OPTIMAL
+            placed_earlier = sum(
+                exact.counts.get(variable, 0)
+                for assignments in by_host
+                for variable in assignments
+            )
+            return not is_least or placed_earlier > fixed + 1
+        if result.status is milp.Status.UNKNOWN:
             exact.is_proved = False
-        exact.model.limit(question, settled)
+        exact.model.limit_row(row, fixed)
         return False

@@ -15,17 +15,17 @@ from highspy import highs
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.model import equivalence
 
-# The solver is not exact beyond this range; forbid_crowd() excludes solutions
-# that exceed a capacity through its rounding.
-_LARGEST_AMOUNT = 1e9
+# The solver is not exact beyond this range; add_no_good_cut() excludes
+# solutions that exceed a capacity through its rounding.
+_MAX_AMOUNT = 1e9
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Variable:
     """Assignment variable: number of members of a class on a host option."""
 
-    unit: equivalence.EquivalenceClass
-    place: equivalence.HostOption
+    eq_class: equivalence.EquivalenceClass
+    host_option: equivalence.HostOption
     column: highs.highs_var
 
 
@@ -33,101 +33,121 @@ class Variables:
     """Assignment variables of a problem, with capacity and member rows.
 
     :ivar solver: milp.MixedIntegerProgram
-    :ivar units: EquivalenceClass objects, by first member
-    :ivar seats: (class, host id) -> list of Variable, by option
+    :ivar eq_classes: EquivalenceClass objects, by first member
+    :ivar assignments: (class, host id) -> list of Variable, by option
     """
 
     def __init__(self, problem, budget):
         self.problem = problem
         self.solver = milp.MixedIntegerProgram(problem.seed, budget)
-        self.units = equivalence.equivalence_classes(problem)
-        self.seats = collections.defaultdict(list)
-        for unit in self.units:
-            for place in equivalence.host_options(problem, unit):
-                column = self.solver.add_whole(place.most)
-                seat = Variable(unit, place, column)
-                self.seats[unit, place.host].append(seat)
-        self._by_host = group(self, lambda seat: seat.place.host)
-        self._add_room()
-        self._add_members()
+        self.eq_classes = equivalence.equivalence_classes(problem)
+        self.assignments = collections.defaultdict(list)
+        for eq_class in self.eq_classes:
+            for host_option in equivalence.host_options(problem, eq_class):
+                column = self.solver.add_integer(host_option.max_members)
+                variable = Variable(eq_class, host_option, column)
+                self.assignments[eq_class, host_option.host].append(variable)
+        self._by_host = group_by(
+            self, lambda variable: variable.host_option.host
+        )
+        self._add_capacity_rows()
+        self._add_member_rows()
 
     def __iter__(self):
-        return itertools.chain.from_iterable(self.seats.values())
+        return itertools.chain.from_iterable(self.assignments.values())
 
     def read(self, values):
         """Return {Variable: value} of the positive values in a solution."""
         counts = {s: round(values[s.column.index]) for s in self}
-        return {seat: count for seat, count in counts.items() if count}
+        return {variable: count for variable, count in counts.items() if count}
 
     def plan(self, counts):
         """Return the violations.Plan with the first paths on smallest ids."""
-        return equivalence.plan(
+        return equivalence.to_plan(
             self.problem,
             [
-                (seat.unit, seat.place.host, seat.place.way)
-                for seat, count in counts.items()
+                (
+                    variable.eq_class,
+                    variable.host_option.host,
+                    variable.host_option.option,
+                )
+                for variable, count in counts.items()
                 for _ in range(count)
             ],
         )
 
-    def forbid_crowd(self, host, counts):
+    def add_no_good_cut(self, host, counts):
         """Add a no-good cut: some variable of the host has to be smaller."""
-        crowd = [seat for seat in self._by_host[host] if seat in counts]
-        as_many = []
-        for seat in crowd:
-            less = counts[seat] - 1
-            is_as_many = self.solver.add_whole(1)
-            more = is_as_many * (seat.place.most - less)
-            self.solver.add_row(seat.column <= more + less)
-            as_many.append(is_as_many)
-        self.solver.add_row(highs.qsum(as_many) <= len(crowd) - 1)
+        positive = [
+            variable for variable in self._by_host[host] if variable in counts
+        ]
+        indicators = []
+        for variable in positive:
+            # The indicator is 1 unless the variable becomes smaller.
+            less = counts[variable] - 1
+            indicator = self.solver.add_integer(1)
+            more = indicator * (variable.host_option.max_members - less)
+            self.solver.add_row(variable.column <= more + less)
+            indicators.append(indicator)
+        self.solver.add_row(highs.qsum(indicators) <= len(positive) - 1)
 
-    def _add_room(self):
-        for host, seats in self._by_host.items():
+    def _add_capacity_rows(self):
+        for host, assignments in self._by_host.items():
             free = self.problem.hosts[host].free
             for resource in sorted(
-                {r for s in seats for r in s.place.request}
+                {r for each in assignments for r in each.host_option.request}
             ):
-                self._add_room_of(seats, resource, free.get(resource, 0))
+                self._add_capacity_row(
+                    assignments, resource, free.get(resource, 0)
+                )
 
-    def _add_room_of(self, seats, resource, free):
-        asks = {s: s.place.request.get(resource, 0) for s in seats}
-        if sum(ask * seat.place.most for seat, ask in asks.items()) > free:
+    def _add_capacity_row(self, assignments, resource, free):
+        amounts = {
+            variable: variable.host_option.request.get(resource, 0)
+            for variable in assignments
+        }
+        max_used = sum(
+            amount * variable.host_option.max_members
+            for variable, amount in amounts.items()
+        )
+        if max_used > free:
             # Rounding by the solver is harmless for small whole numbers.
-            step = math.gcd(*asks.values())
-            scale = max(1.0, free // step / _LARGEST_AMOUNT)
+            step = math.gcd(*amounts.values())
+            scale = max(1.0, free // step / _MAX_AMOUNT)
             used = [
-                seat.column * (ask // step / scale)
-                for seat, ask in asks.items()
-                if ask // step / scale > milp.MIN_COEFFICIENT
+                variable.column * (amount // step / scale)
+                for variable, amount in amounts.items()
+                if amount // step / scale > milp.MIN_COEFFICIENT
             ]
             self.solver.add_row(highs.qsum(used) <= free // step / scale)
 
-    def _add_members(self):
-        by_unit = group(self, lambda seat: seat.unit)
-        by_stem = collections.defaultdict(list)
-        for unit in self.units:
-            placed = total(by_unit[unit])
-            if unit.optional:
-                by_stem[unit.optional] += by_unit[unit]
-                self.solver.add_row(placed <= len(unit.members))
+    def _add_member_rows(self):
+        by_eq_class = group_by(self, lambda variable: variable.eq_class)
+        by_member_set = collections.defaultdict(list)
+        for eq_class in self.eq_classes:
+            placed = sum_columns(by_eq_class[eq_class])
+            if eq_class.optional:
+                by_member_set[eq_class.optional] += by_eq_class[eq_class]
+                self.solver.add_row(placed <= len(eq_class.members))
             else:
-                self.solver.add_row(placed == len(unit.members))
-        for stem in self.problem.topology.stems:
-            if stem.path in by_stem:
-                pins = sum(m.path in self.problem.pinned for m in stem.members)
-                placed = total(by_stem[stem.path])
-                self.solver.add_row(placed >= stem.min_count - pins)
+                self.solver.add_row(placed == len(eq_class.members))
+        for member_set in self.problem.topology.member_sets:
+            if member_set.path in by_member_set:
+                pinned = sum(
+                    m.path in self.problem.pinned for m in member_set.members
+                )
+                placed = sum_columns(by_member_set[member_set.path])
+                self.solver.add_row(placed >= member_set.min_count - pinned)
 
 
-def total(seats):
+def sum_columns(assignments):
     """Return the sum of some variables as an expression."""
-    return highs.qsum([seat.column for seat in seats])
+    return highs.qsum([variable.column for variable in assignments])
 
 
-def group(seats, key):
+def group_by(assignments, key):
     """Return {key: variables}, in their order."""
     groups = collections.defaultdict(list)
-    for seat in seats:
-        groups[key(seat)].append(seat)
+    for variable in assignments:
+        groups[key(variable)].append(variable)
     return groups

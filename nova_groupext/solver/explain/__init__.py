@@ -16,7 +16,7 @@ from nova_groupext.solver.explain import sentences
 from nova_groupext.solver.model import assumptions
 
 # Share of the time for the conflict and its reason, before relaxations.
-_CORE_SHARE = 0.6
+_CONFLICT_SHARE = 0.6
 
 # Seconds for relaxations: fixed, per member, per pair of member and host.
 _SECONDS = 1.5, 6e-3, 3e-7
@@ -40,40 +40,43 @@ class Refusal:
     is_cut_short: bool
 
 
-def refusals(problem, budget, tags=None):
+def refusals(problem, budget, assumed=None):
     """Yield the explanation of a problem that is proved infeasible.
 
     :param problem: problems.Problem
     :param budget: time_budget.TimeBudget
-    :param tags: assumptions that are proved infeasible; all if omitted
+    :param assumed: assumptions that are proved infeasible; all if omitted
     :returns: generator of two Refusals: without, then with relaxations
     """
-    narrowing = budget.slice(budget.left() * _CORE_SHARE)
-    questions = feasibility_oracle.Oracle(problem, narrowing)
-    core = minimal_conflict.find(questions, tags or assumptions.of(problem))
-    code = reasons.find(questions, core)
-    found = Refusal(
-        conflict=[sentences.item(problem, each) for each in core.tags],
-        minimal=core.is_minimal,
+    oracle = feasibility_oracle.Oracle(
+        problem, budget.slice(budget.remaining() * _CONFLICT_SHARE)
+    )
+    conflict = minimal_conflict.find(
+        oracle, assumed or assumptions.of_problem(problem)
+    )
+    code = reasons.find(oracle, conflict)
+    refusal = Refusal(
+        conflict=[sentences.item(problem, each) for each in conflict.assumed],
+        minimal=conflict.is_minimal,
         reason={
             'code': code,
-            'text': sentences.reason(problem, core.tags, code),
+            'text': sentences.reason(problem, conflict.assumed, code),
         },
         relaxations=[],
         is_cut_short=True,
     )
-    yield found
-    questions.budget = budget.slice(_seconds(problem))
-    relaxations = relax.find_corrections(questions, core)
+    yield refusal
+    oracle.budget = budget.slice(_relaxation_seconds(problem))
+    relaxations = relax.find_corrections(oracle, conflict)
     yield dataclasses.replace(
-        found,
+        refusal,
         relaxations=relaxations,
-        is_cut_short=questions.is_cut_short,
+        is_cut_short=oracle.is_cut_short,
     )
 
 
-def _seconds(problem):
+def _relaxation_seconds(problem):
     """Return the time for relaxations, limited because the tenant waits."""
     members = len(problem.topology.members)
-    least, for_member, for_seat = _SECONDS
-    return least + (for_member + for_seat * len(problem.hosts)) * members
+    fixed, per_member, per_pair = _SECONDS
+    return fixed + (per_member + per_pair * len(problem.hosts)) * members

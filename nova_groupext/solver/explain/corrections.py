@@ -15,82 +15,95 @@ from nova_groupext.solver.model import assumptions
 class Relaxation:
     """Strict policies that become soft, and lower minimums of member sets.
 
-    :ivar rules: tuple of assumptions.PolicyAssumption
-    :ivar least: tuple of (path of a member set, its new min_count)
+    :ivar softened: tuple of assumptions.PolicyAssumption
+    :ivar min_counts: tuple of (path of a member set, its new min_count)
     """
 
-    rules: tuple = ()
-    least: tuple = ()
+    softened: tuple = ()
+    min_counts: tuple = ()
 
     def apply(self, problem):
         """Return the changed problems.Problem."""
-        least = dict(self.least)
+        min_counts = dict(self.min_counts)
         policies = tuple(
             dataclasses.replace(policy, strict=False)
-            if assumptions.rule(policy) in self.rules
+            if assumptions.of_policy(policy) in self.softened
             else policy
             for policy in problem.topology.policies
         )
-        stems = tuple(
-            dataclasses.replace(stem, min_count=least[stem.path])
-            if stem.path in least
-            else stem
-            for stem in problem.topology.stems
+        member_sets = tuple(
+            dataclasses.replace(
+                member_set, min_count=min_counts[member_set.path]
+            )
+            if member_set.path in min_counts
+            else member_set
+            for member_set in problem.topology.member_sets
         )
         return dataclasses.replace(
             problem,
             topology=dataclasses.replace(
-                problem.topology, policies=policies, stems=stems
+                problem.topology, policies=policies, member_sets=member_sets
             ),
         )
 
-    def lost(self, problem):
+    def lost_members(self, problem):
         """Return how many fewer members are required."""
         return sum(
-            stem.min_count - number for stem, number in self._stems(problem)
+            member_set.min_count - number
+            for member_set, number in self._member_sets(problem)
         )
 
     def to_dict(self, problem):
         """Return the relaxation in the format of the answer file."""
         parts = [
             {
-                'at': rule.at,
-                'policy': rule.type,
-                'scope': rule.scope,
+                'at': policy.at,
+                'policy': policy.type,
+                'scope': policy.scope,
                 'strict': False,
             }
-            for rule in self.rules
+            for policy in self.softened
         ] + [
-            {'at': stem.node, 'members': stem.name, 'min_count': number}
-            for stem, number in self._stems(problem)
+            {
+                'at': member_set.node,
+                'members': member_set.name,
+                'min_count': number,
+            }
+            for member_set, number in self._member_sets(problem)
         ]
         return parts[0] if len(parts) == 1 else {'together': parts}
 
     def text(self, problem):
         """Return the relaxation in words."""
-        told = [
-            (sentences.part(stem, number), number)
-            for stem, number in self._stems(problem)
+        member_sets = [
+            (sentences.part(member_set, number), number)
+            for member_set, number in self._member_sets(problem)
         ]
-        kept = [text for text, number in told if number]
-        gone = [text for text, number in told if not number]
-        parts = [f'with {sentences.in_a_row(kept)}'] if kept else []
-        if gone:
-            parts.append(f'without {sentences.in_a_row(gone)}')
-        softer = [f'the {sentences.phrase(problem, r)}' for r in self.rules]
-        words = [' and '.join(parts)] if parts else []
-        if softer:
-            verb = 'is' if len(softer) == 1 else 'are'
-            words.append(f'if {sentences.in_a_row(softer)} {verb} soft')
-        return ' '.join(words)
+        kept = [text for text, number in member_sets if number]
+        omitted = [text for text, number in member_sets if not number]
+        clauses = [f'with {sentences.join_list(kept)}'] if kept else []
+        if omitted:
+            clauses.append(f'without {sentences.join_list(omitted)}')
+        policies = [
+            f'the {sentences.phrase(problem, policy)}'
+            for policy in self.softened
+        ]
+        parts = [' and '.join(clauses)] if clauses else []
+        if policies:
+            verb = 'is' if len(policies) == 1 else 'are'
+            parts.append(f'if {sentences.join_list(policies)} {verb} soft')
+        return ' '.join(parts)
 
-    def _stems(self, problem):
+    def _member_sets(self, problem):
         """Return (member set, its new min_count) pairs that differ."""
-        stems = {stem.path: stem for stem in problem.topology.stems}
+        member_sets = {
+            member_set.path: member_set
+            for member_set in problem.topology.member_sets
+        }
         return [
-            (stems[path], number)
-            for path, number in self.least
-            if number != stems[path].min_count
+            (member_sets[path], number)
+            for path, number in self.min_counts
+            if number != member_sets[path].min_count
         ]
 
 
@@ -99,16 +112,22 @@ class ClassRelaxation(Relaxation):
 
     def to_dict(self, problem):
         """Return the relaxation in the format of the answer file."""
-        stems = {stem.path: stem for stem in problem.topology.stems}
-        name = stems[self.least[0][0]].spec['class']
-        return {'class': name, 'min_counts': dict(self.least)}
+        member_sets = {
+            member_set.path: member_set
+            for member_set in problem.topology.member_sets
+        }
+        name = member_sets[self.min_counts[0][0]].spec['class']
+        return {'class': name, 'min_counts': dict(self.min_counts)}
 
     def text(self, problem):
         """Return the text, without the class name: owners do not know it."""
-        stems = {stem.path: stem for stem in problem.topology.stems}
-        first, _number = self.least[0]
-        kept = sum(number for _, number in self.least)
+        member_sets = {
+            member_set.path: member_set
+            for member_set in problem.topology.member_sets
+        }
+        first, _number = self.min_counts[0]
+        kept = sum(number for _, number in self.min_counts)
         if not kept:
             return f'without any members like {first}'
-        count = sum(stems[path].count for path, _ in self.least)
+        count = sum(member_sets[path].count for path, _ in self.min_counts)
         return f'with {kept} of {count} members like {first}'

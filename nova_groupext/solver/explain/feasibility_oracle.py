@@ -21,11 +21,12 @@ _SHARE = 1 / 3
 class Oracle:
     """Feasibility queries about one problem, with a cache of answers.
 
-    :ivar cloud: bounds.HostArrays, the host arrays that all bounds share
+    :ivar arrays: bounds.HostArrays that all bounds share
     :ivar is_cut_short: whether a query ended without an answer
     :ivar plan: plan that the last search under assumptions found, or None
-    :ivar closest: best partial plan of the last undecided search under
-        assumptions, feasible except for the members it leaves out, or None
+    :ivar best_partial_plan: best partial plan of the last undecided search
+        under assumptions, feasible except for the members it leaves out, or
+        None
     """
 
     def __init__(self, problem, budget):
@@ -33,53 +34,53 @@ class Oracle:
         self.budget = budget
         self.is_cut_short = False
         self.plan = None
-        self.closest = None
-        self.cloud = bounds.HostArrays(problem)
-        self._possible = []
-        self._impossible = []
+        self.best_partial_plan = None
+        self.arrays = bounds.HostArrays(problem)
+        self._feasible = []
+        self._infeasible = []
 
-    def has_plan(self, tags):
+    def has_plan(self, assumed):
         """Check whether assumptions have a plan; False if undecided."""
-        return self._ask(frozenset(tags)) is True
+        return self._decide(frozenset(assumed)) is True
 
-    def is_impossible(self, tags):
+    def is_infeasible(self, assumed):
         """Check whether assumptions have no plan; False if undecided."""
-        return self._ask(frozenset(tags)) is False
+        return self._decide(frozenset(assumed)) is False
 
-    def is_excluded(self, tags):
+    def is_excluded(self, assumed):
         """Check whether bounds alone prove that assumptions have no plan."""
-        problem = assumptions.restrict_to(self.problem, frozenset(tags))
-        if bounds.impossible(problem, self.cloud) is None:
+        problem = assumptions.restrict_to(self.problem, frozenset(assumed))
+        if bounds.prove_infeasible(problem, self.arrays) is None:
             return False
-        self.note_impossible(tags)
+        self.record_infeasible(assumed)
         return True
 
-    def note_impossible(self, tags):
+    def record_infeasible(self, assumed):
         """Cache a proof that assumptions have no plan."""
-        self._impossible.append(frozenset(tags))
+        self._infeasible.append(frozenset(assumed))
 
-    def look(self, problem):
+    def analyse(self, problem):
         """Compare the capacity that required members need with what is free.
 
         :returns: (assumptions that have no plan or None, member set path ->
             share of its possible capacity that it needs)
         """
-        proof, shares, _ = bounds.look(problem, self.cloud)
+        proof, shares, _ = bounds.analyse(problem, self.arrays)
         if proof is not None:
-            self.note_impossible(proof)
+            self.record_infeasible(proof)
         return proof, shares
 
     def hosts_for(self, problem, paths):
         """Return ids of the hosts that could take any one of some members."""
-        _, _, narrowed = bounds.look(problem, self.cloud)
+        _, _, reduced = bounds.analyse(problem, self.arrays)
         classes = {
-            id(narrowed.class_of[path]): narrowed.class_of[path]
-            for path in paths & narrowed.class_of.keys()
+            id(reduced.class_of[path]): reduced.class_of[path]
+            for path in paths & reduced.class_of.keys()
         }
         return {
             host
-            for each in classes.values()
-            for host in self.cloud.where(each)
+            for member_class in classes.values()
+            for host in self.arrays.hosts_with_capacity(member_class)
         }
 
     def find(self, problem, share=_SHARE):
@@ -88,14 +89,14 @@ class Oracle:
         :param share: share of the remaining time to use
         :returns: feasibility.Verdict
         """
-        if self.is_late():
+        if self.is_out_of_time():
             return feasibility.Verdict()
-        proof, _, narrowed = bounds.look(problem, self.cloud)
+        proof, _, reduced = bounds.analyse(problem, self.arrays)
         if proof is not None:
-            return feasibility.Verdict(is_impossible=True)
-        if quick_proofs.is_contradiction(problem, self.budget):
-            return feasibility.Verdict(is_impossible=True)
-        return self._solve(narrowed, share)
+            return feasibility.Verdict(is_infeasible=True)
+        if quick_proofs.is_contradictory(problem, self.budget):
+            return feasibility.Verdict(is_infeasible=True)
+        return self._solve(reduced, share)
 
     def probe(self, problem, share):
         """Call find(), but keep is_cut_short: no answer relies on it."""
@@ -113,54 +114,56 @@ class Oracle:
         """
         return feasible.complete(problem, plan, self.budget, share)
 
-    def is_ruled_out(self, problem):
+    def is_problem_excluded(self, problem):
         """Check whether bounds prove that a problem has no plan."""
-        return bounds.impossible(problem, self.cloud) is not None
+        return bounds.prove_infeasible(problem, self.arrays) is not None
 
-    def is_late(self):
+    def is_out_of_time(self):
         """Check whether the time is over; if so, set is_cut_short."""
-        if not self.budget.left():
+        if not self.budget.remaining():
             self.is_cut_short = True
-        return not self.budget.left()
+        return not self.budget.remaining()
 
     def certify(self, problem):
         """Return a Verdict reached without cache, bounds and heuristics."""
         # The solver assumes that pinned members keep the policies.
-        if fixed.broken(problem) or self._clash(problem):
-            return feasibility.Verdict(is_impossible=True)
-        return self._solve(problem, _SHARE, feasibility.ask)
+        if fixed.find_violated(problem) or self._is_contradictory(problem):
+            return feasibility.Verdict(is_infeasible=True)
+        return self._solve(problem, _SHARE, feasibility.solve)
 
-    def _clash(self, problem):
+    def _is_contradictory(self, problem):
         """Check whether even unlimited capacity is proved to allow no plan."""
-        if suspects.odd(problem) or bounds.impossible(
+        if suspects.conflicting_pairs(problem) or bounds.prove_infeasible(
             capacity_relaxation.relax_capacity(problem)
         ):
-            return quick_proofs.is_contradiction(problem, self.budget, True)
+            return quick_proofs.is_contradictory(
+                problem, self.budget, is_suspect=True
+            )
         return False
 
     def _solve(self, problem, share, solver=None):
         verdict = feasibility.Verdict()
-        seconds = self.budget.left() * share
+        seconds = self.budget.remaining() * share
         if seconds:
             solve = solver or feasible.find
             verdict = solve(problem, self.budget.slice(seconds))
-        if verdict.plan is None and not verdict.is_impossible:
+        if verdict.plan is None and not verdict.is_infeasible:
             self.is_cut_short = True
         return verdict
 
-    def _ask(self, tags):
+    def _decide(self, assumed):
         """Return True if there is a plan, False if none, None if unknown."""
-        if any(tags <= known for known in self._possible):
+        if any(assumed <= larger for larger in self._feasible):
             return True
-        if any(known <= tags for known in self._impossible):
+        if any(smaller <= assumed for smaller in self._infeasible):
             return False
-        verdict = self.find(assumptions.restrict_to(self.problem, tags))
+        verdict = self.find(assumptions.restrict_to(self.problem, assumed))
         if verdict.plan is not None:
-            self._possible.append(tags)
+            self._feasible.append(assumed)
             self.plan = verdict.plan
             return True
-        if verdict.is_impossible:
-            self._impossible.append(tags)
+        if verdict.is_infeasible:
+            self._infeasible.append(assumed)
             return False
-        self.closest = verdict.closest
+        self.best_partial_plan = verdict.best_partial_plan
         return None

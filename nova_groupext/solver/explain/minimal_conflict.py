@@ -17,69 +17,68 @@ from nova_groupext.solver.proofs import suspects
 class Conflict:
     """Assumptions that have no plan together.
 
-    :ivar tags: tuple of assumptions, policies before member sets
+    :ivar assumed: tuple of assumptions, policies before member sets
     :ivar is_minimal: whether each is necessary, confirmed by the solver
     """
 
-    tags: tuple
+    assumed: tuple
     is_minimal: bool
 
 
-def find(questions, tags):
+def find(oracle, assumed):
     """Return the Conflict of an infeasible problem.
 
-    :param questions: feasibility_oracle.Oracle of the problem
-    :param tags: its assumptions that are known to have no plan
+    :param oracle: feasibility_oracle.Oracle of the problem
+    :param assumed: its assumptions that are known to have no plan
     """
-    found = locate(questions, tags)
-    found, is_minimal = _certify(questions, found)
-    if len(found) == 1:
+    conflict = locate(oracle, assumed)
+    conflict, is_minimal = _certify(oracle, conflict)
+    if len(conflict) == 1:
         # Without assumptions, a plan that adds no member is feasible.
         is_minimal = True
-    order = assumptions.of(questions.problem)
-    found.sort(
-        key=lambda t: (
-            isinstance(t, assumptions.MemberAssumption),
-            order.index(t),
+    order = assumptions.of_problem(oracle.problem)
+    conflict.sort(
+        key=lambda each: (
+            isinstance(each, assumptions.MemberAssumption),
+            order.index(each),
         )
     )
-    return Conflict(
-        tuple(found), is_minimal and _is_confirmed(questions, found)
-    )
+    is_minimal = is_minimal and _is_confirmed(oracle, conflict)
+    return Conflict(tuple(conflict), is_minimal)
 
 
-def locate(questions, tags):
+def locate(oracle, assumed):
     """Return a small conflict among assumptions, not always a minimal one.
 
-    :param tags: assumptions that have no plan
+    :param assumed: assumptions that have no plan
     """
-    questions.note_impossible(tags)
-    problem = assumptions.restrict_to(questions.problem, frozenset(tags))
-    known, shares = questions.look(problem)
-    order = suspects.in_order(problem, shares)
-    if known is not None:
-        # A conflict that bounds prove is narrowed by bounds, which are fast.
+    oracle.record_infeasible(assumed)
+    problem = assumptions.restrict_to(oracle.problem, frozenset(assumed))
+    infeasible, shares = oracle.analyse(problem)
+    order = suspects.order_by_suspicion(problem, shares)
+    if infeasible is not None:
+        # Bounds are fast: let them reduce a conflict that they prove.
         return quickxplain(
-            questions.is_excluded, [t for t in order if t in known]
+            oracle.is_excluded, [each for each in order if each in infeasible]
         )
-    suspected = suspects.suspects(problem, shares)
-    known = next(filter(questions.is_impossible, suspected), tags)
+    subsets = suspects.nested_suspects(problem, shares)
+    infeasible = next(filter(oracle.is_infeasible, subsets), assumed)
     return quickxplain(
-        questions.is_impossible, [t for t in order if t in known]
+        oracle.is_infeasible, [each for each in order if each in infeasible]
     )
 
 
-def quickxplain(is_impossible, tags):
+def quickxplain(is_infeasible, assumed):
     """Return a conflict, minimal if every query is decided.
 
-    Of several conflicts, return the one that needs the earliest ``tags``.
+    Of several conflicts, return the one with the earliest assumptions.
 
-    :param is_impossible: checks whether a list of assumptions has no plan
-    :param tags: list of assumptions that has none
+    :param is_infeasible: checks whether a list of assumptions has no plan
+    :param assumed: list of assumptions that has none
     """
 
     def needed(background, has_grown, candidates):
-        if has_grown and is_impossible(background):
+        if has_grown and is_infeasible(background):
             return []
         if len(candidates) == 1:
             return candidates
@@ -89,35 +88,35 @@ def quickxplain(is_impossible, tags):
         early = needed(background + late, bool(late), first)
         return early + late
 
-    return needed([], False, tags)
+    return needed([], False, assumed)
 
 
-def _certify(questions, tags):
+def _certify(oracle, assumed):
     """Drop unnecessary assumptions; return the rest, and if it is minimal."""
     is_minimal = True
-    alike = assumptions.interchangeable(questions.problem, frozenset(tags))
+    keys = assumptions.interchangeable(oracle.problem, frozenset(assumed))
     needed = set()
-    for each in list(tags):
-        key = alike.get(each, each)
+    for each in list(assumed):
+        key = keys.get(each, each)
         if key in needed:
             continue
-        others = [t for t in tags if t != each]
-        if questions.is_impossible(others):
-            tags = others
-        elif questions.has_plan(others):
+        others = [other for other in assumed if other != each]
+        if oracle.is_infeasible(others):
+            assumed = others
+        elif oracle.has_plan(others):
             needed.add(key)
         else:
             is_minimal = False
-    return tags, is_minimal
+    return assumed, is_minimal
 
 
-def _is_confirmed(questions, tags):
+def _is_confirmed(oracle, assumed):
     """Check whether the integer program confirms a conflict.
 
     :raises RuntimeError: it finds a plan
     """
-    problem = assumptions.restrict_to(questions.problem, frozenset(tags))
-    verdict = questions.certify(problem)
+    problem = assumptions.restrict_to(oracle.problem, frozenset(assumed))
+    verdict = oracle.certify(problem)
     if verdict.plan is not None:
-        raise RuntimeError(f'there is a plan in spite of {tags}')
-    return verdict.is_impossible
+        raise RuntimeError(f'there is a plan despite {assumed}')
+    return verdict.is_infeasible

@@ -13,42 +13,44 @@ class MonotoneCache:
 
         :param problem: problems.Problem that the relaxations change
         """
-        stems = problem.topology.stems
-        self._least = {stem.path: stem.min_count for stem in stems}
-        self._known = {}
+        member_sets = problem.topology.member_sets
+        self._min_counts = {
+            member_set.path: member_set.min_count for member_set in member_sets
+        }
+        self._cache = {}
 
-    def key(self, change):
+    def key(self, relaxation):
         """Return a hashable key, equal for relaxations of equal effect.
 
-        :param change: corrections.Relaxation
+        :param relaxation: corrections.Relaxation
         :returns: (frozenset of policy assumptions, frozenset of pairs: member
             set path and by how much its minimum falls)
         """
         fewer = {
-            (path, self._least[path] - number)
-            for path, number in change.least
-            if number < self._least[path]
+            (path, self._min_counts[path] - number)
+            for path, number in relaxation.min_counts
+            if number < self._min_counts[path]
         }
-        return frozenset(change.rules), frozenset(fewer)
+        return frozenset(relaxation.softened), frozenset(fewer)
 
-    def note(self, change, helps):
+    def store(self, relaxation, helps):
         """Store whether a relaxation helps, which must be proved."""
-        self._known[self.key(change)] = helps
+        self._cache[self.key(relaxation)] = helps
 
-    def recall(self, change):
+    def get(self, relaxation):
         """Return whether a relaxation helps, None if unknown."""
-        key = self.key(change)
-        for known, helps in self._known.items():
-            less, more = (known, key) if helps else (key, known)
-            if _is_within(less, more):
+        key = self.key(relaxation)
+        for other, helps in self._cache.items():
+            smaller, larger = (other, key) if helps else (key, other)
+            if _is_within(smaller, larger):
                 return helps
         return None
 
 
-def _is_within(less, more):
+def _is_within(smaller, larger):
     """Check whether one key relaxes no more than another."""
-    (rules, fewer), (more_rules, most) = less, more
-    most = dict(most)
-    return rules <= more_rules and all(
-        number <= most.get(path, 0) for path, number in fewer
+    (softened, fewer), (all_softened, all_fewer) = smaller, larger
+    all_fewer = dict(all_fewer)
+    return softened <= all_softened and all(
+        number <= all_fewer.get(path, 0) for path, number in fewer
     )

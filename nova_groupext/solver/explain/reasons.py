@@ -15,7 +15,7 @@ from nova_groupext.solver.proofs import capacity_relaxation
 #: Free capacity is too small.
 CAPACITY = 'vrt.capacity'
 #: Foreign consumers are in the way, whatever their size.
-OCCUPIED = 'vrt.occupied'
+FOREIGN = 'vrt.foreign'
 #: Too few hosts are allowed to take the members.
 HOSTS = 'vrt.hosts'
 #: Members with a server, which stay where they are, are in the way.
@@ -23,32 +23,35 @@ PINNED = 'vrt.pinned'
 #: The policies contradict one another, or the topology of the cloud.
 POLICIES = 'vrt.policies'
 #: The time ran out before a reason was found.
-UNKNOWN = 'vrt.conflict'
+UNKNOWN = 'vrt.unknown'
 
 
-def find(questions, core):
+def find(oracle, conflict):
     """Return the reason code of a conflict.
 
-    :param questions: feasibility_oracle.Oracle of the problem
-    :param core: minimal_conflict.Conflict of the problem
+    :param oracle: feasibility_oracle.Oracle of the problem
+    :param conflict: minimal_conflict.Conflict of the problem
     """
-    problem = assumptions.restrict_to(questions.problem, frozenset(core.tags))
-    if fixed.broken(problem):
+    problem = assumptions.restrict_to(
+        oracle.problem, frozenset(conflict.assumed)
+    )
+    if fixed.find_violated(problem):
         return PINNED
-    for code, lift in _OBSTACLES:
-        problem = lift(problem)
-        verdict = questions.find(problem)
+    for code, remove in _OBSTACLES:
+        problem = remove(problem)
+        verdict = oracle.find(problem)
         if verdict.plan is not None:
             return code
-        if not verdict.is_impossible:
+        if not verdict.is_infeasible:
             return UNKNOWN
-    has_rules = any(
-        isinstance(each, assumptions.PolicyAssumption) for each in core.tags
+    has_policies = any(
+        isinstance(each, assumptions.PolicyAssumption)
+        for each in conflict.assumed
     )
-    return POLICIES if has_rules else HOSTS
+    return POLICIES if has_policies else HOSTS
 
 
-def _without_others(problem):
+def _without_foreign(problem):
     hosts = {
         name: dataclasses.replace(host, foreign=False)
         for name, host in problem.hosts.items()
@@ -61,7 +64,7 @@ def _on_all_hosts(problem):
     return _with_classes(problem, dict.fromkeys(problem.classes, anywhere))
 
 
-def _without_pins(problem):
+def _without_pinned(problem):
     return dataclasses.replace(problem, pinned={})
 
 
@@ -71,7 +74,7 @@ def _with_classes(problem, classes):
 
 _OBSTACLES = (
     (CAPACITY, capacity_relaxation.relax_capacity),
-    (OCCUPIED, _without_others),
+    (FOREIGN, _without_foreign),
     (HOSTS, _on_all_hosts),
-    (PINNED, _without_pins),
+    (PINNED, _without_pinned),
 )

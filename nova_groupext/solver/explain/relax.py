@@ -18,60 +18,62 @@ from nova_groupext.solver.explain import relaxed_plans
 from nova_groupext.solver.model import assumptions
 
 # Limits on further conflicts, and on combinations of softened policies.
-_MOST_CONFLICTS = 8
-_MOST_TRIES = 12
+_MAX_CONFLICTS = 8
+_MAX_COMBINATIONS = 12
 
 # Limit on member sets of a conflict that are relaxed one by one.
-_MOST_SETS = 20
+_MAX_MEMBER_SETS = 20
 
 
-def find_corrections(questions, core):
+def find_corrections(oracle, conflict):
     """Return relaxations that are verified to help.
 
-    :param questions: feasibility_oracle.Oracle of the problem
-    :param core: minimal_conflict.Conflict of the problem
+    :param oracle: feasibility_oracle.Oracle of the problem
+    :param conflict: minimal_conflict.Conflict of the problem
     :returns: list of the answer's relaxations
     """
-    relax = _Relax(questions, core.tags)
+    search = _Search(oracle, conflict.assumed)
     found = (
-        relax.by_one_change()
-        or relax.by_several_changes()
-        or relax.by_leaving_out_more()
+        search.find_single()
+        or search.find_combined()
+        or search.find_from_partial_plan()
     )
     return [
         {
-            'change': change.to_dict(questions.problem),
-            'text': f'fits {change.text(questions.problem)}',
+            'change': relaxation.to_dict(oracle.problem),
+            'text': f'fits {relaxation.text(oracle.problem)}',
         }
-        for change in found
+        for relaxation in found
     ]
 
 
-class _Relax:
-    def __init__(self, questions, tags):
-        self._questions = questions
-        self._problem = questions.problem
-        self._tags = tags
-        self._stems = {s.path: s for s in self._problem.topology.stems}
-        self._helpers = relaxed_plans.RelaxedPlans(questions, tags)
-        self._helps = self._helpers.helps
-        self._closest = self._helpers.closest
+class _Search:
+    def __init__(self, oracle, assumed):
+        self._oracle = oracle
+        self._problem = oracle.problem
+        self._assumed = assumed
+        self._member_sets = {
+            s.path: s for s in self._problem.topology.member_sets
+        }
+        self._plans = relaxed_plans.RelaxedPlans(oracle, assumed)
+        self._helps = self._plans.helps
+        self._best_partial_plan = self._plans.best_partial_plan
         self._found = {}
-        self._blamed = frozenset(tags)
+        self._all_conflicts = frozenset(assumed)
 
-    def by_one_change(self):
+    def find_single(self):
         """Return relaxations of the conflict: soft policies, fewer members."""
-        if self._helpers.is_in_vain:
+        if self._plans.is_unsolved:
             return []
-        return self._by_and_by(self._find_single)
+        return self._run_at_all_efforts(self._find_single)
 
-    def by_several_changes(self):
+    def find_combined(self):
         """Return relaxations of several conflicts at once."""
-        if self._helpers.is_hopeless:
+        if self._plans.is_undecided:
             return []
-        return self._by_and_by(self._find_several)
+        return self._run_at_all_efforts(self._find_combined)
 
-    def _by_and_by(self, find):
+    def _run_at_all_efforts(self, find):
         """Run a search at rising effort; return its last non-empty result.
 
         Each effort level tries every relaxation, so a slow query does not keep
@@ -80,231 +82,266 @@ class _Relax:
         :param find: returns a list of relaxations that help
         """
         found = []
-        for patience in self._helpers.levels:
-            self._helpers.patience = patience
+        for effort in self._plans.efforts:
+            self._plans.effort = effort
             found = find() or found
         return found
 
     def _find_single(self):
-        tags = self._tags
-        softer = [
-            corrections.Relaxation(rules=(rule,)) for rule in _rules(tags)
+        softened = [
+            corrections.Relaxation(softened=(policy,))
+            for policy in _policies(self._assumed)
         ]
-        softer.sort(key=self._covered)
-        fewer = self._find_fewer(tags)
-        return list(filter(self._helps, softer)) + fewer
+        softened.sort(key=self._count_covered)
+        lowered = self._find_lowered(self._assumed)
+        return list(filter(self._helps, softened)) + lowered
 
-    def _find_fewer(self, tags):
+    def _find_lowered(self, assumed):
         """Return relaxations that omit members of a conflict, fewest first."""
-        paths = _paths(tags)
+        paths = _paths(assumed)
         single = [
-            ((path,), corrections.Relaxation) for path in paths[:_MOST_SETS]
+            ((path,), corrections.Relaxation)
+            for path in paths[:_MAX_MEMBER_SETS]
         ]
-        wide = [
-            (some, corrections.ClassRelaxation)
-            for some in self._by_class(tags)
+        joint = [
+            (same_class, corrections.ClassRelaxation)
+            for same_class in self._by_class(assumed)
         ]
-        if len(paths) > 1 and all(len(some) < len(paths) for some, _ in wide):
-            wide.append((tuple(paths), corrections.Relaxation))
-        # If only combined sets have helped so far, they get the time first.
-        known = {some for (some, _), change in self._found.items() if change}
-        is_enough = not known or any(some in known for some, _ in single)
-        for some, kind in single + wide if is_enough else wide + single:
-            self._largest(some, kind)
-        found = [self._found[some, ()] for some, _ in single]
-        found = [change for change in found if change]
-        least = min((c.lost(self._problem) for c in found), default=math.inf)
-        for some, _ in wide:
-            change = self._found[some, ()]
-            if change and change.lost(self._problem) < least:
-                found.append(change)
+        if len(paths) > 1 and all(len(each) < len(paths) for each, _ in joint):
+            joint.append((tuple(paths), corrections.Relaxation))
+        # If only joint relaxations have helped so far, they come first.
+        helpful = {key for (key, _), best in self._found.items() if best}
+        has_single = any(key in helpful for key, _ in single)
+        is_single_first = not helpful or has_single
+        for key, kind in single + joint if is_single_first else joint + single:
+            self._omit_fewest(key, kind)
+        found = [self._found[key, ()] for key, _ in single]
+        found = [relaxation for relaxation in found if relaxation]
+        fewest = min(
+            (each.lost_members(self._problem) for each in found),
+            default=math.inf,
+        )
+        for key, _ in joint:
+            relaxation = self._found[key, ()]
+            if relaxation and relaxation.lost_members(self._problem) < fewest:
+                found.append(relaxation)
         return sorted(found, key=self._loss)
 
-    def _find_several(self):
-        return self._by_softening() + self._by_leaving_out() or self._by_both()
+    def _find_combined(self):
+        return self._soften_all() + self._lower_all() or self._relax_all()
 
-    def by_leaving_out_more(self):
+    def find_from_partial_plan(self):
         """Return a relaxation from the best partial plan, if it helps."""
-        plan = self._closest
+        plan = self._best_partial_plan
         if plan is None:
             return []
-        here = collections.Counter(
-            member.stem
+        placed = collections.Counter(
+            member.member_set
             for member in self._problem.topology.members
             if member.path in plan.placement
         )
-        least = tuple(
-            (path, here[path])
-            for path, stem in self._stems.items()
-            if here[path] < stem.min_count
+        min_counts = tuple(
+            (path, placed[path])
+            for path, member_set in self._member_sets.items()
+            if placed[path] < member_set.min_count
         )
-        self._helpers.use(plan)
-        change = corrections.Relaxation(least=least)
-        return [self._grow(change)] if self._helps(change) else []
-
-    def _by_softening(self):
-        """Return combinations of one soft policy per conflict, else all."""
-        sets = self._conflicts(_rules)
-        if not sets:
+        self._plans.use(plan)
+        relaxation = corrections.Relaxation(min_counts=min_counts)
+        if not self._helps(relaxation):
             return []
-        some = itertools.islice(itertools.product(*sets), _MOST_TRIES)
-        tries = [corrections.Relaxation(rules=rules) for rules in some]
-        every = corrections.Relaxation(rules=tuple(itertools.chain(*sets)))
-        return list(filter(self._helps, tries)) or list(
-            filter(self._helps, [every])
+        return [self._raise_minimums(relaxation)]
+
+    def _soften_all(self):
+        """Return combinations of one soft policy per conflict, else all."""
+        conflicts = self._conflicts(_policies)
+        if not conflicts:
+            return []
+        combinations = [
+            corrections.Relaxation(softened=policies)
+            for policies in itertools.islice(
+                itertools.product(*conflicts), _MAX_COMBINATIONS
+            )
+        ]
+        union = corrections.Relaxation(
+            softened=tuple(itertools.chain(*conflicts))
+        )
+        return list(filter(self._helps, combinations)) or list(
+            filter(self._helps, [union])
         )
 
-    def _by_leaving_out(self):
+    def _lower_all(self):
         """Return a relaxation that omits members of every conflict."""
-        return self._fewer(self._conflicts(_members))
+        return self._relax_union(self._conflicts(_members))
 
-    def _by_both(self):
+    def _relax_all(self):
         """Relax the policies of each conflict, or members if it has none."""
-        return self._fewer(
-            self._conflicts(lambda tags: _rules(tags) or _members(tags))
+        return self._relax_union(
+            self._conflicts(
+                lambda assumed: _policies(assumed) or _members(assumed)
+            )
         )
 
-    def _fewer(self, sets):
-        tags = list(itertools.chain(*sets))
-        paths, rules = tuple(_paths(tags)), tuple(_rules(tags))
-        found = tags and self._largest(paths, rules=rules)
-        return [found] if found else []
+    def _relax_union(self, conflicts):
+        """Return one relaxation of the assumptions of several conflicts."""
+        assumed = list(itertools.chain(*conflicts))
+        relaxation = assumed and self._omit_fewest(
+            tuple(_paths(assumed)), softened=tuple(_policies(assumed))
+        )
+        return [relaxation] if relaxation else []
 
-    def _conflicts(self, pick):
-        """Pick assumptions of every conflict, until no further one is proved.
+    def _conflicts(self, select):
+        """Select assumptions of every conflict that can be proved.
 
-        :param pick: selects some of a list of assumptions
-        :returns: list of lists of assumptions; empty if one conflict has none
-            to pick or there are too many conflicts
+        :param select: selects some of a list of assumptions
+        :returns: list of lists of assumptions; empty if nothing of one
+            conflict is selected or there are too many conflicts
         """
-        rest = assumptions.of(self._problem)
+        rest = assumptions.of_problem(self._problem)
         found = []
-        while len(found) < _MOST_CONFLICTS:
-            if not self._questions.is_impossible(rest):
-                self._helpers.use(self._questions.plan)
-                self._closest = self._closest or self._questions.closest
+        while len(found) < _MAX_CONFLICTS:
+            if not self._oracle.is_infeasible(rest):
+                self._plans.use(self._oracle.plan)
+                self._best_partial_plan = (
+                    self._best_partial_plan or self._oracle.best_partial_plan
+                )
                 return found
-            tags = minimal_conflict.locate(self._questions, rest)
-            self._blamed = self._blamed.union(tags)
-            picked = pick(tags)
-            if not picked:
+            assumed = minimal_conflict.locate(self._oracle, rest)
+            self._all_conflicts = self._all_conflicts.union(assumed)
+            selected = select(assumed)
+            if not selected:
                 break
-            found.append(picked)
-            rest = [each for each in rest if each not in picked]
+            found.append(selected)
+            rest = [each for each in rest if each not in selected]
         return []
 
-    # -- what helps --------------------------------------------------------
+    # -- minimums ----------------------------------------------------------
 
-    def _largest(self, paths, kind=corrections.Relaxation, rules=()):
+    def _omit_fewest(self, paths, kind=corrections.Relaxation, softened=()):
         """Return the relaxation of member sets that omits fewest, or None.
 
-        All sets shrink in proportion; with more effort, each then grows again.
+        All minimums fall in proportion; with more effort, each then rises.
 
-        :param rules: policy assumptions that become soft as well
+        :param softened: policy assumptions that become soft as well
         """
-        most = [(path, self._stems[path].min_count) for path in paths]
-        total = sum(number for _, number in most)
+        required = [
+            (path, self._member_sets[path].min_count) for path in paths
+        ]
+        total = sum(number for _, number in required)
 
-        def shrunk(number):
-            least = tuple((p, n * number // total) for p, n in most)
-            return kind(rules, least)
+        def lower(kept):
+            return kind(
+                softened,
+                tuple((path, n * kept // total) for path, n in required),
+            )
 
-        best = self._bisect(shrunk, total)
-        is_hasty = self._helpers.patience == relaxed_plans.MOVE
-        if best is not None and len(paths) > 1 and not is_hasty:
-            best = self._grow(best)
-        # A higher effort level may do worse, because it asks in another order.
-        key = paths, rules
-        known = [c for c in (self._found.get(key), best) if c is not None]
-        self._found[key] = min(known, key=self._loss, default=None)
+        best = self._bisect(lower, total)
+        is_local = self._plans.effort == relaxed_plans.LOCAL
+        if best is not None and len(paths) > 1 and not is_local:
+            best = self._raise_minimums(best)
+        # A higher effort level may do worse, because its queries have another
+        # order.
+        key = paths, softened
+        candidates = [
+            each for each in (self._found.get(key), best) if each is not None
+        ]
+        self._found[key] = min(candidates, key=self._loss, default=None)
         return self._found[key]
 
-    def _grow(self, change):
+    def _raise_minimums(self, relaxation):
         """Return a relaxation with the highest minimums, set by set."""
-        for place, (path, low) in enumerate(change.least):
-            before = change.least[:place]
-            after = change.least[place + 1 :]
+        for index, (path, low) in enumerate(relaxation.min_counts):
+            before = relaxation.min_counts[:index]
+            after = relaxation.min_counts[index + 1 :]
 
-            def grown(more, rest=(path, low, before, after), known=change):
-                path, low, before, after = rest
-                least = (*before, (path, low + more), *after)
-                return dataclasses.replace(known, least=least)
+            def raised(
+                more, parts=(path, low, before, after), base=relaxation
+            ):
+                path, low, before, after = parts
+                min_counts = (*before, (path, low + more), *after)
+                return dataclasses.replace(base, min_counts=min_counts)
 
-            number = self._stems[path].min_count
-            change = self._bisect(grown, number - low + 1, change)
-        return change
+            number = self._member_sets[path].min_count
+            relaxation = self._bisect(raised, number - low + 1, relaxation)
+        return relaxation
 
-    def _bisect(self, change, end, known=None):
+    def _bisect(self, make_relaxation, end, best=None):
         """Return the relaxation of the largest helpful number below ``end``.
 
-        :param change: returns the relaxation of a number from 0 on
-        :param known: relaxation of 0 if it helps
+        :param make_relaxation: returns the relaxation of a number from 0 on
+        :param best: relaxation of 0 if it helps
         :returns: None if not even 0 helps
         """
-        if known is None:
-            if not self._helps(change(0)):
+        if best is None:
+            if not self._helps(make_relaxation(0)):
                 return None
-            known = change(0)
-        if self._questions.is_late():
-            return known
-        low, high = 0, self._limit(change, end)
+            best = make_relaxation(0)
+        if self._oracle.is_out_of_time():
+            return best
+        lower, upper = 0, self._bound(make_relaxation, end)
         # The largest number that bounds allow often helps.
-        number = high - 1
-        while low < number:
-            if self._helps(change(number)):
-                low, known = number, change(number)
+        number = upper - 1
+        while lower < number:
+            relaxation = make_relaxation(number)
+            if self._helps(relaxation):
+                lower, best = number, relaxation
             else:
-                high = number
-            number = (low + high) // 2
-        return known
+                upper = number
+            number = (lower + upper) // 2
+        return best
 
-    def _limit(self, change, end):
+    def _bound(self, make_relaxation, end):
         """Return a number from which on bounds exclude the relaxations.
 
         Only assumptions of known conflicts are checked, to save time.
         """
-        low, high = 0, end
-        while high - low > 1:
-            middle = (low + high) // 2
-            problem = change(middle).apply(self._problem)
-            problem = assumptions.restrict_to(problem, self._blamed)
-            if bounds.impossible(problem, self._questions.cloud) is None:
-                low = middle
+        lower, upper = 0, end
+        while upper - lower > 1:
+            middle = (lower + upper) // 2
+            problem = make_relaxation(middle).apply(self._problem)
+            problem = assumptions.restrict_to(problem, self._all_conflicts)
+            if bounds.prove_infeasible(problem, self._oracle.arrays) is None:
+                lower = middle
             else:
-                high = middle
-        return high
+                upper = middle
+        return upper
 
     # -- order -------------------------------------------------------------
 
-    def _by_class(self, tags):
+    def _by_class(self, assumed):
         """Return paths of the conflict's member sets, by shared class."""
         groups = collections.defaultdict(list)
-        for path in _paths(tags):
-            groups[self._stems[path].spec['class']].append(path)
+        for path in _paths(assumed):
+            groups[self._member_sets[path].spec['class']].append(path)
         return [tuple(paths) for paths in groups.values() if len(paths) > 1]
 
-    def _covered(self, change):
+    def _count_covered(self, relaxation):
         """Return how many members the policies of a relaxation cover."""
-        policies = assumptions.policies(self._problem, change.rules)
-        return len(
-            set(itertools.chain(*(s for p in policies for s in p.sides)))
+        policies = assumptions.assumed_policies(
+            self._problem, relaxation.softened
         )
+        sides = (side for policy in policies for side in policy.sides)
+        return len(set(itertools.chain(*sides)))
 
-    def _loss(self, change):
-        return change.lost(self._problem), change.least
+    def _loss(self, relaxation):
+        lost_members = relaxation.lost_members(self._problem)
+        return lost_members, relaxation.min_counts
 
 
-def _rules(tags):
+def _policies(assumed):
     return [
-        each for each in tags if isinstance(each, assumptions.PolicyAssumption)
+        each
+        for each in assumed
+        if isinstance(each, assumptions.PolicyAssumption)
     ]
 
 
-def _members(tags):
+def _members(assumed):
     return [
-        each for each in tags if isinstance(each, assumptions.MemberAssumption)
+        each
+        for each in assumed
+        if isinstance(each, assumptions.MemberAssumption)
     ]
 
 
-def _paths(tags):
-    return [each.path for each in _members(tags)]
+def _paths(assumed):
+    return [each.path for each in _members(assumed)]

@@ -17,78 +17,79 @@ from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.policies import violations
 from nova_groupext.solver.search import feasible
 
-#: Effort levels for one relaxation, the lowest first.
-MOVE, REPAIR, ANEW = range(3)
+#: Effort levels for one relaxation, the lowest first: move members of a known
+#: plan, reinsert the missing ones, or search for a new plan.
+LOCAL, REINSERT, FULL = range(3)
 
 # Share of the remaining time for the plan without the conflict, and for each
 # attempt to adapt a plan.
-_SHARE_WITHOUT = 1 / 2
-_SHARE_TURN = 1 / 10
+_BASE_SHARE = 1 / 2
+_ATTEMPT_SHARE = 1 / 10
 
 # Limit on members that move out of the way.
-_MOST_OTHERS = 100
+_MAX_OTHERS = 100
 
 # Members under these policies can only leave a shared domain together.
-_BONDS = ('affinity', 'network-proximity')
+_ONE_DOMAIN = ('affinity', 'network-proximity')
 
 
 class RelaxedPlans:
     """Plans of relaxed problems, each derived from the one before.
 
-    :ivar patience: effort level: MOVE, REPAIR or ANEW
-    :ivar levels: effort levels to use in turn; ANEW only, if the problem is
+    :ivar effort: effort level: LOCAL, REINSERT or FULL
+    :ivar efforts: effort levels to use in turn; FULL only, if the problem is
         small
-    :ivar is_in_vain: whether no plan was found even without the conflict
-    :ivar is_hopeless: the same, and there is no proof that none exists
-    :ivar closest: best partial plan without the conflict, feasible except for
-        the members it leaves out, or None
+    :ivar is_unsolved: whether no plan was found even without the conflict
+    :ivar is_undecided: the same, and there is no proof that none exists
+    :ivar best_partial_plan: best partial plan without the conflict, feasible
+        except for the members it leaves out, or None
     """
 
-    def __init__(self, questions, tags):
+    def __init__(self, oracle, assumed):
         """Search for a plan without the conflict.
 
-        :param questions: feasibility_oracle.Oracle of the problem
-        :param tags: assumptions of the conflict
+        :param oracle: feasibility_oracle.Oracle of the problem
+        :param assumed: assumptions of the conflict
         """
-        seats = len(questions.problem.class_of) * len(questions.problem.hosts)
-        is_small = seats <= feasible.SMALL
-        self.levels = (ANEW,) if is_small else (MOVE, REPAIR, ANEW)
-        self.patience = self.levels[0]
-        self._questions = questions
-        self._problem = questions.problem
-        self._tags = frozenset(tags)
-        self._moving = self._find_moving()
-        self._answers = monotone_cache.MonotoneCache(questions.problem)
+        assignments = len(oracle.problem.class_of) * len(oracle.problem.hosts)
+        is_small = assignments <= feasible.SMALL_VARIABLES
+        self.efforts = (FULL,) if is_small else (LOCAL, REINSERT, FULL)
+        self.effort = self.efforts[0]
+        self._oracle = oracle
+        self._problem = oracle.problem
+        self._assumed = frozenset(assumed)
+        self._concerned = self._find_concerned()
+        self._cache = monotone_cache.MonotoneCache(oracle.problem)
         self._tried = {}
-        rest = frozenset(assumptions.of(self._problem)) - self._tags
+        rest = frozenset(assumptions.of_problem(self._problem)) - self._assumed
         problem = assumptions.restrict_to(self._problem, rest)
-        verdict = questions.find(problem, _SHARE_WITHOUT)
+        verdict = oracle.find(problem, _BASE_SHARE)
         self._plan = verdict.plan
-        self.is_in_vain = verdict.plan is None
-        self.is_hopeless = self.is_in_vain and not verdict.is_impossible
-        self.closest = verdict.closest
+        self.is_unsolved = verdict.plan is None
+        self.is_undecided = self.is_unsolved and not verdict.is_infeasible
+        self.best_partial_plan = verdict.best_partial_plan
 
-    def helps(self, change):
+    def helps(self, relaxation):
         """Check whether a relaxed problem is known to have a plan."""
-        known = self._answers.recall(change)
-        if known is None and self._is_worth_a_try(change):
-            problem = change.apply(self._problem)
+        helps = self._cache.get(relaxation)
+        if helps is None and self._is_new_attempt(relaxation):
+            problem = relaxation.apply(self._problem)
             verdict = self._find(
                 assumptions.restrict_to(
-                    problem, frozenset(assumptions.of(problem))
+                    problem, frozenset(assumptions.of_problem(problem))
                 )
             )
             if verdict.plan is not None:
-                self._check(problem, verdict.plan)
+                self._verify(problem, verdict.plan)
                 self._plan = verdict.plan
-            if verdict.plan is not None or verdict.is_impossible:
-                known = verdict.plan is not None
-                self._answers.note(change, known)
-        return bool(known)
+            if verdict.plan is not None or verdict.is_infeasible:
+                helps = verdict.plan is not None
+                self._cache.store(relaxation, helps)
+        return bool(helps)
 
-    def _is_worth_a_try(self, change):
+    def _is_new_attempt(self, relaxation):
         """Check whether effort level or known plan is new to a relaxation."""
-        key = self._answers.key(change), self.patience
+        key = self._cache.key(relaxation), self.effort
         is_new = key not in self._tried or self._tried[key] is not self._plan
         self._tried[key] = self._plan
         return is_new
@@ -99,104 +100,107 @@ class RelaxedPlans:
 
     def _find(self, problem):
         """Return the feasibility.Verdict on a relaxed problem."""
-        known = self._known(problem)
-        plan = self._complete(problem, known)
+        base = self._base_plan(problem)
+        plan = self._adapt(problem, base)
         if plan is not None:
             return feasibility.Verdict(plan)
-        if self.patience == ANEW or known is None:
-            return self._questions.find(problem)
-        if self.patience == REPAIR:
-            return self._repair(problem, known)
+        if self.effort == FULL or base is None:
+            return self._oracle.find(problem)
+        if self.effort == REINSERT:
+            return self._reinsert(problem, base)
         return feasibility.Verdict()
 
-    def _check(self, problem, plan):
-        faults = violations.find(problem, plan)
-        if faults:
-            raise RuntimeError(f'no plan of the changed problem: {faults}')
+    def _verify(self, problem, plan):
+        violated = violations.find(problem, plan)
+        if violated:
+            raise RuntimeError(
+                f'the plan violates the changed problem: {violated}'
+            )
 
-    def _known(self, problem):
+    def _base_plan(self, problem):
         """Return the known plan, reduced to the members of a problem."""
         return self._plan and self._plan.only(problem.class_of)
 
-    def _complete(self, problem, known):
-        """Return the known plan, adapted by moving few members, or None."""
-        if known is None:
+    def _adapt(self, problem, base):
+        """Return the base plan, adapted by moving few members, or None."""
+        if base is None:
             return None
-        if not violations.find(problem, known):
-            return known
-        if not self._questions.budget.left():
+        if not violations.find(problem, base):
+            return base
+        if not self._oracle.budget.remaining():
             return None
-        missing = problem.class_of.keys() - known.placement.keys()
-        moving = self._moving.union(missing)
-        return self._move(problem, known, moving) or self._move(
-            problem, known, self._with_others(problem, known, moving)
+        missing = problem.class_of.keys() - base.placement.keys()
+        moving = self._concerned.union(missing)
+        return self._move(problem, base, moving) or self._move(
+            problem, base, self._with_others(problem, base, moving)
         )
 
-    def _move(self, problem, known, moving):
-        """Return a known plan with some members on other hosts, or None."""
+    def _move(self, problem, base, moving):
+        """Return a base plan with some members on other hosts, or None."""
         if not moving:
             return None
-        part = subproblem.around(problem, known, moving)
-        plan = self._questions.probe(part, _SHARE_TURN).plan
+        smaller = subproblem.fix_others(problem, base, moving)
+        plan = self._oracle.probe(smaller, _ATTEMPT_SHARE).plan
         if plan is None:
             return None
-        plan = subproblem.back(known, plan)
-        # The known plan may break a policy that was soft when it was found.
+        plan = subproblem.restore_alternatives(base, plan)
+        # The base plan may violate a policy that was soft when it was found.
         return None if violations.find(problem, plan) else plan
 
-    def _repair(self, problem, known):
-        """Complete a known plan by reinsertion of the missing members.
+    def _reinsert(self, problem, base):
+        """Complete a base plan by reinsertion of the missing members.
 
         :returns: feasibility.Verdict
         """
-        if self._questions.is_late():
+        if self._oracle.is_out_of_time():
             return feasibility.Verdict()
-        if self._questions.is_ruled_out(problem):
-            return feasibility.Verdict(is_impossible=True)
-        plan = self._questions.complete(problem, known, _SHARE_TURN)
+        if self._oracle.is_problem_excluded(problem):
+            return feasibility.Verdict(is_infeasible=True)
+        plan = self._oracle.complete(problem, base, _ATTEMPT_SHARE)
         if plan is None or violations.find(problem, plan):
             return feasibility.Verdict()
         return feasibility.Verdict(plan, stage='repair')
 
-    def _with_others(self, problem, known, moving):
+    def _with_others(self, problem, base, moving):
         """Return some members and the few others in their way.
 
         :returns: set of paths, empty if there are no others or too many
         """
-        hosts = self._questions.hosts_for(problem, moving)
-        others = self._find_others(problem, known, hosts) - moving
-        if len(others) > _MOST_OTHERS:
+        hosts = self._oracle.hosts_for(problem, moving)
+        others = self._find_others(problem, base, hosts) - moving
+        if len(others) > _MAX_OTHERS:
             # Only members on the hosts that the conflict alone would use.
-            part = assumptions.restrict_to(problem, self._tags)
-            plan = self._questions.probe(part, _SHARE_TURN).plan
+            conflict = assumptions.restrict_to(problem, self._assumed)
+            plan = self._oracle.probe(conflict, _ATTEMPT_SHARE).plan
             hosts = set(plan.placement.values()) if plan else set()
-            others = self._find_others(problem, known, hosts) - moving
-        return moving | others if 0 < len(others) <= _MOST_OTHERS else set()
+            others = self._find_others(problem, base, hosts) - moving
+        return moving | others if 0 < len(others) <= _MAX_OTHERS else set()
 
-    def _find_others(self, problem, known, hosts):
+    def _find_others(self, problem, base, hosts):
         """Return movable members on some hosts, and those bound to them."""
         others = {
-            path for path, host in known.placement.items() if host in hosts
+            path for path, host in base.placement.items() if host in hosts
         }
         for policy in problem.topology.policies:
-            if policy.strict and policy.type in _BONDS:
-                bound = set(itertools.chain(*policy.sides))
-                if not bound.isdisjoint(others):
-                    others |= bound & known.placement.keys()
+            if policy.strict and policy.type in _ONE_DOMAIN:
+                covered = set(itertools.chain(*policy.sides))
+                if not covered.isdisjoint(others):
+                    others |= covered & base.placement.keys()
         return others & problem.movable
 
-    def _find_moving(self):
+    def _find_concerned(self):
         """Return paths of the movable members that the conflict concerns."""
-        stems = {
-            t.path
-            for t in self._tags
-            if isinstance(t, assumptions.MemberAssumption)
+        member_sets = {
+            each.path
+            for each in self._assumed
+            if isinstance(each, assumptions.MemberAssumption)
         }
-        policies = assumptions.policies(self._problem, self._tags)
-        covered = set(itertools.chain(*(s for p in policies for s in p.sides)))
+        policies = assumptions.assumed_policies(self._problem, self._assumed)
+        sides = (side for policy in policies for side in policy.sides)
+        covered = set(itertools.chain(*sides))
         return {
             member.path
             for member in self._problem.topology.members
             if member.path not in self._problem.pinned
-            and (member.stem in stems or member.path in covered)
+            and (member.member_set in member_sets or member.path in covered)
         }

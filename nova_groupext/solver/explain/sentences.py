@@ -10,7 +10,7 @@ from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.policies import violations
 
 # Limit on listed names.
-_MOST = 5
+_MAX_NAMES = 5
 
 # Nouns for policies whose type is not a noun.
 _NOUNS = {
@@ -20,126 +20,134 @@ _NOUNS = {
 }
 
 
-def item(problem, each):
+def item(problem, assumption):
     """Return an assumption as an item of the answer's conflict."""
-    if isinstance(each, assumptions.PolicyAssumption):
+    if isinstance(assumption, assumptions.PolicyAssumption):
         return {
             'kind': 'policy',
-            'at': each.at,
-            'policy': {'type': each.type, 'scope': each.scope},
-            'code': violations.code(each),
-            'text': phrase(problem, each),
+            'at': assumption.at,
+            'policy': {'type': assumption.type, 'scope': assumption.scope},
+            'code': violations.code(assumption),
+            'text': phrase(problem, assumption),
         }
-    stem = _stem(problem, each)
+    member_set = _member_set(problem, assumption)
     return {
         'kind': 'members',
-        'at': stem.node,
-        'members': stem.name,
+        'at': member_set.node,
+        'members': member_set.name,
         'code': 'vrt.members',
-        'text': phrase(problem, each),
+        'text': phrase(problem, assumption),
     }
 
 
-def phrase(problem, each):
+def phrase(problem, assumption):
     """Return a noun phrase for an assumption."""
-    if isinstance(each, assumptions.PolicyAssumption):
-        noun = _NOUNS.get(each.type, each.type)
-        return f'{each.scope} {noun} {_place(problem, each)}'
-    stem = _stem(problem, each)
-    return f'{_number(stem)}{name(stem)}'
+    if isinstance(assumption, assumptions.PolicyAssumption):
+        noun = _NOUNS.get(assumption.type, assumption.type)
+        return f'{assumption.scope} {noun} {_target(problem, assumption)}'
+    member_set = _member_set(problem, assumption)
+    return f'{_number(member_set)}{name(member_set)}'
 
 
-def name(stem):
+def name(member_set):
     """Return a member set's name and its node."""
-    return f'{stem.name} in {stem.node}' if stem.node else stem.name
+    return (
+        f'{member_set.name} in {member_set.node}'
+        if member_set.node
+        else member_set.name
+    )
 
 
-def is_counted(stem):
+def is_counted(member_set):
     """Check whether a member set was described with a count."""
-    return stem.members[0].path != stem.path
+    return member_set.members[0].path != member_set.path
 
 
-def part(stem, number):
+def part(member_set, number):
     """Return a phrase for some members of a set, for all if number is 0."""
     if number:
-        return f'{number} of {stem.count} {name(stem)}'
-    return f'any {name(stem)}' if is_counted(stem) else name(stem)
+        return f'{number} of {member_set.count} {name(member_set)}'
+    return (
+        f'any {name(member_set)}'
+        if is_counted(member_set)
+        else name(member_set)
+    )
 
 
-def in_a_row(texts):
+def join_list(texts):
     """Join texts with commas, and with "and" before the last."""
-    if len(texts) > _MOST:
-        more = len(texts) - _MOST + 1
-        texts = [*texts[: _MOST - 1], f'{more} more']
+    if len(texts) > _MAX_NAMES:
+        more = len(texts) - _MAX_NAMES + 1
+        texts = [*texts[: _MAX_NAMES - 1], f'{more} more']
     if len(texts) < 2:
         return ''.join(texts)
     return f'{", ".join(texts[:-1])} and {texts[-1]}'
 
 
-def reason(problem, core, code):
+def reason(problem, assumed, code):
     """Return one sentence on why a conflict has no plan."""
-    told = [phrase(problem, each) for each in core]
-    kinds = [isinstance(each, assumptions.PolicyAssumption) for each in core]
-    policies = [
-        text for text, is_rule in zip(told, kinds, strict=True) if is_rule
-    ]
-    members = [
-        text for text, is_rule in zip(told, kinds, strict=True) if not is_rule
-    ]
-    subject = in_a_row(members) or 'the group'
-    condition = f' with the {in_a_row(policies)}' if policies else ''
+    policies, members = [], []
+    for each in assumed:
+        is_policy = isinstance(each, assumptions.PolicyAssumption)
+        phrases = policies if is_policy else members
+        phrases.append(phrase(problem, each))
+    subject = join_list(members) or 'the group'
+    condition = f' with the {join_list(policies)}' if policies else ''
     if code == reasons.PINNED and not members:
         return (
-            f'The {in_a_row(policies)} cannot be kept: servers that the group '
-            'has already break it.'
+            'The existing servers of the group violate the '
+            f'{join_list(policies)}.'
         )
     return _SENTENCES[code].format(subject=subject, condition=condition)
 
 
 _SENTENCES = {
     reasons.CAPACITY: (
-        'There is not enough free room for {subject}{condition}.'
+        'There is not enough free capacity for {subject}{condition}.'
     ),
-    reasons.OCCUPIED: (
-        'What others have in this cloud leaves no place for '
-        '{subject}{condition}.'
+    reasons.FOREIGN: (
+        'Servers outside of the group leave no hosts for {subject}{condition}.'
     ),
     reasons.HOSTS: ('Too few hosts can take {subject}{condition}.'),
     reasons.PINNED: (
-        'The servers that the group has already leave no place for '
+        'The existing servers of the group leave no hosts for '
         '{subject}{condition}.'
     ),
     reasons.POLICIES: (
-        'However much room were free, there would be no place for '
+        'Even with unlimited capacity there is no plan for '
         '{subject}{condition}.'
     ),
-    reasons.UNKNOWN: 'There is no place for {subject}{condition}.',
+    reasons.UNKNOWN: 'There is no plan for {subject}{condition}.',
 }
 
 
-def _stem(problem, each):
-    return next(s for s in problem.topology.stems if s.path == each.path)
+def _member_set(problem, assumption):
+    return next(
+        member_set
+        for member_set in problem.topology.member_sets
+        if member_set.path == assumption.path
+    )
 
 
-def _number(stem):
-    if not is_counted(stem):
+def _number(member_set):
+    if not is_counted(member_set):
         return ''
-    if stem.min_count < stem.count:
-        return f'at least {stem.min_count} of {stem.count} '
-    return f'{stem.count} '
+    if member_set.min_count < member_set.count:
+        return f'at least {member_set.min_count} of {member_set.count} '
+    return f'{member_set.count} '
 
 
-def _place(problem, rule):
+def _target(problem, assumption):
     """Return a phrase for the node or relationship of a policy."""
     for relationship in problem.topology.relationships:
-        if relationship.path == rule.at and _is_on(
-            problem, rule, relationship
+        if relationship.path == assumption.at and _is_on(
+            problem, assumption, relationship
         ):
-            return f'between {in_a_row(relationship.between)}'
-    return f'of {rule.at}' if rule.at else 'of the group'
+            return f'between {join_list(relationship.between)}'
+    return f'of {assumption.at}' if assumption.at else 'of the group'
 
 
-def _is_on(problem, rule, relationship):
+def _is_on(problem, assumption, relationship):
     """Check whether a policy is on a relationship, not on its namesake."""
-    policies = assumptions.policies(problem, {rule})
+    policies = assumptions.assumed_policies(problem, {assumption})
     return all(p.where.startswith(f'{relationship.where}.') for p in policies)

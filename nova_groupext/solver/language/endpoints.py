@@ -15,8 +15,8 @@ class OuterPart:
     """Part of a relationship that belongs to another group.
 
     :ivar group: id of that group
-    :ivar path: path of a subgroup, a member, or the stem of a counted member
-        in that group; '' for the whole group
+    :ivar path: path of a subgroup, a member, or the member set of a counted
+        member in that group; '' for the whole group
     :ivar where: JSON path of its description
     """
 
@@ -25,14 +25,16 @@ class OuterPart:
     where: str
 
     @property
-    def place(self):
+    def outside_path(self):
         """Path name with the id of the group, as outsiders have it."""
         return paths.outside(self.group, self.path)
 
-    def among(self, outsiders):
+    def select(self, outsiders):
         """Return the path names of those outsiders that it contains."""
         return tuple(
-            path for path in outsiders if paths.is_within(path, self.place)
+            path
+            for path in outsiders
+            if paths.is_within(path, self.outside_path)
         )
 
 
@@ -78,9 +80,9 @@ def _overlapping(outer):
     """Return the first part within another one, judged by its name."""
     return min(
         (
-            paths.join(one.group, one.path)
-            for one, other in itertools.permutations(outer, 2)
-            if paths.is_within(one.place, other.place)
+            paths.join(first.group, first.path)
+            for first, second in itertools.permutations(outer, 2)
+            if paths.is_within(first.outside_path, second.outside_path)
         ),
         default=None,
     )

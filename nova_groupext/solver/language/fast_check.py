@@ -9,11 +9,11 @@ which supports the whole schema language and reports the path and the reason.
 import sys
 
 # An integer beyond these may not convert to a finite float.
-_LEAST, _MOST = -sys.float_info.max, sys.float_info.max
+_MIN_NUMBER, _MAX_NUMBER = -sys.float_info.max, sys.float_info.max
 
 # Nearly all schemas are constants; this bounds the cache for the others.
-_ROOM = 1_000
-_known = {}
+_MAX_CACHED = 1_000
+_cache = {}
 
 
 def surely_valid(value, schema):
@@ -22,21 +22,21 @@ def surely_valid(value, schema):
     :param schema: a dict that no caller changes afterwards
     :returns: False if it does not match, or if only jsonschema can decide
     """
-    entry = _known.get(id(schema))
+    entry = _cache.get(id(schema))
     if entry is None:
-        if len(_known) >= _ROOM:
-            _known.clear()
+        if len(_cache) >= _MAX_CACHED:
+            _cache.clear()
         # The cache keeps the schema, so its id stays unique.
-        entry = _known[id(schema)] = (schema, _form(schema))
+        entry = _cache[id(schema)] = (schema, _compile(schema))
     return entry[1](value)
 
 
-def _form(schema):
+def _compile(schema):
     """Return the predicate of a schema."""
-    for key, form in _FORMS.items():
+    for key, compiler in _COMPILERS.items():
         if key in schema:
-            made, known = form(schema)
-            return made if schema.keys() <= known else _never
+            predicate, keys = compiler(schema)
+            return predicate if schema.keys() <= keys else _never
     return _never if schema else _always
 
 
@@ -48,136 +48,155 @@ def _always(value):
     return True
 
 
-def _form_const(schema):
-    wanted = schema['const']
-    if type(wanted) not in (int, str):
+def _compile_const(schema):
+    expected = schema['const']
+    if type(expected) not in (int, str):
         return _never, {'const'}
     # True equals 1 in Python, but not in JSON.
-    kind = type(wanted)
-    return lambda value: type(value) is kind and value == wanted, {'const'}
+    kind = type(expected)
+    return lambda value: type(value) is kind and value == expected, {'const'}
 
 
-def _form_enum(schema):
-    wanted = {each for each in schema['enum'] if isinstance(each, str)}
-    return lambda value: isinstance(value, str) and value in wanted, {'enum'}
+def _compile_enum(schema):
+    allowed = {each for each in schema['enum'] if isinstance(each, str)}
+    return lambda value: isinstance(value, str) and value in allowed, {'enum'}
 
 
-def _form_type(schema):
+def _compile_type(schema):
     # Lists of types are not in the table: jsonschema decides.
-    form, *keys = _TYPES.get(str(schema['type']), (_form_unknown,))
-    return form(schema), {'type', *keys}
+    compiler, *keys = _TYPE_COMPILERS.get(
+        str(schema['type']), (_compile_unknown,)
+    )
+    return compiler(schema), {'type', *keys}
 
 
-def _form_unknown(schema):
+def _compile_unknown(schema):
     return _never
 
 
-def _form_boolean(schema):
+def _compile_boolean(schema):
     return lambda value: value is True or value is False
 
 
-def _form_integer(schema):
-    low, high = schema.get('minimum', _LEAST), schema.get('maximum', _MOST)
+def _compile_integer(schema):
+    minimum, maximum = (
+        schema.get('minimum', _MIN_NUMBER),
+        schema.get('maximum', _MAX_NUMBER),
+    )
 
     def is_integer(value):
         kind = type(value)
         return (
             kind is int or (kind is float and value.is_integer())
-        ) and low <= value <= high
+        ) and minimum <= value <= maximum
 
     return is_integer
 
 
-def _form_number(schema):
-    low, high = schema.get('minimum', _LEAST), schema.get('maximum', _MOST)
-    above = schema.get('exclusiveMinimum')
+def _compile_number(schema):
+    minimum, maximum = (
+        schema.get('minimum', _MIN_NUMBER),
+        schema.get('maximum', _MAX_NUMBER),
+    )
+    exclusive_minimum = schema.get('exclusiveMinimum')
 
     def is_number(value):
         kind = type(value)
         return (
             (kind is float or kind is int)
-            and low <= value <= high
-            and (above is None or above < value)
+            and minimum <= value <= maximum
+            and (exclusive_minimum is None or exclusive_minimum < value)
         )
 
     return is_number
 
 
-def _form_string(schema):
-    low, high = schema.get('minLength', 0), schema.get('maxLength', _MOST)
-    return lambda value: isinstance(value, str) and low <= len(value) <= high
+def _compile_string(schema):
+    minimum, maximum = (
+        schema.get('minLength', 0),
+        schema.get('maxLength', _MAX_NUMBER),
+    )
+    return lambda value: (
+        isinstance(value, str) and minimum <= len(value) <= maximum
+    )
 
 
-def _form_array(schema):
-    low, high = schema.get('minItems', 0), schema.get('maxItems', _MOST)
-    fits = _form(schema.get('items', {}))
+def _compile_array(schema):
+    minimum, maximum = (
+        schema.get('minItems', 0),
+        schema.get('maxItems', _MAX_NUMBER),
+    )
+    fits = _compile(schema.get('items', {}))
     is_unique = schema.get('uniqueItems', False)
 
     def is_array(value):
         return (
             isinstance(value, list)
-            and low <= len(value) <= high
+            and minimum <= len(value) <= maximum
             and all(map(fits, value))
-            and not (is_unique and _repeats(value))
+            and not (is_unique and _may_repeat(value))
         )
 
     return is_array
 
 
-def _repeats(values):
+def _may_repeat(values):
     """Check whether an item may occur twice."""
     are_strings = all(isinstance(value, str) for value in values)
     return not are_strings or len(set(values)) < len(values)
 
 
-def _form_object(schema):
-    parts = {k: _form(s) for k, s in schema.get('properties', {}).items()}
+def _compile_object(schema):
+    properties = {
+        key: _compile(value)
+        for key, value in schema.get('properties', {}).items()
+    }
     others = schema.get('additionalProperties', {})
-    other = _form(others) if isinstance(others, dict) else _never
+    other = _compile(others) if isinstance(others, dict) else _never
     required = set(schema.get('required', ()))
-    high = schema.get('maxProperties', _MOST)
+    maximum = schema.get('maxProperties', _MAX_NUMBER)
 
     def is_object(value):
         return (
             isinstance(value, dict)
-            and len(value) <= high
+            and len(value) <= maximum
             and required <= value.keys()
-            and all(parts.get(k, other)(v) for k, v in value.items())
+            and all(properties.get(k, other)(v) for k, v in value.items())
         )
 
     def is_map(value):
         return (
             isinstance(value, dict)
-            and len(value) <= high
+            and len(value) <= maximum
             and all(map(other, value.values()))
         )
 
-    return is_object if parts or required else is_map
+    return is_object if properties or required else is_map
 
 
-_TYPES = {
+_TYPE_COMPILERS = {
     'array': (
-        _form_array,
+        _compile_array,
         'items',
         'minItems',
         'maxItems',
         'uniqueItems',
     ),
-    'boolean': (_form_boolean,),
-    'integer': (_form_integer, 'minimum', 'maximum'),
-    'number': (_form_number, 'minimum', 'maximum', 'exclusiveMinimum'),
+    'boolean': (_compile_boolean,),
+    'integer': (_compile_integer, 'minimum', 'maximum'),
+    'number': (_compile_number, 'minimum', 'maximum', 'exclusiveMinimum'),
     'object': (
-        _form_object,
+        _compile_object,
         'properties',
         'additionalProperties',
         'required',
         'maxProperties',
     ),
-    'string': (_form_string, 'minLength', 'maxLength'),
+    'string': (_compile_string, 'minLength', 'maxLength'),
 }
 
-_FORMS = {
-    'const': _form_const,
-    'enum': _form_enum,
-    'type': _form_type,
+_COMPILERS = {
+    'const': _compile_const,
+    'enum': _compile_enum,
+    'type': _compile_type,
 }

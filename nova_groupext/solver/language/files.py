@@ -79,68 +79,68 @@ def _check_size(data):
 
 
 def _parse(data):
-    mistakes = []
-    hook = functools.partial(_object, mistakes)
+    errors = []
+    hook = functools.partial(_object, errors)
     try:
         value = json.loads(data, object_pairs_hook=hook)
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except ValueError:
         # A number has thousands of digits: parse again to locate it.
-        whole = functools.partial(_whole, mistakes)
-        value = json.loads(data, object_pairs_hook=hook, parse_int=whole)
-    if mistakes:
-        raise _first_mistake(value)
+        parse_int = functools.partial(_parse_integer, errors)
+        value = json.loads(data, object_pairs_hook=hook, parse_int=parse_int)
+    if errors:
+        raise _first_error(value)
     return value
 
 
-class _Repeating(dict):
+class _RepeatedKey(dict):
     """JSON object with a repeated key."""
 
     key = None
 
 
-class _Long(int):
+class _LongNumber(int):
     """Number with too many digits to convert."""
 
 
-_MAY_BE_WRONG = (dict, list, _Long)
+_MAY_CONTAIN_ERRORS = (dict, list, _LongNumber)
 
 
-def _object(mistakes, pairs):
+def _object(errors, pairs):
     value = dict(pairs)
     if len(value) < len(pairs):
         counts = collections.Counter(key for key, _ in pairs)
-        value = _Repeating(value)
+        value = _RepeatedKey(value)
         value.key = counts.most_common(1)[0][0]
-        mistakes.append(value)
+        errors.append(value)
     return value
 
 
-def _whole(mistakes, text):
+def _parse_integer(errors, text):
     try:
         return int(text)
     except ValueError:
-        mistakes.append(text)
-        return _Long()
+        errors.append(text)
+        return _LongNumber()
 
 
-def _first_mistake(value):
-    """Return the InvalidInput of the first mistake in a value."""
-    places = [('$', value)]
-    while places:
-        path, value = places.pop()
-        if isinstance(value, _Repeating):
+def _first_error(value):
+    """Return the InvalidInput of the first error in a value."""
+    pending = [('$', value)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, _RepeatedKey):
             path = validation.json_path(path, value.key)
             return validation.InvalidInput(path, 'is repeated')
-        if isinstance(value, _Long):
+        if isinstance(value, _LongNumber):
             return validation.InvalidInput(path, 'has too many digits')
         is_object = isinstance(value, dict)
-        inside = list(value.items() if is_object else enumerate(value))
-        places += [
+        items = list(value.items() if is_object else enumerate(value))
+        pending += [
             (validation.json_path(path, key), each)
-            for key, each in reversed(inside)
-            if isinstance(each, _MAY_BE_WRONG)
+            for key, each in reversed(items)
+            if isinstance(each, _MAY_CONTAIN_ERRORS)
         ]
-    # Only an object with a repeated key, a mistake itself, can hide another.
-    raise AssertionError('no mistake was found')
+    # Only an object with a repeated key, an error itself, can hide another.
+    raise AssertionError('no error was found')

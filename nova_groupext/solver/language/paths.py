@@ -23,8 +23,8 @@ def outside(group, path):
     return OUTSIDE + join(group, path)
 
 
-def is_within(path, place):
-    """Check whether a path is `place`, below it, or like ``place-3``."""
-    return place in (path, _NUMBER.sub('', path)) or path.startswith(
-        f'{place}/'
+def is_within(path, outer):
+    """Check whether a path is `outer`, below it, or like ``outer-3``."""
+    return outer in (path, _NUMBER.sub('', path)) or path.startswith(
+        f'{outer}/'
     )

@@ -6,19 +6,19 @@ API), nor checks that need the whole topology: names, scopes, targets.
 """
 
 # Larger than any real count; keeps the solver's numbers in range.
-_MANY = 1_000_000
-_COUNT = {'type': 'integer', 'minimum': 1, 'maximum': _MANY}
-_COUNT_OR_NONE = {'type': 'integer', 'minimum': 0, 'maximum': _MANY}
+_MAX_COUNT = 1_000_000
+_COUNT = {'type': 'integer', 'minimum': 1, 'maximum': _MAX_COUNT}
+_COUNT_OR_NONE = {'type': 'integer', 'minimum': 0, 'maximum': _MAX_COUNT}
 _BANDWIDTH = {'type': 'number', 'exclusiveMinimum': 0, 'maximum': 1e9}
 
 #: Keys that set the number of servers of a member.
 COUNTS = {'count': _COUNT, 'min_count': _COUNT_OR_NONE}
 
 #: Key for policies on a member, or on all members of a counted one.
-RULES = {'policies': {'type': 'array'}}
+POLICIES = {'policies': {'type': 'array'}}
 
 #: Keys that are not part of a single member's description.
-BESIDES = {**COUNTS, **RULES}
+NON_SPEC = {**COUNTS, **POLICIES}
 
 #: Group or subgroup; its parts have schemas of their own.
 NODE = {

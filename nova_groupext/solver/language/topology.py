@@ -46,19 +46,19 @@ class Member:
     """One server that may not exist yet.
 
     :ivar path: unique path name, ``workers/worker-3``
-    :ivar stem: path of its member set, ``workers/worker``
+    :ivar member_set: path of its member set, ``workers/worker``
     :ivar index: its number within the member set
     :ivar spec: its description without count, min_count and policies
     """
 
     path: str
-    stem: str
+    member_set: str
     index: int
     spec: dict = dataclasses.field(hash=False)
 
 
 @dataclasses.dataclass(frozen=True)
-class Stem:
+class MemberSet:
     """Member set: one entry of ``members``, ``count`` equal members.
 
     :ivar node: path of its group or subgroup, '' at the top
@@ -98,7 +98,7 @@ class Relationship:
 class Policy:
     """Policy over members; parameters of other types keep their default.
 
-    :ivar at: path of its node, stem or relationship
+    :ivar at: path of its node, member set or relationship
     :ivar sides: member paths it covers: one set, or, for network-proximity on
         a relationship, the parts whose pairs it constrains
     :ivar where: JSON path of its description
@@ -125,15 +125,15 @@ class Topology:
     """Valid topology, in an order that does not depend on the input's.
 
     :ivar nodes: paths of the group ('') and its subgroups
-    :ivar stems: by path
-    :ivar members: by stem, then by number
+    :ivar member_sets: by path
+    :ivar members: by member set, then by number
     :ivar relationships: by path
     :ivar policies: by path, type, scope and parameters
     :ivar outer_parts: parts of relationships that are in other groups
     """
 
     nodes: tuple[str, ...]
-    stems: tuple[Stem, ...]
+    member_sets: tuple[MemberSet, ...]
     members: tuple[Member, ...]
     relationships: tuple[Relationship, ...]
     policies: tuple[Policy, ...]
@@ -158,23 +158,23 @@ def parse(
     :param limits: Limits
     :param path: JSON path of ``raw``, for messages
     :param outsiders: path names of placed members of other groups; they
-        become members, each with its own stem
+        become members, each with its own member set
     :returns: Topology
     :raises InvalidInput: with path and reason
     """
     reader = _Reader(levels, member_schema, limits or Limits(), outsiders)
     reader.read_members(raw, '', path, depth=1)
     for node in reader.nodes:
-        reader.read_rules(node)
-    for stem in reader.stems:
-        reader.read_rules_of_members(stem)
+        reader.read_node_policies(node)
+    for member_set in reader.member_sets:
+        reader.read_member_set_policies(member_set)
     for node in reader.nodes:
         reader.refuse_empty(node)
-    stems = [*reader.stems, *map(_outsider, outsiders)]
+    member_sets = [*reader.member_sets, *map(_outsider, outsiders)]
     return Topology(
         nodes=tuple(sorted(reader.nodes)),
-        stems=tuple(sorted(stems, key=lambda s: s.path)),
-        members=_in_path_order(m for s in stems for m in s.members),
+        member_sets=tuple(sorted(member_sets, key=lambda s: s.path)),
+        members=_in_path_order(m for s in member_sets for m in s.members),
         relationships=tuple(
             sorted(reader.relationships, key=lambda r: r.path)
         ),
@@ -184,14 +184,14 @@ def parse(
 
 
 def _outsider(path):
-    """Return the Stem of another group's member, which is pinned."""
+    """Return the MemberSet of another group's member, which is pinned."""
     spec = {'class': None}
     member = Member(path, path, 0, spec)
-    return Stem(path, '', path, 1, 0, (member,), spec, '')
+    return MemberSet(path, '', path, 1, 0, (member,), spec, '')
 
 
 def _in_path_order(members):
-    return tuple(sorted(members, key=lambda m: (m.stem, m.index)))
+    return tuple(sorted(members, key=lambda m: (m.member_set, m.index)))
 
 
 def _policy_order(policy):
@@ -203,7 +203,7 @@ def _policy_order(policy):
     )
 
 
-def _whole(value):
+def _to_integer(value):
     """Convert 3.0 to 3: JSON has one kind of number."""
     is_whole = isinstance(value, float) and value.is_integer()
     return int(value) if is_whole else value
@@ -214,22 +214,23 @@ class _Names:
 
     def __init__(self, limit):
         self.limit = limit
-        self.taken = {}
+        self.used = {}
 
-    def take(self, name, where):
+    def add(self, name, where):
+        """Raise InvalidInput if a name is invalid or used already."""
         if not name or '/' in name:
             raise InvalidInput(where, 'needs a name without slashes')
         if len(name) > self.limit:
             raise InvalidInput(
                 where, f'has a name of more than {self.limit} characters'
             )
-        if name in self.taken:
+        if name in self.used:
             raise InvalidInput(
                 where,
-                f'takes the name {validation.quote(name)} of '
-                f'{self.taken[name]}',
+                f'uses the name {validation.quote(name)}, which '
+                f'{self.used[name]} already uses',
             )
-        self.taken[name] = where
+        self.used[name] = where
 
 
 class _Reader:
@@ -245,20 +246,20 @@ class _Reader:
             'properties': {
                 **member_schema.get('properties', {}),
                 **schemas.COUNTS,
-                **schemas.RULES,
+                **schemas.POLICIES,
             },
             'additionalProperties': False,
         }
         self.nodes = {}
-        # Stem path -> its JSON object.
+        # Member set path -> its JSON object.
         self.members = {}
-        self.stems = []
+        self.member_sets = []
         self.relationships = []
         self.policies = []
         self.outer_parts = []
         self.total = 0
         self.total_policies = 0
-        # Path that `between` may name -> its members.
+        # Path that `between` may contain -> its members.
         self.members_at = collections.defaultdict(list)
 
     def read_members(self, raw, node, where, depth):
@@ -270,18 +271,18 @@ class _Reader:
         validation.check(raw, schemas.NODE, where)
         for key, entries in raw.items():
             self._check_width(entries, validation.json_path(where, key))
-        self._check_room('groups', len(self.nodes), where)
+        self._check_limit('groups', len(self.nodes), where)
         self.nodes[node] = (raw, where)
         names = _Names(self.limits.name_length)
         for name, entry, entry_at in _entries(raw, where, 'members'):
-            self._read_stem(entry, node, name, entry_at, names)
+            self._read_member_set(entry, node, name, entry_at, names)
         for name, entry, entry_at in _entries(raw, where, 'groups'):
-            names.take(name, entry_at)
+            names.add(name, entry_at)
             self.read_members(
                 entry, paths.join(node, name), entry_at, depth + 1
             )
 
-    def read_rules(self, node):
+    def read_node_policies(self, node):
         raw, where = self.nodes[node]
         self._read_policies(
             raw, where, schemas.GROUP_POLICIES, node, (self._paths(node),)
@@ -290,18 +291,18 @@ class _Reader:
         for number, entry, entry_at in _entries(raw, where, 'relationships'):
             validation.check(entry, schemas.RELATIONSHIP, entry_at)
             name = entry.get('name', f'relationships[{number}]')
-            names.take(name, validation.json_path(entry_at, 'name'))
+            names.add(name, validation.json_path(entry_at, 'name'))
             self._read_relationship(entry, node, name, entry_at)
 
-    def read_rules_of_members(self, stem):
+    def read_member_set_policies(self, member_set):
         """Read the policies of a member set itself."""
-        raw = self.members[stem.path]
+        raw = self.members[member_set.path]
         self._read_policies(
             raw,
-            stem.where,
+            member_set.where,
             schemas.GROUP_POLICIES,
-            stem.path,
-            (self._paths(stem.path),),
+            member_set.path,
+            (self._paths(member_set.path),),
         )
 
     def refuse_empty(self, node):
@@ -310,31 +311,33 @@ class _Reader:
             _, where = self.nodes[node]
             raise InvalidInput(where, 'describes no member')
 
-    def _read_stem(self, raw, node, name, where, names):
+    def _read_member_set(self, raw, node, name, where, names):
         validation.check(raw, self.member_schema, where)
         count, min_count = self._counts(raw, where)
         path = paths.join(node, name)
-        spec = {k: v for k, v in raw.items() if k not in schemas.BESIDES}
-        names.take(name, where)
-        made = [name]
+        spec = {k: v for k, v in raw.items() if k not in schemas.NON_SPEC}
+        names.add(name, where)
+        member_names = [name]
         if 'count' in raw:
-            made = [f'{name}-{index}' for index in range(count)]
-            for each in made:
-                names.take(each, where)
+            member_names = [f'{name}-{index}' for index in range(count)]
+            for member_name in member_names:
+                names.add(member_name, where)
         members = tuple(
-            Member(paths.join(node, each), path, index, spec)
-            for index, each in enumerate(made)
+            Member(paths.join(node, member_name), path, index, spec)
+            for index, member_name in enumerate(member_names)
         )
         if len(members[-1].path) > self.limits.path_length:
             raise InvalidInput(
                 where,
-                'makes a path name of more than '
+                'results in a path name of more than '
                 f'{self.limits.path_length} characters',
             )
-        stem = Stem(path, node, name, count, min_count, members, spec, where)
-        self.stems.append(stem)
+        member_set = MemberSet(
+            path, node, name, count, min_count, members, spec, where
+        )
+        self.member_sets.append(member_set)
         self.members[path] = raw
-        self._register(stem)
+        self._register(member_set)
 
     def _counts(self, raw, where):
         count = int(raw.get('count', 1))
@@ -350,16 +353,16 @@ class _Reader:
                 validation.json_path(where, 'count')
                 if 'count' in raw
                 else where,
-                f'makes more than {self.limits.members} members in all',
+                f'results in more than {self.limits.members} members in total',
             )
         return count, min_count
 
-    def _register(self, stem):
-        nodes = itertools.accumulate(stem.node.split('/'), paths.join)
-        for place in {'', *nodes, stem.path}:
-            self.members_at[place].extend(stem.members)
-        for member in stem.members:
-            if member.path != stem.path:
+    def _register(self, member_set):
+        nodes = itertools.accumulate(member_set.node.split('/'), paths.join)
+        for path in {'', *nodes, member_set.path}:
+            self.members_at[path].extend(member_set.members)
+        for member in member_set.members:
+            if member.path != member_set.path:
                 self.members_at[member.path].append(member)
 
     def _read_relationship(self, raw, node, name, where):
@@ -368,15 +371,15 @@ class _Reader:
         inner, outer = endpoints.read(
             raw['between'], node, between_at, self._paths
         )
-        self._check_room('relationships', len(self.relationships), where)
+        self._check_limit('relationships', len(self.relationships), where)
         relationship = Relationship(
             paths.join(node, name),
-            between=(*inner, *(part.place for part in outer)),
+            between=(*inner, *(part.outside_path for part in outer)),
             sides=(
                 *map(self._paths, inner),
-                *(part.among(self.outsiders) for part in outer),
+                *(part.select(self.outsiders) for part in outer),
             ),
-            bandwidth=_whole(raw.get('bandwidth', 1)),
+            bandwidth=_to_integer(raw.get('bandwidth', 1)),
             where=where,
         )
         self.relationships.append(relationship)
@@ -390,41 +393,45 @@ class _Reader:
             relationship.bandwidth,
         )
 
-    def _read_policies(self, raw, where, shapes, at, sides, bandwidth=1):
+    def _read_policies(
+        self, raw, where, policy_schemas, at, sides, bandwidth=1
+    ):
         self._check_width(raw.get('policies', []), f'{where}.policies')
         # A part in another group may have no placed members.
         parts = tuple(side for side in sides if side)
         for _, entry, entry_at in _entries(raw, where, 'policies'):
             validation.check(entry, schemas.ANY_POLICY, entry_at)
-            if shapes is schemas.SOFT_POLICIES and entry.get('strict', True):
+            if policy_schemas is schemas.SOFT_POLICIES and entry.get(
+                'strict', True
+            ):
                 raise InvalidInput(
                     validation.json_path(entry_at, 'strict'),
-                    'must be false: what is about members of another group '
+                    'must be false: policies about members of another group '
                     'can only be soft',
                 )
-            validation.check(entry, shapes[entry['type']], entry_at)
+            validation.check(entry, policy_schemas[entry['type']], entry_at)
             if entry['scope'] not in self.levels:
                 raise InvalidInput(
                     validation.json_path(entry_at, 'scope'),
                     f'must be one of {validation.quote(list(self.levels))}',
                 )
-            self._check_room('policies', self.total_policies, entry_at)
+            self._check_limit('policies', self.total_policies, entry_at)
             self.total_policies += 1
             in_pairs = entry['type'] == 'network-proximity'
             if in_pairs and len(parts) < min(2, len(sides)):
                 continue
-            given = {key: _whole(value) for key, value in entry.items()}
+            options = {key: _to_integer(value) for key, value in entry.items()}
             self.policies.append(
                 Policy(
-                    **{'bandwidth': bandwidth, **given},
+                    **{'bandwidth': bandwidth, **options},
                     at=at,
                     sides=parts if in_pairs else (sum(parts, ()),),
                     where=entry_at,
                 )
             )
 
-    def _paths(self, place):
-        members = self.members_at.get(place, ())
+    def _paths(self, path):
+        members = self.members_at.get(path, ())
         return tuple(m.path for m in _in_path_order(members))
 
     def _check_width(self, entries, where):
@@ -433,10 +440,10 @@ class _Reader:
                 where, f'has more than {self.limits.width} entries'
             )
 
-    def _check_room(self, kind, number, where):
-        most = getattr(self.limits, kind)
-        if number == most:
-            raise InvalidInput(where, f'is one more than {most} {kind}')
+    def _check_limit(self, kind, number, where):
+        limit = getattr(self.limits, kind)
+        if number == limit:
+            raise InvalidInput(where, f'exceeds the limit of {limit} {kind}')
 
 
 def _entries(raw, where, key):

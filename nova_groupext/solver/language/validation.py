@@ -27,7 +27,7 @@ _REASONS = {
     'maxProperties': 'must have at most {} entries',
     'uniqueItems': 'must not repeat an item',
     'required': 'is missing',
-    'additionalProperties': 'is not known here',
+    'additionalProperties': 'is unknown',
     'pattern': 'must match {}',
     'minProperties': 'must have at least {} entries',
 }
@@ -65,7 +65,7 @@ def check(value, schema, path):
 
     Numbers must be finite, and a boolean is no number.
 
-    :raises InvalidInput: with the path of the first mistake
+    :raises InvalidInput: with the path of the first error
     """
     if fast_check.surely_valid(value, schema):
         return
@@ -91,9 +91,9 @@ def _validator():
     # The import takes longer than the rest of a run, and is rarely needed.
     from jsonschema import validators
 
-    stock = validators.Draft202012Validator
-    numbers = stock.TYPE_CHECKER.redefine('number', _is_finite)
-    return validators.extend(stock, type_checker=numbers)
+    draft = validators.Draft202012Validator
+    numbers = draft.TYPE_CHECKER.redefine('number', _is_finite)
+    return validators.extend(draft, type_checker=numbers)
 
 
 def _missing_or_unknown(error):
@@ -103,8 +103,8 @@ def _missing_or_unknown(error):
             :1
         ]
     if error.validator == 'additionalProperties':
-        known = error.schema.get('properties', {})
-        return sorted(k for k in error.instance if k not in known)[:1]
+        properties = error.schema.get('properties', {})
+        return sorted(k for k in error.instance if k not in properties)[:1]
     return []
 
 

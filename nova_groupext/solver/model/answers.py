@@ -8,7 +8,7 @@ from nova_groupext.solver.policies import violations
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """Decision about a problem, in the words of the answer file.
+    """Decision about a problem, with the keys of the answer file.
 
     :ivar status: 'placed', 'refused' or 'undecided'
     :ivar placement: member path -> host id
@@ -51,7 +51,7 @@ def placed(problem, plan, bound, stats):
     :param bound: Fraction, proven least soft cost for this many members
     """
     costs = violations.costs(problem, plan.placement)
-    members = problem.own
+    members = problem.own_members
     return Answer(
         'placed',
         placement=_in_order(plan.placement, members),
@@ -65,7 +65,7 @@ def placed(problem, plan, bound, stats):
             ),
         },
         violations=[
-            {'at': p.at, 'policy': short(p), 'cost': float(cost)}
+            {'at': p.at, 'policy': identify(p), 'cost': float(cost)}
             for p, cost in costs.items()
         ],
         stats=stats,
@@ -92,7 +92,7 @@ def undecided(stats):
     return Answer('undecided', stats=stats)
 
 
-def short(policy):
+def identify(policy):
     """Return the type and scope of a policy, which identify it."""
     return {'type': policy.type, 'scope': policy.scope}
 

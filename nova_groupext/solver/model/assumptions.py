@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Assumptions that a refusal may name: strict policies, required members.
+"""Assumptions that a refusal may name: strict policies and required members.
 
 The solver checks a problem under some assumptions only: it drops the other
 policies and makes the other members optional. Pinned members, hosts and
@@ -12,7 +12,7 @@ import itertools
 from typing import NamedTuple
 
 # Removing a member from a plan may violate a policy of these types.
-_MENDED_BY_MORE = ('spread', 'survive')
+_VIOLATED_BY_REMOVAL = ('spread', 'survive')
 
 
 class PolicyAssumption(NamedTuple):
@@ -27,59 +27,72 @@ class PolicyAssumption(NamedTuple):
 
 
 class MemberAssumption(NamedTuple):
-    """Required members of the stem with this path."""
+    """Required members of the member set with this path."""
 
     path: str
 
 
-def rule(policy):
+def of_policy(policy):
     """Return the PolicyAssumption that contains a policy."""
     return PolicyAssumption(policy.at, policy.type, policy.scope)
 
 
-def policies(problem, tags):
+def assumed_policies(problem, assumed):
     """Return the strict policies that belong to some assumptions."""
     return tuple(
         policy
         for policy in problem.topology.policies
-        if policy.strict and rule(policy) in tags
+        if policy.strict and of_policy(policy) in assumed
     )
 
 
-def required(problem, stem):
+def count_required(problem, member_set):
     """Return the number of unpinned members that a plan has to place."""
-    pins = sum(member.path in problem.pinned for member in stem.members)
-    return max(0, stem.min_count - pins)
+    pinned = sum(
+        member.path in problem.pinned for member in member_set.members
+    )
+    return max(0, member_set.min_count - pinned)
 
 
-def of(problem):
+def of_problem(problem):
     """Return all assumptions: members by path, then policies in order."""
-    stems = problem.topology.stems
-    found = [MemberAssumption(s.path) for s in stems if required(problem, s)]
-    found += (rule(p) for p in problem.topology.policies if p.strict)
-    return list(dict.fromkeys(found))
+    member_sets = problem.topology.member_sets
+    assumptions = [
+        MemberAssumption(s.path)
+        for s in member_sets
+        if count_required(problem, s)
+    ]
+    assumptions += (
+        of_policy(p) for p in problem.topology.policies if p.strict
+    )
+    return list(dict.fromkeys(assumptions))
 
 
-def interchangeable(problem, tags):
+def interchangeable(problem, assumed):
     """Find member sets that are interchangeable under some assumptions.
 
     :returns: MemberAssumption -> key; of assumptions with equal keys, all or
         none are necessary
     """
-    covering = _covering(policies(problem, tags))
+    covering = _covering(assumed_policies(problem, assumed))
     pinned = problem.pinned.keys()
-    found = {}
-    for stem in problem.topology.stems:
-        paths = {member.path for member in stem.members}
+    keys = {}
+    for member_set in problem.topology.member_sets:
+        paths = {member.path for member in member_set.members}
         covers = {tuple(covering.get(path, ())) for path in paths}
-        key = (stem.path,)
+        key = (member_set.path,)
         if len(covers) == 1 and pinned.isdisjoint(paths):
-            key = stem.spec['class'], stem.count, stem.min_count, *covers
-        found[MemberAssumption(stem.path)] = key
-    return found
+            key = (
+                member_set.spec['class'],
+                member_set.count,
+                member_set.min_count,
+                *covers,
+            )
+        keys[MemberAssumption(member_set.path)] = key
+    return keys
 
 
-def restrict_to(problem, tags):
+def restrict_to(problem, assumed):
     """Return a reduced problem that keeps some assumptions only.
 
     Soft policies are dropped. Optional members are dropped where their
@@ -87,21 +100,25 @@ def restrict_to(problem, tags):
     is a plan of the problem under these assumptions, and if that has a plan,
     the result has one.
 
-    :param tags: set of assumptions
+    :param assumed: set of assumptions
     :returns: problems.Problem
     """
-    kept = policies(problem, tags)
-    stems = tuple(_shrink(problem, tags, kept))
-    members = {member.path for stem in stems for member in stem.members}
+    policies = assumed_policies(problem, assumed)
+    member_sets = tuple(_reduce_member_sets(problem, assumed, policies))
+    members = {
+        member.path
+        for member_set in member_sets
+        for member in member_set.members
+    }
     sides = [
         tuple(tuple(p for p in side if p in members) for side in policy.sides)
-        for policy in kept
+        for policy in policies
     ]
     return dataclasses.replace(
         problem,
         topology=dataclasses.replace(
             problem.topology,
-            stems=stems,
+            member_sets=member_sets,
             members=tuple(
                 member
                 for member in problem.topology.members
@@ -109,49 +126,58 @@ def restrict_to(problem, tags):
             ),
             policies=tuple(
                 dataclasses.replace(policy, sides=side)
-                for policy, side in zip(kept, sides, strict=True)
-                if any(side) or policy.type in _MENDED_BY_MORE
+                for policy, side in zip(policies, sides, strict=True)
+                if any(side) or policy.type in _VIOLATED_BY_REMOVAL
             ),
         ),
     )
 
 
-def _shrink(problem, tags, kept):
-    """Yield the stems that keep a member."""
-    covering = _covering(kept)
-    mending = set()
-    for policy in kept:
-        if policy.type in _MENDED_BY_MORE:
-            mending.update(itertools.chain(*policy.sides))
-    for stem in problem.topology.stems:
-        need = stem.min_count if MemberAssumption(stem.path) in tags else 0
-        useful = _useful(problem, stem, need, covering, mending)
-        if useful:
-            members = tuple(m for m in stem.members if m.path in useful)
+def _reduce_member_sets(problem, assumed, policies):
+    """Yield the member sets that keep a member."""
+    covering = _covering(policies)
+    protected = set()
+    for policy in policies:
+        if policy.type in _VIOLATED_BY_REMOVAL:
+            protected.update(itertools.chain(*policy.sides))
+    for member_set in problem.topology.member_sets:
+        min_count = (
+            member_set.min_count
+            if MemberAssumption(member_set.path) in assumed
+            else 0
+        )
+        needed = _find_needed(
+            problem, member_set, min_count, covering, protected
+        )
+        if needed:
+            members = tuple(m for m in member_set.members if m.path in needed)
             yield dataclasses.replace(
-                stem, count=len(members), min_count=need, members=members
+                member_set,
+                count=len(members),
+                min_count=min_count,
+                members=members,
             )
 
 
-def _covering(kept):
-    """Return {member path: [(policy number, end of the policy)]}."""
+def _covering(policies):
+    """Return {member path: [(policy number, side number)]}."""
     covering = collections.defaultdict(list)
-    for number, policy in enumerate(kept):
-        for end, side in enumerate(policy.sides):
+    for number, policy in enumerate(policies):
+        for side_number, side in enumerate(policy.sides):
             for path in side:
-                covering[path].append((number, end))
+                covering[path].append((number, side_number))
     return covering
 
 
-def _useful(problem, stem, need, covering, mending):
+def _find_needed(problem, member_set, min_count, covering, protected):
     """Return paths of the members whose removal may remove plans."""
-    paths = [member.path for member in stem.members]
-    pins = {path for path in paths if path in problem.pinned}
-    others = [path for path in paths if path not in pins]
-    if need <= len(pins):
-        return pins.union(mending.intersection(others))
+    paths = [member.path for member in member_set.members]
+    pinned = {path for path in paths if path in problem.pinned}
+    others = [path for path in paths if path not in pinned]
+    if min_count <= len(pinned):
+        return pinned.union(protected.intersection(others))
     covers = {tuple(covering.get(path, ())) for path in others}
-    if len(covers) == 1 and mending.isdisjoint(others):
+    if len(covers) == 1 and protected.isdisjoint(others):
         # Interchangeable members: the required number is enough.
-        others = others[: need - len(pins)]
-    return pins.union(others)
+        others = others[: min_count - len(pinned)]
+    return pinned.union(others)

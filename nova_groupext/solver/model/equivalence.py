@@ -14,7 +14,8 @@ class EquivalenceClass:
     """Interchangeable members: equal in class, policies and optionality.
 
     :ivar members: their paths, in path order
-    :ivar optional: path of their stem if it may leave members out, else ''
+    :ivar optional: path of their member set if it has optional members, else
+        ''
     :ivar scopes: levels at which their host must have a domain
     """
 
@@ -28,27 +29,35 @@ class EquivalenceClass:
 class HostOption:
     """Host with one of the requests that it offers to a class.
 
-    :ivar way: index of the request
-    :ivar most: number of members of the equivalence class that fit if alone
+    :ivar option: index of the request
+    :ivar max_members: number of members of the class that fit on the empty
+        host
     """
 
     host: str
-    way: int
+    option: int
     request: dict
-    most: int
+    max_members: int
 
 
 def equivalence_classes(problem):
     """Return all equivalence classes; pinned members are in none."""
     rules, scopes = _covering(problem.topology.policies)
-    stems = {stem.path: stem for stem in problem.topology.stems}
-    alike = collections.defaultdict(list)
+    member_sets = {
+        member_set.path: member_set
+        for member_set in problem.topology.member_sets
+    }
+    members_by_key = collections.defaultdict(list)
     for member in problem.topology.members:
         if member.path not in problem.pinned:
-            stem = stems[member.stem]
-            optional = stem.path if stem.min_count < stem.count else ''
+            member_set = member_sets[member.member_set]
+            optional = (
+                member_set.path
+                if member_set.min_count < member_set.count
+                else ''
+            )
             key = (member.spec['class'], optional, *rules[member.path])
-            alike[key].append(member.path)
+            members_by_key[key].append(member.path)
     return [
         EquivalenceClass(
             members=tuple(paths),
@@ -56,46 +65,52 @@ def equivalence_classes(problem):
             optional=key[1],
             scopes=frozenset(scopes[paths[0]]),
         )
-        for key, paths in alike.items()
+        for key, paths in members_by_key.items()
     ]
 
 
-def host_options(problem, unit):
-    """Return every HostOption of an equivalence class, by host and way."""
-    found = []
-    some = unit.member_class.hosts
+def host_options(problem, eq_class):
+    """Return the HostOptions of an equivalence class, by host and option."""
+    options = []
+    allowed = eq_class.member_class.hosts
     # Hosts of a problem are sorted already; most subsets are small.
     for host_id in (
-        sorted(some) if len(some) < len(problem.hosts) else problem.hosts
+        sorted(allowed) if len(allowed) < len(problem.hosts) else problem.hosts
     ):
         host = problem.hosts[host_id]
-        if _may_stand(problem, unit, host.id):
-            for way, request in enumerate(unit.member_class.ways(host.id)):
-                most = min(len(unit.members), _fits(host.free, request))
-                if most:
-                    found.append(HostOption(host.id, way, request, most))
-    return found
+        if _is_allowed(problem, eq_class, host.id):
+            for option, request in enumerate(
+                eq_class.member_class.options(host.id)
+            ):
+                max_members = min(
+                    len(eq_class.members), _count_fits(host.free, request)
+                )
+                if max_members:
+                    options.append(
+                        HostOption(host.id, option, request, max_members)
+                    )
+    return options
 
 
-def plan(problem, seats):
+def to_plan(problem, assignments):
     """Return the plan that assigns members in order of path and host id.
 
-    :param seats: (equivalence class, host id, way) of every placed member
-        that is not pinned
+    :param assignments: (equivalence class, host id, option) of every placed
+        member that is not pinned
     :returns: violations.Plan
     """
-    by_unit = collections.defaultdict(list)
-    for unit, host, way in seats:
-        by_unit[unit].append((host, way))
+    by_eq_class = collections.defaultdict(list)
+    for eq_class, host, option in assignments:
+        by_eq_class[eq_class].append((host, option))
     placement = dict(problem.pinned)
     alternative = {}
-    for unit, taken in by_unit.items():
-        for path, (host, way) in zip(
-            unit.members, sorted(taken), strict=False
+    for eq_class, hosts in by_eq_class.items():
+        for path, (host, option) in zip(
+            eq_class.members, sorted(hosts), strict=False
         ):
             placement[path] = host
-            if host in unit.member_class.alternatives:
-                alternative[path] = way
+            if host in eq_class.member_class.alternatives:
+                alternative[path] = option
     return violations.Plan(placement, alternative)
 
 
@@ -104,20 +119,20 @@ def _covering(policies):
     rules = collections.defaultdict(list)
     scopes = collections.defaultdict(set)
     for number, policy in enumerate(policies):
-        for end, side in enumerate(policy.sides):
+        for side_number, side in enumerate(policy.sides):
             for path in side:
-                rules[path].append((number, end))
+                rules[path].append((number, side_number))
                 if policy.strict:
                     scopes[path].add(policy.scope)
     return rules, scopes
 
 
-def _may_stand(problem, unit, host_id):
-    return host_id in unit.member_class.hosts and all(
-        problem.domain(host_id, level) is not None for level in unit.scopes
+def _is_allowed(problem, eq_class, host_id):
+    return host_id in eq_class.member_class.hosts and all(
+        problem.domain(host_id, level) is not None for level in eq_class.scopes
     )
 
 
-def _fits(free, request):
-    rooms = (free.get(r, 0) // n for r, n in request.items() if n)
-    return min(rooms, default=math.inf)
+def _count_fits(free, request):
+    counts = (free.get(r, 0) // n for r, n in request.items() if n)
+    return min(counts, default=math.inf)

@@ -19,15 +19,15 @@ _OUTSIDER = None
 load = files.load
 
 # Far above any cloud; the size limit of the file restricts the total more.
-_MANY_HOSTS = 100_000
-_MANY_CLASSES = 10_000
-_MANY_RESOURCES = 1_000
-_MANY_WAYS = 1_000
+_MAX_HOSTS = 100_000
+_MAX_CLASSES = 10_000
+_MAX_RESOURCES = 1_000
+_MAX_OPTIONS = 1_000
 
 _NAME = {'type': 'string', 'minLength': 1, 'maxLength': 255}
 _AMOUNTS = {
     'type': 'object',
-    'maxProperties': _MANY_RESOURCES,
+    'maxProperties': _MAX_RESOURCES,
     'additionalProperties': {
         'type': 'integer',
         'minimum': 0,
@@ -47,8 +47,8 @@ _PROBLEM = {
             'maxItems': 8,
             'uniqueItems': True,
         },
-        'hosts': {'type': 'array', 'maxItems': _MANY_HOSTS},
-        'classes': {'type': 'object', 'maxProperties': _MANY_CLASSES},
+        'hosts': {'type': 'array', 'maxItems': _MAX_HOSTS},
+        'classes': {'type': 'object', 'maxProperties': _MAX_CLASSES},
         'topology': {'type': 'object'},
         'pinned': {'type': 'object', 'additionalProperties': _NAME},
         'outsiders': {'type': 'object', 'additionalProperties': _NAME},
@@ -94,7 +94,7 @@ _CLASS = {
                 'type': 'array',
                 'items': _AMOUNTS,
                 'minItems': 1,
-                'maxItems': _MANY_WAYS,
+                'maxItems': _MAX_OPTIONS,
             },
         },
     },
@@ -126,7 +126,7 @@ class Host:
 
 @dataclasses.dataclass(frozen=True)
 class MemberClass:
-    """Needs that several members share.
+    """Request of several members, and the hosts allowed for them.
 
     :ivar request: resource -> amount
     :ivar hosts: ids of the hosts that may take a member
@@ -139,7 +139,7 @@ class MemberClass:
     scores: dict
     alternatives: dict
 
-    def ways(self, host_id):
+    def options(self, host_id):
         """Return the requests of which a host has to meet one."""
         return self.alternatives.get(host_id, [self.request])
 
@@ -179,7 +179,7 @@ class Problem:
         return frozenset(self.class_of.keys() - self.pinned.keys())
 
     @functools.cached_property
-    def own(self):
+    def own_members(self):
         """Paths of the group's own members, in their order."""
         return [p for p in self.class_of if p not in self.outsiders]
 
@@ -190,7 +190,7 @@ class Problem:
         return self.hosts[host_id].domains.get(level)
 
 
-def of_places(levels, domains, tree):
+def for_policy_checks(levels, domains, tree):
     """Return a Problem for policy checks: only hosts' domains, no classes.
 
     :param levels: topology levels, smallest first
@@ -200,8 +200,8 @@ def of_places(levels, domains, tree):
     return Problem(
         levels=tuple(levels),
         hosts={
-            host_id: Host(id=host_id, domains=each, free={}, foreign=False)
-            for host_id, each in sorted(domains.items())
+            host_id: Host(id=host_id, domains=by_level, free={}, foreign=False)
+            for host_id, by_level in sorted(domains.items())
         },
         classes={},
         topology=tree,
@@ -225,10 +225,10 @@ def parse(raw):
         raise validation.InvalidInput('$.levels[0]', 'must be "host"')
     hosts = _read_hosts(raw['hosts'], levels)
     # One set for all classes without a list of hosts.
-    everywhere = frozenset(hosts)
+    all_hosts = frozenset(hosts)
     classes = {
         name: _read_class(
-            entry, everywhere, validation.json_path('$.classes', name)
+            entry, all_hosts, validation.json_path('$.classes', name)
         )
         for name, entry in sorted(raw['classes'].items())
     }
@@ -239,12 +239,12 @@ def parse(raw):
         member_schema=_MEMBER,
         outsiders=outsiders,
     )
-    for stem in tree.stems:
-        if stem.path not in outsiders:
+    for member_set in tree.member_sets:
+        if member_set.path not in outsiders:
             _check_known(
-                stem.spec['class'],
+                member_set.spec['class'],
                 classes,
-                validation.json_path(stem.where, 'class'),
+                validation.json_path(member_set.where, 'class'),
             )
     members = {member.path for member in tree.members}
     if outsiders:
@@ -287,17 +287,17 @@ def _read_hosts(raw, levels):
     return dict(sorted(hosts.items()))
 
 
-def _read_class(raw, everywhere, where):
+def _read_class(raw, all_hosts, where):
     validation.check(raw, _CLASS, where)
     for key in ('hosts', 'scores', 'alternatives'):
-        _check_all_known(raw.get(key, []), everywhere, f'{where}.{key}')
+        _check_all_known(raw.get(key, []), all_hosts, f'{where}.{key}')
     return MemberClass(
         request=_amounts(raw['request']),
-        hosts=frozenset(raw['hosts']) if 'hosts' in raw else everywhere,
+        hosts=frozenset(raw['hosts']) if 'hosts' in raw else all_hosts,
         scores=raw.get('scores', {}),
         alternatives={
-            host_id: [_amounts(way) for way in ways]
-            for host_id, ways in raw.get('alternatives', {}).items()
+            host_id: [_amounts(option) for option in options]
+            for host_id, options in raw.get('alternatives', {}).items()
         },
     )
 
@@ -321,16 +321,16 @@ def _amounts(raw):
     return {name: int(amount) for name, amount in sorted(raw.items())}
 
 
-def _check_all_known(names, known, where):
+def _check_all_known(names, valid_names, where):
     """Check the items of an array, or the keys of an object."""
     for number, name in enumerate(names):
-        if name not in known:
+        if name not in valid_names:
             key = name if isinstance(names, dict) else number
-            _check_known(name, known, validation.json_path(where, key))
+            _check_known(name, valid_names, validation.json_path(where, key))
 
 
-def _check_known(name, known, where):
-    if name not in known:
+def _check_known(name, valid_names, where):
+    if name not in valid_names:
         raise validation.InvalidInput(
             where, f'{validation.quote(name)} is unknown'
         )

@@ -7,7 +7,7 @@ import dataclasses
 from nova_groupext.solver.policies import violations
 
 
-def on_hosts(problem, hosts):
+def restrict_hosts(problem, hosts):
     """Return the problem with fewer hosts to choose from.
 
     Its plans are plans of the problem; its infeasibility proves nothing.
@@ -18,16 +18,38 @@ def on_hosts(problem, hosts):
     """
     classes = dict(problem.classes)
     class_of = {}
-    for number, (unit, some) in enumerate(hosts.items()):
+    for number, (eq_class, host_ids) in enumerate(hosts.items()):
         # No class name of a problem file is a tuple.
         name = (number,)
-        may = unit.member_class.hosts.intersection(some)
-        classes[name] = dataclasses.replace(unit.member_class, hosts=may)
-        class_of.update(dict.fromkeys(unit.members, name))
-    return reclassified(problem, classes, class_of)
+        allowed = eq_class.member_class.hosts.intersection(host_ids)
+        classes[name] = dataclasses.replace(
+            eq_class.member_class, hosts=allowed
+        )
+        class_of.update(dict.fromkeys(eq_class.members, name))
+    return reclassify(problem, classes, class_of)
 
 
-def apart(problem, member_classes):
+def exclude_host(problem, class_name, host_id):
+    """Return the problem in which the members of a class avoid a host.
+
+    :returns: problems.Problem
+    """
+    old = problem.classes[class_name]
+    new = dataclasses.replace(
+        old,
+        hosts=old.hosts - {host_id},
+        scores={h: n for h, n in old.scores.items() if h != host_id},
+        alternatives={
+            h: options
+            for h, options in old.alternatives.items()
+            if h != host_id
+        },
+    )
+    classes = {**problem.classes, class_name: new}
+    return dataclasses.replace(problem, classes=classes)
+
+
+def separate_classes(problem, member_classes):
     """Return the problem with separate classes for some members.
 
     :param member_classes: {path: problems.MemberClass}
@@ -35,11 +57,14 @@ def apart(problem, member_classes):
     """
     # No class name of a problem file is a tuple.
     class_of = {path: (path,) for path in member_classes}
-    own = {class_of[path]: each for path, each in member_classes.items()}
-    return reclassified(problem, {**problem.classes, **own}, class_of)
+    new_classes = {
+        class_of[path]: member_class
+        for path, member_class in member_classes.items()
+    }
+    return reclassify(problem, {**problem.classes, **new_classes}, class_of)
 
 
-def reclassified(problem, classes, class_of):
+def reclassify(problem, classes, class_of):
     """Return the problem with other classes.
 
     :param class_of: {path: name of the new class} of the members that change
@@ -52,76 +77,84 @@ def reclassified(problem, classes, class_of):
         else member
         for member in problem.topology.members
     }
-    stems = tuple(
+    member_sets = tuple(
         dataclasses.replace(
-            stem, members=tuple(members[m.path] for m in stem.members)
+            member_set,
+            members=tuple(members[m.path] for m in member_set.members),
         )
-        for stem in problem.topology.stems
+        for member_set in problem.topology.member_sets
     )
     return dataclasses.replace(
         problem,
         classes=classes,
         topology=dataclasses.replace(
-            problem.topology, stems=stems, members=tuple(members.values())
+            problem.topology,
+            member_sets=member_sets,
+            members=tuple(members.values()),
         ),
     )
 
 
-def without(problem, paths, *, are_coming=True):
-    """Return the problem without some members, as if never described.
+def remove_members(problem, paths, *, are_placed_later=True):
+    """Return the problem without some members, as if not described.
 
     A plan of the result may be extended to a plan of the problem.
 
     :param paths: paths of members that are not pinned
-    :param are_coming: count them as survivors, since they are placed later
+    :param are_placed_later: if they are, they count as survivors
     :returns: problems.Problem
     """
     tree = problem.topology
-    stems = []
-    for stem in tree.stems:
-        stay = tuple(m for m in stem.members if m.path not in paths)
-        gone = stem.count - len(stay)
-        least = max(0, stem.min_count - gone)
-        if stay:
-            stems.append(
+    member_sets = []
+    for member_set in tree.member_sets:
+        remaining = tuple(m for m in member_set.members if m.path not in paths)
+        removed_count = member_set.count - len(remaining)
+        min_count = max(0, member_set.min_count - removed_count)
+        if remaining:
+            member_sets.append(
                 dataclasses.replace(
-                    stem, members=stay, count=len(stay), min_count=least
+                    member_set,
+                    members=remaining,
+                    count=len(remaining),
+                    min_count=min_count,
                 )
             )
     policies = [
-        _without(policy, paths, are_coming) for policy in tree.policies
+        _without_members(policy, paths, are_placed_later)
+        for policy in tree.policies
     ]
-    smaller = dataclasses.replace(
+    topology = dataclasses.replace(
         tree,
-        stems=tuple(stems),
+        member_sets=tuple(member_sets),
         members=tuple(m for m in tree.members if m.path not in paths),
         policies=tuple(policy for policy in policies if policy is not None),
     )
-    return dataclasses.replace(problem, topology=smaller)
+    return dataclasses.replace(problem, topology=topology)
 
 
-def due(problem, paths):
+def require_only(problem, paths):
     """Return the problem of some members, all of which must be placed.
 
     :param paths: paths of these members; pinned members stay in any case
     :returns: problems.Problem
     """
-    return all_due(without(problem, problem.movable - set(paths)))
+    return require_all(remove_members(problem, problem.movable - set(paths)))
 
 
-def all_due(problem):
+def require_all(problem):
     """Return the problem in which all members must be placed."""
     tree = problem.topology
-    stems = tuple(
-        dataclasses.replace(stem, min_count=stem.count) for stem in tree.stems
+    member_sets = tuple(
+        dataclasses.replace(member_set, min_count=member_set.count)
+        for member_set in tree.member_sets
     )
     return dataclasses.replace(
-        problem, topology=dataclasses.replace(tree, stems=stems)
+        problem, topology=dataclasses.replace(tree, member_sets=member_sets)
     )
 
 
-def around(problem, plan, moving):
-    """Return the problem with all but some members fixed as in a plan.
+def fix_others(problem, plan, moving):
+    """Return the problem with all but some members pinned as in a plan.
 
     :param plan: a feasible violations.Plan of the problem
     :param moving: paths of members that may move; members that the plan
@@ -129,38 +162,40 @@ def around(problem, plan, moving):
     :returns: problems.Problem that pins the other members, without the
         policies that concern no movable member
     """
-    staying = {
+    fixed = {
         path: host
         for path, host in plan.placement.items()
         if path not in moving
     }
     used = collections.defaultdict(collections.Counter)
-    for path in staying.keys() - problem.pinned.keys():
-        host = staying[path]
-        ways = problem.class_of[path].ways(host)
-        used[host].update(ways[plan.alternative.get(path, 0)])
+    for path in fixed.keys() - problem.pinned.keys():
+        host = fixed[path]
+        options = problem.class_of[path].options(host)
+        used[host].update(options[plan.alternative.get(path, 0)])
     hosts = dict(problem.hosts)
     for host_id, amounts in used.items():
         host = hosts[host_id]
-        free = {r: n - amounts[r] for r, n in host.free.items()}
+        free = {
+            name: amount - amounts[name] for name, amount in host.free.items()
+        }
         hosts[host_id] = dataclasses.replace(host, free=free)
     tree = problem.topology
-    free = problem.class_of.keys() - staying.keys()
+    unfixed = problem.class_of.keys() - fixed.keys()
     policies = tuple(
-        policy for policy in tree.policies if _concerns(policy, free)
+        policy for policy in tree.policies if _concerns(policy, unfixed)
     )
     return dataclasses.replace(
         problem,
         hosts=hosts,
-        pinned=staying,
+        pinned=fixed,
         topology=dataclasses.replace(tree, policies=policies),
     )
 
 
-def back(plan, part):
-    """Add the pinned members' alternatives to a plan of around().
+def restore_alternatives(plan, part):
+    """Add the pinned members' alternatives to a plan of fix_others().
 
-    :param plan: the plan that around() was given
+    :param plan: the plan that fix_others() was given
     :param part: a plan of the smaller problem
     :returns: violations.Plan of the problem
     """
@@ -179,18 +214,18 @@ def _concerns(policy, paths):
     )
 
 
-def _without(policy, paths, are_coming):
+def _without_members(policy, paths, are_placed_later):
     """Return a policy over fewer members, None if it covers too few."""
     sides = tuple(
-        some
+        kept
         for side in policy.sides
-        if (some := tuple(path for path in side if path not in paths))
+        if (kept := tuple(path for path in side if path not in paths))
     )
     if len(sides) < min(2, len(policy.sides)):
         return None
-    least = policy.min_members
-    if are_coming:
-        # They survive too, else the check of the final plan refuses it.
-        gone = sum(map(len, policy.sides)) - sum(map(len, sides))
-        least = max(1, least - gone)
-    return dataclasses.replace(policy, sides=sides, min_members=least)
+    min_members = policy.min_members
+    if are_placed_later:
+        # Members placed later survive too, else the final check fails.
+        removed_count = sum(map(len, policy.sides)) - sum(map(len, sides))
+        min_members = max(1, min_members - removed_count)
+    return dataclasses.replace(policy, sides=sides, min_members=min_members)

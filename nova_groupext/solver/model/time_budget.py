@@ -14,34 +14,34 @@ class TimeBudget:
     :ivar is_cut_short: True if it, or a slice of it, cut something short
     """
 
-    def __init__(self, seconds, whole=None):
+    def __init__(self, seconds, parent=None):
         self.is_cut_short = False
-        self._whole = whole
+        self._parent = parent
         self._start = time.monotonic()
         self._end = self._start + seconds
 
-    def left(self):
-        """Return the seconds left, at least 0; at 0, call expire()."""
-        left = max(0.0, self._end - time.monotonic())
-        if not left:
+    def remaining(self):
+        """Return the remaining seconds, at least 0; at 0, call expire()."""
+        remaining = max(0.0, self._end - time.monotonic())
+        if not remaining:
             self.expire()
-        return left
+        return remaining
 
     def check(self):
-        """Raise OutOfTime if no time is left."""
-        if not self.left():
+        """Raise OutOfTime if no time remains."""
+        if not self.remaining():
             raise OutOfTime
 
-    def spent(self):
+    def elapsed(self):
         """Return the seconds since the start."""
         return time.monotonic() - self._start
 
     def slice(self, seconds):
-        """Return a TimeBudget for a part of the time left."""
-        return TimeBudget(min(seconds, self.left()), self)
+        """Return a TimeBudget for a part of the remaining time."""
+        return TimeBudget(min(seconds, self.remaining()), self)
 
     def expire(self):
-        """Record that something was cut short, here and in the whole."""
+        """Record a cut, here and in the budget that this one is a slice of."""
         self.is_cut_short = True
-        if self._whole is not None:
-            self._whole.expire()
+        if self._parent is not None:
+            self._parent.expire()

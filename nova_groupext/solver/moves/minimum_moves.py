@@ -11,65 +11,73 @@ import dataclasses
 from nova_groupext.solver.model import subproblem
 
 
-def problem_of(problem, home, movable):
+def make_problem(problem, current_hosts, movable):
     """Return the problem of moving as few members as possible.
 
     :param problem: problems.Problem; the free amounts of its hosts exclude
         what the members use now
-    :param home: {path: host id} of all placed members; omits the others
+    :param current_hosts: {path: host id} of all placed members; the
+        problem omits the others
     :param movable: paths of the members that may move
     :returns: problems.Problem; its plan with the best preference moves fewest
     """
-    problem = subproblem.all_due(
-        subproblem.without(
-            problem, problem.class_of.keys() - home.keys(), are_coming=False
+    problem = subproblem.require_all(
+        subproblem.remove_members(
+            problem,
+            problem.class_of.keys() - current_hosts.keys(),
+            are_placed_later=False,
         )
     )
-    free = collections.defaultdict(collections.Counter)
+    own_usage = collections.defaultdict(collections.Counter)
     classes, class_of = dict(problem.classes), {}
     for member in problem.topology.members:
         path = member.path
         # No class of the problem has a name like this.
-        name = class_of[path] = (member.spec['class'], home[path])
-        classes[name] = _staying(problem.class_of[path], home[path])
+        name = class_of[path] = (member.spec['class'], current_hosts[path])
+        classes[name] = _prefer_host(
+            problem.class_of[path], current_hosts[path]
+        )
         if path in movable:
-            free[home[path]].update(problem.class_of[path].request)
-    problem = subproblem.reclassified(problem, classes, class_of)
-    tree = problem.topology
+            own_usage[current_hosts[path]].update(
+                problem.class_of[path].request
+            )
+    problem = subproblem.reclassify(problem, classes, class_of)
+    policies = tuple(p for p in problem.topology.policies if p.strict)
     return dataclasses.replace(
         problem,
         hosts={
             host_id: dataclasses.replace(
-                host, free=dict(free[host_id] + collections.Counter(host.free))
+                host,
+                free=dict(own_usage[host_id] + collections.Counter(host.free)),
             )
-            if host_id in free
+            if host_id in own_usage
             else host
             for host_id, host in problem.hosts.items()
         },
-        topology=dataclasses.replace(
-            tree, policies=tuple(p for p in tree.policies if p.strict)
-        ),
-        pinned={p: host for p, host in home.items() if p not in movable},
+        topology=dataclasses.replace(problem.topology, policies=policies),
+        pinned={
+            p: host for p, host in current_hosts.items() if p not in movable
+        },
     )
 
 
-def moves(answer, home):
+def list_moves(answer, current_hosts):
     """Return {path: new host id} of the members that a plan moves."""
     return {
         path: host
         for path, host in answer.placement.items()
-        if host != home[path]
+        if host != current_hosts[path]
     }
 
 
-def _staying(member_class, home):
-    """Return a member class that prefers its present host."""
+def _prefer_host(member_class, host):
+    """Return a member class that may use one host, and prefers it."""
     return dataclasses.replace(
         member_class,
-        hosts=member_class.hosts | {home},
-        scores={home: 1},
+        hosts=member_class.hosts | {host},
+        scores={host: 1},
         alternatives={
             **member_class.alternatives,
-            home: [member_class.request],
+            host: [member_class.request],
         },
     )

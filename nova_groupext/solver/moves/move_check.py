@@ -14,49 +14,53 @@ from nova_groupext.solver.model.problems import Host
 from nova_groupext.solver.policies import violations
 
 # Limit of end states to enumerate; beyond it, the worst case is unknown.
-MOST_ENDS = 64
+MAX_END_STATES = 64
 
 # Types that members on two hosts at once violate as much as on either host.
 # With several placed members, some end state then violates them, too.
-_ADDS_UP = {'affinity', 'anti-affinity', 'exclusive', 'network-proximity'}
+_ADDITIVE = {'affinity', 'anti-affinity', 'exclusive', 'network-proximity'}
 
 # An imaginary host in empty domains of its own; no real name is empty.
-_EMPTY = ''
+_EMPTY_HOST = ''
 
 
-def worst_violation(problem, policy, positions):
+def worst_violation(problem, policy, possible_hosts):
     """Return the worst-case violation, before weight and bandwidth.
 
-    :param positions: {member path: ids of its present and possible hosts}
+    :param possible_hosts: {member path: ids of its present and possible hosts}
     :returns: a number; infinity if there are too many end states
     """
-    placed = {p for side in policy.sides for p in side if p in positions}
+    placed = {p for side in policy.sides for p in side if p in possible_hosts}
     # One member alone is never in two domains when its move has ended.
-    if policy.type in _ADDS_UP and len(placed) > 1:
-        return _harm(problem, *_everywhere(problem, policy, positions))
-    open_ends = {
-        path: _one_per_domain(problem, policy, positions[path])
+    if policy.type in _ADDITIVE and len(placed) > 1:
+        return _count_violation(
+            problem, *_copy_members(problem, policy, possible_hosts)
+        )
+    candidates = {
+        path: _one_per_domain(problem, policy, possible_hosts[path])
         for path in sorted(placed)
     }
-    if math.prod(map(len, open_ends.values())) > MOST_ENDS:
+    if math.prod(map(len, candidates.values())) > MAX_END_STATES:
         return math.inf
     return max(
-        _harm(problem, policy, dict(zip(open_ends, end, strict=True)))
-        for end in itertools.product(*open_ends.values())
+        _count_violation(
+            problem, policy, dict(zip(candidates, hosts, strict=True))
+        )
+        for hosts in itertools.product(*candidates.values())
     )
 
 
-def _harm(problem, policy, placement):
+def _count_violation(problem, policy, placement):
     """Return the violation plus the members in no domain of the scope."""
     nowhere = violations.count(problem, policy, placement)[None]
     return violations.amount(problem, policy, placement) + nowhere
 
 
-def _everywhere(problem, policy, positions):
+def _copy_members(problem, policy, possible_hosts):
     """Return policy and placement with a copy of each member per host."""
     placement = {
         (path, host): host
-        for path, hosts in positions.items()
+        for path, hosts in possible_hosts.items()
         for host in _one_per_domain(problem, policy, hosts)
     }
     copies = {}
@@ -84,22 +88,24 @@ class Move:
     share one.
 
     :param problem: Problem with the candidate hosts, those of ``others`` and
-        ``home``, the topology and the levels
+        ``current_host``, the topology and the levels
     :param others: {path: ids of hosts} of all other placed members
     :param path: path of the member
-    :param home: id of its host; None if it returns or becomes a server
-    :param away: {path: planned hosts} of unplaced members, so that their
-        absence does not count against this member
+    :param current_host: id of its host; None if it returns or becomes a server
+    :param planned_hosts: {path: planned hosts} of unplaced members, so that
+        their absence does not count against this member
     """
 
-    def __init__(self, problem, others, path, home, away=None):
-        self._problem = _with_an_empty_host(problem)
+    def __init__(
+        self, problem, others, path, current_host, planned_hosts=None
+    ):
+        self._problem = _add_empty_host(problem)
         self._others = others
-        self._away = away or {}
+        self._planned_hosts = planned_hosts or {}
         self._path = path
-        self._home = home
+        self._current_host = current_host
         self._policies = [
-            _seen_from(path, policy)
+            _only_pairs_of(path, policy)
             for policy in problem.topology.policies
             if policy.type == 'exclusive' or _covers(policy, path)
         ]
@@ -107,13 +113,13 @@ class Move:
             level: {
                 problem.domain(host, level)
                 for host in itertools.chain(
-                    *others.values(), *self._away.values()
+                    *others.values(), *self._planned_hosts.values()
                 )
             }
             for level in problem.levels
         }
         # By identity: hashing a policy takes long, it names all its members.
-        self._known = {id(policy): {} for policy in self._policies}
+        self._cache = {id(policy): {} for policy in self._policies}
 
     @property
     def is_bound(self):
@@ -121,9 +127,9 @@ class Move:
         return any(policy.strict for policy in self._policies)
 
     def allows(self, host):
-        """Check whether a host violates no strict policy more than home.
+        """Check whether a host violates no strict policy more than now.
 
-        Without a home, compare with the host of least violation.
+        Without a current host, compare with the host of least violation.
         """
         return all(
             self._is_no_worse(policy, host)
@@ -138,42 +144,44 @@ class Move:
         """
         strict, soft = 0, 0
         for policy in self._policies:
-            there = self._harm(policy, host)
+            violation = self._violation(policy, host)
             if policy.strict:
-                strict += there
-            elif there < math.inf:
-                soft += violations.unit_cost(policy) * there
+                strict += violation
+            elif violation < math.inf:
+                soft += violations.unit_cost(policy) * violation
         return strict, soft
 
     def _is_no_worse(self, policy, host):
-        if self._home is None:
-            most = self._least(policy)
-        elif self._key(policy, host) == self._key(policy, self._home):
+        if self._current_host is None:
+            limit = self._least_violation(policy)
+        elif self._key(policy, host) == self._key(policy, self._current_host):
             return True
         else:
-            most = self._harm(policy, self._home)
-        there = self._harm(policy, host)
-        return there < math.inf and there <= most
+            limit = self._violation(policy, self._current_host)
+        violation = self._violation(policy, host)
+        return violation < math.inf and violation <= limit
 
-    def _least(self, policy):
+    def _least_violation(self, policy):
         """Return the least violation on any used host or an empty one.
 
         A violation by the member's absence does not justify a bad host.
         """
-        places = {
-            *itertools.chain(*self._others.values(), *self._away.values()),
-            _EMPTY,
+        hosts = {
+            *itertools.chain(
+                *self._others.values(), *self._planned_hosts.values()
+            ),
+            _EMPTY_HOST,
         }
-        return min(self._harm(policy, place) for place in places)
+        return min(self._violation(policy, host) for host in hosts)
 
-    def _harm(self, policy, host):
-        known, key = self._known[id(policy)], self._key(policy, host)
-        if key not in known:
-            positions = {**self._others, self._path: {host}}
-            if policy.type not in _ADDS_UP:
-                positions = {**self._away, **positions}
-            known[key] = worst_violation(self._problem, policy, positions)
-        return known[key]
+    def _violation(self, policy, host):
+        cache, key = self._cache[id(policy)], self._key(policy, host)
+        if key not in cache:
+            possible_hosts = {**self._others, self._path: {host}}
+            if policy.type not in _ADDITIVE:
+                possible_hosts = {**self._planned_hosts, **possible_hosts}
+            cache[key] = worst_violation(self._problem, policy, possible_hosts)
+        return cache[key]
 
     def _key(self, policy, host):
         """Return the domains by which a policy distinguishes hosts."""
@@ -182,26 +190,30 @@ class Move:
             levels += self._problem.levels
         domains = [self._problem.domain(host, level) for level in levels]
         return tuple(
-            domain if domain is None or domain in self._used[level] else _EMPTY
+            domain
+            if domain is None or domain in self._used[level]
+            else _EMPTY_HOST
             for level, domain in zip(levels, domains, strict=True)
         )
 
 
-def _with_an_empty_host(problem):
-    empty = dict.fromkeys(problem.levels[1:], _EMPTY)
-    host = Host(id=_EMPTY, domains=empty, free={}, foreign=False)
-    return dataclasses.replace(problem, hosts={**problem.hosts, _EMPTY: host})
+def _add_empty_host(problem):
+    empty = dict.fromkeys(problem.levels[1:], _EMPTY_HOST)
+    host = Host(id=_EMPTY_HOST, domains=empty, free={}, foreign=False)
+    return dataclasses.replace(
+        problem, hosts={**problem.hosts, _EMPTY_HOST: host}
+    )
 
 
-def _seen_from(path, policy):
+def _only_pairs_of(path, policy):
     """Return a policy without pairs of other members, which do not change."""
     if policy.type != 'network-proximity':
         return policy
     others = [side for side in policy.sides if path not in side] or [
         tuple(other for other in policy.sides[0] if other != path)
     ]
-    everybody = tuple(itertools.chain(*others))
-    return dataclasses.replace(policy, sides=((path,), everybody))
+    other_paths = tuple(itertools.chain(*others))
+    return dataclasses.replace(policy, sides=((path,), other_paths))
 
 
 def _covers(policy, path):

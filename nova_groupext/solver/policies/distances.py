@@ -20,18 +20,23 @@ def weights(levels, scope):
     :returns: [(names of levels, weight)]; in addition, each pair costs the
         number of levels
     """
-    own = levels.index(scope)
+    scope_index = levels.index(scope)
     return [
-        (tuple(levels[i] for i in agreeing), _weight(agreeing, own, levels))
+        (
+            tuple(levels[i] for i in agreeing),
+            _weight(agreeing, scope_index, levels),
+        )
         for agreeing in _subsets(range(len(levels)))
     ]
 
 
-def _weight(agreeing, scope, levels):
+def _weight(agreeing, scope_index, levels):
     """Return minus the signed number of sets {0..i} + {scope} with these."""
-    reach = max((level for level in agreeing if level != scope), default=0)
+    largest = max(
+        (index for index in agreeing if index != scope_index), default=0
+    )
     sign = 1 if len(agreeing) % 2 else -1
-    return -sign * (len(levels) - reach)
+    return -sign * (len(levels) - largest)
 
 
 def _subsets(items):
@@ -41,7 +46,7 @@ def _subsets(items):
     )
 
 
-def agree(problem, hosts, levels):
+def group_hosts(problem, hosts, levels):
     """Group the hosts that share their domain at all of some levels.
 
     :returns: lists; hosts without a domain at one of the levels are in none

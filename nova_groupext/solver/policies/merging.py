@@ -6,26 +6,26 @@ import dataclasses
 from nova_groupext.solver.policies import violations
 
 
-def merged(problem):
+def merge_equivalent(problem):
     """Return the problem with equivalent policies merged.
 
     Every plan keeps its feasibility and its cost.
     """
-    alike = {}
+    equivalent = {}
     for policy in problem.topology.policies:
-        key = policy.strict, violations.meaning(policy)
-        alike.setdefault(key, []).append(policy)
-    policies = tuple(map(_one, alike.values()))
+        key = policy.strict, violations.violation_key(policy)
+        equivalent.setdefault(key, []).append(policy)
+    policies = tuple(map(_merge, equivalent.values()))
     if len(policies) == len(problem.topology.policies):
         return problem
-    tree = dataclasses.replace(problem.topology, policies=policies)
-    return dataclasses.replace(problem, topology=tree)
+    topology = dataclasses.replace(problem.topology, policies=policies)
+    return dataclasses.replace(problem, topology=topology)
 
 
-def _one(policies):
+def _merge(policies):
     """Return the first policy, with the unit cost of all if it is soft."""
     first = policies[0]
     if first.strict or len(policies) == 1:
         return first
-    price = sum(map(violations.unit_cost, policies))
-    return dataclasses.replace(first, weight=price, bandwidth=1)
+    unit_cost = sum(map(violations.unit_cost, policies))
+    return dataclasses.replace(first, weight=unit_cost, bandwidth=1)

@@ -35,8 +35,12 @@ class Plan:
         """Return the plan of some of the members."""
         return Plan(
             *(
-                {path: each for path, each in by.items() if path in paths}
-                for by in (self.placement, self.alternative)
+                {
+                    path: value
+                    for path, value in mapping.items()
+                    if path in paths
+                }
+                for mapping in (self.placement, self.alternative)
             )
         )
 
@@ -55,7 +59,8 @@ class Violation:
     """One reason why a plan is infeasible.
 
     :ivar code: stable reason code, ``vrt.spread``
-    :ivar at: path of the member, stem or policy, or id of the overloaded host
+    :ivar at: path of the member, member set or policy, or id of the
+        overloaded host
     """
 
     code: str
@@ -65,9 +70,9 @@ class Violation:
 def find(problem, plan):
     """Return all violations of a plan, an empty list if it is feasible."""
     return [
-        *_seat_faults(problem, plan),
-        *_capacity_faults(problem, plan),
-        *_count_faults(problem, plan),
+        *_placement_violations(problem, plan),
+        *_capacity_violations(problem, plan),
+        *_count_violations(problem, plan),
         *(
             Violation(code(policy), policy.at)
             for policy in problem.topology.policies
@@ -91,7 +96,7 @@ def is_violated(problem, policy, placement):
 
 def amount(problem, policy, placement):
     """Return a policy's violation, before weight and bandwidth."""
-    return _BREACHES[policy.type](problem, policy, placement)
+    return _AMOUNTS[policy.type](problem, policy, placement)
 
 
 def count(problem, policy, placement):
@@ -103,8 +108,8 @@ def count(problem, policy, placement):
     )
 
 
-def meaning(policy):
-    """Return the policy without the fields that only name or price it.
+def violation_key(policy):
+    """Return the policy without the fields that do not affect its violation.
 
     Policies with the same result have the same violation for every placement;
     only its cost may differ.
@@ -124,16 +129,16 @@ def unit_cost(policy):
 
 def costs(problem, placement):
     """Return {soft policy: exact cost} of all costs above 0."""
-    found, breaches = {}, {}
+    positive, amounts = {}, {}
     for policy in problem.topology.policies:
         if not policy.strict:
-            key = meaning(policy)
-            if key not in breaches:
-                breaches[key] = amount(problem, policy, placement)
-            cost = unit_cost(policy) * breaches[key]
+            key = violation_key(policy)
+            if key not in amounts:
+                amounts[key] = amount(problem, policy, placement)
+            cost = unit_cost(policy) * amounts[key]
             if cost:
-                found[policy] = cost
-    return found
+                positive[policy] = cost
+    return positive
 
 
 def soft_cost(problem, placement):
@@ -189,10 +194,12 @@ def _survive(problem, policy, placement):
 def _exclusive(problem, policy, placement):
     covered = set(_covered(policy))
     used = count(problem, policy, placement)
-    taken = [h.id for h in problem.hosts.values() if h.foreign]
-    taken += [h for path, h in placement.items() if path not in covered]
-    shared = {problem.domain(host_id, policy.scope) for host_id in taken}
-    return len(shared.intersection(used))
+    hosts = [host.id for host in problem.hosts.values() if host.foreign]
+    hosts += [
+        host_id for path, host_id in placement.items() if path not in covered
+    ]
+    domains = {problem.domain(host_id, policy.scope) for host_id in hosts}
+    return len(domains.intersection(used))
 
 
 def _network_proximity(problem, policy, placement):
@@ -205,7 +212,7 @@ def _network_proximity(problem, policy, placement):
     hosts = list(dict.fromkeys(itertools.chain(*sides)))
     total = len(problem.levels) * _pairs(sides, hosts)
     for levels, weight in distances.weights(problem.levels, policy.scope):
-        for group in distances.agree(problem, hosts, levels):
+        for group in distances.group_hosts(problem, hosts, levels):
             total += weight * _pairs(sides, group)
     return total
 
@@ -222,7 +229,7 @@ def _pairs(sides, hosts):
     return math.comb(sum(sizes), 2) - sum(math.comb(n, 2) for n in sizes)
 
 
-_BREACHES = {
+_AMOUNTS = {
     'affinity': _affinity,
     'anti-affinity': _anti_affinity,
     'exclusive': _exclusive,
@@ -236,7 +243,7 @@ def _covered(policy):
     return itertools.chain(*policy.sides)
 
 
-def _seat_faults(problem, plan):
+def _placement_violations(problem, plan):
     """Yield violations for members on hosts that they may not use."""
     for path, host_id in plan.placement.items():
         if path in problem.pinned:
@@ -248,22 +255,22 @@ def _seat_faults(problem, plan):
         yield Violation('vrt.pinned', path)
 
 
-def _capacity_faults(problem, plan):
+def _capacity_violations(problem, plan):
     """Yield violations for hosts without enough capacity."""
     used = collections.defaultdict(collections.Counter)
     for path, host_id in plan.placement.items():
         if path not in problem.pinned:
-            ways = problem.class_of[path].ways(host_id)
-            used[host_id].update(ways[plan.alternative.get(path, 0)])
+            options = problem.class_of[path].options(host_id)
+            used[host_id].update(options[plan.alternative.get(path, 0)])
     for host_id, amounts in used.items():
         free = problem.hosts[host_id].free
         if any(amount > free.get(r, 0) for r, amount in amounts.items()):
             yield Violation('vrt.capacity', host_id)
 
 
-def _count_faults(problem, plan):
-    """Yield violations for stems with too few placed members."""
-    for stem in problem.topology.stems:
-        placed = sum(m.path in plan.placement for m in stem.members)
-        if placed < stem.min_count:
-            yield Violation('vrt.members', stem.path)
+def _count_violations(problem, plan):
+    """Yield violations for member sets with too few placed members."""
+    for member_set in problem.topology.member_sets:
+        placed = sum(m.path in plan.placement for m in member_set.members)
+        if placed < member_set.min_count:
+            yield Violation('vrt.members', member_set.path)

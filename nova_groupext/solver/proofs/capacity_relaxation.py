@@ -9,6 +9,7 @@ whole cloud has one with unlimited capacity.
 
 import collections
 import dataclasses
+import itertools
 
 from nova_groupext.solver.model import problems
 
@@ -21,7 +22,9 @@ def relax_capacity(problem):
     :param problem: problems.Problem; soft policies do not count
     :returns: problems.Problem
     """
-    hosts = {host: problem.hosts[host] for host in sorted(_choose(problem))}
+    hosts = {
+        host: problem.hosts[host] for host in sorted(_select_hosts(problem))
+    }
     classes = {
         name: problems.MemberClass({}, each.hosts & hosts.keys(), {}, {})
         for name, each in problem.classes.items()
@@ -29,31 +32,32 @@ def relax_capacity(problem):
     return dataclasses.replace(problem, classes=classes, hosts=hosts)
 
 
-def _choose(problem):
+def _select_hosts(problem):
     """Return ids of the hosts to keep."""
-    most = len(problem.class_of)
+    max_per_kind = len(problem.class_of)
     kinds = _kinds(problem)
     parts = [(kinds[host], (host,)) for host in problem.hosts]
     for level in range(1, len(problem.levels)):
-        inside = collections.defaultdict(list)
+        by_domain = collections.defaultdict(list)
         for kind, hosts in parts:
-            inside[_domains(problem, hosts[0], level)].append((kind, hosts))
-        parts = [_join(some, most) for some in inside.values()]
+            domains = _domains(problem, hosts[0], level)
+            by_domain[domains].append((kind, hosts))
+        parts = [_merge(inside, max_per_kind) for inside in by_domain.values()]
         if not _is_nested(problem):
             # Levels that are not nested: only hosts with the same domain at
             # every level are interchangeable.
             return [host for _, hosts in parts for host in hosts]
-    return _join(parts, most)[1]
+    return _merge(parts, max_per_kind)[1]
 
 
-def _join(parts, most):
-    """Merge parts into one, with at most ``most`` of each kind."""
-    alike = collections.defaultdict(list)
+def _merge(parts, max_per_kind):
+    """Merge parts into one, with a limited number of each kind."""
+    by_kind = collections.defaultdict(list)
     for kind, hosts in parts:
-        alike[kind].append(hosts)
-    drawn = {kind: some[:most] for kind, some in alike.items()}
-    kind = frozenset((kind, len(some)) for kind, some in drawn.items())
-    hosts = [host for some in drawn.values() for part in some for host in part]
+        by_kind[kind].append(hosts)
+    kept = {kind: same[:max_per_kind] for kind, same in by_kind.items()}
+    kind = frozenset((kind, len(same)) for kind, same in kept.items())
+    hosts = itertools.chain.from_iterable(itertools.chain(*kept.values()))
     return kind, tuple(hosts)
 
 
@@ -62,12 +66,12 @@ def _kinds(problem):
     used = {member.spec['class'] for member in problem.topology.members}
     classes = [problem.classes[name].hosts for name in sorted(used, key=str)]
     pinned = set(problem.pinned.values())
-    heeds_others = any(
+    has_exclusive = any(
         p.type == 'exclusive' for p in problem.topology.policies
     )
     return {
         host.id: (
-            heeds_others and host.foreign,
+            has_exclusive and host.foreign,
             tuple(each in host.domains for each in problem.levels),
             host.id if host.id in pinned else None,
             tuple(host.id in hosts for hosts in classes),
@@ -86,10 +90,10 @@ def _is_nested(problem):
     for level in range(1, len(problem.levels) - 1):
         larger = {}
         for host in problem.hosts:
-            domain, *others = _domains(problem, host, level)
+            domain, *outer = _domains(problem, host, level)
             # Hosts without a domain share none.
-            if domain is not None and others != larger.setdefault(
-                domain, others
+            if domain is not None and outer != larger.setdefault(
+                domain, outer
             ):
                 return False
     return True

@@ -17,29 +17,29 @@ from nova_groupext.solver.proofs import capacity_relaxation
 from nova_groupext.solver.proofs import suspects
 
 # Share of its capacity from which a member set is solved as a subproblem.
-_MUCH = 0.25
+_TIGHT_SHARE = 0.25
 
 # Limit on subproblems, and on pairs of policies.
-_MOST_PARTS = 12
+_MAX_SUBPROBLEMS = 12
 
 # Seconds for a subproblem and for a capacity relaxation, at most; and the
 # share of the remaining time that either may use.
-_SLICE = 1.0
-_SKETCH_SLICE = 5.0
-_SHARE = 0.1
+_SUBPROBLEM_SECONDS = 1.0
+_RELAXATION_SECONDS = 5.0
+_TIME_SHARE = 0.1
 
 # Limit on members for a capacity relaxation.
-_MOST_MEMBERS = 50
+_MAX_MEMBERS = 50
 
 
 class Proof(NamedTuple):
     """Assumptions that have no plan by themselves.
 
-    :ivar tags: frozenset of assumptions
-    :ivar stage: method: 'bounds', 'part' (a subproblem) or 'policies'
+    :ivar assumed: frozenset of assumptions
+    :ivar stage: method: 'bounds', 'subproblem' or 'policy-conflict'
     """
 
-    tags: frozenset
+    assumed: frozenset
     stage: str
 
 
@@ -50,44 +50,49 @@ def find(problem, budget):
     :param budget: time_budget.TimeBudget
     :returns: Proof or None
     """
-    cloud = bounds.HostArrays(problem)
-    tags, shares, _ = bounds.look(problem, cloud)
-    if tags is not None:
-        return Proof(tags, 'bounds')
-    tight = [path for path, share in shares.items() if share >= _MUCH]
+    arrays = bounds.HostArrays(problem)
+    assumed, shares, _ = bounds.analyse(problem, arrays)
+    if assumed is not None:
+        return Proof(assumed, 'bounds')
+    tight = [path for path, share in shares.items() if share >= _TIGHT_SHARE]
     tight.sort(key=lambda path: (-shares[path], path))
-    for part in suspects.around(problem, tight[:_MOST_PARTS]):
-        if _is_impossible(
-            assumptions.restrict_to(problem, part), cloud, budget
-        ):
-            return Proof(part, 'part')
-    for part in suspects.odd(problem)[:_MOST_PARTS]:
-        if is_contradiction(assumptions.restrict_to(problem, part), budget):
-            return Proof(part, 'policies')
+    tight = tight[:_MAX_SUBPROBLEMS]
+    for assumed in suspects.neighbourhoods(problem, tight):
+        subproblem = assumptions.restrict_to(problem, assumed)
+        if _is_infeasible_subproblem(subproblem, arrays, budget):
+            return Proof(assumed, 'subproblem')
+    for assumed in suspects.conflicting_pairs(problem)[:_MAX_SUBPROBLEMS]:
+        if is_contradictory(assumptions.restrict_to(problem, assumed), budget):
+            return Proof(assumed, 'policy-conflict')
     return None
 
 
-def is_contradiction(problem, budget, is_sure=False):
+def is_contradictory(problem, budget, is_suspect=False):
     """Check whether a problem of few members is proved infeasible.
 
     Capacity is unlimited here, so False does not imply a plan.
 
-    :param is_sure: check even if no pair of policies looks conflicting
+    :param is_suspect: check even if no pair of policies may conflict
     """
-    if len(problem.class_of) > _MOST_MEMBERS:
+    if len(problem.class_of) > _MAX_MEMBERS:
         return False
-    if not is_sure and not suspects.odd(problem):
+    if not is_suspect and not suspects.conflicting_pairs(problem):
         return False
-    return _ask(
-        capacity_relaxation.relax_capacity(problem), budget, _SKETCH_SLICE
+    return _is_infeasible(
+        capacity_relaxation.relax_capacity(problem),
+        budget,
+        _RELAXATION_SECONDS,
     )
 
 
-def _is_impossible(problem, cloud, budget):
-    tags, _, narrowed = bounds.look(problem, cloud)
-    return tags is not None or _ask(narrowed, budget, _SLICE)
+def _is_infeasible_subproblem(problem, arrays, budget):
+    assumed, _, reduced = bounds.analyse(problem, arrays)
+    return assumed is not None or _is_infeasible(
+        reduced, budget, _SUBPROBLEM_SECONDS
+    )
 
 
-def _ask(problem, budget, seconds):
-    part = budget.slice(min(seconds, budget.left() * _SHARE))
-    return feasibility.ask(problem, part).is_impossible
+def _is_infeasible(problem, budget, seconds):
+    """Check whether the integer program proves infeasibility in some time."""
+    seconds = min(seconds, budget.remaining() * _TIME_SHARE)
+    return feasibility.solve(problem, budget.slice(seconds)).is_infeasible

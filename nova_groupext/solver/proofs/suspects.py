@@ -11,31 +11,35 @@ import itertools
 from nova_groupext.solver.model import assumptions
 
 # Growth factor of the number of member sets.
-_GROWTH = 1.5
+_GROWTH_FACTOR = 1.5
 
 # Types that require several domains, and some number of members in each.
-_BROAD = ('spread', 'survive')
+_MULTI_DOMAIN = ('spread', 'survive')
 
 
-def suspects(problem, shares):
+def nested_suspects(problem, shares):
     """Yield parts of a problem, each of which contains the one before.
 
     :param problem: problems.Problem
     :param shares: member set path -> share of its capacity that it needs
     :returns: generator of frozensets of assumptions, without the whole
     """
-    stems = sorted(shares, key=lambda path: (-shares[path], path))
+    member_sets = sorted(shares, key=lambda path: (-shares[path], path))
     covered = _covered(problem)
     size = 1
-    while size < len(stems):
-        part = set(stems[:size])
-        rules = (rule for rule, inside in covered.items() if part & inside)
-        yield frozenset(map(assumptions.MemberAssumption, part)).union(rules)
-        size = max(size + 1, int(size * _GROWTH))
+    while size < len(member_sets):
+        part = set(member_sets[:size])
+        policies = (
+            policy for policy, inside in covered.items() if part & inside
+        )
+        yield frozenset(map(assumptions.MemberAssumption, part)).union(
+            policies
+        )
+        size = max(size + 1, int(size * _GROWTH_FACTOR))
 
 
-def around(problem, paths):
-    """Return suspect member sets with all that policies tie to them.
+def neighbourhoods(problem, paths):
+    """Return suspect member sets with all that share a policy with them.
 
     :param problem: problems.Problem
     :param paths: paths of suspect member sets, the most suspect first
@@ -43,20 +47,22 @@ def around(problem, paths):
         union, without repetitions
     """
     covered = _covered(problem)
-    every = assumptions.of(problem)
-    found = []
+    assumed = assumptions.of_problem(problem)
+    subsets = []
     for path in paths:
-        rules = {rule for rule, stems in covered.items() if path in stems}
-        tied = {path}.union(*(covered[rule] for rule in rules))
-        members = {
-            assumptions.MemberAssumption(each) for each in tied
-        }.intersection(every)
-        found.append(frozenset(rules | members))
-    found.append(frozenset().union(*found))
-    return list(dict.fromkeys(found)) if paths else []
+        policies = {
+            policy
+            for policy, member_sets in covered.items()
+            if path in member_sets
+        }
+        related = {path}.union(*(covered[policy] for policy in policies))
+        members = set(map(assumptions.MemberAssumption, related))
+        subsets.append(frozenset(policies | members.intersection(assumed)))
+    subsets.append(frozenset().union(*subsets))
+    return list(dict.fromkeys(subsets)) if paths else []
 
 
-def odd(problem):
+def conflicting_pairs(problem):
     """Return pairs of policies that may conflict, with their members.
 
     Capacity does not count, and pairs that bounds decide are left out.
@@ -64,42 +70,42 @@ def odd(problem):
     :param problem: problems.Problem
     :returns: list of frozensets of assumptions
     """
-    policies = assumptions.policies(
-        problem, frozenset(assumptions.of(problem))
-    )
+    assumed = frozenset(assumptions.of_problem(problem))
+    policies = assumptions.assumed_policies(problem, assumed)
     paths = [frozenset(itertools.chain(*p.sides)) for p in policies]
-    every = frozenset(assumptions.of(problem))
     covered = _covered(problem)
-    found = []
+    subsets = []
     for first, second in itertools.combinations(range(len(policies)), 2):
         pair = policies[first], policies[second]
         sides = paths[first], paths[second]
-        if not sides[0].isdisjoint(sides[1]) and _is_odd(pair, sides):
-            rules = {assumptions.rule(policy) for policy in pair}
-            stems = set().union(*(covered[rule] for rule in rules))
-            members = every.intersection(
-                map(assumptions.MemberAssumption, stems)
+        if not sides[0].isdisjoint(sides[1]) and _may_conflict(pair, sides):
+            pair_assumed = {assumptions.of_policy(policy) for policy in pair}
+            member_sets = set().union(
+                *(covered[each] for each in pair_assumed)
             )
-            found.append(members | rules)
-    return list(dict.fromkeys(found))
+            members = assumed.intersection(
+                map(assumptions.MemberAssumption, member_sets)
+            )
+            subsets.append(members | pair_assumed)
+    return list(dict.fromkeys(subsets))
 
 
-def _is_odd(pair, sides):
+def _may_conflict(pair, sides):
     """Check whether two policies over common members may conflict."""
     types = {policy.type for policy in pair}
     if 'exclusive' in types:
         return True
-    number = sum(policy.type in _BROAD for policy in pair)
+    number = sum(policy.type in _MULTI_DOMAIN for policy in pair)
     if number == 1 and types.isdisjoint({'anti-affinity'}):
         # Bounds decide whether members of one domain can also be spread.
-        broad = pair[0].type in _BROAD
-        inner, outer = sides if broad else reversed(sides)
+        is_first = pair[0].type in _MULTI_DOMAIN
+        inner, outer = sides if is_first else reversed(sides)
         return not inner <= outer
     scopes = {policy.scope for policy in pair}
     return number == 2 and (sides[0] != sides[1] or len(scopes) > 1)
 
 
-def in_order(problem, shares):
+def order_by_suspicion(problem, shares):
     """Return the assumptions of a problem, the most suspect first.
 
     A policy follows the first member set that it covers.
@@ -110,22 +116,24 @@ def in_order(problem, shares):
     """
     covered = _covered(problem)
 
-    def suspicion(each):
-        if isinstance(each, assumptions.MemberAssumption):
-            return -shares.get(each.path, 0), 0, each
-        share = max(shares.get(path, 0) for path in covered[each])
-        return -share, 1, each
+    def sort_key(assumption):
+        if isinstance(assumption, assumptions.MemberAssumption):
+            return -shares.get(assumption.path, 0), 0, assumption
+        share = max(shares.get(path, 0) for path in covered[assumption])
+        return -share, 1, assumption
 
-    return sorted(assumptions.of(problem), key=suspicion)
+    return sorted(assumptions.of_problem(problem), key=sort_key)
 
 
 def _covered(problem):
     """Map policy assumptions to paths of the member sets they cover."""
-    stem_of = {m.path: m.stem for m in problem.topology.members}
+    member_set_of = {m.path: m.member_set for m in problem.topology.members}
     covered = {}
-    for policy in assumptions.policies(
-        problem, frozenset(assumptions.of(problem))
+    for policy in assumptions.assumed_policies(
+        problem, frozenset(assumptions.of_problem(problem))
     ):
-        stems = covered.setdefault(assumptions.rule(policy), set())
-        stems.update(stem_of[path] for side in policy.sides for path in side)
+        member_sets = covered.setdefault(assumptions.of_policy(policy), set())
+        member_sets.update(
+            member_set_of[path] for side in policy.sides for path in side
+        )
     return covered

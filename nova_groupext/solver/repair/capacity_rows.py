@@ -15,123 +15,152 @@ class CapacityRows:
     Bottleneck classes have columns of their own: their members in each domain.
     """
 
-    def __init__(self, bundles, solver, finder):
+    def __init__(self, colocated_groups, solver, greedy):
         """Keep the model; add no rows yet.
 
-        :param bundles: colocation_groups.ColocationGroups
+        :param colocated_groups: colocation_groups.ColocationGroups
         :param solver: milp.MixedIntegerProgram
-        :param finder: squeaky_wheel.SqueakyWheel
+        :param greedy: squeaky_wheel.SqueakyWheel
         """
-        self._bundles = bundles
+        self._colocated_groups = colocated_groups
         self._solver = solver
-        self._state = finder.state
-        self._board = finder.state.matrices
-        self._wanted = finder.wanted
-        self._places = {}
+        self._state = greedy.state
+        self._matrices = greedy.state.matrices
+        self._min_demand = greedy.min_demand
+        self._member_capacities = {}
 
-    def add(self, scope, homes):
+    def add(self, scope, prescribed):
         """Add the rows for the domains of a scope.
 
-        :param homes: (propagator, number of a domain) -> column, 1 if it is
-            there
+        :param prescribed: (propagator, number of a domain) -> column, 1 if the
+            domain is the propagator's
         """
-        strict = [g for g in self._bundles.domains if g.policy.scope == scope]
-        strict.sort(key=lambda propagator: len(propagator.units))
+        strict = [
+            propagator
+            for propagator in self._colocated_groups.domains
+            if propagator.policy.scope == scope
+        ]
+        strict.sort(key=lambda propagator: len(propagator.eq_classes))
         # Members of several groups count once.
-        guard_of = {unit: g for g in strict[::-1] for unit in g.units}
-        inside = collections.defaultdict(dict)
-        for unit, propagator in guard_of.items():
-            for domain in self._bundles.domains[propagator]:
-                column = homes[propagator, domain]
-                inside[domain][unit] = column, self._wanted[unit]
-        for (unit, domain), column in self._spread(strict[0]).items():
-            if domain in inside:
-                inside[domain][unit] = column, 1
-        for domain, asking in inside.items():
+        propagator_of = {
+            eq_class: propagator
+            for propagator in strict[::-1]
+            for eq_class in propagator.eq_classes
+        }
+        demand_by_domain = collections.defaultdict(dict)
+        for eq_class, propagator in propagator_of.items():
+            for domain in self._colocated_groups.domains[propagator]:
+                column = prescribed[propagator, domain]
+                demand_by_domain[domain][eq_class] = (
+                    column,
+                    self._min_demand[eq_class],
+                )
+        for (eq_class, domain), column in self._add_bottleneck_columns(
+            strict[0]
+        ).items():
+            if domain in demand_by_domain:
+                demand_by_domain[domain][eq_class] = column, 1
+        for domain, demand in demand_by_domain.items():
             hosts = strict[0].domains[domain]
-            self._limit_amounts(hosts, asking)
-            self._limit_places(hosts, asking)
+            self._limit_amounts(hosts, demand)
+            self._limit_members(hosts, demand)
 
-    def _spread(self, propagator):
+    def _add_bottleneck_columns(self, propagator):
         """Add columns for bottleneck classes: (class, domain) -> column."""
-        wanted = collections.Counter()
-        unit_of = {}
-        for unit in self._bundles.captives:
-            number = self._board.class_of[unit]
-            wanted[unit_of.setdefault(number, unit)] += self._wanted[unit]
+        member_counts = collections.Counter()
+        eq_class_of = {}
+        for eq_class in self._colocated_groups.bottleneck_classes:
+            number = self._matrices.class_of[eq_class]
+            member_counts[eq_class_of.setdefault(number, eq_class)] += (
+                self._min_demand[eq_class]
+            )
         columns = {}
-        for unit, count in wanted.items():
-            room = self._state.room(unit, slice(None))
-            inside = propagator.domain_of >= 0
-            most = np.bincount(propagator.domain_of[inside], room[inside])
-            some = {
-                (unit, domain): self._solver.add_column(int(most[domain]))
-                for domain in np.flatnonzero(most).tolist()
+        for eq_class, count in member_counts.items():
+            capacity = self._state.capacity(eq_class, slice(None))
+            has_domain = propagator.domain_of >= 0
+            max_counts = np.bincount(
+                propagator.domain_of[has_domain], capacity[has_domain]
+            )
+            new_columns = {
+                (eq_class, domain): self._solver.add_column(
+                    int(max_counts[domain])
+                )
+                for domain in np.flatnonzero(max_counts).tolist()
             }
-            missing = count - int(room[~inside].sum())
-            if missing > 0 and some:
-                self._row(highs.qsum(list(some.values())) >= missing)
-            columns.update(some)
+            outside = count - int(capacity[~has_domain].sum())
+            if outside > 0 and new_columns:
+                self._add_row(
+                    highs.qsum(list(new_columns.values())) >= outside
+                )
+            columns.update(new_columns)
         return columns
 
-    def _limit_amounts(self, hosts, asking):
-        """Limit the demand for each resource to what is free."""
+    def _limit_amounts(self, hosts, demand):
+        """Limit the demand for each resource to the free amount."""
         # Floats and Python integers do not overflow.
-        free = self._board.free[hosts].sum(axis=0, dtype=float)
-        needs = {unit: self._board.need_of(unit).tolist() for unit in asking}
-        for number, most in enumerate(free):
-            asked = [
-                (column, needs[unit][number] * count)
-                for unit, (column, count) in asking.items()
+        free = self._matrices.free[hosts].sum(axis=0, dtype=float)
+        needs = {
+            eq_class: self._matrices.need_of(eq_class).tolist()
+            for eq_class in demand
+        }
+        for number, available in enumerate(free):
+            terms = [
+                (column, needs[eq_class][number] * count)
+                for eq_class, (column, count) in demand.items()
             ]
-            self._limit(asked, most)
+            self._limit(terms, available)
 
-    def _limit_places(self, hosts, asking):
+    def _limit_members(self, hosts, demand):
         """Limit members at least as large as a class to its capacity."""
-        matrices = self._board
-        for number in {matrices.class_of[unit] for unit in asking}:
-            takes, most = self._places_of(number)
-            asked = [
-                (column, count * takes[matrices.class_of[unit]])
-                for unit, (column, count) in asking.items()
+        matrices = self._matrices
+        for number in {matrices.class_of[eq_class] for eq_class in demand}:
+            sizes, capacity = self._member_capacity(number)
+            terms = [
+                (column, count * sizes[matrices.class_of[eq_class]])
+                for eq_class, (column, count) in demand.items()
             ]
-            self._limit(asked, most[hosts].sum())
+            self._limit(terms, capacity[hosts].sum())
 
-    def _places_of(self, number):
+    def _member_capacity(self, number):
         """Return the capacity for members of a class.
 
-        :returns: number of class -> how much of it a member of that class
-            takes at least; and the capacity by host, in members
+        :returns: (number of another class -> relative size of its members at
+            least, capacity by host in members)
         """
-        matrices = self._board
-        if number not in self._places:
-            unit_of = {matrices.class_of[u]: u for u in self._wanted}
-            one = unit_of[number]
-            takes = {
-                other: bottlenecks.times(matrices, unit, one)
-                for other, unit in unit_of.items()
+        matrices = self._matrices
+        if number not in self._member_capacities:
+            eq_class_of = {
+                matrices.class_of[eq_class]: eq_class
+                for eq_class in self._min_demand
             }
-            most = matrices.places(matrices.need_of(one)) * matrices.may(one)
-            self._places[number] = takes, most
-        return self._places[number]
+            reference = eq_class_of[number]
+            sizes = {
+                other: bottlenecks.relative_size(matrices, eq_class, reference)
+                for other, eq_class in eq_class_of.items()
+            }
+            capacity = matrices.count_fits(
+                matrices.need_of(reference)
+            ) * matrices.allowed_mask(reference)
+            self._member_capacities[number] = sizes, capacity
+        return self._member_capacities[number]
 
-    def _limit(self, asked, most):
+    def _limit(self, terms, limit):
         """Add a row that limits the demand on a domain.
 
-        :param asked: (column, amount by which it counts) pairs
+        :param terms: (column, coefficient) pairs
         """
         amounts = collections.defaultdict(int)
-        columns = {column.index: column for column, _ in asked}
-        for column, amount in asked:
+        columns = {column.index: column for column, _ in terms}
+        for column, amount in terms:
             amounts[column.index] += int(amount)
         largest = max(amounts.values(), default=0)
         if largest:
-            used = [
+            scaled = [
                 columns[index] * (amount / largest)
                 for index, amount in amounts.items()
                 if amount
             ]
-            self._row(highs.qsum(used) <= float(most / largest))
+            self._add_row(highs.qsum(scaled) <= float(limit / largest))
 
-    def _row(self, comparison):
+    def _add_row(self, comparison):
         self._solver.add_row(comparison)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ejection search: insertion of members at the expense of others.
 
-Members without a host get one, and the members there look for another; those
-that find none wait in turn. Members whose insertion has often failed cost more
-to eject, so that two members that need the same host do not eject each other
-for ever (guided ejection search, Nagata and Bräysy, 2009).
+Unplaced members get hosts, and the search reassigns the members on these
+hosts; those without another host become unplaced in turn. Members whose
+insertion has often failed cost more to eject, so that two members that need
+the same host do not eject each other for ever (guided ejection search, Nagata
+and Bräysy, 2009).
 """
 
 import collections
@@ -21,201 +22,245 @@ from nova_groupext.solver.repair import colocation_groups
 from nova_groupext.solver.repair import joint_reinsertion
 
 # Selections of hosts tried for the same members.
-_TRIES = 16
+_MAX_TARGET_SAMPLES = 16
 
 # Orders in which colocation groups are tried in their new domains.
-_ORDERS = 4
+_MAX_ORDERS = 4
 
 # Largest relative perturbation of costs and priorities.
-_NOISE = 0.5
+_PERTURBATION = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
-class Change:
+class Ejection:
     """Plan in which some members have lost their hosts to others.
 
     :ivar plan: violations.Plan, feasible except for the members it leaves out
-    :ivar lost: lists of paths of members that belong together
-    :ivar price: penalty for the members that lost their hosts
-    :ivar helps: whether all members to insert have a host
+    :ivar ejected: lists of paths of members that belong together
+    :ivar penalty: number of ejected members, weighted by their failures
+    :ivar is_complete: whether all members to insert have a host
     """
 
     plan: violations.Plan
-    lost: list
-    price: int
-    helps: bool
+    ejected: list
+    penalty: int
+    is_complete: bool
 
 
-class Ejection:
+class EjectionSearch:
     """Guided ejection search."""
 
-    def __init__(self, finder, seated):
+    def __init__(self, greedy, assigned):
         """Start without failures.
 
-        :param finder: squeaky_wheel.SqueakyWheel, which proposes hosts
-        :param seated: assignment.AssignmentState of the placed members
+        :param greedy: squeaky_wheel.SqueakyWheel, which proposes hosts
+        :param assigned: assignment.AssignmentState of the placed members
         """
-        self._finder = finder
-        self._problem = finder.problem
-        self._seated = seated
-        self._state = seated.state
-        self._same = dict(
+        self._greedy = greedy
+        self._problem = greedy.problem
+        self._assigned = assigned
+        self._state = assigned.state
+        self._own_propagators = dict(
             zip(
-                finder.state.propagators,
+                greedy.state.propagators,
                 self._state.propagators,
                 strict=True,
             )
         )
-        self._random = np.random.default_rng(finder.problem.seed)
-        self._bundle_of = self._find_bundles()
-        self._crowds = joint_reinsertion.JointReinsertion(
-            self._problem, seated
+        self._random = np.random.default_rng(greedy.problem.seed)
+        self._group_of = self._find_colocated_groups()
+        self._joint_reinsertion = joint_reinsertion.JointReinsertion(
+            self._problem, assigned
         )
         self._failures = collections.Counter()
 
-    def seat(self, plan, coming, budget):
+    def insert(self, plan, to_insert, budget):
         """Insert some members; eject others if necessary.
 
         :param plan: violations.Plan of the placed members
-        :param coming: paths of members that belong together
+        :param to_insert: paths of members that belong together
         :param budget: time_budget.TimeBudget
-        :returns: Change, None if no hosts were found
+        :returns: Ejection, None if no hosts were found
         """
-        self._failures.update(self._units_of(coming))
+        self._failures.update(self._classes_of(to_insert))
         best = None
-        for _ in range(_TRIES):
-            targets = self._finder.pick_hosts_for(coming, 1)
-            found = self._change(plan, coming, targets)
-            if found.helps and (best is None or found.price < best.price):
-                best = found
-            if not budget.left() or (best is not None and not best.lost):
+        for _ in range(_MAX_TARGET_SAMPLES):
+            targets = self._greedy.sample_hosts_for(to_insert, 1)
+            ejection = self._insert(plan, to_insert, targets)
+            if ejection.is_complete and (
+                best is None or ejection.penalty < best.penalty
+            ):
+                best = ejection
+            if not budget.remaining() or (
+                best is not None and not best.ejected
+            ):
                 break
         return best
 
-    def settle(self, plan, move, bundles, budget):
+    def move_groups(self, plan, move, colocated_groups, budget):
         """Move colocation groups to other domains; eject others if necessary.
 
         :param plan: violations.Plan of the placed members
-        :param move: joint_reinsertion.Move of propagators of the finder
-        :param bundles: colocation_groups.ColocationGroups
+        :param move: joint_reinsertion.Move of propagators of the constructions
+        :param colocated_groups: colocation_groups.ColocationGroups
         :param budget: time_budget.TimeBudget
-        :returns: Change
+        :returns: Ejection
         """
-        move = self._own(move)
-        found = self._crowds.seat(plan, move, bundles, budget)
-        coming = move.coming
+        move = self._to_own_move(move)
+        reinserted = self._joint_reinsertion.reinsert(
+            plan, move, colocated_groups, budget
+        )
+        to_insert = move.to_insert
         targets = {
             self._state.matrices.hosts[host]
             for propagator in move.moved
-            for host in propagator.domains[move.homes[propagator]]
+            for host in propagator.domains[move.prescribed[propagator]]
         }
-        if found is not None:
-            # Ejected members are reinserted without further ejection.
-            plan, coming = found
-            self._seated.change_to(plan)
+        if reinserted is not None:
+            # No member is ejected for members that joint reinsertion ejects.
+            plan, to_insert = reinserted
+            self._assigned.apply(plan)
             targets = set()
-        with self._state.settled(move.homes):
+        with self._state.with_domains(move.prescribed):
             return min(
-                (self._change(plan, coming, targets) for _ in range(_ORDERS)),
-                key=lambda change: change.price,
+                (
+                    self._insert(plan, to_insert, targets)
+                    for _ in range(_MAX_ORDERS)
+                ),
+                key=lambda ejection: ejection.penalty,
             )
 
-    def _own(self, move):
+    def _to_own_move(self, move):
         """Return a move of the state's propagators, to small domains only."""
         return joint_reinsertion.Move(
             {
-                self._same[propagator]: home
-                for propagator, home in move.homes.items()
+                self._own_propagators[propagator]: domain
+                for propagator, domain in move.prescribed.items()
             },
             [
-                self._same[g]
-                for g in move.moved
-                if colocation_groups.is_narrow(g)
+                self._own_propagators[propagator]
+                for propagator in move.moved
+                if colocation_groups.has_small_domains(propagator)
             ],
-            move.coming,
+            move.to_insert,
         )
 
-    def find_roomy(self, bundles):
+    def find_free_domains(self, colocated_groups):
         """Return domains with capacity for each group without other groups.
 
-        :param bundles: propagators.OneDomain of the finder
+        :param colocated_groups: propagators.OneDomain of the constructions
         :returns: the same -> set of numbers of domains
         """
-        paths = set().union(*(propagator.paths for propagator in bundles))
-        with self._lifted(paths & self._problem.movable) as attempt:
+        paths = set().union(
+            *(propagator.paths for propagator in colocated_groups)
+        )
+        with self._with_unassigned(
+            paths & self._problem.movable
+        ) as construction:
             return {
-                bundle: set(self._rank(attempt, self._same[bundle]))
-                for bundle in bundles
+                propagator: set(
+                    self._rank_domains(
+                        construction, self._own_propagators[propagator]
+                    )
+                )
+                for propagator in colocated_groups
             }
 
-    def _change(self, plan, coming, targets):
+    def _insert(self, plan, to_insert, targets):
         """Insert members, and reassign the members on the target hosts."""
-        units = self._units_of(coming)
-        alike = {path for unit in units for path in unit.members}
-        here = {p for p, host in plan.placement.items() if host in targets}
+        eq_classes = self._classes_of(to_insert)
+        interchangeable = {
+            path for eq_class in eq_classes for path in eq_class.members
+        }
+        displaced = {
+            path for path, host in plan.placement.items() if host in targets
+        }
         # Ejection of an interchangeable member gains nothing.
-        here -= alike - coming
-        moving = here.union(*(self._bundle_of.get(path, ()) for path in here))
+        displaced -= interchangeable - to_insert
+        moving = displaced.union(
+            *(self._group_of.get(path, ()) for path in displaced)
+        )
         moving &= plan.placement.keys() & self._problem.movable
-        moving |= coming
-        with self._lifted(moving) as attempt:
-            others = [unit for unit in attempt.wanted if unit not in units]
-            units.sort(key=self._hardness, reverse=True)
-            others.sort(key=self._hardness, reverse=True)
-            left = attempt.seat_most([*units, *others])
-            seats = attempt.seats()
-            attempt.undo()
-        away = {unit for some in left for unit in some}
-        parts = self._seated.parts(moving)
-        lost = [[p for u in some for p in parts[u].members] for some in left]
-        names = self._state.matrices.hosts
-        seats = [(parts[u], names[host], way) for u, host, way in seats]
-        return Change(
-            plan=self._move(plan, moving, seats),
-            lost=lost,
-            price=sum(
-                (1 + max(self._failures[unit] for unit in some)) * len(paths)
-                for some, paths in zip(left, lost, strict=True)
+        moving |= to_insert
+        with self._with_unassigned(moving) as construction:
+            others = [
+                eq_class
+                for eq_class in construction.demand
+                if eq_class not in eq_classes
+            ]
+            eq_classes.sort(key=self._priority, reverse=True)
+            others.sort(key=self._priority, reverse=True)
+            unplaced = construction.assign_possible([*eq_classes, *others])
+            assignments = construction.assignments()
+            construction.undo()
+        failed = {eq_class for group in unplaced for eq_class in group}
+        parts = self._assigned.restrict_classes(moving)
+        ejected = [
+            [path for eq_class in group for path in parts[eq_class].members]
+            for group in unplaced
+        ]
+        host_ids = self._state.matrices.hosts
+        assignments = [
+            (parts[eq_class], host_ids[host], option)
+            for eq_class, host, option in assignments
+        ]
+        return Ejection(
+            plan=self._combine(plan, moving, assignments),
+            ejected=ejected,
+            penalty=sum(
+                (1 + max(self._failures[eq_class] for eq_class in group))
+                * len(paths)
+                for group, paths in zip(unplaced, ejected, strict=True)
             ),
-            helps=away.isdisjoint(units),
+            is_complete=failed.isdisjoint(eq_classes),
         )
 
     @contextlib.contextmanager
-    def _lifted(self, paths):
+    def _with_unassigned(self, paths):
         """Yield a Construction while some members are unassigned."""
-        with self._seated.lifted(paths) as standing:
-            noise = self._random.random(len(self._state.matrices.hosts))
+        with self._assigned.unassigned(paths) as demand:
+            perturbation = self._random.random(len(self._state.matrices.hosts))
             yield iteration.Construction(
-                self._state, standing, 1 + _NOISE * noise, 0, False
+                self._state,
+                demand,
+                1 + _PERTURBATION * perturbation,
+                0,
+                False,
             )
 
-    def _rank(self, attempt, propagator):
-        return attempt.rank(
+    def _rank_domains(self, construction, propagator):
+        return construction.rank_domains(
             propagator,
-            [unit for unit in attempt.wanted if unit in propagator.units],
+            [
+                eq_class
+                for eq_class in construction.demand
+                if eq_class in propagator.eq_classes
+            ],
         )
 
-    def _move(self, plan, moving, seats):
+    def _combine(self, plan, moving, assignments):
         """Return a plan with new hosts for the moving members, if any."""
-        new = equivalence.plan(self._problem, seats)
-        stay = plan.without(moving)
+        new = equivalence.to_plan(self._problem, assignments)
+        rest = plan.without(moving)
         return violations.Plan(
-            {**stay.placement, **new.placement},
-            {**stay.alternative, **new.alternative},
+            {**rest.placement, **new.placement},
+            {**rest.alternative, **new.alternative},
         )
 
-    def _units_of(self, paths):
+    def _classes_of(self, paths):
         return [
-            unit
-            for unit in self._state.units
-            if not paths.isdisjoint(unit.members)
+            eq_class
+            for eq_class in self._state.eq_classes
+            if not paths.isdisjoint(eq_class.members)
         ]
 
-    def _hardness(self, unit):
-        stray = 1 + _NOISE * self._random.random()
-        return self._failures[unit], self._state.volume[unit] * stray
+    def _priority(self, eq_class):
+        perturbation = 1 + _PERTURBATION * self._random.random()
+        return self._failures[eq_class], self._state.volume[
+            eq_class
+        ] * perturbation
 
-    def _find_bundles(self):
+    def _find_colocated_groups(self):
         """Map paths to all paths that must share their smallest domain."""
         levels = self._problem.levels
         bound = [
@@ -224,8 +269,8 @@ class Ejection:
             if propagators.needs_domain(propagator)
             and propagator.policy.strict
         ]
-        bundles = {}
+        colocated_groups = {}
         for _, paths in sorted(bound, key=lambda b: (b[0], len(b[1]))):
             for path in paths:
-                bundles.setdefault(path, paths)
-        return bundles
+                colocated_groups.setdefault(path, paths)
+        return colocated_groups

@@ -15,114 +15,139 @@ from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.repair import colocation_groups
 
 # Seconds for one integer program, and its largest number of variables.
-_SLICE = 3.0
-_MOST_SEATS = 10_000
+_SECONDS = 3.0
+_MAX_VARIABLES = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
 class Move:
     """Colocation groups that change their domains.
 
-    :ivar homes: propagators.OneDomain of all groups -> number of its domain
+    :ivar prescribed: propagators.OneDomain of all groups -> number of its
+        domain
     :ivar moved: those of them that move or are inserted
-    :ivar coming: paths of members that move or are inserted, not pinned
+    :ivar to_insert: paths of members that move or are inserted, not pinned
     """
 
-    homes: dict
+    prescribed: dict
     moved: list
-    coming: set
+    to_insert: set
 
 
 class JointReinsertion:
     """Assignment of groups with the bottleneck classes in their domains."""
 
-    def __init__(self, problem, seated):
+    def __init__(self, problem, assigned):
         """Keep problem and assignment.
 
         :param problem: problems.Problem
-        :param seated: assignment.AssignmentState of the placed members
+        :param assigned: assignment.AssignmentState of the placed members
         """
         self._problem = problem
-        self._seated = seated
-        self._state = seated.state
+        self._assigned = assigned
+        self._state = assigned.state
 
-    def seat(self, plan, move, bundles, budget):
+    def reinsert(self, plan, move, colocated_groups, budget):
         """Assign groups to hosts in their domains, with bottleneck classes.
 
         :param plan: violations.Plan of the placed members
         :param move: Move of propagators of the state
-        :param bundles: colocation_groups.ColocationGroups
+        :param colocated_groups: colocation_groups.ColocationGroups
         :param budget: time_budget.TimeBudget
         :returns: (violations.Plan, paths of members without a host, which it
             ejects or does not insert); None if no such plan was found
         """
-        homes, coming = move.homes, move.coming
-        crowd = self._find_crowd(move, bundles)
-        if not crowd:
+        prescribed, to_insert = move.prescribed, move.to_insert
+        groups = self._find_groups(move, colocated_groups)
+        if not groups:
             return None
-        traps = self._names(np.flatnonzero(bundles.traps))
-        inside = traps.union(
+        bottleneck_hosts = self._host_ids(
+            np.flatnonzero(colocated_groups.bottleneck_hosts)
+        )
+        host_ids = bottleneck_hosts.union(
             *(
-                self._names(propagator.domains[homes[propagator]])
-                for propagator in crowd
+                self._host_ids(propagator.domains[prescribed[propagator]])
+                for propagator in groups
             )
         )
-        here = {p for p, host in plan.placement.items() if host in inside}
-        asked = {path for propagator in crowd for path in propagator.paths}
-        asked |= {p for unit in bundles.captives for p in unit.members}
+        displaced = {
+            path for path, host in plan.placement.items() if host in host_ids
+        }
+        to_assign = {
+            path for propagator in groups for path in propagator.paths
+        }
+        to_assign |= {
+            path
+            for eq_class in colocated_groups.bottleneck_classes
+            for path in eq_class.members
+        }
         movable = self._problem.movable
-        asked &= movable & (coming | plan.placement.keys())
-        lifted = ((here | coming) & movable) - asked
-        base = plan.without(lifted)
-        found = self._ask(base, asked, crowd, homes, traps, budget)
-        return None if found is None else (found, lifted)
+        to_assign &= movable & (to_insert | plan.placement.keys())
+        unplaced = ((displaced | to_insert) & movable) - to_assign
+        rest = plan.without(unplaced)
+        new_plan = self._solve(
+            rest, to_assign, groups, prescribed, bottleneck_hosts, budget
+        )
+        return None if new_plan is None else (new_plan, unplaced)
 
-    def _find_crowd(self, move, bundles):
+    def _find_groups(self, move, colocated_groups):
         """Return all groups that share a small domain with a moving one.
 
         Groups on bottleneck hosts are included, because bottleneck members may
         move there.
         """
-        homes = move.homes
-        crowded = {
-            (propagator.policy.scope, homes[propagator])
+        prescribed = move.prescribed
+        domains = {
+            (propagator.policy.scope, prescribed[propagator])
             for propagator in move.moved
         }
         return [
             propagator
-            for propagator, home in homes.items()
-            if colocation_groups.is_narrow(propagator)
+            for propagator, domain in prescribed.items()
+            if colocation_groups.has_small_domains(propagator)
             and (
-                bundles.is_trap(propagator, home)
-                or (propagator.policy.scope, home) in crowded
+                colocated_groups.has_bottlenecks(propagator, domain)
+                or (propagator.policy.scope, domain) in domains
             )
         ]
 
-    def _ask(self, base, asked, crowd, homes, traps, budget):
-        """Return the plan of the staying members, with hosts for others."""
-        absent = self._problem.movable - asked - base.placement.keys()
-        smaller = subproblem.without(self._problem, absent)
-        around = subproblem.around(smaller, base, asked)
-        hosts = self._hosts(asked, crowd, homes, traps)
-        if sum(map(len, hosts.values())) > _MOST_SEATS:
+    def _solve(
+        self, rest, to_assign, groups, prescribed, bottleneck_hosts, budget
+    ):
+        """Return a plan completed with hosts for the members to assign."""
+        absent = self._problem.movable - to_assign - rest.placement.keys()
+        with_placed = subproblem.remove_members(self._problem, absent)
+        fixed = subproblem.fix_others(with_placed, rest, to_assign)
+        hosts = self._hosts(to_assign, groups, prescribed, bottleneck_hosts)
+        if sum(map(len, hosts.values())) > _MAX_VARIABLES:
             return None
-        part = subproblem.on_hosts(around, hosts)
-        found = feasibility.ask(part, budget.slice(_SLICE)).plan
-        return None if found is None else subproblem.back(base, found)
+        part = subproblem.restrict_hosts(fixed, hosts)
+        plan = feasibility.solve(part, budget.slice(_SECONDS)).plan
+        return (
+            None
+            if plan is None
+            else subproblem.restore_alternatives(rest, plan)
+        )
 
-    def _hosts(self, asked, crowd, homes, traps):
+    def _hosts(self, to_assign, groups, prescribed, bottleneck_hosts):
         """Map classes of the members to ids of candidate hosts."""
         hosts = {}
-        for unit, part in self._seated.parts(asked).items():
+        for eq_class, part in self._assigned.restrict_classes(
+            to_assign
+        ).items():
             domains = [
-                propagator.domains[homes[propagator]]
-                for propagator in crowd
-                if unit in propagator.units
+                propagator.domains[prescribed[propagator]]
+                for propagator in groups
+                if eq_class in propagator.eq_classes
             ]
-            home = min(domains, key=len, default=None)
-            hosts[part] = traps if home is None else self._names(home)
+            smallest = min(domains, key=len, default=None)
+            hosts[part] = (
+                bottleneck_hosts
+                if smallest is None
+                else self._host_ids(smallest)
+            )
         return hosts
 
-    def _names(self, hosts):
-        names = self._state.matrices.hosts
-        return {names[host] for host in hosts}
+    def _host_ids(self, hosts):
+        host_ids = self._state.matrices.hosts
+        return {host_ids[host] for host in hosts}

@@ -5,7 +5,7 @@ Construction assigns one group after the other, and later groups find their few
 domains taken. Here an integer program assigns to each group a domain that
 would take it alone, within the capacity of the domain. No-good cuts separate
 groups that do not fit together all the same (logic-based Benders
-decomposition, Hooker and Ottosson, 2003). The result is a guess: the members
+decomposition, Hooker and Ottosson, 2003). The result is heuristic: the members
 still need hosts.
 """
 
@@ -23,7 +23,7 @@ from nova_groupext.solver.repair import capacity_rows
 from nova_groupext.solver.repair import colocation_groups
 
 # Iterations of the integer program, and seconds for all of them.
-_ROUNDS = 40
+_MAX_ROUNDS = 40
 _SECONDS = 10.0
 
 # Relative optimality gap.
@@ -31,194 +31,208 @@ _GAP = 0.1
 
 # Costs: a group moves; it has moved there before; other groups would have to
 # leave; no construction placed it there; groups share a domain. The last is
-# the largest relative perturbation of the others but _SHARED.
-_MOVED = 1.0
-_TRIED = 0.3
-_TIGHT = 0.5
-_UNSURE = 0.5
-_SHARED = 1.5
-_NOISE = 0.2
+# the largest relative perturbation of the others but _SHARING_COST.
+_MOVE_COST = 1.0
+_RETRY_COST = 0.3
+_FULL_COST = 0.5
+_UNPROVED_COST = 0.5
+_SHARING_COST = 1.5
+_PERTURBATION = 0.2
 
 
 class DomainAssignment:
     """Integer program, to which no-good cuts are added.
 
-    :ivar found: colocation_groups.ColocationGroups to assign
+    :ivar groups: colocation_groups.ColocationGroups to assign
     """
 
-    def __init__(self, finder, budget):
+    def __init__(self, greedy, budget):
         """Build the integer program.
 
-        :param finder: squeaky_wheel.SqueakyWheel
+        :param greedy: squeaky_wheel.SqueakyWheel
         :param budget: time_budget.TimeBudget
         :raises time_budget.OutOfTime: there is too little time to build it
         """
-        self._number = finder.state.matrices.number
-        self._levels = finder.problem.levels
-        self._random = np.random.default_rng(finder.problem.seed)
-        self.found = colocation_groups.ColocationGroups(finder, budget)
-        self._solver = milp.MixedIntegerProgram(finder.problem.seed, budget)
+        self._host_number = greedy.state.matrices.number
+        self._levels = greedy.problem.levels
+        self._random = np.random.default_rng(greedy.problem.seed)
+        self.groups = colocation_groups.ColocationGroups(greedy, budget)
+        self._solver = milp.MixedIntegerProgram(greedy.problem.seed, budget)
         self._solver.setOptionValue('mip_rel_gap', _GAP)
-        self._domains = self.found.domains
-        self._homes = {
-            (propagator, domain): self._solver.add_whole(1)
+        self._domains = self.groups.domains
+        self._columns = {
+            (propagator, domain): self._solver.add_integer(1)
             for propagator, domains in self._domains.items()
             for domain in domains
         }
-        self._shared = []
-        self._clashes = {}
+        self._surplus = []
+        self._conflict_cache = {}
         self._tried = collections.Counter()
         for propagator in self._domains:
-            self._row(highs.qsum(self._columns(propagator)) == 1)
-        for one, other in itertools.permutations(self._domains, 2):
-            if one.units & other.units:
-                self._tie(one, other)
-        rows = capacity_rows.CapacityRows(self.found, self._solver, finder)
-        for scope in dict.fromkeys(g.policy.scope for g in self._domains):
-            self._keep_apart(scope)
-            rows.add(scope, self._homes)
+            self._add_row(highs.qsum(self._columns_of(propagator)) == 1)
+        for first, second in itertools.permutations(self._domains, 2):
+            if first.eq_classes & second.eq_classes:
+                self._require_overlap(first, second)
+        rows = capacity_rows.CapacityRows(self.groups, self._solver, greedy)
+        scopes = (propagator.policy.scope for propagator in self._domains)
+        for scope in dict.fromkeys(scopes):
+            self._penalise_sharing(scope)
+            rows.add(scope, self._columns)
 
-    def near(self, plan, roomy, budget):
+    def find_domains(self, plan, free_domains, budget):
         """Return domains for all groups that move few groups of a plan.
 
         :param plan: violations.Plan, feasible except for the members it leaves
             out
-        :param roomy: group -> numbers of domains with capacity for it without
-            other groups
+        :param free_domains: group -> numbers of domains with capacity for it
+            without other groups
         :param budget: time_budget.TimeBudget
         :returns: group -> number of its domain; {} if none was found
         """
-        now = self.homes_of(plan)
-        costs = self._costs(now, roomy)
+        current = self.domains_of(plan)
+        costs = self._costs(current, free_domains)
         self._solver.budget = budget.slice(_SECONDS)
-        homes = {}
+        domains = {}
         with contextlib.suppress(time_budget.OutOfTime):
-            for _ in range(_ROUNDS):
-                found = self._solve(costs)
-                homes = found or homes
-                if not found or not self._learn(found):
+            for _ in range(_MAX_ROUNDS):
+                solution = self._solve(costs)
+                domains = solution or domains
+                if not solution or not self._add_cuts(solution):
                     break
-        self._tried.update(homes.items() - now.items())
-        return homes
+        self._tried.update(domains.items() - current.items())
+        return domains
 
-    def homes_of(self, plan):
+    def domains_of(self, plan):
         """Map groups to the number of the domain where a plan has members."""
-        homes = {}
+        domains = {}
         for propagator in self._domains:
-            seated = propagator.paths & plan.placement.keys()
-            if seated:
-                host = self._number[plan.placement[min(seated)]]
-                homes[propagator] = int(propagator.domain_of[host])
-        return homes
+            assigned = propagator.paths & plan.placement.keys()
+            if assigned:
+                host = self._host_number[plan.placement[min(assigned)]]
+                domains[propagator] = int(propagator.domain_of[host])
+        return domains
 
-    def _costs(self, now, roomy):
-        strays = 1 + _NOISE * self._random.random(len(self._homes))
+    def _costs(self, current, free_domains):
+        perturbations = 1 + _PERTURBATION * self._random.random(
+            len(self._columns)
+        )
         return [
             float(
-                stray
+                perturbation
                 * (
-                    _MOVED * (now.get(propagator) != domain)
-                    + _TRIED * self._tried[propagator, domain]
-                    + _TIGHT * (domain not in roomy[propagator])
-                    + _UNSURE * (domain not in self.found.fitting[propagator])
+                    _MOVE_COST * (current.get(propagator) != domain)
+                    + _RETRY_COST * self._tried[propagator, domain]
+                    + _FULL_COST * (domain not in free_domains[propagator])
+                    + _UNPROVED_COST
+                    * (domain not in self.groups.fitting[propagator])
                 )
             )
-            for (propagator, domain), stray in zip(
-                self._homes, strays, strict=True
+            for (propagator, domain), perturbation in zip(
+                self._columns, perturbations, strict=True
             )
         ]
 
     def _solve(self, costs):
-        columns = [*self._homes.values(), *self._shared]
-        costs = [*costs, *[_SHARED] * len(self._shared)]
-        outcome = milp.run(
+        columns = [*self._columns.values(), *self._surplus]
+        costs = [*costs, *[_SHARING_COST] * len(self._surplus)]
+        result = milp.run(
             self._solver,
             highs.qsum([c * n for c, n in zip(columns, costs, strict=True)]),
             ObjSense.kMinimize,
-            self._solver.budget.left(),
+            self._solver.budget.remaining(),
         )
         return {
             propagator: domain
-            for (propagator, domain), column in self._homes.items()
-            if outcome.values and outcome.values[column.index] > 0.5
+            for (propagator, domain), column in self._columns.items()
+            if result.values and result.values[column.index] > 0.5
         }
 
-    def _learn(self, homes):
+    def _add_cuts(self, domains):
         """Add no-good cuts for groups that conflict; return whether any do."""
-        together = collections.defaultdict(dict)
-        for propagator, domain in homes.items():
-            if colocation_groups.is_narrow(propagator):
-                together[propagator.policy.scope, domain][propagator] = domain
-        clashes = self._find_clashes(together.values())
-        if not clashes:
+        by_domain = collections.defaultdict(dict)
+        for propagator, domain in domains.items():
+            if colocation_groups.has_small_domains(propagator):
+                by_domain[propagator.policy.scope, domain][propagator] = domain
+        conflicts = self._find_conflicts(by_domain.values())
+        if not conflicts:
             # Bottleneck members that leave one of these domains enter another.
-            traps = {
-                g: h for g, h in homes.items() if self.found.is_trap(g, h)
+            with_bottlenecks = {
+                propagator: domain
+                for propagator, domain in domains.items()
+                if self.groups.has_bottlenecks(propagator, domain)
             }
-            clashes = self._find_clashes([traps])
-        for crowd in clashes:
-            columns = [self._homes[home] for home in crowd]
-            self._row(highs.qsum(columns) <= len(crowd) - 1)
-        return bool(clashes)
+            conflicts = self._find_conflicts([with_bottlenecks])
+        for conflict in conflicts:
+            columns = [self._columns[item] for item in conflict]
+            self._add_row(highs.qsum(columns) <= len(conflict) - 1)
+        return bool(conflicts)
 
-    def _find_clashes(self, crowds):
-        return [self._narrow(c) for c in crowds if self._is_clash(c)]
+    def _find_conflicts(self, candidates):
+        return [self._shrink(c) for c in candidates if self._is_conflict(c)]
 
-    def _narrow(self, crowd):
-        """Return a subset of groups that conflict by themselves."""
-        for propagator in list(crowd):
-            rest = {
-                g: home for g, home in crowd.items() if g is not propagator
+    def _shrink(self, domains):
+        """Return items of a subset of groups that conflict by themselves."""
+        for propagator in list(domains):
+            others = {
+                other: domain
+                for other, domain in domains.items()
+                if other is not propagator
             }
-            if rest and self._is_clash(rest):
-                crowd = rest
-        return crowd.items()
+            if others and self._is_conflict(others):
+                domains = others
+        return domains.items()
 
-    def _is_clash(self, crowd):
-        key = frozenset(crowd.items())
-        if key not in self._clashes:
+    def _is_conflict(self, domains):
+        key = frozenset(domains.items())
+        if key not in self._conflict_cache:
             budget = self._solver.budget
-            fits = self.found.fit(crowd, budget)
-            if not fits:
+            is_conflict = not self.groups.can_fit(domains, budget)
+            if is_conflict:
                 budget.check()
-            self._clashes[key] = not fits
-        return self._clashes[key]
+            self._conflict_cache[key] = is_conflict
+        return self._conflict_cache[key]
 
     # -- rows --------------------------------------------------------------
 
-    def _tie(self, narrow, wide):
+    def _require_overlap(self, inner, outer):
         """Require a wider domain that has hosts of the narrower one."""
-        scopes = narrow.policy.scope, wide.policy.scope
+        scopes = inner.policy.scope, outer.policy.scope
         if self._levels.index(scopes[0]) > self._levels.index(scopes[1]):
             return
-        for domain in self._domains[narrow]:
-            outer = np.unique(wide.domain_of[narrow.domains[domain]])
-            around = [
-                self._homes[wide, d] for d in outer if (wide, d) in self._homes
+        for domain in self._domains[inner]:
+            outer_domains = np.unique(outer.domain_of[inner.domains[domain]])
+            outer_columns = [
+                self._columns[outer, d]
+                for d in outer_domains
+                if (outer, d) in self._columns
             ]
-            self._row(self._homes[narrow, domain] <= highs.qsum(around))
+            self._add_row(
+                self._columns[inner, domain] <= highs.qsum(outer_columns)
+            )
 
-    def _keep_apart(self, scope):
+    def _penalise_sharing(self, scope):
         """Penalise groups that share a small domain."""
-        inside = collections.defaultdict(list)
-        for (propagator, domain), column in self._homes.items():
+        by_domain = collections.defaultdict(list)
+        for (propagator, domain), column in self._columns.items():
             if (
                 propagator.policy.scope == scope
-                and colocation_groups.is_narrow(propagator)
+                and colocation_groups.has_small_domains(propagator)
             ):
-                inside[domain].append(column)
-        for columns in inside.values():
+                by_domain[domain].append(column)
+        for columns in by_domain.values():
             if len(columns) > 1:
-                self._row(highs.qsum(columns) <= 1 + self._add_shared())
+                self._add_row(highs.qsum(columns) <= 1 + self._add_surplus())
 
-    def _add_shared(self):
+    def _add_surplus(self):
         """Add a column that counts surplus groups, at a cost."""
-        shared = self._solver.add_column(len(self._domains))
-        self._shared.append(shared)
-        return shared
+        surplus = self._solver.add_column(len(self._domains))
+        self._surplus.append(surplus)
+        return surplus
 
-    def _columns(self, propagator):
-        return [self._homes[propagator, d] for d in self._domains[propagator]]
+    def _columns_of(self, propagator):
+        return [
+            self._columns[propagator, d] for d in self._domains[propagator]
+        ]
 
-    def _row(self, comparison):
+    def _add_row(self, comparison):
         self._solver.add_row(comparison)

@@ -16,40 +16,40 @@ from nova_groupext.solver.repair import ejection
 from nova_groupext.solver.repair import joint_reinsertion
 
 # Seconds for one integer program.
-_SLICE = 0.5
+_SECONDS = 0.5
 
 # Limit on its variables: a larger one takes too long.
-_MOST_SEATS = 4_000
+_MAX_VARIABLES = 4_000
 
 # The same with all hosts for the members to insert.
-_FEW_SEATS = 1_000
+_MAX_VARIABLES_ALL_HOSTS = 1_000
 
 # Limit on failed insertions.
-_MOST_FAILURES = 60
+_MAX_FAILURES = 60
 
 # Limit on members under one policy that may all move with one of them.
-_FEW = 40
+_MAX_RELATED = 40
 
-# Ratio of sampled hosts to hosts needed, for members to insert and to
+# Capacity of sampled hosts over capacity needed, for members to insert and to
 # displace.
-_WIDTH = 2.0
+_RATIO = 2.0
 
 
 class Reinsertion:
     """Completion of partial plans of construction.
 
-    :ivar closest: largest partial plan so far, feasible except for the members
-        it leaves out; None before the first
+    :ivar best_partial_plan: largest partial plan so far, feasible except for
+        the members it leaves out; None before the first
     """
 
-    def __init__(self, finder):
+    def __init__(self, greedy):
         """Start without a plan.
 
-        :param finder: squeaky_wheel.SqueakyWheel
+        :param greedy: squeaky_wheel.SqueakyWheel
         """
-        self.closest = None
-        self._finder = finder
-        self._allotment = None
+        self.best_partial_plan = None
+        self._greedy = greedy
+        self._master = None
 
     def run(self, budget):
         """Complete the best partial plan of the constructions so far.
@@ -57,192 +57,214 @@ class Reinsertion:
         :param budget: time_budget.TimeBudget
         :returns: a feasible violations.Plan, or None
         """
-        if self._finder.most is None:
+        if self._greedy.best_partial is None:
             return None
-        repair = _Repair(self._finder, self._allot)
-        self._note(repair.plan)
+        insertion = _Insertion(self._greedy, self._get_master)
+        self._record(insertion.plan)
         failures = 0
-        while repair.waiting and failures < _MOST_FAILURES and budget.left():
-            coming = set(repair.waiting.popleft())
-            if not repair.bring_in(coming, budget):
-                repair.make_room(coming, budget)
+        while (
+            insertion.unplaced
+            and failures < _MAX_FAILURES
+            and budget.remaining()
+        ):
+            to_insert = set(insertion.unplaced.popleft())
+            if not insertion.insert(to_insert, budget):
+                insertion.insert_by_ejection(to_insert, budget)
                 failures += 1
-            self._note(repair.plan)
-        if repair.waiting or violations.find(
-            self._finder.problem, repair.plan
+            self._record(insertion.plan)
+        if insertion.unplaced or violations.find(
+            self._greedy.problem, insertion.plan
         ):
             return None
-        return repair.plan
+        return insertion.plan
 
-    def _note(self, plan):
-        most = self.closest and len(self.closest.placement)
-        if most is None or len(plan.placement) > most:
-            self.closest = plan
+    def _record(self, plan):
+        max_placed = self.best_partial_plan and len(
+            self.best_partial_plan.placement
+        )
+        if max_placed is None or len(plan.placement) > max_placed:
+            self.best_partial_plan = plan
 
-    def _allot(self, budget):
+    def _get_master(self, budget):
         """Return the master problem, None if there is no time to build it."""
         # The solver is slow to import.
         from nova_groupext.solver.repair import master_problem
 
-        if self._allotment is None:
+        if self._master is None:
             with contextlib.suppress(time_budget.OutOfTime):
-                self._allotment = master_problem.DomainAssignment(
-                    self._finder, budget
+                self._master = master_problem.DomainAssignment(
+                    self._greedy, budget
                 )
-        return self._allotment
+        return self._master
 
 
-class _Repair:
+class _Insertion:
     """Insertion of members into a plan, a few at a time.
 
     :ivar plan: violations.Plan, feasible except for the members it leaves out
-    :ivar waiting: deque of collections of paths without a host, inserted
+    :ivar unplaced: deque of collections of paths without a host, inserted
         together
     """
 
-    def __init__(self, finder, allot):
+    def __init__(self, greedy, get_master):
         """Start with the best partial plan.
 
-        :param finder: squeaky_wheel.SqueakyWheel
-        :param allot: returns the master_problem.DomainAssignment, or None
+        :param greedy: squeaky_wheel.SqueakyWheel
+        :param get_master: returns the master_problem.DomainAssignment, or None
         """
-        self.problem = finder.problem
-        self.plan, missing = finder.most
-        self.waiting = collections.deque(sorted(missing, key=len)[::-1])
-        self._finder = finder
-        self._allot = allot
-        self._seated = assignment.AssignmentState(self.problem, self.plan)
-        self._seated.state.learn(finder.state)
-        few = [
+        self.problem = greedy.problem
+        self.plan, unplaced = greedy.best_partial
+        self.unplaced = collections.deque(sorted(unplaced, key=len)[::-1])
+        self._greedy = greedy
+        self._get_master = get_master
+        self._assigned = assignment.AssignmentState(self.problem, self.plan)
+        self._assigned.state.copy_fitting_from(greedy.state)
+        small_policies = [
             policy
             for policy in self.problem.topology.policies
-            if policy.strict and len(_covered(policy)) <= _FEW
+            if policy.strict and len(_covered(policy)) <= _MAX_RELATED
         ]
-        self._ties = [_covered(policy) for policy in few]
-        self._bonds = [
+        self._policy_paths = [_covered(policy) for policy in small_policies]
+        self._colocated_paths = [
             _covered(policy)
-            for policy in few
+            for policy in small_policies
             if policy.type in ('affinity', 'network-proximity')
         ]
-        self._turns = collections.Counter()
-        self._ejection = ejection.Ejection(finder, self._seated)
-        self._scout = candidate_list.HostSampler(
-            self._seated.state, np.random.default_rng(self.problem.seed)
+        self._attempts = collections.Counter()
+        self._ejection = ejection.EjectionSearch(greedy, self._assigned)
+        self._sampler = candidate_list.HostSampler(
+            self._assigned.state, np.random.default_rng(self.problem.seed)
         )
 
-    def bring_in(self, coming, budget):
+    def insert(self, to_insert, budget):
         """Insert some members without ejection; return whether they fit."""
-        absent = {path for paths in self.waiting for path in paths}
-        smaller = subproblem.without(self.problem, absent)
-        turn = self._turns[min(coming)]
-        self._turns[min(coming)] += 1
-        if turn % 2:
-            coming = _related(self._ties, coming) - absent
-        # Members of one domain can only leave it together.
-        bonds = self._bonds if turn % 3 else []
-        moving = coming & self.problem.movable
-        plan = self._try(smaller, moving, bonds, budget.slice(_SLICE))
+        absent = {path for paths in self.unplaced for path in paths}
+        problem = subproblem.remove_members(self.problem, absent)
+        attempt = self._attempts[min(to_insert)]
+        self._attempts[min(to_insert)] += 1
+        if attempt % 2:
+            to_insert = _related(self._policy_paths, to_insert) - absent
+        # Colocated members can only leave their domain together.
+        colocated_paths = self._colocated_paths if attempt % 3 else []
+        moving = to_insert & self.problem.movable
+        plan = self._find_plan(
+            problem, moving, colocated_paths, budget.slice(_SECONDS)
+        )
         if plan is not None:
-            self._change_to(plan)
+            self._set_plan(plan)
         return plan is not None
 
-    def make_room(self, coming, budget):
-        """Insert some members by ejection; ejected members wait instead."""
-        found = None
-        if any(not bond.isdisjoint(coming) for bond in self._bonds):
-            found = self._settle(coming, budget)
-        if found is None:
-            found = self._ejection.seat(self.plan, coming, budget)
-        if found is None:
-            self.waiting.append(coming)
+    def insert_by_ejection(self, to_insert, budget):
+        """Insert some members; ejected members become unplaced instead."""
+        result = None
+        if any(
+            not paths.isdisjoint(to_insert) for paths in self._colocated_paths
+        ):
+            result = self._move_groups(to_insert, budget)
+        if result is None:
+            result = self._ejection.insert(self.plan, to_insert, budget)
+        if result is None:
+            self.unplaced.append(to_insert)
         else:
-            self.waiting.extend(found.lost)
-            self._change_to(found.plan)
+            self.unplaced.extend(result.ejected)
+            self._set_plan(result.plan)
 
-    def _settle(self, coming, budget):
-        """Assign new domains; return a Change, None if no member fits."""
-        allotment = self._allot(budget)
-        if allotment is None:
+    def _move_groups(self, to_insert, budget):
+        """Assign new domains; return an Ejection, None if no member fits."""
+        master = self._get_master(budget)
+        if master is None:
             return None
-        roomy = self._ejection.find_roomy(allotment.found.domains)
-        homes = allotment.near(self.plan, roomy, budget)
-        now = allotment.homes_of(self.plan)
+        free_domains = self._ejection.find_free_domains(master.groups.domains)
+        prescribed = master.find_domains(self.plan, free_domains, budget)
+        current = master.domains_of(self.plan)
         moved = [
             propagator
-            for propagator in homes
-            if now.get(propagator) != homes[propagator]
+            for propagator in prescribed
+            if current.get(propagator) != prescribed[propagator]
         ]
         inside = set().union(*(propagator.paths for propagator in moved))
-        if inside.isdisjoint(coming):
+        if inside.isdisjoint(to_insert):
             return None
-        waiting = [coming, *self.waiting]
-        later = [some for some in waiting if inside.isdisjoint(some)]
-        arriving = [some for some in waiting if not inside.isdisjoint(some)]
-        self.waiting = collections.deque(later)
+        all_unplaced = [to_insert, *self.unplaced]
+        later = [paths for paths in all_unplaced if inside.isdisjoint(paths)]
+        now = [paths for paths in all_unplaced if not inside.isdisjoint(paths)]
+        self.unplaced = collections.deque(later)
         # Optional members that the plan leaves out stay out.
-        coming = inside & self.plan.placement.keys()
-        coming = coming.union(*arriving) & self.problem.movable
-        move = joint_reinsertion.Move(homes, moved, coming)
-        return self._ejection.settle(self.plan, move, allotment.found, budget)
+        to_insert = inside & self.plan.placement.keys()
+        to_insert = to_insert.union(*now) & self.problem.movable
+        move = joint_reinsertion.Move(prescribed, moved, to_insert)
+        return self._ejection.move_groups(
+            self.plan, move, master.groups, budget
+        )
 
-    def _change_to(self, plan):
+    def _set_plan(self, plan):
         self.plan = plan
-        self._seated.change_to(plan)
+        self._assigned.apply(plan)
 
-    def _try(self, smaller, coming, bonds, budget):
+    def _find_plan(self, problem, to_insert, colocated_paths, budget):
         """Return a plan with some more members, or None.
 
         Mostly no other member has to move, but a sample of hosts may miss
         those that are needed.
         """
-        moving = coming & self.problem.movable
+        moving = to_insert & self.problem.movable
         hosts = self._open_hosts(moving)
         plan = None
-        if sum(map(len, hosts.values())) <= _FEW_SEATS:
-            plan = self._ask(smaller, moving, hosts, budget)
+        if sum(map(len, hosts.values())) <= _MAX_VARIABLES_ALL_HOSTS:
+            plan = self._solve(problem, moving, hosts, budget)
         if plan is not None:
             return plan
-        targets = self._finder.pick_hosts_for(coming, _WIDTH)
+        targets = self._greedy.sample_hosts_for(to_insert, _RATIO)
         placement = self.plan.placement
-        evicted = {path for path, host in placement.items() if host in targets}
-        evicted = _related(bonds, evicted) & placement.keys()
-        moving = (coming | evicted) & self.problem.movable
-        hosts = self._hosts(moving, targets)
-        return self._ask(smaller, moving, hosts, budget)
+        displaced = {
+            path for path, host in placement.items() if host in targets
+        }
+        displaced = _related(colocated_paths, displaced) & placement.keys()
+        moving = (to_insert | displaced) & self.problem.movable
+        hosts = self._sample_hosts(moving, targets)
+        return self._solve(problem, moving, hosts, budget)
 
-    def _ask(self, smaller, moving, hosts, budget):
+    def _solve(self, problem, moving, hosts, budget):
         """Return a plan with new hosts for some members, or None.
 
         :param hosts: equivalence.EquivalenceClass of them -> ids of candidate
             hosts
         """
-        if sum(map(len, hosts.values())) > _MOST_SEATS:
+        if sum(map(len, hosts.values())) > _MAX_VARIABLES:
             return None
-        around = subproblem.around(smaller, self.plan, moving)
-        plan = feasibility.ask(subproblem.on_hosts(around, hosts), budget).plan
-        return plan and subproblem.back(self.plan, plan)
+        fixed = subproblem.fix_others(problem, self.plan, moving)
+        plan = feasibility.solve(
+            subproblem.restrict_hosts(fixed, hosts), budget
+        ).plan
+        return plan and subproblem.restore_alternatives(self.plan, plan)
 
     def _open_hosts(self, moving):
-        """Map classes of moving members to all hosts with capacity."""
-        state = self._seated.state
-        names = state.matrices.hosts
-        with self._seated.lifted(moving):
+        """Map classes of moving members to ids of all hosts with capacity."""
+        state = self._assigned.state
+        host_ids = state.matrices.hosts
+        with self._assigned.unassigned(moving):
             return {
-                part: {names[host] for host in state.hosts(unit)}
-                for unit, part in self._seated.parts(moving).items()
+                part: {host_ids[host] for host in state.hosts(eq_class)}
+                for eq_class, part in self._assigned.restrict_classes(
+                    moving
+                ).items()
             }
 
-    def _hosts(self, moving, targets):
+    def _sample_hosts(self, moving, targets):
         """Map classes of moving members to ids of candidate hosts."""
         placement = self.plan.placement
-        names = self._seated.state.matrices.hosts
+        host_ids = self._assigned.state.matrices.hosts
         hosts = {}
-        with self._seated.lifted(moving) as standing:
-            picked = self._scout.pick(standing, _WIDTH)
-            for unit, part in self._seated.parts(moving).items():
-                open_ = self._seated.state.hosts(unit)
-                hosts[part] = targets.intersection(names[h] for h in open_)
-                hosts[part].update(picked[unit])
+        with self._assigned.unassigned(moving) as demand:
+            sampled = self._sampler.sample(demand, _RATIO)
+            for eq_class, part in self._assigned.restrict_classes(
+                moving
+            ).items():
+                allowed = self._assigned.state.hosts(eq_class)
+                hosts[part] = targets.intersection(
+                    host_ids[h] for h in allowed
+                )
+                hosts[part].update(sampled[eq_class])
                 hosts[part].update(
                     placement[p] for p in part.members if p in placement
                 )

@@ -18,37 +18,36 @@ from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.repair import reinsertion
 
 # Constructions at first, and in each round.
-_ATTEMPTS = 4
+_CONSTRUCTIONS = 4
 
 # Share of the remaining time for one construction, and the seconds that it may
 # take in any case.
-_ATTEMPT_SHARE = 0.3
-_ATTEMPT = 0.5
+_CONSTRUCTION_SHARE = 0.3
+_MIN_CONSTRUCTION_SECONDS = 0.5
 
-# Sizes, in pairs of equivalence class and host, up to which a construction is
-# faster than a search for proofs, and up to which it can respect soft
-# policies.
-_QUICK = 20_000
-_LARGE = 100_000
+# Numbers of variables up to which a construction is faster than a search for
+# proofs, and up to which it can respect soft policies.
+_MAX_FAST_VARIABLES = 20_000
+_MAX_SOFT_VARIABLES = 100_000
 
-# Size up to which the integer program over all hosts runs at once; its
-# seconds.
-SMALL = 3_000
-_AT_ONCE = 0.5
+# Number of variables up to which the integer program over all hosts runs
+# before the rounds; its seconds.
+SMALL_VARIABLES = 3_000
+_QUICK_SECONDS = 0.5
 
 # Share of the time for the rounds, if the rest is enough for the integer
 # program over all hosts.
-_SHARE = 0.7
+_ALTERNATION_SHARE = 0.7
 
 # Rounds that run the integer program over all hosts, and its share of the
 # remaining time; and the seconds of other rounds, over some hosts.
-_FULL = (2, 8)
-_FULL_SHARE = 0.2
-_SLICE = 2.0
+_ALL_HOSTS_ROUNDS = (2, 8)
+_ALL_HOSTS_SHARE = 0.2
+_SAMPLE_SECONDS = 2.0
 
-# Ratio of hosts offered to hosts needed, at first and at most.
-_WIDTH = 2.0
-_MOST_WIDTH = 8.0
+# Capacity of sampled hosts over capacity needed, at first and at most.
+_INITIAL_RATIO = 2.0
+_MAX_RATIO = 8.0
 
 
 def find(problem, budget):
@@ -71,123 +70,140 @@ def complete(problem, plan, budget, share):
     :param plan: violations.Plan of some members, feasible except for the
         others
     :param budget: time_budget.TimeBudget
-    :param share: share of the time left after the constructions
+    :param share: share of the time that remains after the constructions
     :returns: violations.Plan or None; None for a small problem, left to find()
     """
     if not problem.hosts or not problem.class_of.keys() - plan.placement:
         return None
-    finder = squeaky_wheel.SqueakyWheel(problem)
-    if finder.seats <= SMALL:
+    greedy = squeaky_wheel.SqueakyWheel(problem)
+    if greedy.variable_count <= SMALL_VARIABLES:
         return None
-    for _ in range(_ATTEMPTS):
-        found = finder.attempt(heeds_soft=False, budget=budget)
-        if found is not None or not budget.left():
-            return found
-    missing = collections.defaultdict(list)
+    for _ in range(_CONSTRUCTIONS):
+        new_plan = greedy.run_iteration(heeds_soft=False, budget=budget)
+        if new_plan is not None or not budget.remaining():
+            return new_plan
+    unplaced = collections.defaultdict(list)
     for member in problem.topology.members:
         if member.path not in plan.placement:
-            missing[member.stem].append(member.path)
-    finder.most = plan, list(missing.values())
-    return reinsertion.Reinsertion(finder).run(
-        budget.slice(budget.left() * share)
+            unplaced[member.member_set].append(member.path)
+    greedy.best_partial = plan, list(unplaced.values())
+    return reinsertion.Reinsertion(greedy).run(
+        budget.slice(budget.remaining() * share)
     )
 
 
 class FeasibilitySearch:
     """Search for a plan that alternates between several methods.
 
-    :ivar attempts: squeaky_wheel.SqueakyWheel, None if nothing to place
+    :ivar greedy: squeaky_wheel.SqueakyWheel, None if nothing to place
     """
 
     def __init__(self, problem, budget):
         self.problem = problem
         self.budget = budget
-        self.attempts = None
+        self.greedy = None
         if problem.hosts and problem.movable:
-            self.attempts = squeaky_wheel.SqueakyWheel(problem)
-            self._repairs = reinsertion.Reinsertion(self.attempts)
-        self._width = _WIDTH
+            self.greedy = squeaky_wheel.SqueakyWheel(problem)
+            self._reinsertion = reinsertion.Reinsertion(self.greedy)
+        self._ratio = _INITIAL_RATIO
 
-    def try_once(self):
+    def construct_once(self):
         """Run one construction without soft policies on a small problem."""
-        if self.attempts is None or self.attempts.seats > _QUICK:
+        if (
+            self.greedy is None
+            or self.greedy.variable_count > _MAX_FAST_VARIABLES
+        ):
             return feasibility.Verdict()
-        plan = self.attempts.attempt(False, self._share())
+        plan = self.greedy.run_iteration(False, self._construction_budget())
         return feasibility.Verdict(plan, stage='greedy')
 
     def find(self):
         """Search until there is a verdict or the time is over."""
-        if self.attempts is None:
-            return feasibility.ask(self.problem, self.budget)
-        verdict = self._attempt()
-        for step in (self._ask_at_once, self._go_round, self._ask_all):
-            if verdict.plan is None and not verdict.is_impossible:
-                verdict = step(self.budget)
-        return dataclasses.replace(verdict, closest=self._repairs.closest)
+        if self.greedy is None:
+            return feasibility.solve(self.problem, self.budget)
+        verdict = self._construct()
+        for method in (
+            self._solve_quickly,
+            self._alternate,
+            self._solve_all_hosts,
+        ):
+            if verdict.plan is None and not verdict.is_infeasible:
+                verdict = method(self.budget)
+        return dataclasses.replace(
+            verdict, best_partial_plan=self._reinsertion.best_partial_plan
+        )
 
-    def _ask_at_once(self, budget):
+    def _solve_quickly(self, budget):
         """Run the integer program over all hosts if it is mostly fast."""
-        if self.attempts.seats > SMALL:
+        if self.greedy.variable_count > SMALL_VARIABLES:
             return feasibility.Verdict()
-        return self._ask_all(budget.slice(_AT_ONCE))
+        return self._solve_all_hosts(budget.slice(_QUICK_SECONDS))
 
-    def _ask_all(self, budget):
-        if feasibility.has_time_for(self.attempts.seats, budget):
-            return feasibility.ask(self.problem, budget)
+    def _solve_all_hosts(self, budget):
+        if feasibility.has_time_for(self.greedy.variable_count, budget):
+            return feasibility.solve(self.problem, budget)
         return feasibility.Verdict()
 
-    def _go_round(self, budget):
+    def _alternate(self, budget):
         """Alternate reinsertion, integer program and constructions."""
-        rest = budget.slice(budget.left() * (1 - _SHARE))
-        if feasibility.has_time_for(self.attempts.seats, rest):
-            budget = budget.slice(budget.left() * _SHARE)
+        rest = budget.slice(budget.remaining() * (1 - _ALTERNATION_SHARE))
+        if feasibility.has_time_for(self.greedy.variable_count, rest):
+            budget = budget.slice(budget.remaining() * _ALTERNATION_SHARE)
         for number in itertools.count():
-            for verdict in self._steps(number, budget):
-                if verdict.plan is not None or verdict.is_impossible:
+            for verdict in self._run_round(number, budget):
+                if verdict.plan is not None or verdict.is_infeasible:
                     return verdict
-            if not budget.left():
+            if not budget.remaining():
                 return feasibility.Verdict()
 
-    def _steps(self, number, budget):
-        yield self._repair(budget)
-        yield self._ask(number, budget)
-        yield self._attempt()
+    def _run_round(self, number, budget):
+        yield self._reinsert(budget)
+        yield self._solve_some_hosts(number, budget)
+        yield self._construct()
 
-    def _attempt(self):
+    def _construct(self):
         """Return the first plan of some constructions, as a Verdict.
 
         Every other one respects soft policies: the first and third if the
         problem is small, else the second and fourth; none if it is very large.
         """
-        seats = self.attempts.seats
-        for number in range(_ATTEMPTS):
-            heeds_soft = seats <= _LARGE and number % 2 == (seats > _QUICK)
-            plan = self.attempts.attempt(heeds_soft, self._share())
-            if plan is not None or not self.budget.left():
+        variable_count = self.greedy.variable_count
+        for number in range(_CONSTRUCTIONS):
+            heeds_soft = (
+                variable_count <= _MAX_SOFT_VARIABLES
+                and number % 2 == (variable_count > _MAX_FAST_VARIABLES)
+            )
+            plan = self.greedy.run_iteration(
+                heeds_soft, self._construction_budget()
+            )
+            if plan is not None or not self.budget.remaining():
                 break
         return feasibility.Verdict(plan, stage='greedy')
 
-    def _share(self):
+    def _construction_budget(self):
         """Return one construction's budget; it may exceed the time limit."""
-        seconds = max(_ATTEMPT, self.budget.left() * _ATTEMPT_SHARE)
+        seconds = max(
+            _MIN_CONSTRUCTION_SECONDS,
+            self.budget.remaining() * _CONSTRUCTION_SHARE,
+        )
         return time_budget.TimeBudget(seconds, self.budget)
 
-    def _repair(self, budget):
-        plan = self._repairs.run(budget)
+    def _reinsert(self, budget):
+        plan = self._reinsertion.run(budget)
         # Later constructions compete only with one another.
-        self.attempts.most = None
+        self.greedy.best_partial = None
         return feasibility.Verdict(plan, stage='repair')
 
-    def _ask(self, number, budget):
-        if number in _FULL:
-            share = budget.slice(budget.left() * _FULL_SHARE)
-            return self._ask_all(share)
-        hosts = self.attempts.pick_hosts(self._width)
-        part = subproblem.on_hosts(self.problem, hosts)
-        verdict = feasibility.ask(part, budget.slice(_SLICE))
-        if verdict.is_impossible:
-            # Infeasible over these hosts only: offer more of them next time.
-            self._width = min(_MOST_WIDTH, self._width * 1.5)
+    def _solve_some_hosts(self, number, budget):
+        if number in _ALL_HOSTS_ROUNDS:
+            part_budget = budget.slice(budget.remaining() * _ALL_HOSTS_SHARE)
+            return self._solve_all_hosts(part_budget)
+        hosts = self.greedy.sample_hosts(self._ratio)
+        part = subproblem.restrict_hosts(self.problem, hosts)
+        verdict = feasibility.solve(part, budget.slice(_SAMPLE_SECONDS))
+        if verdict.is_infeasible:
+            # Infeasible over these hosts only: sample more of them next time.
+            self._ratio = min(_MAX_RATIO, self._ratio * 1.5)
         return dataclasses.replace(
-            verdict, is_impossible=False, stage='restricted'
+            verdict, is_infeasible=False, stage='restricted'
         )

@@ -3,7 +3,7 @@
 
 In a small problem the integer program over all hosts mostly finds the optimum
 directly. In a larger one, further constructions come first, then integer
-programs for a few members at a time while the others stay where they are. The
+programs for a few members at a time while the others keep their hosts. The
 integer program over all hosts gets the remaining time.
 """
 
@@ -14,43 +14,46 @@ from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.search import feasible
 from nova_groupext.solver.search import neighbourhood
 
-_ATTEMPTS = 40
+# Limit on further constructions.
+_CONSTRUCTIONS = 40
 
 # Share of the time for the integer program of a small problem, before all
 # else.
 _FIRST_SHARE = 0.5
 
 # Share of the remaining time for constructions.
-_LITTLE = 0.1
+_CONSTRUCTION_SHARE = 0.1
 
 # Share of the remaining time for neighbourhoods.
-_SHARE = 0.6
+_NEIGHBOURHOOD_SHARE = 0.6
 
-# Pairs of equivalence class and host up to which the integer program over all
-# hosts runs: a larger one would need too much memory.
-_LARGE = 100_000
+# Number of variables up to which the integer program over all hosts runs: a
+# larger one would need too much memory.
+_MAX_EXACT_VARIABLES = 100_000
 
 
-def stages(best, attempts, budget):
+def improve_plan(incumbent, greedy, budget):
     """Improve a plan, step by step.
 
-    :param best: incumbent.Incumbent, which is updated
-    :param attempts: squeaky_wheel.SqueakyWheel, None if nothing to place
+    :param incumbent: incumbent.Incumbent, which is updated
+    :param greedy: squeaky_wheel.SqueakyWheel, None if nothing to place
     :param budget: time_budget.TimeBudget
     :returns: generator of the stats that each step changes
     """
-    seats = attempts.seats if attempts else 0
-    if seats <= feasible.SMALL:
-        is_proved = yield from _prove(best, budget, _FIRST_SHARE)
-        if is_proved or not seats or not budget.left():
+    variable_count = greedy.variable_count if greedy else 0
+    if variable_count <= feasible.SMALL_VARIABLES:
+        is_proved = yield from _prove(incumbent, budget, _FIRST_SHARE)
+        if is_proved or not variable_count or not budget.remaining():
             return
-    elif best.is_perfect and not _has_scores(best.problem):
+    elif incumbent.is_perfect and not _has_scores(incumbent.problem):
         yield {'cut_short': budget.is_cut_short}
         return
-    yield from _attempt(best, attempts, budget)
-    yield from _look_around(best, budget)
-    if seats <= _LARGE and feasibility.has_time_for(seats, budget):
-        yield from _prove(best, budget)
+    yield from _construct(incumbent, greedy, budget)
+    yield from _search_neighbourhoods(incumbent, budget)
+    if variable_count <= _MAX_EXACT_VARIABLES and feasibility.has_time_for(
+        variable_count, budget
+    ):
+        yield from _prove(incumbent, budget)
 
 
 def _has_scores(problem):
@@ -61,26 +64,26 @@ def _has_scores(problem):
     )
 
 
-def _attempt(best, attempts, budget):
+def _construct(incumbent, greedy, budget):
     """Run further constructions."""
-    budget = budget.slice(budget.left() * _LITTLE)
-    for _ in range(_ATTEMPTS):
-        plan = attempts.attempt(budget=budget)
-        if plan is not None and best.offer(plan):
+    budget = budget.slice(budget.remaining() * _CONSTRUCTION_SHARE)
+    for _ in range(_CONSTRUCTIONS):
+        plan = greedy.run_iteration(budget=budget)
+        if plan is not None and incumbent.offer(plan):
             yield {'stage': 'greedy', 'cut_short': True}
-        if not budget.left():
+        if not budget.remaining():
             break
 
 
-def _look_around(best, budget):
+def _search_neighbourhoods(incumbent, budget):
     """Run large neighbourhood search."""
-    some_time = budget.slice(budget.left() * _SHARE)
-    for plan in neighbourhood.search(best, some_time):
-        if best.offer(plan):
-            yield {'stage': 'neighbours', 'cut_short': True}
+    partial_budget = budget.slice(budget.remaining() * _NEIGHBOURHOOD_SHARE)
+    for plan in neighbourhood.search(incumbent, partial_budget):
+        if incumbent.offer(plan):
+            yield {'stage': 'neighbourhood', 'cut_short': True}
 
 
-def _prove(best, budget, share=1):
+def _prove(incumbent, budget, share=1):
     """Optimise one objective after the other, over all hosts.
 
     :param share: share of the remaining time for the objectives
@@ -89,29 +92,29 @@ def _prove(best, budget, share=1):
     from nova_groupext.solver.exact import objectives
     from nova_groupext.solver.exact import tie_breaking
 
-    some_time = budget.slice(budget.left() * share)
+    partial_budget = budget.slice(budget.remaining() * share)
     try:
-        exact = objectives.Exact(best.problem, some_time)
+        exact = objectives.ExactSolver(incumbent.problem, partial_budget)
     except time_budget.OutOfTime:
         return False
-    exact.start_from(best.plan)
+    exact.start_from(incumbent.plan)
     for stage, step in (
         ('members', exact.place_members),
         ('cost', exact.minimise_cost),
         ('preference', exact.maximise_preference),
     ):
-        _do(step, exact)
+        _run_step(step, exact)
         # Which of several equal plans results depends on earlier steps.
-        yield _note(best, exact, stage, budget.is_cut_short)
+        yield _update(incumbent, exact, stage, budget.is_cut_short)
     is_proved = exact.is_proved
-    if is_proved and tie_breaking.is_worth_it(exact):
-        exact.go_on(budget)
-        _do(functools.partial(tie_breaking.break_ties, exact), exact)
-        yield _note(best, exact, 'ties')
+    if is_proved and tie_breaking.is_affordable(exact):
+        exact.extend_time(budget)
+        _run_step(functools.partial(tie_breaking.break_ties, exact), exact)
+        yield _update(incumbent, exact, 'tie-breaking')
     return is_proved
 
 
-def _do(step, exact):
+def _run_step(step, exact):
     """Run a step; if the time runs out, mark the result as unproved."""
     try:
         step()
@@ -119,8 +122,8 @@ def _do(step, exact):
         exact.is_proved = False
 
 
-def _note(best, exact, stage, is_cut_short=False):
-    best.take(exact.plan, exact.rank, exact.bound)
+def _update(incumbent, exact, stage, is_cut_short=False):
+    incumbent.replace(exact.plan, exact.objective, exact.bound)
     return {
         'stage': stage,
         'cut_short': is_cut_short or not exact.is_proved,

@@ -11,42 +11,44 @@ class Incumbent:
     """Best feasible plan so far, which only a better one replaces.
 
     :ivar plan: violations.Plan
-    :ivar rank: its violations.objective(), a vector to be maximised
+    :ivar objective: its violations.objective(), a vector to be maximised
     :ivar bound: proven least soft cost at the number placed, a Fraction
     """
 
     def __init__(self, problem, plan):
         self.problem = problem
         self.plan = plan
-        self.rank = violations.objective(problem, plan)
+        self.objective = violations.objective(problem, plan)
         self.bound = fractions.Fraction(0)
 
     @property
     def cost(self):
         """Exact soft cost, a Fraction."""
-        return -self.rank[1]
+        return -self.objective[1]
 
     @property
     def is_perfect(self):
         """True if all members are placed at no cost."""
-        return not self.cost and self.rank[0] == len(self.problem.class_of)
+        return not self.cost and self.objective[0] == len(
+            self.problem.class_of
+        )
 
     def offer(self, plan):
         """Replace the plan if another is better; return whether it is."""
-        rank = violations.objective(self.problem, plan)
-        is_better = rank > self.rank
+        objective = violations.objective(self.problem, plan)
+        is_better = objective > self.objective
         if is_better:
-            self.take(plan, rank, fractions.Fraction(0))
+            self.replace(plan, objective, fractions.Fraction(0))
         return is_better
 
-    def take(self, plan, rank, bound):
+    def replace(self, plan, objective, bound):
         """Replace the plan with one at least as good.
 
         :param bound: proven least soft cost at the number that it places
         """
-        if rank[0] == self.rank[0]:
+        if objective[0] == self.objective[0]:
             bound = max(bound, self.bound)
-        self.plan, self.rank, self.bound = plan, rank, bound
+        self.plan, self.objective, self.bound = plan, objective, bound
 
     def answer(self, problem, stats):
         """Return the plan as answers.Answer.

@@ -2,8 +2,8 @@
 """Large neighbourhood search: the best plans that differ in a few members.
 
 Each neighbourhood frees random members: those of a policy that has a cost,
-with all that must share a domain with them, or any. The others stay where they
-are, and the integer program optimises the free ones.
+with all that must share a domain with them, or any. The others keep their
+hosts, and the integer program optimises the free ones.
 """
 
 import collections
@@ -18,95 +18,99 @@ from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.policies import violations
 
 # Number of equivalence classes to free: at first, at least, at most.
-_MOVING = 6
-_FEWEST = 2
-_MOST = 60
+_INITIAL_CLASSES = 6
+_MIN_CLASSES = 2
+_MAX_CLASSES = 60
 
 # Members per freed class from which on only some are freed.
-_MEMBERS = 5
+_MEMBERS_PER_CLASS = 5
 
 # Seconds for one integer program.
-_SLICE = 2.0
+_SECONDS = 2.0
 
 # Neighbourhoods in a row without improvement, after which the search ends.
-_PATIENCE = 40
+_MAX_IDLE_STEPS = 40
 
-# Ratio of sampled hosts to hosts needed.
-_WIDTH = 2.0
+# Capacity of sampled hosts over capacity needed.
+_RATIO = 2.0
 
 # Limit on target domains, into which the members of a policy may move.
-_TARGETS = 3
+_MAX_TARGET_DOMAINS = 3
 
 # Probability that all domains may be targets, not only those in use.
-_ELSEWHERE = 0.5
+_ALL_DOMAINS_PROBABILITY = 0.5
 
-# Target hosts offered to each equivalence class. Members are moved out of the
-# way only if there are few target hosts.
-_NEAR = 40
+# Target hosts offered to each equivalence class. Members on target hosts are
+# freed only if there are few target hosts.
+_TARGET_HOSTS = 40
 
 # Hosts with the best scores offered to each equivalence class.
-_LIKED = 12
+_PREFERRED_HOSTS = 12
 
 
-def search(best, budget):
+def search(incumbent, budget):
     """Yield better plans near the incumbent.
 
-    :param best: incumbent.Incumbent; offer it each plan before the next one
+    :param incumbent: incumbent.Incumbent; offer it each plan before the next
     :param budget: time_budget.TimeBudget
     :returns: generator of feasible violations.Plan; some are no improvement
     """
-    walk = _Walk(best)
-    idle = 0
-    while idle < _PATIENCE and budget.left():
-        rank = best.rank
-        yield walk.step(budget)
-        idle = 0 if best.rank > rank else idle + 1
+    local_search = _LocalSearch(incumbent)
+    idle_steps = 0
+    while idle_steps < _MAX_IDLE_STEPS and budget.remaining():
+        objective = incumbent.objective
+        yield local_search.step(budget)
+        idle_steps = 0 if incumbent.objective > objective else idle_steps + 1
 
 
-class _Walk:
-    def __init__(self, best):
-        self.best = best
-        self.problem = best.problem
-        self.most = _MOVING
-        self._random = np.random.default_rng(best.problem.seed)
-        self._seated = assignment.AssignmentState(best.problem, best.plan)
-        self._scout = candidate_list.HostSampler(
-            self._seated.state, self._random
+class _LocalSearch:
+    def __init__(self, incumbent):
+        self.incumbent = incumbent
+        self.problem = incumbent.problem
+        self.class_limit = _INITIAL_CLASSES
+        self._random = np.random.default_rng(incumbent.problem.seed)
+        self._assigned = assignment.AssignmentState(
+            incumbent.problem, incumbent.plan
         )
-        self._units = self._seated.state.units
-        self._bundles = self._find_bundles()
-        self._levels = {}
+        self._sampler = candidate_list.HostSampler(
+            self._assigned.state, self._random
+        )
+        self._eq_classes = self._assigned.state.eq_classes
+        self._colocated_groups = self._find_colocated_groups()
+        self._hosts_at = {}
 
     def step(self, budget):
         """Return the best plan of one neighbourhood."""
         from nova_groupext.solver.exact import objectives
 
-        plan = self.best.plan
+        plan = self.incumbent.plan
         policy = self._draw_policy()
         targets = self._draw_targets(policy)
         moving = self._draw_members(policy, targets)
-        around = subproblem.around(self.problem, plan, moving)
+        fixed = subproblem.fix_others(self.problem, plan, moving)
         hosts = self._hosts(moving, targets)
-        part = subproblem.on_hosts(around, hosts)
+        part = subproblem.restrict_hosts(fixed, hosts)
         try:
-            exact = objectives.Exact(part, budget.slice(_SLICE))
+            exact = objectives.ExactSolver(part, budget.slice(_SECONDS))
             exact.start_from(plan)
             exact.place_members()
             exact.minimise_cost()
             exact.maximise_preference()
         except time_budget.OutOfTime:
-            self._move_more(0.8)
+            self._scale_class_limit(0.8)
             return plan
         # Free as many members as can be optimised within a slice.
-        self._move_more(1.1 if exact.is_proved else 0.8)
-        return subproblem.back(plan, exact.plan)
+        self._scale_class_limit(1.1 if exact.is_proved else 0.8)
+        return subproblem.restore_alternatives(plan, exact.plan)
 
-    def _move_more(self, factor):
-        self.most = min(_MOST, max(_FEWEST, self.most * factor))
+    def _scale_class_limit(self, factor):
+        self.class_limit = min(
+            _MAX_CLASSES, max(_MIN_CLASSES, self.class_limit * factor)
+        )
 
     def _draw_policy(self):
         """Draw a policy that has a cost, costly ones more often, or None."""
-        costs = violations.costs(self.problem, self.best.plan.placement)
+        costs = violations.costs(self.problem, self.incumbent.plan.placement)
         if not costs or self._random.random() < 0.1:
             return None
         shares = np.sqrt(np.array([float(cost) for cost in costs.values()]))
@@ -118,109 +122,144 @@ class _Walk:
         if policy is None:
             return set()
         problem = self.problem
-        used = list(
-            violations.count(problem, policy, self.best.plan.placement)
+        domains = list(
+            violations.count(problem, policy, self.incumbent.plan.placement)
         )
-        if self._random.random() < _ELSEWHERE:
-            used = list(self._inside(policy.scope))
-        some = {
-            used[number]
-            for number in self._random.permutation(len(used))[
-                : self._random.integers(1, _TARGETS + 1)
+        if self._random.random() < _ALL_DOMAINS_PROBABILITY:
+            domains = list(self._hosts_by_domain(policy.scope))
+        drawn = {
+            domains[number]
+            for number in self._random.permutation(len(domains))[
+                : self._random.integers(1, _MAX_TARGET_DOMAINS + 1)
             ]
         }
-        inside = self._inside(policy.scope)
-        return set().union(*(inside[domain] for domain in some))
+        hosts_by_domain = self._hosts_by_domain(policy.scope)
+        return set().union(*(hosts_by_domain[domain] for domain in drawn))
 
     def _draw_members(self, policy, targets):
         """Draw members to free, with those on the targets or unplaced."""
-        placement = self.best.plan.placement
-        units = self._units
+        placement = self.incumbent.plan.placement
+        eq_classes = self._eq_classes
         if policy is not None:
             paths = frozenset().union(*policy.sides)
-            units = [unit for unit in units if unit.members[0] in paths]
+            eq_classes = [
+                eq_class
+                for eq_class in eq_classes
+                if eq_class.members[0] in paths
+            ]
         moving = set()
-        for number in self._random.permutation(len(units)):
-            moving.update(self._bundles[units[number]])
-            if len(moving) >= self.most:
+        for number in self._random.permutation(len(eq_classes)):
+            moving.update(self._colocated_groups[eq_classes[number]])
+            if len(moving) >= self.class_limit:
                 break
-        paths = self._some({p for unit in moving for p in unit.members})
-        evicted = targets if len(targets) <= _NEAR * _TARGETS else ()
-        for unit in self._units:
-            out = [path for path in unit.members if path not in placement]
-            inside = [p for p in unit.members if placement.get(p) in evicted]
-            if out or inside:
-                paths.update(out, inside)
+        paths = self._sample_members(
+            {path for eq_class in moving for path in eq_class.members}
+        )
+        cleared = (
+            targets
+            if len(targets) <= _TARGET_HOSTS * _MAX_TARGET_DOMAINS
+            else ()
+        )
+        for eq_class in self._eq_classes:
+            unplaced = [
+                path for path in eq_class.members if path not in placement
+            ]
+            displaced = [
+                path
+                for path in eq_class.members
+                if placement.get(path) in cleared
+            ]
+            if unplaced or displaced:
+                paths.update(unplaced, displaced)
         return paths & self.problem.movable
 
-    def _some(self, paths):
+    def _sample_members(self, paths):
         """Return some of many members, those of one domain together."""
         level = self.problem.levels[-1 if len(self.problem.levels) < 2 else 1]
-        placement = self.best.plan.placement
-        inside = collections.defaultdict(list)
+        placement = self.incumbent.plan.placement
+        by_domain = collections.defaultdict(list)
         for path in sorted(paths & placement.keys()):
-            inside[self.problem.domain(placement[path], level)].append(path)
-        near = list(inside.values())
-        some = paths - placement.keys()
-        for number in self._random.permutation(len(near)):
-            if len(some) >= self.most * _MEMBERS:
+            by_domain[self.problem.domain(placement[path], level)].append(path)
+        groups = list(by_domain.values())
+        sampled = paths - placement.keys()
+        for number in self._random.permutation(len(groups)):
+            if len(sampled) >= self.class_limit * _MEMBERS_PER_CLASS:
                 break
-            some.update(near[number])
-        return some
+            sampled.update(groups[number])
+        return sampled
 
-    def _find_bundles(self):
+    def _find_colocated_groups(self):
         """Map equivalence classes to all that must share their domain."""
-        bundles = {unit: {unit} for unit in self._units}
+        colocated_groups = {
+            eq_class: {eq_class} for eq_class in self._eq_classes
+        }
         for policy in self.problem.topology.policies:
             if policy.strict and policy.type in (
                 'affinity',
                 'network-proximity',
             ):
                 paths = frozenset().union(*policy.sides)
-                bound = {u for u in self._units if u.members[0] in paths}
-                for unit in bound:
-                    if len(bound) <= _MOST:
-                        bundles[unit] = bundles[unit] | bound
-        return bundles
+                bound = {
+                    eq_class
+                    for eq_class in self._eq_classes
+                    if eq_class.members[0] in paths
+                }
+                for eq_class in bound:
+                    if len(bound) <= _MAX_CLASSES:
+                        colocated_groups[eq_class] = (
+                            colocated_groups[eq_class] | bound
+                        )
+        return colocated_groups
 
     def _hosts(self, moving, targets):
         """Map classes of the freed members to ids of candidate hosts."""
-        placement = self.best.plan.placement
-        now = {placement[path] for path in moving if path in placement}
-        self._seated.change_to(self.best.plan)
-        with self._seated.lifted(moving) as standing:
-            picked = self._scout.pick(standing, _WIDTH)
+        placement = self.incumbent.plan.placement
+        current = {placement[path] for path in moving if path in placement}
+        self._assigned.apply(self.incumbent.plan)
+        with self._assigned.unassigned(moving) as demand:
+            sampled = self._sampler.sample(demand, _RATIO)
             return {
                 part: {
-                    *picked[unit],
-                    *now,
-                    *self._liked(unit),
-                    *self._cheapest(unit, targets),
+                    *sampled[eq_class],
+                    *current,
+                    *self._preferred(eq_class),
+                    *self._cheapest(eq_class, targets),
                 }
-                for unit, part in self._seated.parts(moving).items()
+                for eq_class, part in self._assigned.restrict_classes(
+                    moving
+                ).items()
             }
 
-    def _cheapest(self, unit, targets):
+    def _cheapest(self, eq_class, targets):
         """Return target hosts with the least opportunity cost."""
-        matrices = self._seated.state.matrices
-        hosts = self._seated.state.hosts(unit)
-        loss = matrices.loss[matrices.class_of[unit], hosts]
-        names = [matrices.hosts[host] for host in hosts[np.argsort(loss)]]
-        return [name for name in names if name in targets][:_NEAR]
+        matrices = self._assigned.state.matrices
+        hosts = self._assigned.state.hosts(eq_class)
+        opportunity_cost = matrices.opportunity_cost[
+            matrices.class_of[eq_class], hosts
+        ]
+        host_ids = [
+            matrices.hosts[host]
+            for host in hosts[np.argsort(opportunity_cost)]
+        ]
+        return [host for host in host_ids if host in targets][:_TARGET_HOSTS]
 
-    def _inside(self, level):
+    def _hosts_by_domain(self, level):
         """Map domains of a level to the ids of their hosts."""
-        if level not in self._levels:
-            inside = collections.defaultdict(set)
+        if level not in self._hosts_at:
+            hosts = collections.defaultdict(set)
             for host in self.problem.hosts:
-                inside[self.problem.domain(host, level)].add(host)
-            self._levels[level] = inside
-        return self._levels[level]
+                hosts[self.problem.domain(host, level)].add(host)
+            self._hosts_at[level] = hosts
+        return self._hosts_at[level]
 
-    def _liked(self, unit):
-        scores = unit.member_class.scores
+    def _preferred(self, eq_class):
+        scores = eq_class.member_class.scores
         if not scores:
             return []
-        state = self._seated.state
-        names = [state.matrices.hosts[host] for host in state.hosts(unit)]
-        return heapq.nlargest(_LIKED, names, lambda n: scores.get(n, 0))
+        state = self._assigned.state
+        host_ids = [
+            state.matrices.hosts[host] for host in state.hosts(eq_class)
+        ]
+        return heapq.nlargest(
+            _PREFERRED_HOSTS, host_ids, lambda host: scores.get(host, 0)
+        )

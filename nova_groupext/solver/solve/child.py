@@ -28,7 +28,7 @@ _ENVIRONMENT = {
 }
 
 # Exits of libraries that cannot allocate memory.
-_GIVING_UP = ('ended with status 1', 'ended by signal SIGABRT')
+_ALLOCATION_FAILURES = ('ended with status 1', 'ended by signal SIGABRT')
 
 _CODE = 'from nova_groupext.solver.solve import worker; worker.main({!r}, {})'
 
@@ -62,17 +62,17 @@ class Solver(piped_process.PipedProcess):
     def search(self, problem, grace=GRACE, on_answer=None):
         """Solve one problem, as run() does; call this only once."""
         best = answers.undecided({'stage': 'start', 'cut_short': True})
-        for found in self.found(problem.time_limit + grace, problem):
-            best = answers.Answer(**found)
+        for result in self.results(problem.time_limit + grace, problem):
+            best = answers.Answer(**result)
             if on_answer:
                 on_answer(best)
-        if self.ending:
-            reason = f'the solver {self.ending}'
+        if self.exit_reason:
+            reason = f'the solver {self.exit_reason}'
             best = best.with_stats(cut_short=True, reason=reason)
         return best.with_stats(peak_mib=self.peak_mib)
 
-    def found(self, seconds, *arguments):
-        """Run the job; set ``ending`` to the reason if it fails.
+    def results(self, seconds, *arguments):
+        """Run the job; set ``exit_reason`` if it fails.
 
         :param seconds: time limit, after which the parent kills the child
         :param arguments: arguments of the job's function
@@ -80,27 +80,30 @@ class Solver(piped_process.PipedProcess):
         """
         # The CPU limit is a fallback: before it, the parent kills the child,
         # and knows the reason.
-        most = max(1, math.ceil(seconds)) + 1
-        data = pickle.dumps((most, arguments))
-        told = {}
+        cpu_limit = max(1, math.ceil(seconds)) + 1
+        data = pickle.dumps((cpu_limit, arguments))
+        last = {}
         for line in self.lines(data, seconds):
             try:
-                told = json.loads(line)
-                self.peak_mib = max(self.peak_mib, told['peak_mib'])
+                last = json.loads(line)
+                self.peak_mib = max(self.peak_mib, last['peak_mib'])
             except (KeyError, TypeError, ValueError):
-                self.ending = 'wrote what is no answer'
+                self.exit_reason = 'wrote an invalid answer'
                 return
-            if 'found' in told:
-                yield told['found']
-        self.ending = self._explain(told)
+            if 'result' in last:
+                yield last['result']
+        self.exit_reason = self._explain(last)
 
     def _explain(self, last):
         """Return why the child failed, or None, from its last line."""
         if 'reason' in last:
             return last['reason']
-        if self.ending in _GIVING_UP:
-            most = self._memory_limit // 1024**2
-            return f'{self.ending}, maybe for lack of memory: {most} MiB'
-        if not last or 'found' in last:
-            return self.ending or 'ended before it was done'
+        if self.exit_reason in _ALLOCATION_FAILURES:
+            limit_mib = self._memory_limit // 1024**2
+            return (
+                f'{self.exit_reason}, possibly for lack of memory '
+                f'({limit_mib} MiB)'
+            )
+        if not last or 'result' in last:
+            return self.exit_reason or 'ended before it finished'
         return None

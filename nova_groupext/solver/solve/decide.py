@@ -25,10 +25,12 @@ def decide(problem, engine=child.run):
         plan = violations.as_plan(
             problem, answer.placement, answer.alternative
         )
-        faults = violations.find(problem, plan)
-        if faults:
-            raise UnsoundPlan(f'unlawful: {faults}')
+        violated = violations.find(problem, plan)
+        if violated:
+            raise UnsoundPlan(f'the plan has violations: {violated}')
         cost = float(violations.soft_cost(problem, plan.placement))
         if cost != answer.cost['soft']:
-            raise UnsoundPlan(f'costs {cost}, not {answer.cost["soft"]}')
+            raise UnsoundPlan(
+                f'the plan costs {cost}, not {answer.cost["soft"]}'
+            )
     return answer.with_stats(seconds=round(time.monotonic() - start, 3))

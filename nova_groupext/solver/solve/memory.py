@@ -15,7 +15,7 @@ def peak_mib(pid='self'):
     """
     try:
         with open(f'/proc/{pid}/status') as file:
-            found = _PEAK.search(file.read())
+            match = _PEAK.search(file.read())
     except OSError:
         return 0
-    return int(found[1]) // 1024 if found else 0
+    return int(match[1]) // 1024 if match else 0

@@ -22,8 +22,8 @@ _CELL = 10
 _SMALL_CLOUD = 200
 # More members than this on one host are drawn as a number per member set.
 _MANY_MEMBERS = 28
-_MOST_BARS = 4
-_MOST_NAMES = 40
+_MAX_BARS = 4
+_MAX_NAMES = 40
 
 
 def write(problem, answer):
@@ -43,29 +43,36 @@ class _Picture:
         self.answer = answer
         self.placement = answer.placement or problem.pinned
         self.members = collections.defaultdict(list)
-        own = {*problem.own}
+        own = {*problem.own_members}
         for member in problem.topology.members:
             if member.path in own and member.path in self.placement:
                 self.members[self.placement[member.path]].append(member)
-        self.stems = [
-            stem
-            for stem in problem.topology.stems
-            if stem.members[0].path in own
+        self.member_sets = [
+            member_set
+            for member_set in problem.topology.member_sets
+            if member_set.members[0].path in own
         ]
-        names = [stem.path for stem in self.stems]
-        self.letters = {stem: style.letters(n) for n, stem in enumerate(names)}
+        names = [member_set.path for member_set in self.member_sets]
+        self.labels = {
+            member_set: style.letters(n) for n, member_set in enumerate(names)
+        }
         self.colours = {s: style.colour(n) for n, s in enumerate(names)}
 
     def page(self):
-        words = _head(self.problem, self.answer)
-        head = [svg.line(text, 'head') for text in words]
-        stems = self.stems
-        legend = [self._stem(stem) for stem in stems[:_MOST_NAMES]]
-        if len(stems) > _MOST_NAMES:
-            legend.append(svg.line(f'and {len(stems) - _MOST_NAMES} more'))
+        texts = _heading(self.problem, self.answer)
+        heading = [svg.line(text, 'head') for text in texts]
+        member_sets = self.member_sets
+        legend = [
+            self._member_set(member_set)
+            for member_set in member_sets[:_MAX_NAMES]
+        ]
+        if len(member_sets) > _MAX_NAMES:
+            legend.append(
+                svg.line(f'and {len(member_sets) - _MAX_NAMES} more')
+            )
         cloud = self._domains(list(self.problem.hosts.values()), self._levels)
-        blocks = [svg.column(head, 0), svg.rows(legend, style.WIDTH), cloud]
-        return svg.page(svg.column(blocks, 12), words[0], style.CSS)
+        blocks = [svg.column(heading, 0), svg.rows(legend, style.WIDTH), cloud]
+        return svg.page(svg.column(blocks, 12), texts[0], style.CSS)
 
     @property
     def _levels(self):
@@ -73,12 +80,14 @@ class _Picture:
         above_host = self.problem.levels[1:]
         return list(dict.fromkeys([*above_host[-1:], *above_host[:1]]))
 
-    def _stem(self, stem):
+    def _member_set(self, member_set):
         """Draw a member set's entry in the legend."""
-        members = [m for m in stem.members if m.path in self.placement]
-        chip = self._chip(stem.path, members, self.letters[stem.path])
-        label = f'{stem.path} ({len(members)} of {stem.count})'
-        return svg.rows([chip, svg.line(label, room=230)], style.WIDTH)
+        members = [m for m in member_set.members if m.path in self.placement]
+        box = self._member_box(
+            member_set.path, members, self.labels[member_set.path]
+        )
+        label = f'{member_set.path} ({len(members)} of {member_set.count})'
+        return svg.rows([box, svg.line(label, max_width=230)], style.WIDTH)
 
     def _domains(self, hosts, levels):
         """Draw hosts in a frame for each of their domains, level by level."""
@@ -93,10 +102,10 @@ class _Picture:
             inside = by_name[name]
             members = sum(len(self.members[host.id]) for host in inside)
             label = f'no {level}' if name is None else f'{level} {name}'
-            tip = f'{label}: {len(inside)} hosts, {members} members'
+            tooltip = f'{label}: {len(inside)} hosts, {members} members'
             kind = 'outer' if inner else 'inner'
             block = self._domains(inside, inner)
-            frame = svg.frame(block, label, kind, tip)
+            frame = svg.frame(block, label, kind, tooltip)
             frames.append((not members, frame))
         # Domains that the group uses come first.
         frames.sort(key=lambda f: f[0])
@@ -107,89 +116,96 @@ class _Picture:
         large = [h for h in hosts if is_small or self.members[h.id]]
         small = [h for h in hosts if not (is_small or self.members[h.id])]
         # Make the block about as wide as high.
-        across = math.sqrt(len(large) / 3 + len(small) / 200)
-        width = style.HOST_WIDTH * max(1, min(8, round(across)))
+        columns = math.sqrt(len(large) / 3 + len(small) / 200)
+        width = style.HOST_WIDTH * max(1, min(8, round(columns)))
         cells = svg.rows([self._cell(host) for host in small], width, 2)
         boxes = svg.rows([self._host(host) for host in large], width)
         return svg.column([each for each in (boxes, cells) if each.code])
 
     def _cell(self, host):
         dot = '\u00b7' if host.foreign else ''
-        return svg.box(_CELL, _CELL, 'cell', _tip(host), dot)
+        return svg.box(_CELL, _CELL, 'cell', _tooltip(host), dot)
 
     def _host(self, host):
         """Draw a host with its load and its members."""
         width = style.HOST_WIDTH - 12
-        taken = self._taken(host)
+        usage = self._usage(host)
         bars = [
             svg.bar(width, 12, part, host.free[name], name)
-            for name, part in list(taken.items())[:_MOST_BARS]
+            for name, part in list(usage.items())[:_MAX_BARS]
         ]
-        chips = svg.rows(self._chips(host), width, 2)
-        parts = [each for each in [*bars, chips] if each.code]
-        tip = '\n'.join(
-            [_tip(host), *(f'group takes {n} {r}' for r, n in taken.items())]
+        members = svg.rows(self._member_boxes(host), width, 2)
+        parts = [each for each in [*bars, members] if each.code]
+        tooltip = '\n'.join(
+            [
+                _tooltip(host),
+                *(f'group uses {n} {r}' for r, n in usage.items()),
+            ]
         )
         kind = 'shared' if host.foreign else 'host'
         inside = svg.column(parts, 3)
         inside = dataclasses.replace(inside, width=width)
-        return svg.frame(inside, host.id, kind, tip)
+        return svg.frame(inside, host.id, kind, tooltip)
 
-    def _taken(self, host):
+    def _usage(self, host):
         """Return the amounts that the group takes, scarce resources first."""
-        taken = collections.Counter()
+        usage = collections.Counter()
         for member in self.members[host.id]:
             if member.path not in self.problem.pinned:
-                ways = self.problem.class_of[member.path].ways(host.id)
-                way = self.answer.alternative.get(member.path, 0)
-                taken.update({r: n for r, n in ways[way].items() if n})
-        by_share = sorted(taken, key=lambda r: -taken[r] / host.free[r])
-        return {resource: taken[resource] for resource in by_share}
+                options = self.problem.class_of[member.path].options(host.id)
+                option = self.answer.alternative.get(member.path, 0)
+                usage.update({r: n for r, n in options[option].items() if n})
+        by_share = sorted(usage, key=lambda r: -usage[r] / host.free[r])
+        return {resource: usage[resource] for resource in by_share}
 
-    def _chips(self, host):
+    def _member_boxes(self, host):
         members = self.members[host.id]
         if len(members) <= _MANY_MEMBERS:
             for member in members:
-                stem = member.stem
-                yield self._chip(stem, [member], self.letters[stem])
+                member_set = member.member_set
+                yield self._member_box(
+                    member_set, [member], self.labels[member_set]
+                )
         else:
-            for stem, same in itertools.groupby(members, lambda m: m.stem):
+            for member_set, same in itertools.groupby(
+                members, lambda m: m.member_set
+            ):
                 same = list(same)
-                label = f'{self.letters[stem]} \u00d7 {len(same)}'
-                yield self._chip(stem, same, label)
+                label = f'{self.labels[member_set]} \u00d7 {len(same)}'
+                yield self._member_box(member_set, same, label)
 
-    def _chip(self, stem, members, label):
+    def _member_box(self, member_set, members, label):
         """Draw members of one member set, as a coloured box with a label."""
-        names = [member.path for member in members[:_MOST_NAMES]]
-        if len(members) > _MOST_NAMES:
-            names.append(f'and {len(members) - _MOST_NAMES} more')
+        names = [member.path for member in members[:_MAX_NAMES]]
+        if len(members) > _MAX_NAMES:
+            names.append(f'and {len(members) - _MAX_NAMES} more')
         kind = 'member'
         if members and all(m.path in self.problem.pinned for m in members):
             kind = 'pinned'
-            names.append('(a server already)')
-        kind += f' {self.colours[stem]}'
+            names.append('(existing server)')
+        kind += f' {self.colours[member_set]}'
         return svg.box(8 + 7 * len(label), 16, kind, '\n'.join(names), label)
 
 
-def _head(problem, answer):
+def _heading(problem, answer):
     """Return the heading: a summary of the answer, and a legend."""
     lines = summary.write(problem, answer).splitlines()
-    told = textwrap.wrap(lines[0], 160)
+    heading = textwrap.wrap(lines[0], 160)
     if answer.status == 'placed':
-        told.append(lines[1])
+        heading.append(lines[1])
     return [
-        *told,
-        'Bar: what the group takes of the free amount. Broken line or dot: '
-        'others are on this host too. Thick line: a server already.',
+        *heading,
+        'Bar: part of the free amount that the group uses. Broken line or '
+        'dot: other servers on this host. Thick line: existing server.',
     ]
 
 
-def _tip(host):
+def _tooltip(host):
     """Return the tooltip of a host."""
     lines = [host.id]
     lines += [f'{level} {name}' for level, name in host.domains.items()]
     free = list(host.free.items())
-    lines += [f'{amount} {name} free' for name, amount in free[:_MOST_NAMES]]
+    lines += [f'{amount} {name} free' for name, amount in free[:_MAX_NAMES]]
     if host.foreign:
-        lines.append('others are here too')
+        lines.append('other servers on this host')
     return '\n'.join(lines)

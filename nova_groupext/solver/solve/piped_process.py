@@ -23,7 +23,7 @@ class PipedProcess:
     Its standard input stays open until then, so the child can detect the end
     of its parent. Signals from a terminal do not reach the child.
 
-    :ivar ending: why the lines ended, None if the child was successful
+    :ivar exit_reason: why the lines ended, None if the child was successful
     :ivar peak_mib: peak memory in MiB, if the parent had to kill the child
     """
 
@@ -33,9 +33,9 @@ class PipedProcess:
         :param command: list of the program and its arguments
         :param environment: variables added to those of this process
         """
-        self.ending = 'was not asked'
+        self.exit_reason = 'was not started'
         self.peak_mib = 0
-        self._is_late = False
+        self._was_killed = False
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -68,17 +68,17 @@ class PipedProcess:
         :returns: generator of whole lines, bytes without the line feed
         """
         end = time.monotonic() + seconds
-        rest = bytearray()
+        line = bytearray()
         for chunk in self._chunks(memoryview(data), end):
             first, *others = chunk.split(b'\n')
-            rest += first
+            line += first
             for other in others:
-                yield bytes(rest)
-                rest = bytearray(other)
-            if len(rest) > MAX_LINE:
-                self.ending = 'wrote an endless line'
+                yield bytes(line)
+                line = bytearray(other)
+            if len(line) > MAX_LINE:
+                self.exit_reason = 'wrote a line that is too long'
                 return
-        self.ending = self._wait(end)
+        self.exit_reason = self._wait(end)
 
     def _chunks(self, data, end):
         """Yield the output of the child as it arrives."""
@@ -86,10 +86,10 @@ class PipedProcess:
         with selectors.DefaultSelector() as selector:
             selector.register(stdin, selectors.EVENT_WRITE)
             selector.register(stdout, selectors.EVENT_READ)
-            while (left := end - time.monotonic()) > 0:
-                for key, _ in selector.select(left):
+            while (remaining := end - time.monotonic()) > 0:
+                for key, _ in selector.select(remaining):
                     if key.fileobj is stdin:
-                        data = self._feed(data)
+                        data = self._write(data)
                         if not data:
                             selector.unregister(stdin)
                     elif chunk := stdout.read(_CHUNK):
@@ -101,7 +101,7 @@ class PipedProcess:
         while chunk := stdout.read(_CHUNK):
             yield chunk
 
-    def _feed(self, data):
+    def _write(self, data):
         """Write as much as the pipe accepts; return the rest."""
         try:
             return data[self._process.stdin.write(data) :]
@@ -115,18 +115,18 @@ class PipedProcess:
             status = self._process.wait(max(0.0, end - time.monotonic()))
         except subprocess.TimeoutExpired:
             self._kill()
-        if self._is_late:
+        if self._was_killed:
             return 'did not end in time'
-        return _describe(status)
+        return _failure_reason(status)
 
     def _kill(self):
         self.peak_mib = memory.peak_mib(self._process.pid)
         self._process.kill()
         self._process.wait()
-        self._is_late = True
+        self._was_killed = True
 
 
-def _describe(status):
+def _failure_reason(status):
     """Return why an exit status is a failure, None if it is not."""
     if status < 0:
         # Most real-time signals have no name.

@@ -26,30 +26,32 @@ def search(problem):
     :returns: generator of answers.Answer, at least one
     """
     budget = time_budget.TimeBudget(problem.time_limit)
-    lean = merging.merged(problem)
-    finder = feasible.FeasibilitySearch(lean, budget)
-    verdict = finder.try_once()
+    merged = merging.merge_equivalent(problem)
+    feasibility_search = feasible.FeasibilitySearch(merged, budget)
+    verdict = feasibility_search.construct_once()
     if verdict.plan is None:
-        proof = quick_proofs.find(lean, budget)
+        proof = quick_proofs.find(merged, budget)
         if proof is not None:
             stats = {'stage': proof.stage}
-            yield from _refuse(problem, budget, stats, proof.tags)
+            yield from _refuse(problem, budget, stats, proof.assumed)
             return
-        verdict = finder.find()
-    stats = {'stage': verdict.stage, 'cut_short': not verdict.is_impossible}
+        verdict = feasibility_search.find()
+    stats = {'stage': verdict.stage, 'cut_short': not verdict.is_infeasible}
     if verdict.plan is not None:
-        best = incumbent.Incumbent(lean, verdict.plan)
-        stats['first_seconds'] = round(budget.spent(), 4)
+        best = incumbent.Incumbent(merged, verdict.plan)
+        stats['first_seconds'] = round(budget.elapsed(), 4)
         yield best.answer(problem, stats)
-        for stage in improve.stages(best, finder.attempts, budget):
+        for stage in improve.improve_plan(
+            best, feasibility_search.greedy, budget
+        ):
             yield best.answer(problem, {**stats, **stage})
-    elif verdict.is_impossible:
+    elif verdict.is_infeasible:
         yield from _refuse(problem, budget, stats)
     else:
         yield answers.undecided(stats)
 
 
-def _refuse(problem, budget, stats, tags=None):
-    for refusal in explain.refusals(problem, budget, tags):
-        stats.setdefault('first_seconds', round(budget.spent(), 4))
+def _refuse(problem, budget, stats, assumed=None):
+    for refusal in explain.refusals(problem, budget, assumed):
+        stats.setdefault('first_seconds', round(budget.elapsed(), 4))
         yield answers.refused(refusal, stats)

@@ -6,7 +6,7 @@ import collections
 from nova_groupext.solver.language import validation
 
 # Limit on listed names.
-_MOST = 8
+_MAX_NAMES = 8
 
 
 def write(problem, answer):
@@ -17,7 +17,7 @@ def write(problem, answer):
     :returns: text of several lines
     """
     lines = _WRITERS[answer.status](problem, answer)
-    return '\n'.join([*map(_plain, lines), _how(answer), ''])
+    return '\n'.join([*map(_plain, lines), _statistics(answer), ''])
 
 
 def _plain(line):
@@ -29,31 +29,35 @@ def _plain(line):
 
 
 def _placed(problem, answer):
-    members = len(problem.own)
+    members = len(problem.own_members)
     yield f'placed: {len(answer.placement)} of {members} members'
     if answer.unplaced:
         yield f'left out: {_list(answer.unplaced)}'
     yield from _costs(answer)
-    yield 'where (how many domains of each level, and the members in each):'
+    yield 'locations (number of domains of each level, and members in each):'
     for node in problem.topology.nodes:
-        yield f'  {_at(node)}: {_where(problem, answer, node)}'
+        yield f'  {_node_name(node)}: {_where(problem, answer, node)}'
 
 
 def _costs(answer):
     cost = answer.cost
     is_least = cost['bound'] >= cost['soft']
-    proved = 'the least' if is_least else f'at least {cost["bound"]:g} is due'
+    proved = 'proved minimal' if is_least else f'lower bound {cost["bound"]:g}'
     yield f'cost of the soft policies: {cost["soft"]:g} ({proved})'
     for each in answer.violations:
         policy = f'{each["policy"]["scope"]} {each["policy"]["type"]}'
-        yield f'  {policy} of {_at(each["at"])}: {each["cost"]:g}'
+        yield f'  {policy} of {_node_name(each["at"])}: {each["cost"]:g}'
     yield f'sum of the scores: {cost["preference"]:g}'
 
 
 def _where(problem, answer, node):
     """Return how many domains of each level a node's members use."""
-    inside = f'{node}/' if node else ''
-    hosts = [h for p, h in answer.placement.items() if p.startswith(inside)]
+    prefix = f'{node}/' if node else ''
+    hosts = [
+        host_id
+        for path, host_id in answer.placement.items()
+        if path.startswith(prefix)
+    ]
     parts = [f'{len(hosts)} members', f'host {len(set(hosts))}']
     for level in problem.levels[1:]:
         count = collections.Counter(
@@ -75,20 +79,20 @@ def _counts(count):
 def _refused(problem, answer):
     reason = answer.reason or {'text': 'there is no plan.'}
     yield f'refused: {reason["text"]}'
-    rest = '' if answer.minimal else '; perhaps not all of them are needed'
-    yield f'What cannot be together{rest}:'
+    rest = '' if answer.minimal else ' (possibly not all of them are needed)'
+    yield f'These requirements conflict{rest}:'
     for item in answer.conflict:
         yield f'  {item["text"]} [{item["code"]}]'
     if answer.relaxations:
-        yield 'What would help:'
+        yield 'Changes that would help:'
     for relaxation in answer.relaxations:
         yield f'  {relaxation["text"]}'
 
 
 def _undecided(problem, answer):
     yield (
-        f'undecided: within {problem.time_limit:g} s there was neither a plan '
-        'nor a proof that there is none'
+        'undecided: neither a plan nor a proof that none exists was found '
+        f'within {problem.time_limit:g} s'
     )
 
 
@@ -99,22 +103,22 @@ _WRITERS = {
 }
 
 
-def _how(answer):
+def _statistics(answer):
     """Return a line with time, stage and reason of an early end."""
     stats = answer.stats
-    told = [f'{stats["seconds"]:g} s', f'stage {stats["stage"]}']
+    parts = [f'{stats["seconds"]:g} s', f'stage {stats["stage"]}']
     if stats['cut_short']:
-        told.append(stats.get('reason', 'the time ran out'))
-    return f'({", ".join(told)})'
+        parts.append(stats.get('reason', 'time limit reached'))
+    return f'({", ".join(parts)})'
 
 
-def _at(path):
+def _node_name(path):
     return path or 'the group'
 
 
 def _list(names):
     names = list(names)
-    if len(names) > _MOST:
-        more = len(names) - _MOST
-        names = [*names[:_MOST], f'{more} more']
+    if len(names) > _MAX_NAMES:
+        more = len(names) - _MAX_NAMES
+        names = [*names[:_MAX_NAMES], f'{more} more']
     return ', '.join(names)

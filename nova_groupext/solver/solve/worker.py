@@ -28,7 +28,7 @@ JOBS = {
     'check': ('nova_groupext.solver.verify.verify', 'findings'),
 }
 
-_DEEP = 100_000
+_RECURSION_LIMIT = 100_000
 
 # Messages of failed imports of shared libraries without memory.
 _NO_MEMORY = re.compile('allocate memory|failed to map')
@@ -41,14 +41,14 @@ def main(job, memory_limit):
     :param memory_limit: bytes of address space
     """
     # Constructions nest as deep as policies that bind a member to one domain.
-    sys.setrecursionlimit(_DEEP)
+    sys.setrecursionlimit(_RECURSION_LIMIT)
     out = os.fdopen(os.dup(sys.stdout.fileno()), 'wb')
     # Output of libraries must not get between the lines.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    _limit(resource.RLIMIT_AS, memory_limit, memory_limit)
+    _set_limit(resource.RLIMIT_AS, memory_limit, memory_limit)
     try:
-        reason = _try(job, out, memory_limit)
-        _tell(out, **({'reason': reason} if reason else {}))
+        reason = _run(job, out, memory_limit)
+        _send(out, **({'reason': reason} if reason else {}))
     except (BrokenPipeError, EOFError):
         # The parent is gone: no process would read a reason.
         os._exit(1)
@@ -56,30 +56,30 @@ def main(job, memory_limit):
     os._exit(0)
 
 
-def _try(job, out, memory_limit):
+def _run(job, out, memory_limit):
     """Run a job; return the reason if it fails."""
     try:
-        _work(job, out)
+        _run_job(job, out)
     except (BrokenPipeError, EOFError):
         raise
     except Exception as error:
-        if _is_for_lack_of_memory(error):
+        if _is_lack_of_memory(error):
             return f'ran out of memory: {memory_limit // 1024**2} MiB'
         traceback.print_exc()
         return f'failed: {type(error).__name__}'
 
 
-def _is_for_lack_of_memory(error):
+def _is_lack_of_memory(error):
     return isinstance(error, MemoryError) or (
         isinstance(error, (ImportError, OSError))
         and _NO_MEMORY.search(str(error))
     )
 
 
-def _work(job, out):
+def _run_job(job, out):
     module, function = JOBS[job]
     # Import while the parent still reads the problem.
-    do = getattr(importlib.import_module(module), function)
+    run = getattr(importlib.import_module(module), function)
     try:
         # The other end of the pipe is child.Solver.
         cpu_limit, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301
@@ -87,19 +87,19 @@ def _work(job, out):
         # The parent closed the pipe in the middle of the job.
         raise EOFError from None
     # The child ends even if the parent is gone and HiGHS ignores the time.
-    _limit(resource.RLIMIT_CPU, cpu_limit, cpu_limit + 1)
+    _set_limit(resource.RLIMIT_CPU, cpu_limit, cpu_limit + 1)
     _end_with_parent()
     # No part of a large problem is garbage before the end.
     gc.freeze()
-    for found in do(*arguments):
-        _tell(out, found=dataclasses.asdict(found))
+    for result in run(*arguments):
+        _send(out, result=dataclasses.asdict(result))
 
 
-def _limit(kind, soft, hard):
+def _set_limit(kind, soft, hard):
     """Set a resource limit, unless a lower one is set already."""
-    _, most = resource.getrlimit(kind)
-    if most != resource.RLIM_INFINITY:
-        soft, hard = min(soft, most), min(hard, most)
+    _, maximum = resource.getrlimit(kind)
+    if maximum != resource.RLIM_INFINITY:
+        soft, hard = min(soft, maximum), min(hard, maximum)
     resource.setrlimit(kind, (soft, hard))
 
 
@@ -115,7 +115,7 @@ def _end_with_parent():
         raise EOFError
 
 
-def _tell(out, **line):
+def _send(out, **line):
     line['peak_mib'] = memory.peak_mib()
     out.write(json.dumps(line).encode() + b'\n')
     out.flush()

@@ -10,9 +10,9 @@ class Finding:
 
     :ivar where: JSON path in the answer file
     :ivar text: rest of the sentence that begins with the path
-    :ivar is_fault: True if the answer is wrong, False if the time ran out
+    :ivar is_error: True if the answer is wrong, False if the time ran out
     """
 
     where: str
     text: str
-    is_fault: bool = True
+    is_error: bool = True

@@ -24,20 +24,22 @@ def findings(problem, raw):
     """Yield errors in an answer, and parts not verified in time.
 
     :param problem: problems.Problem; its time limit applies
-    :param raw: JSON value that shape.parse() returned
+    :param raw: JSON value that answer_schema.parse() returned
     :returns: generator of Finding
     """
     budget = time_budget.TimeBudget(problem.time_limit)
-    yield from _strangers(raw)
+    yield from _misplaced_parts(raw)
     if raw['status'] == 'placed':
         yield from placed.findings(problem, raw)
     elif raw['status'] == 'refused':
         yield from refused.findings(problem, raw, budget)
 
 
-def _strangers(raw):
+def _misplaced_parts(raw):
     """Yield parts that do not belong to the answer's status."""
-    every = [part for parts in _PARTS.values() for part in parts]
-    for part in every:
+    all_parts = [part for parts in _PARTS.values() for part in parts]
+    for part in all_parts:
         if raw.get(part) and part not in _PARTS[raw['status']]:
-            yield Finding(f'$.{part}', f'is not for "{raw["status"]}"')
+            yield Finding(
+                f'$.{part}', f'does not belong to the status "{raw["status"]}"'
+            )

@@ -6,10 +6,10 @@ import copy
 
 def apply(topology, change):
     """Return a copy of a topology with a relaxation's change applied."""
-    changed = copy.deepcopy(topology)
+    relaxed = copy.deepcopy(topology)
     for part in change.get('together', [change]):
-        _apply_part(changed, part)
-    return changed
+        _apply_part(relaxed, part)
+    return relaxed
 
 
 def _apply_part(topology, part):

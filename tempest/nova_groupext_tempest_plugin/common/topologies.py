@@ -5,8 +5,8 @@ from tempest import config
 
 CONF = config.CONF
 
-APART = {'type': 'anti-affinity', 'scope': 'host'}
-TOGETHER = {'type': 'affinity', 'scope': 'host'}
+HOST_ANTI_AFFINITY = {'type': 'anti-affinity', 'scope': 'host'}
+HOST_AFFINITY = {'type': 'affinity', 'scope': 'host'}
 
 
 def member(**more):
@@ -18,7 +18,7 @@ def member(**more):
     }
 
 
-def some(count=2, policies=(), **more):
+def equal_members(count=2, policies=(), **more):
     """Return a topology of equal members ``a-0``, ``a-1`` and so on."""
     topology = {'members': {'a': member(count=count, **more)}}
     return {**topology, 'policies': list(policies)} if policies else topology
@@ -37,8 +37,8 @@ def impossible(*subgroups):
 
     :param subgroups: names of subgroups with contradictory policies
     """
-    torn = some(2, [TOGETHER, APART])
+    contradictory = equal_members(2, [HOST_AFFINITY, HOST_ANTI_AFFINITY])
     return {
         'members': {'alone': member()},
-        'groups': dict.fromkeys(subgroups, torn),
+        'groups': dict.fromkeys(subgroups, contradictory),
     }

@@ -9,29 +9,29 @@ from tempest.lib import exceptions as lib_exc
 CONF = config.CONF
 
 
-def wait_until(read, is_good, goal):
+def wait_until(read, is_done, goal):
     """Poll until the answer is good, and return the answer.
 
     :param read: function without arguments
-    :param is_good: predicate of the answer
+    :param is_done: predicate of the answer
     :param goal: phrase for the error, such as "the group is held"
     :raises: TimeoutException with the last answer
     """
     deadline = time.monotonic() + CONF.vrt.build_timeout
-    while not is_good(answer := read()):
+    while not is_done(answer := read()):
         if time.monotonic() > deadline:
             raise lib_exc.TimeoutException(
-                f'{CONF.vrt.build_timeout} s were not enough until {goal}; '
-                f'last seen: {answer}'
+                f'Timeout after {CONF.vrt.build_timeout} s of waiting until '
+                f'{goal}; last seen: {answer}'
             )
         time.sleep(CONF.vrt.build_interval)
     return answer
 
 
-def wait_for_group(client, group_id, is_good, goal):
+def wait_for_group(client, group_id, is_done, goal):
     """Return a group once a predicate of it is true."""
     return wait_until(
-        lambda: client.show_group(group_id)['vrt_group'], is_good, goal
+        lambda: client.show_group(group_id)['vrt_group'], is_done, goal
     )
 
 
@@ -40,8 +40,10 @@ def wait_for_decision(client, group_id):
     return wait_for_group(
         client,
         group_id,
-        lambda group: 'PLANNING' not in (group['status'], _revised(group)),
-        f'group {group_id} is decided',
+        lambda group: (
+            'PLANNING' not in (group['status'], _revision_status(group))
+        ),
+        f'planning of group {group_id} has ended',
     )
 
 
@@ -73,5 +75,5 @@ def member_statuses(group):
     return {member['path']: member['status'] for member in group['members']}
 
 
-def _revised(group):
+def _revision_status(group):
     return group['revision'] and group['revision']['status']

@@ -105,8 +105,8 @@ class GroupsClient(rest_client.RestClient):
         url = GROUPS + path
         if query:
             url = f'{url}?{parse.urlencode(query)}'
-        sent = None if body is None else json.dumps(body)
-        resp, text = self.request(method, url, body=sent)
+        request_body = None if body is None else json.dumps(body)
+        resp, text = self.request(method, url, body=request_body)
         answer = json.loads(text) if text else None
         if schema is not None:
             self.validate_response(schema, resp, answer)

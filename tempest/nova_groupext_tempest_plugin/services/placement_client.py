@@ -32,8 +32,8 @@ class PlacementClient(rest_client.RestClient):
     def show_provider(self, host):
         """Return the resource provider of a host."""
         query = parse.urlencode({'name': host})
-        found = self._call('GET', f'resource_providers?{query}')
-        [provider] = found['resource_providers']
+        response = self._call('GET', f'resource_providers?{query}')
+        [provider] = response['resource_providers']
         return provider
 
     def show_inventory(self, provider, resource='VCPU'):
@@ -58,14 +58,14 @@ class PlacementClient(rest_client.RestClient):
         self._call('PUT', f'resource_providers/{provider}/traits', traits)
 
     def _call(self, method, path, body=None):
-        sent = None if body is None else json.dumps(body)
-        _resp, text = self.request(
+        request_body = None if body is None else json.dumps(body)
+        resp, text = self.request(
             method,
             path,
             headers={
                 **self.get_headers(),
                 'OpenStack-API-Version': f'placement {MICROVERSION}',
             },
-            body=sent,
+            body=request_body,
         )
-        return rest_client.ResponseBody(_resp, json.loads(text or '{}'))
+        return rest_client.ResponseBody(resp, json.loads(text or '{}'))

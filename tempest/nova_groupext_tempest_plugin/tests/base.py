@@ -51,7 +51,7 @@ class BaseGroupTest(leftovers.LeftoverTest):
         if 'alt' in cls.credentials:
             if _project(cls.os_alt) == _project(cls.os_primary):
                 raise cls.skipException(
-                    'The alternative account is of the same project.'
+                    'The alternative account belongs to the same project.'
                 )
             cls.other_groups = cls.os_alt.vrt.GroupsClient()
             cls.tenants.append(cls.other_groups)

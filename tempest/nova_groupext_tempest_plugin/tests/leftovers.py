@@ -57,9 +57,11 @@ class LeftoverTest(test.BaseTestCase):
 
     @classmethod
     def _check_groups(cls, client, before):
-        left = cls._list_ids(client) - before
-        if left:
-            raise AssertionError(f'{cls.__name__} has left groups: {left}')
+        leftover = cls._list_ids(client) - before
+        if leftover:
+            raise AssertionError(
+                f'{cls.__name__} left groups behind: {leftover}'
+            )
 
     @classmethod
     def count_holds(cls):
@@ -80,6 +82,6 @@ class LeftoverTest(test.BaseTestCase):
         if CONF.vrt.check_allocations:
             waiters.wait_until(
                 lambda: self.placement.list_allocations(server_id),
-                lambda left: not left,
+                lambda leftover: not leftover,
                 f'server {server_id} has no allocation',
             )

@@ -20,7 +20,9 @@ class BaseServerTest(base.BaseGroupTest):
         """Return a flavor that is not the one of ``topologies.member()``."""
         other = CONF.compute.flavor_ref_alt
         if other == CONF.compute.flavor_ref:
-            raise self.skipException('[compute] flavor_ref_alt is no other.')
+            raise self.skipException(
+                '[compute] flavor_ref_alt is the same as flavor_ref.'
+            )
         return other
 
     def networks(self):

@@ -64,7 +64,7 @@ def main(argv=None):
     if options.json:
         found.write(options.json)
     show = tables.rst if options.rst else tables.text
-    made = tables.make(found.runs, found.rivals, found.best)
+    made = tables.make(found.runs, found.baselines, found.best)
     shown = [show(table) for table in made if table.rows]
     sys.stdout.write('\n'.join([f'{machine.describe()}.\n', *shown]))
     failures = [

@@ -11,11 +11,11 @@ MEASURED = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 
 def amounts(cpus, ram, disk, gpus=0):
     """Resource -> amount; RAM in GiB, disk in GB."""
-    found = {'VCPU': cpus, 'MEMORY_MB': ram * 1024, 'DISK_GB': disk}
-    return {**found, GPU: gpus} if gpus else found
+    requested = {'VCPU': cpus, 'MEMORY_MB': ram * 1024, 'DISK_GB': disk}
+    return {**requested, GPU: gpus} if gpus else requested
 
 
-#: What hosts come with, by the name of their model.
+#: Total amounts of hosts, by model.
 SHAPES = {
     'tiny': amounts(16, 64, 480),
     'small': amounts(32, 128, 960),
@@ -28,7 +28,7 @@ SHAPES = {
 
 GPU_SHAPE = amounts(64, 384, 1920, gpus=4)
 
-#: What servers ask for.
+#: Requested amounts of servers, by flavor.
 FLAVORS = {
     'c1': amounts(1, 2, 10),
     'm1': amounts(1, 4, 20),
@@ -57,11 +57,11 @@ FLAVORS = {
 
 @dataclasses.dataclass(eq=False)
 class Host:
-    """A host and what is left of it.
+    """A host and its free amounts.
 
     :ivar total: resource -> amount
-    :ivar free: the same, less what stands on it
-    :ivar foreign: a server that is not of the group stands on it
+    :ivar free: resource -> amount not used by servers
+    :ivar foreign: whether it has a server that is not of the group
     """
 
     id: str
@@ -71,19 +71,19 @@ class Host:
     free: dict
     foreign: bool = False
 
-    def fits(self, request, most=1):
-        """How many such servers there is room for, ``most`` at most."""
+    def count_fits(self, request, max_count=1):
+        """Return how many such servers fit, at most ``max_count``."""
         for resource, amount in request.items():
-            most = min(most, self.free.get(resource, 0) // amount)
-        return most
+            max_count = min(max_count, self.free.get(resource, 0) // amount)
+        return max_count
 
-    def take(self, request):
-        """Put a server on it."""
+    def assign(self, request):
+        """Assign a server to the host."""
         for resource, amount in request.items():
             self.free[resource] -= amount
 
-    def give(self, request):
-        """Take a server off it."""
+    def unassign(self, request):
+        """Remove a server from the host."""
         for resource, amount in request.items():
             self.free[resource] += amount
 
@@ -106,8 +106,8 @@ class Cloud:
         self.zones = {}
         for host in hosts:
             self.racks.setdefault(host.rack, []).append(host)
-        for rack, inside in self.racks.items():
-            self.zones.setdefault(inside[0].zone, []).append(rack)
+        for rack, hosts in self.racks.items():
+            self.zones.setdefault(hosts[0].zone, []).append(rack)
 
 
 def build(rng, count, with_gpus=False):
@@ -122,10 +122,10 @@ def build(rng, count, with_gpus=False):
     racks = max(4, round(count / 30))
     zones = 2 if racks < 12 else 3 if racks < 60 else 5
     weights = [rng.uniform(20, 40) for _ in range(racks)]
-    shelves = rng.choices(range(racks), weights, k=count)
+    rack_numbers = rng.choices(range(racks), weights, k=count)
     models = [_models(rng) for _ in range(racks)]
     hosts = []
-    for number, rack in enumerate(sorted(shelves)):
+    for number, rack in enumerate(sorted(rack_numbers)):
         total = SHAPES[rng.choice(models[rack])]
         if with_gpus and rack % 10 == 2 and number % 3 == 0:
             total = GPU_SHAPE
@@ -135,70 +135,74 @@ def build(rng, count, with_gpus=False):
 
 
 def fill(rng, cloud, share):
-    """Put ordinary servers on hosts until the cloud is that full.
+    """Add ordinary servers to hosts until a share of the cloud is used.
 
-    Most land on any host with room, larger hosts more often, some on the
-    fullest of three; racks are differently popular. Large ones come as long
-    as there is room for them.
+    Most go to the emptiest of three random hosts, some to any or the fullest;
+    larger hosts and popular racks get more. A server that does not fit becomes
+    smaller.
 
     :param share: of all VCPUs, those of a host counted as far as it is full
     """
-    Filling(rng, cloud).reach(share)
+    ServerStream(rng, cloud).fill_to(share)
 
 
-class Filling:
-    """Ordinary servers as they come."""
+class ServerStream:
+    """Random sequence of ordinary servers."""
 
     def __init__(self, rng, cloud):
         self.rng = rng
-        self.wanted = [
-            name for name, often in _POPULAR.items() for _ in range(often)
+        self.flavors = [
+            name
+            for name, weight in _FLAVOR_WEIGHTS.items()
+            for _ in range(weight)
         ]
-        popular = {rack: rng.choice((4, 5, 6)) for rack in cloud.racks}
-        self.pool = [
+        popularity = {rack: rng.choice((4, 5, 6)) for rack in cloud.racks}
+        self.host_pool = [
             host
             for host in cloud.hosts
-            for _ in range(popular[host.rack] * host.total['VCPU'] // 16)
+            for _ in range(popularity[host.rack] * host.total['VCPU'] // 16)
         ]
         self.total = sum(host.total['VCPU'] for host in cloud.hosts)
         self.used = sum(_used(host) for host in cloud.hosts)
 
-    def reach(self, share):
-        """Go on until that share is in use, or nothing fits any more."""
-        while self.pool and self.used < share * self.total:
-            place = self._draw()
-            host = self.pool[place]
+    def fill_to(self, share):
+        """Add servers until a share is used, or no server fits."""
+        while self.host_pool and self.used < share * self.total:
+            index = self._choose_index()
+            host = self.host_pool[index]
             before = _used(host)
-            if add_server(host, self._wish(host)):
+            if add_server(host, self._choose_flavor(host)):
                 self.used += _used(host) - before
             else:
-                self.pool[place] = self.pool[-1]
-                self.pool.pop()
+                self.host_pool[index] = self.host_pool[-1]
+                self.host_pool.pop()
 
-    def _wish(self, host):
-        # Who has GPUs keeps them for those who need them.
+    def _choose_flavor(self, host):
+        # Hosts with GPUs are mostly used for servers that need them.
         if GPU in host.total and self.rng.random() < 0.5:
             return self.rng.choice(_WITH_GPUS)
-        return self.rng.choice(self.wanted)
+        return self.rng.choice(self.flavors)
 
-    def _draw(self):
-        places = range(len(self.pool))
-        habit = self.rng.choices(_HABITS, _OFTEN)[0]
-        three = self.rng.choices(places, k=3)
-        if habit is None:
-            return three[0]
-        return habit(three, key=lambda place: self.pool[place].free['VCPU'])
+    def _choose_index(self):
+        indices = range(len(self.host_pool))
+        selection = self.rng.choices(_SELECTIONS, _SELECTION_WEIGHTS)[0]
+        candidates = self.rng.choices(indices, k=3)
+        if selection is None:
+            return candidates[0]
+        return selection(
+            candidates, key=lambda index: self.host_pool[index].free['VCPU']
+        )
 
 
 def add_server(host, name):
-    """Put one on a host, of this flavor or the next smaller that fits.
+    """Add a server of this flavor, or of the next smaller one that fits.
 
-    :returns: whether there was room for any
+    :returns: whether any fits
     """
-    for smaller in _DOWNWARD[name]:
+    for smaller in _NOT_LARGER[name]:
         request = FLAVORS[smaller]
-        if host.fits(request):
-            host.take(request)
+        if host.count_fits(request):
+            host.assign(request)
             host.foreign = True
             return True
     return False
@@ -216,20 +220,20 @@ def _size(name):
     return FLAVORS[name].get(GPU, 0), *FLAVORS[name].values()
 
 
-#: Of 64 servers, how many have this flavor.
-_POPULAR = {
+#: Number of servers in 64 that have this flavor.
+_FLAVOR_WEIGHTS = {
     **{'c1': 6, 'm1': 8, 'c2': 6, 'm2': 8, 'r2': 3, 'c4': 4, 'm4': 7, 'd4': 2},
     **{'c8': 3, 'm8': 5, 'r8': 2, 'c16': 1, 'm16': 2, 'r16': 1, 'm24': 1},
     **{'d8': 1, 'd16': 1, 'r24': 1, 'c32': 1, 'm32': 1},
 }
 
-#: Where servers go: to the emptiest of three, anywhere, to the fullest.
-_HABITS = (max, None, min)
-_OFTEN = (7, 2, 1)
+#: Choices among three hosts: the emptiest, any, the fullest.
+_SELECTIONS = (max, None, min)
+_SELECTION_WEIGHTS = (7, 2, 1)
 
 _WITH_GPUS = ('g8', 'g8', 'g8', 'g16')
 
 _BY_SIZE = sorted(FLAVORS, key=_size, reverse=True)
 
-#: Flavor -> itself and all that are smaller, largest first.
-_DOWNWARD = {name: _BY_SIZE[number:] for number, name in enumerate(_BY_SIZE)}
+#: Flavor -> this and all smaller flavors, largest first.
+_NOT_LARGER = {name: _BY_SIZE[number:] for number, name in enumerate(_BY_SIZE)}

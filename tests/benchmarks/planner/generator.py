@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Problems with a hidden solution, and problems that have none.
+"""Problems with a hidden solution.
 
 A group is planted on an empty cloud, the cloud is filled with ordinary
-servers, and the group is taken off again. What it leaves is a hole that it
-fits in, and often there is no other.
+servers, and the group is removed again. The capacity that it leaves is enough
+for it, and often no other capacity is.
 
 ``python -m tests.benchmarks.planner.generator HOSTS MEMBERS FAMILY FILL SEED``
 prints a problem file; the families are plain, topology and scarce, FILL is a
@@ -21,7 +21,7 @@ from tests.benchmarks.planner import planting
 
 LEVELS = ('host', 'rack', 'zone')
 
-#: Seconds; what runs the problem sets its own.
+#: Seconds; the benchmark sets its own.
 TIME_LIMIT = 60.0
 
 
@@ -34,15 +34,17 @@ def generate(hosts, members, family, fill, seed):
         what some members need)
     :param fill: how full the cloud is with the group, 0 to 1
     :param seed: number; the same one gives the same problem
-    :returns: a problem file's content, and a lawful plan (member path -> host
-        id)
+    :returns: a problem file's content, and a feasible plan (member path ->
+        host id)
     """
     rng = random.Random(f'{hosts} {members} {family} {fill} {seed}')
     cloud = clouds.build(rng, hosts, with_gpus=family == 'scarce')
-    plan = planting.Planting(rng, cloud, _restricted(rng, cloud, family))
-    topology = groups.Author(rng, cloud, plan).write(family, members)
+    plan = planting.PlantedPlan(rng, cloud, _restricted(rng, cloud, family))
+    topology = groups.GroupGenerator(rng, cloud, plan).generate(
+        family, members
+    )
     clouds.fill(rng, cloud, fill)
-    plan.leave()
+    plan.release()
     return write(cloud, plan, topology, seed), plan.placement
 
 
@@ -67,8 +69,8 @@ def _restricted(rng, cloud, family):
     """Class name -> ids of the hosts set aside for it."""
     if family != 'scarce':
         return {}
-    few = rng.sample(cloud.hosts, len(cloud.hosts) // 8)
-    ids = frozenset(host.id for host in few)
+    reserved = rng.sample(cloud.hosts, len(cloud.hosts) // 8)
+    ids = frozenset(host.id for host in reserved)
     return {'m4-fast': ids, 'c8-fast': ids, 'm16-fast': ids}
 
 
@@ -83,18 +85,25 @@ def _host(host):
 
 def _class(cloud, name, allowed):
     hosts = [h for h in cloud.hosts if allowed is None or h.id in allowed]
-    found = {'request': planting.request(name), 'scores': _scores(hosts)}
-    return found if allowed is None else {**found, 'hosts': sorted(allowed)}
+    member_class = {
+        'request': planting.request(name),
+        'scores': _scores(hosts),
+    }
+    return (
+        member_class
+        if allowed is None
+        else {**member_class, 'hosts': sorted(allowed)}
+    )
 
 
 def _scores(hosts):
     """Nova's CPU and RAM weighers, as they come: the emptiest is best."""
-    most = {
+    max_free = {
         resource: max(host.free[resource] for host in hosts) or 1
         for resource in ('VCPU', 'MEMORY_MB')
     }
     return {
-        host.id: round(sum(host.free[r] / n for r, n in most.items()), 3)
+        host.id: round(sum(host.free[r] / n for r, n in max_free.items()), 3)
         for host in hosts
     }
 

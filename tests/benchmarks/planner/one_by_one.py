@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What there is without us: one server at a time, with no going back.
+"""Baseline: placement of one server at a time, without backtracking.
 
-Members come in path order. Each goes to the host that is weighed best among
-those with room on which no strict policy is broken by what stands there so
-far, as Nova's scheduler does it for server groups.
+Members are placed in path order, each on the best weighed host with capacity
+on which it violates no strict policy together with the members placed so far,
+as Nova's scheduler does for server groups.
 """
 
 import numpy
 
 from nova_groupext.solver.policies import violations
 
-#: How to weigh what a host has left: the most first, or the least.
+#: Weight of the free amounts of a host: most first, or least first.
 WEIGHTS = {'spreading': 1, 'packing': -1}
 
 # Nova's CPU, RAM and disk weighers.
@@ -18,27 +18,27 @@ _WEIGHED = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 
 
 def place(problem, sign):
-    """Place all members, or give up at the first one without a host.
+    """Place all members, or stop at the first one without a host.
 
-    :param problem: problem.Problem without pins and alternatives
+    :param problem: problems.Problem without pins and alternatives
     :param sign: one of WEIGHTS
-    :returns: rules.Plan, lawful, or None
+    :returns: a feasible violations.Plan, or None
     """
     hosts = _Hosts(problem)
-    watched = _watch(problem, hosts)
+    policies_of = _find_policies(problem, hosts)
     placement = {}
     for member in problem.topology.members:
-        wanted = member.spec['class']
-        may = hosts.with_room(wanted)
-        for watch, side in watched.get(member.path, ()):
-            may &= watch.allows(side)
-        if not may.any():
+        class_name = member.spec['class']
+        allowed = hosts.find_fitting(class_name)
+        for state, side in policies_of.get(member.path, ()):
+            allowed &= state.allows(side)
+        if not allowed.any():
             return None
-        chosen = hosts.best(may, sign)
-        hosts.take(chosen, wanted)
-        for watch, side in watched.get(member.path, ()):
-            watch.note(side, chosen)
-        placement[member.path] = hosts.ids[chosen]
+        host = hosts.best(allowed, sign)
+        hosts.consume(host, class_name)
+        for state, side in policies_of.get(member.path, ()):
+            state.count(side, host)
+        placement[member.path] = hosts.ids[host]
     plan = violations.Plan(placement, {})
     return None if violations.find(problem, plan) else plan
 
@@ -60,42 +60,44 @@ class _Hosts:
             name: numpy.array([c.request.get(r, 0) for r in self.resources])
             for name, c in problem.classes.items()
         }
-        self.eligible = {
+        self.is_eligible = {
             name: numpy.array([host_id in c.hosts for host_id in self.ids])
             for name, c in problem.classes.items()
         }
-        most = numpy.maximum(self.free.max(axis=0), 1)
-        self.scale = [r in _WEIGHED for r in self.resources] / most
+        max_free = numpy.maximum(self.free.max(axis=0), 1)
+        self.scale = [r in _WEIGHED for r in self.resources] / max_free
 
-    def with_room(self, wanted):
-        fits = (self.free >= self.requests[wanted]).all(axis=1)
-        return fits & self.eligible[wanted]
+    def find_fitting(self, class_name):
+        fits = (self.free >= self.requests[class_name]).all(axis=1)
+        return fits & self.is_eligible[class_name]
 
-    def best(self, may, sign):
-        """Index of the best of some hosts, the first one among equals."""
-        among = numpy.flatnonzero(may)
-        return among[numpy.argmax(sign * (self.free[among] @ self.scale))]
+    def best(self, allowed, sign):
+        """Return the index of the best allowed host, the first of equals."""
+        candidates = numpy.flatnonzero(allowed)
+        return candidates[
+            numpy.argmax(sign * (self.free[candidates] @ self.scale))
+        ]
 
-    def take(self, chosen, wanted):
-        self.free[chosen] -= self.requests[wanted]
+    def consume(self, host, class_name):
+        self.free[host] -= self.requests[class_name]
 
 
-def _watch(problem, hosts):
-    """Member path -> pairs of a strict policy's watch and the member's side.
+def _find_policies(problem, hosts):
+    """Return {member path: (state of a strict policy, side) pairs}.
 
-    What is left out here still counts when the whole plan is checked.
+    Policies without a state still count when the whole plan is checked.
     """
-    watched = {}
+    policies_of = {}
     for policy in problem.topology.policies:
-        if policy.strict and policy.type in _WATCHES:
-            watch = _WATCHES[policy.type](problem, hosts, policy)
+        if policy.strict and policy.type in _POLICY_STATES:
+            state = _POLICY_STATES[policy.type](problem, hosts, policy)
             for side, paths in enumerate(policy.sides):
                 for path in paths:
-                    watched.setdefault(path, []).append((watch, side))
-    return watched
+                    policies_of.setdefault(path, []).append((state, side))
+    return policies_of
 
 
-class _Watch:
+class _PolicyState:
     """The members that one strict policy covers, by domain.
 
     :ivar domains: host -> number of its domain, -1 for none
@@ -112,66 +114,66 @@ class _Watch:
         self.policy = policy
 
     def allows(self, side):
-        """Mask of the hosts that may take one more."""
-        return self.open(side)[self.domains] & (self.domains >= 0)
+        """Return a mask of the hosts that may take one more member."""
+        return self.allowed_domains(side)[self.domains] & (self.domains >= 0)
 
-    def note(self, side, chosen):
-        self.counts[side, self.domains[chosen]] += 1
+    def count(self, side, host):
+        self.counts[side, self.domains[host]] += 1
 
-    def open(self, side):
-        """Mask of the domains that may take one more."""
+    def allowed_domains(self, side):
+        """Return a mask of the domains that may take one more member."""
         raise NotImplementedError
 
 
-class _Together(_Watch):
-    """Affinity; and strict proximity, which is about the other side."""
+class _OneDomain(_PolicyState):
+    """Affinity, and strict proximity to the members of the other side."""
 
-    def open(self, side):
+    def allowed_domains(self, side):
         used = self.counts[-1 - side if len(self.counts) > 1 else 0] > 0
         return used | ~used.any()
 
 
-class _Apart(_Watch):
+class _CountLimit(_PolicyState):
     """Anti-affinity."""
 
-    def open(self, side):
+    def allowed_domains(self, side):
         return self.counts[0] < self.policy.max_per_domain
 
 
-class _Spread(_Watch):
-    """Domains that are still to be used count as empty ones."""
+class _BalancedCounts(_PolicyState):
+    """Spread: domains still to be used count as empty."""
 
-    def open(self, side):
+    def allowed_domains(self, side):
         counts = self.counts[0]
         used = counts > 0
         after = counts + 1
-        least = counts[used].min() if used.any() else 0
+        lowest = counts[used].min() if used.any() else 0
         if used.sum() < self.policy.min_domains:
-            least = 0
-            return ~used | (after - least <= self.policy.max_skew)
+            lowest = 0
+            return ~used | (after - lowest <= self.policy.max_skew)
         highest = counts.max()
-        opened = ~used & (highest - 1 <= self.policy.max_skew)
-        return opened | (used & (after - least <= self.policy.max_skew))
+        is_new = ~used & (highest - 1 <= self.policy.max_skew)
+        return is_new | (used & (after - lowest <= self.policy.max_skew))
 
 
-class _Survive(_Watch):
-    """What would be lost must not become too much."""
+class _Survivors(_PolicyState):
+    """Survive: a limit of the members that would be lost."""
 
     def __init__(self, problem, hosts, policy):
         super().__init__(problem, hosts, policy)
-        self.may_lose = len(policy.sides[0]) - policy.min_members
+        self.max_lost = len(policy.sides[0]) - policy.min_members
 
-    def open(self, side):
+    def allowed_domains(self, side):
         counts = self.counts[0]
         largest = numpy.sort(counts)[-self.policy.failures :]
         after = largest.sum() + (counts >= largest[0])
-        return after <= self.may_lose
+        return after <= self.max_lost
 
 
-_WATCHES = {
-    'affinity': _Together,
-    'anti-affinity': _Apart,
-    'network-proximity': _Together,
-    'spread': _Spread,
-    'survive': _Survive,
+_POLICY_STATES = {
+    'affinity': _OneDomain,
+    'anti-affinity': _CountLimit,
+    'network-proximity': _OneDomain,
+    'spread': _BalancedCounts,
+    'survive': _Survivors,
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members that take their seats on an empty cloud."""
+"""Placement of members on an empty cloud."""
 
 import collections
 import contextlib
@@ -7,95 +7,97 @@ import contextlib
 from tests.benchmarks.planner import cloud as clouds
 
 
-class NoRoom(Exception):
-    """What was drawn does not fit where it was to stand."""
+class DoesNotFit(Exception):
+    """Members that do not fit on the hosts chosen for them."""
 
 
-class Planting:
-    """Who sits where, and what they sit as.
+class PlantedPlan:
+    """Hosts and classes of the members placed so far.
 
     :ivar placement: member path -> host id
-    :ivar used: names of the classes of all who sit
+    :ivar used: names of the classes of these members
     """
 
     def __init__(self, rng, cloud, restricted):
-        """Nobody sits yet.
+        """Start without members.
 
         :param restricted: class name -> ids of the hosts that may take it,
-            for classes that not every host may take; such a name is a
-            flavor's with something behind a dash
+            for classes that not every host may take; their names start with
+            a flavor and a dash
         """
         self.rng = rng
         self.cloud = cloud
         self.restricted = restricted
-        self._seated = []
+        self._assigned = []
 
     def __len__(self):
-        return len(self._seated)
+        return len(self._assigned)
 
     @property
     def placement(self):
-        return {path: host.id for path, _, host in self._seated}
+        return {path: host.id for path, _, host in self._assigned}
 
     @property
     def used(self):
-        return {name for _, name, _ in self._seated}
+        return {name for _, name, _ in self._assigned}
 
-    def seat(self, members, hosts, limit=None, crowd=None):
-        """Seat all of them somewhere on some hosts.
+    def assign(self, members, hosts, limit=None, counts=None):
+        """Assign members to some hosts.
 
         :param members: pairs of path and class name
-        :param limit: how many of the crowd one host may have
-        :param crowd: Counter of those that count for it, updated
-        :raises NoRoom: then none of them has a seat
+        :param limit: maximum number of counted members on one host
+        :param counts: Counter of such members by host, updated
+        :raises DoesNotFit: no member is assigned then
         """
-        crowd = collections.Counter() if crowd is None else crowd
+        counts = collections.Counter() if counts is None else counts
         limit = limit or len(members)
-        most = 100 + 3 * len(members)
-        order = self.rng.sample(hosts, min(len(hosts), most))
+        max_hosts = 100 + 3 * len(members)
+        order = self.rng.sample(hosts, min(len(hosts), max_hosts))
         if self.rng.random() < 0.9:
-            taken = {host for _, _, host in self._seated}
-            order.sort(key=lambda host: (host not in taken, host.free['VCPU']))
-        with self.all_or_none():
-            for path, name in sorted(members, key=self._large_first):
-                host = self._find(name, order, limit, crowd)
-                host.take(request(name))
-                crowd[host] += 1
-                self._seated.append((path, name, host))
+            used_hosts = {host for _, _, host in self._assigned}
+            order.sort(
+                key=lambda host: (host not in used_hosts, host.free['VCPU'])
+            )
+        with self.atomically():
+            for path, name in sorted(members, key=self._largest_first):
+                host = self._find(name, order, limit, counts)
+                host.assign(request(name))
+                counts[host] += 1
+                self._assigned.append((path, name, host))
 
     @contextlib.contextmanager
-    def all_or_none(self):
-        """Take back what was seated within if it ends with NoRoom."""
-        before = len(self._seated)
+    def atomically(self):
+        """Undo the assignments within the context if it ends in DoesNotFit."""
+        assigned_count = len(self._assigned)
         try:
             yield
-        except NoRoom:
-            while len(self._seated) > before:
-                _, name, host = self._seated.pop()
-                host.give(request(name))
+        except DoesNotFit:
+            while len(self._assigned) > assigned_count:
+                _, name, host = self._assigned.pop()
+                host.unassign(request(name))
             raise
 
-    def leave(self):
-        """Give back the room of all; what they were given is remembered."""
-        for _, name, host in self._seated:
-            host.give(request(name))
+    def release(self):
+        """Free the capacity of all members, but keep the placement."""
+        for _, name, host in self._assigned:
+            host.unassign(request(name))
 
-    def _find(self, name, hosts, limit, crowd):
+    def _find(self, name, hosts, limit, counts):
         allowed = self.restricted.get(name)
         for host in hosts:
             if (
-                crowd[host] < limit
-                and host.fits(request(name))
+                counts[host] < limit
+                and host.count_fits(request(name))
                 and (allowed is None or host.id in allowed)
             ):
                 return host
-        raise NoRoom(name)
+        raise DoesNotFit(name)
 
-    def _large_first(self, member):
+    def _largest_first(self, member):
         path, name = member
         return -request(name)['VCPU'], path
 
 
 def request(name):
-    """What a class asks for: resource -> amount."""
+    """Return the request of a class: resource -> amount."""
     return clouds.FLAVORS[name.partition('-')[0]]

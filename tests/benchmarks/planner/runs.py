@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One decision of the benchmark, and what was measured of it."""
+"""One decision of the benchmark, and its measured values."""
 
 import dataclasses
 import time
@@ -14,7 +14,7 @@ from tests.benchmarks.planner import refused
 
 @dataclasses.dataclass(frozen=True)
 class Instance:
-    """What a problem is generated from.
+    """Parameters from which a problem is generated.
 
     :ivar family: of generator.generate(), '' for a refusal
     :ivar kind: of refused.generate_refused(), '' for a group that fits
@@ -39,13 +39,13 @@ class Instance:
         return problems.parse(raw), planted
 
     def __str__(self):
-        what = self.kind or f'{self.family} {self.fill:.0%}'
-        return f'{self.hosts}x{self.members} {what} seed {self.seed}'
+        label = self.kind or f'{self.family} {self.fill:.0%}'
+        return f'{self.hosts}x{self.members} {label} seed {self.seed}'
 
 
 @dataclasses.dataclass(frozen=True)
-class Rival:
-    """What is known of an instance without the planner.
+class Baseline:
+    """Values of an instance that are known without the planner.
 
     :ivar planted: soft cost of the planted plan; None for a refusal
     :ivar one_by_one: name of the weights -> whether it solved the instance
@@ -57,20 +57,20 @@ class Rival:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What the planner made of an instance, once.
+    """Result of one run of the planner on an instance.
 
     :ivar solver_seed: the seed it was given
-    :ivar wrong: what is wrong with its answer, '' if nothing is
-    :ivar first_seconds: until it had a lawful plan, from the start of the
+    :ivar wrong: error in its answer, '' if none
+    :ivar first_seconds: until it had a feasible plan, from the start of the
         search; None if there was none
     :ivar seconds: in all, the start of its process included
     :ivar peak_mib: the most memory of its process, in MiB
     :ivar cost: soft cost, None without a plan
     :ivar bound: proven least soft cost
-    :ivar minimal: the refusal is proved to name nothing needless
-    :ivar relaxations: how many changes it offers
-    :ivar stage: where it ended
-    :ivar reason: why it broke off, if it did
+    :ivar minimal: every entry of the refusal is proved to be necessary
+    :ivar relaxations: number of relaxations
+    :ivar stage: its last stage
+    :ivar reason: reason of a failure, or None
     """
 
     instance: Instance
@@ -90,28 +90,28 @@ class Run:
 
     @property
     def is_good(self):
-        """It said what is true of its instance."""
+        """True if the answer is right."""
         expected = 'refused' if self.instance.kind else 'placed'
         return self.status == expected and not self.wrong
 
 
-def rival(problem, planted):
-    """What there is to compare the planner with.
+def measure_baseline(problem, planted):
+    """Return the Baseline to compare the planner with.
 
-    :param planted: a lawful placement, or None
+    :param planted: a feasible placement, or None
     """
     if planted is None:
-        return Rival(None, {})
+        return Baseline(None, {})
     cost = float(violations.soft_cost(problem, planted))
     solved = {
         name: one_by_one.place(problem, sign) is not None
         for name, sign in one_by_one.WEIGHTS.items()
     }
-    return Rival(cost, solved)
+    return Baseline(cost, solved)
 
 
 def run(instance, problem, solver_seed, time_limit):
-    """Have the planner decide, in a process of its own."""
+    """Let the planner decide, in a process of its own."""
     problem = dataclasses.replace(
         problem, seed=solver_seed, time_limit=time_limit
     )
@@ -124,7 +124,7 @@ def run(instance, problem, solver_seed, time_limit):
         solver_seed=solver_seed,
         time_limit=time_limit,
         status=answer.status,
-        wrong=_fault(instance, problem, answer),
+        wrong=_find_error(instance, problem, answer),
         first_seconds=answer.stats.get('first_seconds'),
         seconds=round(seconds, 3),
         peak_mib=answer.stats.get('peak_mib', 0),
@@ -137,16 +137,16 @@ def run(instance, problem, solver_seed, time_limit):
     )
 
 
-def _fault(instance, problem, answer):
-    """What is wrong with an answer, '' if nothing is."""
+def _find_error(instance, problem, answer):
+    """Return an error in an answer, '' if there is none."""
     if answer.status == 'refused' and not instance.kind:
         return 'refused what can be placed'
     if answer.status != 'placed':
         return ''
     plan = violations.Plan(answer.placement, answer.alternative)
-    faults = violations.find(problem, plan)
-    if faults:
-        return f'unlawful: {faults[0]}'
+    found = violations.find(problem, plan)
+    if found:
+        return f'unlawful: {found[0]}'
     cost = float(violations.soft_cost(problem, plan.placement))
-    told = answer.cost['soft']
-    return '' if cost == told else f'costs {cost}, not {told}'
+    reported = answer.cost['soft']
+    return '' if cost == reported else f'costs {cost}, not {reported}'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, in tables."""
+"""Tables of measured values."""
 
 import math
 import statistics
@@ -27,11 +27,11 @@ _REFUSED = (
 )
 
 
-def make(runs, rivals, best):
+def make(runs, baselines, best):
     """All Tables.
 
     :param runs: list of runs.Run
-    :param rivals: instance -> runs.Rival
+    :param baselines: instance -> runs.Baseline
     :param best: instance -> least soft cost that is known
     """
     planned = [run for run in runs if not run.instance.kind]
@@ -41,7 +41,7 @@ def make(runs, rivals, best):
             'Groups that fit',
             _PLANNED,
             [
-                (_size(key), *_planned(part, rivals, best))
+                (_size(key), *_planned(part, baselines, best))
                 for key, part in _by(planned, 'hosts', 'members')
             ],
         ),
@@ -49,7 +49,7 @@ def make(runs, rivals, best):
             'The same by family and by how full the cloud is',
             ('groups', *_SHARES),
             [
-                (name.format(*key), *_shares(part, rivals))
+                (name.format(*key), *_shares(part, baselines))
                 for field, name in (('family', '{}'), ('fill', '{:.0%} full'))
                 for key, part in _by(planned, field)
             ],
@@ -110,8 +110,8 @@ def _by(runs, *fields):
     return sorted(found.items())
 
 
-def _planned(runs, rivals, best):
-    count, solved, *shares = _shares(runs, rivals)
+def _planned(runs, baselines, best):
+    count, solved, *shares = _shares(runs, baselines)
     good = [run for run in runs if run.is_good]
     ratios = [ratio(run.cost, best[run.instance]) for run in good]
     return (
@@ -119,7 +119,7 @@ def _planned(runs, rivals, best):
         solved,
         _three([run.first_seconds for run in runs]),
         _three([run.seconds for run in runs]),
-        _most_memory(runs),
+        _max_memory(runs),
         f'{statistics.median(ratios):.2f} / {max(ratios):.2f}'
         if good
         else '-',
@@ -128,13 +128,13 @@ def _planned(runs, rivals, best):
     )
 
 
-def _shares(runs, rivals):
-    known = [rivals[run.instance].one_by_one for run in runs]
+def _shares(runs, baselines):
+    by_weights = [baselines[run.instance].one_by_one for run in runs]
     return (
         str(len(runs)),
         _share([run.is_good for run in runs]),
         *(
-            _share([solved[name] for solved in known])
+            _share([solved[name] for solved in by_weights])
             for name in one_by_one.WEIGHTS
         ),
     )
@@ -148,7 +148,7 @@ def _refused(runs):
         _share([run.minimal for run in good]),
         _share([run.relaxations > 0 for run in good]),
         _three([run.seconds if run.is_good else None for run in runs]),
-        _most_memory(runs),
+        _max_memory(runs),
     )
 
 
@@ -156,8 +156,8 @@ def _size(key):
     return f'{key[0]}, {key[1]}'
 
 
-def _share(facts):
-    return f'{sum(facts) / len(facts):.0%}' if facts else '-'
+def _share(values):
+    return f'{sum(values) / len(values):.0%}' if values else '-'
 
 
 def _three(seconds):
@@ -170,5 +170,5 @@ def _seconds(value):
     return f'{value:.3f}' if value < 1 else f'{value:.1f}'
 
 
-def _most_memory(runs):
+def _max_memory(runs):
     return f'{max(run.peak_mib for run in runs):.0f}'

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the template language say what the API is told?"""
+"""Tests of the template language."""

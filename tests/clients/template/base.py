@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Templates, written the way people write them."""
+"""Templates as users write them, and helpers to change them."""
 
 import textwrap
 
@@ -82,11 +82,11 @@ SERVER = """
 
 
 class TemplateTestCase(base.BaseTestCase):
-    def hot(self, text, **sections):
-        """A template of one server, ``a``, and what is given besides.
+    def template_text(self, text, **sections):
+        """Return a template of one server, ``a``, and other sections.
 
         :param text: more properties of the server
-        :param sections: texts to stand below other keys of the template
+        :param sections: {key of the template: text below it}
         """
         more = {'parameters': '{}', **sections}
         return (
@@ -101,28 +101,28 @@ class TemplateTestCase(base.BaseTestCase):
         )
 
     def load(self, text='', values=None, folder=None, **sections):
-        """Load a template that is made as by :meth:`hot`."""
+        """Load a template of :meth:`hot`."""
         return template.load(
-            self.hot(text, **sections), values, 'shop', folder
+            self.template_text(text, **sections), values, 'shop', folder
         )
 
-    def value(self, expression, values=None, folder=None, **sections):
-        """What an expression is worth, as a server's user data."""
+    def evaluate(self, expression, values=None, folder=None, **sections):
+        """Return the value of an expression, as a server's user data."""
         loaded = self.load(
             f'user_data: {expression}', values, folder, **sections
         )
         return loaded.servers['a'].get('user_data', '')
 
-    def refused(self, text, pattern, place=None):
-        """The error of a template, which has to match and be at a place.
+    def assert_refused(self, text, pattern, position_text=None):
+        """Return the error of a template, and check its text and position.
 
-        :param text: of the template
-        :param place: a text whose first occurrence is where the error is
+        :param text: text of the template
+        :param position_text: text that first occurs where the error is
         """
         error = self.assertRaises(template.TemplateError, _use, text)
         self.assertRegex(str(error), pattern)
-        if place is not None:
-            head = text[: text.index(place)]
+        if position_text is not None:
+            head = text[: text.index(position_text)]
             column = len(head) - head.rfind('\n')
             self.assertEqual(
                 (head.count('\n') + 1, column),
@@ -133,7 +133,7 @@ class TemplateTestCase(base.BaseTestCase):
 
 
 def _use(text):
-    """Make everything of a template that can be made."""
+    """Load a template, and build its definition, servers and Heat output."""
     loaded = template.load(text, name='shop')
     loaded.with_hints('group')
     return loaded.definition, loaded.servers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is any text whatever a template or an error with a line?"""
+"""Arbitrary texts, each of which is a template or an error with a line."""
 
 import hypothesis
 from hypothesis import strategies
@@ -40,7 +40,7 @@ DEEP = 50_000
 
 
 def _places(value, way=()):
-    """Yield the way to each part of a value."""
+    """Yield the path, a tuple of keys, to each part of a value."""
     yield way
     pairs = (
         value.items()
@@ -68,7 +68,7 @@ WAYS = list(_places(SHOP))
 
 class TestBroken(base.TemplateTestCase):
     def judge(self, text):
-        """Make all of a template; returns its error, which has a line."""
+        """Load a template; returns its error, with a valid line, or None."""
         try:
             loaded = template.load(text, name='shop')
             loaded.with_hints('group')
@@ -84,7 +84,7 @@ class TestBroken(base.TemplateTestCase):
 
     @SETTINGS
     @hypothesis.given(strategies.text())
-    def test_any_text(self, text):
+    def test_any_text_is_a_template_or_a_located_error(self, text):
         self.judge(text)
 
     @SETTINGS
@@ -93,50 +93,50 @@ class TestBroken(base.TemplateTestCase):
         strategies.integers(0, 12),
         strategies.lists(WORDS, max_size=3).map(''.join),
     )
-    def test_some_characters_are_others(self, start, length, text):
+    def test_error_in_changed_characters_is_located(self, start, length, text):
         self.judge(base.SHOP[:start] + text + base.SHOP[start + length :])
 
     @SETTINGS
     @hypothesis.given(strategies.sampled_from(WAYS), VALUES)
-    def test_a_part_is_another_value(self, way, value):
+    def test_error_in_a_changed_value_is_located(self, way, value):
         self.judge(yaml.dump(_put(SHOP, way, value), allow_unicode=True))
 
     @SETTINGS
     @hypothesis.given(strategies.lists(WORDS).map(' '.join))
-    def test_words_in_any_order(self, text):
+    def test_error_in_random_words_is_located(self, text):
         self.judge(text)
 
-    def test_bytes_that_are_no_text(self):
+    def test_bytes_that_are_no_utf8_are_located(self):
         error = self.assertRaises(
             template.TemplateError, template.load, b'a: b\nc\xff'
         )
 
         self.assertEqual((2, 2), (error.line, error.column))
 
-    def test_yaml_that_is_none(self):
+    def test_invalid_yaml_is_located(self):
         for text, reason, line in (
             ('', 'is empty', 1),
             ('# nothing\n', 'is empty', 1),
-            ('a: b\n\tc: d\n', 'is no YAML', 2),
-            ('a: b\na: c\n', 'is here twice', 2),
+            ('a: b\n\tc: d\n', 'is not YAML', 2),
+            ('a: b\na: c\n', 'is repeated', 2),
             ('a: *b\n', 'undefined alias', 1),
-            ('a: b\n--- c\n', 'is no YAML', 2),
+            ('a: b\n--- c\n', 'is not YAML', 2),
             ('a: \x07', 'has a character', 1),
-            ('a: b\nc: "\\UFFFFFFFF"\n', 'is no YAML', 2),
+            ('a: b\nc: "\\UFFFFFFFF"\n', 'is not YAML', 2),
             ('a: b\nc: "\\uD800"\n', 'unpaired surrogate', 2),
             ('a: b\nc: "\\0"\n', 'a NUL', 2),
             ('a: b\n"\\0": c\n', 'a NUL', 2),
             ('a:\n- !!python/object:os.system x\n', 'has the tag', 2),
             ('a: !!binary x\n', 'has the tag', 1),
             ('a: !!set {x}\n', 'has the tag', 1),
-            ('a: !!int x\n', 'is no int', 1),
-            ('a: 0b_\n', 'is no int', 1),
-            ('a: .nan\n', 'too large, or no number', 1),
+            ('a: !!int x\n', 'is not a valid int', 1),
+            ('a: 0b_\n', 'is not a valid int', 1),
+            ('a: .nan\n', 'too large or not a number', 1),
             (f'a: 0x{"f" * 90}\n', 'too large', 1),
             (f'a: {"9" * 401}\n', 'too many digits', 1),
             # A number to the base of sixty.
             (f'a: 1{":59" * 9000}\n', 'too many digits', 1),
-            ('a: b\n? [c, d]\n: e\n', 'a key that is no text', 2),
+            ('a: b\n? [c, d]\n: e\n', 'a key that is not a string', 2),
             ('a: &a\n  <<: *a\n', 'merges itself', 1),
             ('a:\n  <<: [b]\n', 'must merge mappings', 2),
             ('&a\na: *a\n', 'deep', 2),
@@ -145,7 +145,7 @@ class TestBroken(base.TemplateTestCase):
             self.assertIn(reason, str(error))
             self.assertEqual(line, error.line, error)
 
-    def test_deep(self):
+    def test_deep_nesting_is_refused(self):
         for text in ('[', '{a: ', '- ', '? ', '- - ? '):
             self.assertIn('deep', str(self.judge(text * DEEP)))
         steps = '\n'.join(f'{" " * depth}a:' for depth in range(200))
@@ -153,10 +153,10 @@ class TestBroken(base.TemplateTestCase):
         self.assertIn('deep', error.reason)
         self.assertEqual(64, error.line)
 
-    def test_long(self):
+    def test_long_text_is_refused(self):
         self.assertIn('characters', str(self.judge('a' * 600_000)))
 
-    def test_bombs(self):
+    def test_alias_bombs_are_refused(self):
         laughs, merges = ['a0: &a0 ha'], ['a0: &a0 {k0: 1}']
         for i in range(1, 40):
             last = f'*a{i - 1}'
@@ -168,7 +168,7 @@ class TestBroken(base.TemplateTestCase):
             error = self.judge('\n'.join(lines))
             self.assertIn('by aliases', error.reason)
 
-    def test_functions_that_make_too_much(self):
+    def test_functions_with_excessive_results_are_refused(self):
         text = 'x'
         for _ in range(8):
             text = (
@@ -186,4 +186,4 @@ class TestBroken(base.TemplateTestCase):
             error = self.assertRaises(
                 template.TemplateError, lambda it: it.servers, loaded
             )
-            self.assertIn('more than any server needs', error.reason)
+            self.assertIn('more values than any server needs', error.reason)

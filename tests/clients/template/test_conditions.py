@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are Heat's conditions worked out, and what they leave out left out?"""
+"""Heat's conditions: their evaluation, and servers that they omit."""
 
 from nova_groupext_client import template
 from tests.clients.template import base
@@ -74,15 +74,15 @@ relationships:
 
 class TestConditions(base.TemplateTestCase):
     def chosen(self, condition, **conditions):
-        """What an ``if`` chooses by a condition."""
+        """Return the value that an ``if`` chooses by a condition."""
         sections = {'parameters': PARAMETERS}
         if conditions:
             sections['conditions'] = '\n'.join(
                 f'{name}: {each}' for name, each in conditions.items()
             )
-        return self.value(f'{{if: [{condition}, "yes", "no"]}}', **sections)
+        return self.evaluate(f'{{if: [{condition}, "yes", "no"]}}', **sections)
 
-    def test_what_holds(self):
+    def test_conditions_are_evaluated(self):
         small = '{equals: [{get_param: size}, small]}'
         for condition, expected in (
             ('true', 'yes'),
@@ -96,7 +96,7 @@ class TestConditions(base.TemplateTestCase):
         ):
             self.assertEqual(expected, self.chosen(condition), condition)
 
-    def test_conditions_stand_on_others(self):
+    def test_conditions_may_refer_to_other_conditions(self):
         self.assertEqual(
             'yes',
             self.chosen(
@@ -107,12 +107,12 @@ class TestConditions(base.TemplateTestCase):
             ),
         )
 
-    def test_what_is_not_chosen_is_not_looked_at(self):
+    def test_value_not_chosen_is_not_evaluated(self):
         call = '{if: [false, {get_resource: other}, here]}'
 
-        self.assertEqual('here', self.value(call))
+        self.assertEqual('here', self.evaluate(call))
 
-    def test_without_another_value_nothing_stands_there(self):
+    def test_false_if_without_a_second_value_removes_the_entry(self):
         loaded = self.load(
             'tags: [a, {if: [false, b]}]\n'
             'key_name: {if: [false, mine]}\n'
@@ -124,7 +124,7 @@ class TestConditions(base.TemplateTestCase):
         self.assertEqual({'x': '1'}, made['metadata'])
         self.assertNotIn('key_name', made)
 
-    def test_what_is_no_condition(self):
+    def test_invalid_conditions_are_errors(self):
         deep = {f'c{n}': f'c{n + 1}' for n in range(80)}
         nots = {
             f'n{n}': f'{"{not: " * 56}n{n + 1}{"}" * 56}' for n in range(63)
@@ -136,12 +136,12 @@ class TestConditions(base.TemplateTestCase):
         inside = '{if: [true, 1, 2]}'
         for condition, conditions, pattern in (
             ('nothing', {}, 'names no condition: "nothing"'),
-            ('a', {'a': 'b', 'b': '{not: a}'}, 'stands on itself'),
+            ('a', {'a': 'b', 'b': '{not: a}'}, 'refers to itself'),
             ('c0', {**deep, 'c80': 'true'}, 'more than 64 conditions'),
             ('n0', {**nots, 'n63': 'true'}, 'more than 64 conditions'),
             ('a0', {**ands, 'a63': 'true'}, 'more than 64 conditions'),
-            (f'{{equals: [{inside}, 1]}}', {}, 'no if in a condition'),
-            (f'{{equals: [[1, {inside}], 1]}}', {}, 'no if in a condition'),
+            (f'{{equals: [{inside}, 1]}}', {}, 'belongs to an "if"'),
+            (f'{{equals: [[1, {inside}], 1]}}', {}, 'belongs to an "if"'),
             ('1', {}, 'must be true or false'),
             ('{get_param: size}', {}, 'must be true or false'),
             ('{equals: [1]}', {}, 'a list of two values'),
@@ -153,9 +153,11 @@ class TestConditions(base.TemplateTestCase):
             )
             self.assertRegex(str(error), pattern)
         for call in ('{if: []}', '{if: true}', '{equals: [1, 1]}'):
-            self.refused(self.hot(f'user_data: {call}'), 'must be|is a funct')
+            self.assert_refused(
+                self.template_text(f'user_data: {call}'), 'must be|is a funct'
+            )
 
-    def test_a_condition_that_is_refused_is_refused_again(self):
+    def test_second_use_of_an_invalid_condition_is_an_error(self):
         loaded = self.load('user_data: {if: [a, x]}', conditions='a: b\nb: 1')
 
         for _ in range(2):
@@ -164,7 +166,7 @@ class TestConditions(base.TemplateTestCase):
             )
             self.assertIn('must be true or false', error.reason)
 
-    def test_conditions_that_double_are_worked_out_once(self):
+    def test_repeated_conditions_are_evaluated_once(self):
         doubled = {
             f'c{n}': f'{{and: [c{n + 1}, c{n + 1}]}}' for n in range(30)
         }
@@ -173,7 +175,7 @@ class TestConditions(base.TemplateTestCase):
 
 
 class TestServers(base.TemplateTestCase):
-    def test_who_is_left_out_is_named_in_vain(self):
+    def test_omitted_servers_are_removed_from_the_sections(self):
         made = template.load(SHOP)
 
         self.assertEqual({'web', 'data/db'}, {*made.servers})
@@ -181,10 +183,12 @@ class TestServers(base.TemplateTestCase):
         self.assertEqual('queries', queries['name'])
         [policy] = made.definition['groups']['data']['policies']
         self.assertEqual('affinity', policy['type'])
-        error = made.located('$.vrt_group.topology.relationships[0]: is odd')
+        error = made.locate_error(
+            '$.vrt_group.topology.relationships[0]: is odd'
+        )
         self.assertEqual(SHOP.count('\n'), error.line)
 
-    def test_who_is_there_is_like_all_others(self):
+    def test_conditional_servers_are_included_if_true(self):
         made = template.load(SHOP, {'spare': 'true'})
 
         self.assertEqual(
@@ -194,7 +198,7 @@ class TestServers(base.TemplateTestCase):
         self.assertEqual(2, len(made.definition['relationships']))
         self.assertEqual(2, len(made.definition['groups']['data']['policies']))
 
-    def test_groups_go_with_all_that_is_named_in_them(self):
+    def test_groups_of_omitted_servers_are_removed(self):
         without = template.load(TIERS).definition
         everybody = template.load(TIERS, {'spare': True}).definition
 
@@ -207,7 +211,7 @@ class TestServers(base.TemplateTestCase):
         )
         self.assertEqual(4, len(everybody['relationships']))
 
-    def test_parts_that_stay_are_still_related(self):
+    def test_remaining_parts_stay_related(self):
         text = TIERS.replace(
             'between: [web, data]', 'between: [web, other, data]'
         ).replace('resources:', f'resources:\n  other:{base.SERVER}', 1)
@@ -219,7 +223,7 @@ class TestServers(base.TemplateTestCase):
         self.assertEqual(['web', 'other'], found['between'])
         self.assertEqual(WITHIN, within)
 
-    def test_groups_that_keep_somebody_stay(self):
+    def test_groups_with_remaining_servers_are_kept(self):
         kept = TIERS.replace('members: [copy]', 'members: [copy, web]')
 
         made = template.load(kept).definition
@@ -231,7 +235,7 @@ class TestServers(base.TemplateTestCase):
             [each['name'] for each in made['relationships']],
         )
 
-    def test_groups_that_name_nobody_are_left_to_the_api(self):
+    def test_groups_without_servers_are_passed_to_the_api(self):
         for spare in (False, True):
             nobody = TIERS.replace('groups:\n', 'groups:\n  nobody: {}\n', 1)
 
@@ -239,7 +243,7 @@ class TestServers(base.TemplateTestCase):
 
             self.assertEqual({}, made['groups']['nobody'])
 
-    def test_names_that_look_like_those_of_who_is_left_out(self):
+    def test_names_similar_to_omitted_servers_are_kept(self):
         for group, end in (
             ('db-2', 'db-2'),
             ('db', 'db'),
@@ -254,14 +258,14 @@ class TestServers(base.TemplateTestCase):
             [found] = made['relationships']
             self.assertEqual([end, 'h'], found['between'])
 
-    def test_who_is_left_out_may_have_a_number_in_its_name(self):
+    def test_omitted_server_may_have_a_number_in_its_name(self):
         text = SHOP.replace('standby', 'db-2').replace('db-2-1', 'db-2')
 
         [found] = template.load(text).definition['relationships']
 
         self.assertEqual('queries', found['name'])
 
-    def test_a_count_of_none_leaves_out_as_well(self):
+    def test_count_of_zero_omits_the_servers(self):
         text = SHOP.replace('condition: spared', 'depends_on: db')
 
         made = template.load(text.replace('count: 2', 'count: 0'))
@@ -271,7 +275,7 @@ class TestServers(base.TemplateTestCase):
         self.assertEqual('queries', queries['name'])
         self.assertIn('count: 0', made.with_hints('group'))
 
-    def test_heat_still_decides_by_itself(self):
+    def test_emitted_template_keeps_its_conditions(self):
         emitted = template.load(SHOP).with_hints('group')
 
         self.assertIn('condition: spared', emitted)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do resources and sections become the topology that is meant?"""
+"""Topologies of templates and of definition files."""
 
 import json
 
@@ -12,7 +12,7 @@ IMAGE = {'image': 'cirros'}
 
 
 class TestDefinition(base.TemplateTestCase):
-    def test_sections_are_those_of_a_topology(self):
+    def test_sections_become_a_topology(self):
         loaded = template.load(base.SHOP, name='shop')
 
         self.assertEqual('A shop', loaded.description)
@@ -62,7 +62,7 @@ class TestDefinition(base.TemplateTestCase):
             loaded.definition,
         )
 
-    def test_description_is_as_long_as_a_group_may_have_it(self):
+    def test_long_description_is_truncated(self):
         limit = request_schemas.CREATE['properties']['vrt_group'][
             'properties'
         ]['description']['maxLength']
@@ -78,7 +78,7 @@ class TestDefinition(base.TemplateTestCase):
             self.assertEqual(expected, loaded.description)
             self.assertIn(length * 'x', loaded.with_hints('g'))
 
-    def test_plain_heat_is_a_flat_group(self):
+    def test_plain_heat_becomes_a_flat_group(self):
         plain = base.SHOP[: base.SHOP.index('groups:')]
 
         loaded = template.load(plain, {'webs': '2', 'image': 'debian'})
@@ -102,7 +102,7 @@ class TestDefinition(base.TemplateTestCase):
             loaded.definition,
         )
 
-    def test_what_is_no_server_is_left_to_heat(self):
+    def test_other_resources_are_left_to_heat(self):
         more = '  net: {type: OS::Neutron::Net}\n  web:\n'
 
         loaded = template.load(base.SHOP.replace('  web:\n', more, 1))
@@ -110,8 +110,8 @@ class TestDefinition(base.TemplateTestCase):
         self.assertEqual(['net'], loaded.others)
         self.assertNotIn('net', loaded.definition)
 
-    def test_parameters_in_policies_and_counts(self):
-        text = self.hot(
+    def test_parameters_are_resolved_in_policies_and_counts(self):
+        text = self.template_text(
             '',
             parameters='scope: {type: string}\nleast: {type: number}',
             members='a: {min_count: {get_param: least}}',
@@ -125,9 +125,9 @@ class TestDefinition(base.TemplateTestCase):
         )
         self.assertEqual(0, made['members']['a']['min_count'])
 
-    def test_policies_of_a_member_stand_on_it(self):
+    def test_policies_of_a_member_are_kept_on_it(self):
         made = template.load(
-            self.hot(
+            self.template_text(
                 '',
                 parameters='scope: {type: string}',
                 members='a: {policies: [{type: survive, '
@@ -140,9 +140,9 @@ class TestDefinition(base.TemplateTestCase):
         self.assertEqual([survive], made['members']['a']['policies'])
         self.assertNotIn('min_count', made['members']['a'])
 
-    def test_parts_of_other_groups_are_left_to_the_api(self):
+    def test_parts_of_other_groups_are_passed_to_the_api(self):
         made = template.load(
-            self.hot(
+            self.template_text(
                 '',
                 parameters='other: {type: string}',
                 relationships='- {name: t, between: [a, {group: '
@@ -156,7 +156,7 @@ class TestDefinition(base.TemplateTestCase):
             ['a', {'group': 'some-uuid', 'path': 'db'}], found['between']
         )
 
-    def test_parts_by_path_and_by_name(self):
+    def test_parts_are_resolved_by_path_and_by_name(self):
         for ends, expected in {
             '[web, store]': ['web', 'store'],
             '[web-0, store/db]': ['web-0', 'store/db'],
@@ -171,8 +171,8 @@ class TestDefinition(base.TemplateTestCase):
             [found] = made['groups']['front']['relationships']
             self.assertEqual(expected, found['between'])
 
-    def test_device_to_boot_from(self):
-        text = self.hot(
+    def test_boot_device_implies_boot_from_volume(self):
+        text = self.template_text(
             'block_device_mapping_v2: [{volume_id: {get_resource: disk}}]'
         ).replace('      image: cirros\n', '')
 
@@ -181,7 +181,7 @@ class TestDefinition(base.TemplateTestCase):
             template.load(text).definition['members'],
         )
 
-    def test_answers_of_the_api_are_found_in_the_text(self):
+    def test_errors_of_the_api_are_located_in_the_template(self):
         loaded = template.load(base.SHOP, name='shop')
         topology = '$.vrt_group.topology'
         places = {
@@ -194,26 +194,28 @@ class TestDefinition(base.TemplateTestCase):
         }
 
         for path, place in places.items():
-            error = loaded.located(f'Invalid input: {path}: is "odd"')
+            error = loaded.locate_error(f'Invalid input: {path}: is "odd"')
             line = base.SHOP[: base.SHOP.index(place)].count('\n') + 1
             self.assertEqual((line, 'is "odd"'), (error.line, error.reason))
-        self.assertIsNone(loaded.located('$.vrt_group.name: is too long'))
+        self.assertIsNone(loaded.locate_error('$.vrt_group.name: is too long'))
 
-    def test_names_in_answers_may_have_any_character(self):
+    def test_names_in_located_errors_may_have_any_character(self):
         for name in ('my web', 'a.b', 'a]: b', '"a" \\', 'a[0]', 'é: ', ' '):
-            text = self.hot('').replace('  a:\n', f'  {json.dumps(name)}:\n')
+            text = self.template_text('').replace(
+                '  a:\n', f'  {json.dumps(name)}:\n'
+            )
             loaded = template.load(text)
             member = nodes.join('$.vrt_group.topology.members', name)
             for part, line in (('flavor', 8), ('nothing', 5)):
-                error = loaded.located(f'Oh: {member}.{part}: is: odd')
+                error = loaded.locate_error(f'Oh: {member}.{part}: is: odd')
 
                 self.assertEqual(
                     (line, 'is: odd'), (error.line, error.reason), name
                 )
 
 
-class TestOwnForm(base.TemplateTestCase):
-    def test_body_group_or_topology_in_json_or_yaml(self):
+class TestDefinitionFiles(base.TemplateTestCase):
+    def test_body_group_and_topology_are_read_as_json_and_yaml(self):
         topology = {'members': {'a': {'flavor': 'm1.tiny', 'count': 2}}}
         for text in (
             '{"vrt_group": {"topology": {"members": '
@@ -226,7 +228,7 @@ class TestOwnForm(base.TemplateTestCase):
                 template.load_definition(text).definition,
             )
 
-    def test_what_is_beside_the_topology(self):
+    def test_attributes_beside_the_topology_are_kept(self):
         text = 'name: shop\nexpires_in: 60\ntopology: {}\n'
 
         self.assertEqual(
@@ -234,7 +236,7 @@ class TestOwnForm(base.TemplateTestCase):
             template.load_definition(text).definition,
         )
 
-    def test_all_that_a_request_takes_may_be_there(self):
+    def test_all_attributes_of_requests_are_accepted(self):
         bodies = (request_schemas.CREATE, request_schemas.UPDATE)
         for body in bodies:
             known = body['properties']['vrt_group']['properties']
@@ -244,11 +246,11 @@ class TestOwnForm(base.TemplateTestCase):
 
             self.assertEqual(known.keys(), made.keys())
 
-    def test_what_the_api_refuses_has_a_line_too(self):
+    def test_errors_of_the_api_are_located_in_the_definition(self):
         for text, place, line in (
             ('members:\n  a:\n    flavor: x', 'topology.members.a.flavor', 3),
             ('name: shop\ntopology: {}', 'name', 1),
-            # What is missing is told where it should be.
+            # The position of a missing key is that of its mapping.
             (
                 'topology:\n  members:\n    a: {}',
                 'topology.members.a.image',
@@ -257,16 +259,19 @@ class TestOwnForm(base.TemplateTestCase):
         ):
             given = template.load_definition(text)
 
-            error = given.located(f'$.vrt_group.{place}: is unknown')
+            error = given.locate_error(f'$.vrt_group.{place}: is unknown')
 
             self.assertEqual((line, 'is unknown'), (error.line, error.reason))
-        self.assertIsNone(given.located('The cloud is down'))
+        self.assertIsNone(given.locate_error('The cloud is down'))
 
-    def test_what_is_misspelt_beside_the_name_is_told(self):
+    def test_misspelt_attributes_are_refused(self):
         for text, reason in (
-            ('name: shop\ntopologie: {}', 'topologie: is no part of a group'),
+            (
+                'name: shop\ntopologie: {}',
+                'topologie: is not a part of a group',
+            ),
             ('name: shop\nexpires_in: 60', 'needs topology'),
-            ('name: shop\nmembers: {}', 'name: is no part of a topology'),
+            ('name: shop\nmembers: {}', 'name: is not a part of a topology'),
         ):
             error = self.assertRaises(
                 template.TemplateError, template.load_definition, text

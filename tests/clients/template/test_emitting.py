@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does Heat get the same template, with hints?"""
+"""Heat output of templates, with hints."""
 
 import hypothesis
 from hypothesis import strategies
@@ -13,7 +13,7 @@ NAMES = strategies.sampled_from(['a', 'b-1', 'c d', 'ü', '0', 'null'])
 
 @strategies.composite
 def templates(draw):
-    """A template as a value: servers, some counted, some in groups."""
+    """Draw a template as a value, with counted and grouped servers."""
     names = draw(strategies.lists(NAMES, min_size=1, unique=True))
     resources, groups = {}, {}
     for name in names:
@@ -43,7 +43,7 @@ def templates(draw):
 
 
 class TestEmitting(base.TemplateTestCase):
-    def test_only_hints_are_added_and_only_sections_taken_away(self):
+    def test_emitted_template_has_hints_and_no_sections(self):
         emitted = template.load(base.SHOP).with_hints('some-id')
 
         expected = yaml.safe_load(base.SHOP)
@@ -65,7 +65,7 @@ class TestEmitting(base.TemplateTestCase):
         self.assertEqual(expected, yaml.safe_load(emitted))
         self.assertIn('template: |\n', emitted)
 
-    def test_servers_that_share_their_properties(self):
+    def test_servers_with_shared_properties_get_their_own_hints(self):
         text = (
             'heat_template_version: pike\nresources:\n'
             f'  a: &a{base.SERVER}  b: *a\n'
@@ -81,8 +81,8 @@ class TestEmitting(base.TemplateTestCase):
             },
         )
 
-    def test_other_hints_stay_and_old_ones_go(self):
-        text = self.hot(
+    def test_other_hints_are_kept_and_old_ones_replaced(self):
+        text = self.template_text(
             'scheduler_hints: {mine: 1, vrt_group: old, vrt_member: x}'
         )
 
@@ -97,7 +97,7 @@ class TestEmitting(base.TemplateTestCase):
         max_examples=30, deadline=None, derandomize=True, database=None
     )
     @hypothesis.given(templates())
-    def test_round_trip(self, written):
+    def test_emitted_template_has_the_same_servers(self, written):
         first = template.load(yaml.safe_dump(written), name='shop')
         second = template.load(first.with_hints('g'), name='shop')
 
@@ -115,7 +115,7 @@ class TestEmitting(base.TemplateTestCase):
 
 
 def _without_groups(servers):
-    """Servers by the ends of their paths; names come from whole paths."""
+    """Return the servers without their groups and names."""
     return {
         path.rpartition('/')[2]: {**each, 'name': None}
         for path, each in servers.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the examples of the documentation say what it says?"""
+"""Examples of templates in the documentation."""
 
 import pathlib
 
@@ -18,7 +18,7 @@ def example(name, values=None):
 
 
 class TestExamples(base.TemplateTestCase):
-    def test_all_are_shown_and_are_plain_heat_once_emitted(self):
+    def test_examples_are_documented_and_emit_plain_heat(self):
         page = (DOC / 'user' / 'templates.rst').read_text()
 
         for path in EXAMPLES.iterdir():
@@ -28,7 +28,7 @@ class TestExamples(base.TemplateTestCase):
             for section in ('members', 'groups', 'policies', 'relationships'):
                 self.assertNotIn(section, emitted)
 
-    def test_pair(self):
+    def test_pair_example_has_two_equal_members(self):
         server = {'flavor': 'm1.small', 'image': 'cirros'}
 
         self.assertEqual(
@@ -36,7 +36,7 @@ class TestExamples(base.TemplateTestCase):
             example('pair').definition,
         )
 
-    def test_shop(self):
+    def test_shop_example_has_related_front_and_data(self):
         loaded = example('shop', {'webs': '6'})
         made = loaded.definition
 
@@ -53,7 +53,7 @@ class TestExamples(base.TemplateTestCase):
             'server 5 of shop', loaded.servers['front/web-5']['user_data']
         )
 
-    def test_what_needs_heat(self):
+    def test_with_heat_example_creates_no_servers_itself(self):
         loaded = example('with-heat')
 
         self.assertEqual(['port', 'disk'], loaded.others)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are Heat's functions worth what they are worth in Heat?"""
+"""Heat's functions, and files that templates read."""
 
 import pathlib
 import tempfile
@@ -11,7 +11,7 @@ JSON = 'p: {type: json, default: {a: [1, {b: deep}]}}'
 
 
 class TestFunctions(base.TemplateTestCase):
-    def test_get_param(self):
+    def test_get_param_resolves_paths_and_the_stack_name(self):
         for expression, value in {
             '{get_param: p}': '{"a": [1, {"b": "deep"}]}',
             '{get_param: [p, a, 1, b]}': 'deep',
@@ -19,45 +19,45 @@ class TestFunctions(base.TemplateTestCase):
             '{get_param: [p, nothing]}': '',
             '{get_param: "OS::stack_name"}': 'shop',
         }.items():
-            self.assertEqual(value, self.value(expression, parameters=JSON))
+            self.assertEqual(value, self.evaluate(expression, parameters=JSON))
 
-    def test_str_replace_goes_over_the_text_once(self):
+    def test_str_replace_replaces_in_one_pass(self):
         expression = (
             '{str_replace: {template: a-ab-$c-$c, '
             'params: {a: ab, ab: 1, $c: {get_param: "OS::stack_name"}}}}'
         )
 
-        self.assertEqual('ab-1-shop-shop', self.value(expression))
+        self.assertEqual('ab-1-shop-shop', self.evaluate(expression))
 
-    def test_str_replace_in_an_empty_text(self):
+    def test_str_replace_accepts_an_empty_template(self):
         for function, params in (
             ('str_replace', '{a: b}'),
             ('str_replace_strict', '{}'),
         ):
             call = f'{{{function}: {{template: "", params: {params}}}}}'
-            self.assertEqual('', self.value(call))
+            self.assertEqual('', self.evaluate(call))
 
-    def test_texts_of_what_is_no_text(self):
+    def test_other_values_are_converted_to_text(self):
         expression = (
             '{list_join: ["|", ["1", null, {a: [1.5]}], '
             '{list_concat: [[x], [y]]}]}'
         )
 
-        self.assertEqual('1||{"a": [1.5]}|x|y', self.value(expression))
+        self.assertEqual('1||{"a": [1.5]}|x|y', self.evaluate(expression))
         self.assertEqual(
             'True {"x": 1} ',
-            self.value(
+            self.evaluate(
                 '{str_replace: {template: a b c, '
                 'params: {a: true, b: {x: 1}, c: null}}}'
             ),
         )
 
-    def test_map_merge(self):
+    def test_map_merge_prefers_the_last_mapping(self):
         made = self.load('metadata: {map_merge: [{a: 1, b: 2}, {b: 3}]}')
 
         self.assertEqual({'a': '1', 'b': '3'}, made.servers['a']['metadata'])
 
-    def test_what_only_heat_knows(self):
+    def test_values_that_only_heat_has_are_emitted_or_refused(self):
         for call in (
             '{get_resource: other}',
             '{get_attr: [other, name]}',
@@ -66,12 +66,12 @@ class TestFunctions(base.TemplateTestCase):
             '{str_replace: {template: a, params: {a: {get_resource: b}}}}',
             '{digest: [md5, x]}',
         ):
-            text = self.hot(f'user_data: {call}')
+            text = self.template_text(f'user_data: {call}')
             loaded = template.load(text)
             self.assertIn(call, loaded.with_hints('g'))
-            self.refused(text, 'the stack|only Heat has')
+            self.assert_refused(text, 'the stack|only Heat has')
 
-    def test_creating_by_what_only_heat_knows_is_left_to_heat(self):
+    def test_servers_with_values_of_heat_suggest_heat_output(self):
         for text in (
             'user_data: {get_resource: other}',
             "name: {get_param: 'OS::stack_id'}",
@@ -79,24 +79,28 @@ class TestFunctions(base.TemplateTestCase):
             'networks: [{subnet: x}]',
             'user_data_format: SOFTWARE_CONFIG',
         ):
-            told = str(self.refused(self.hot(text), 'Heat|the stack'))
+            told = str(
+                self.assert_refused(self.template_text(text), 'Heat|the stack')
+            )
             self.assertIn('openstack vrt group create --template', told)
             self.assertIn('openstack vrt deploy FILE --emit-heat', told)
 
-    def test_describing_by_what_only_heat_knows_is_left_to_parameters(self):
+    def test_descriptions_with_values_of_heat_are_refused(self):
         for text in (
             'availability_zone: {get_attr: [other, zone]}',
             "availability_zone: {get_param: 'OS::project_id'}",
             'availability_zone: {yaql: {}}',
         ):
-            told = str(self.refused(self.hot(text), 'Heat|the stack'))
-            self.assertIn('needed to describe the group', told)
+            told = str(
+                self.assert_refused(self.template_text(text), 'Heat|the stack')
+            )
+            self.assertIn('description of the group needs it', told)
             self.assertNotIn('--emit-heat', told)
 
-    def test_misspelt_functions_are_refused_where_they_stand(self):
+    def test_misspelt_functions_are_refused_with_their_line(self):
         for text, reason in {
             'user_data: {str_replac: {template: a, params: {a: b}}}': (
-                'user_data.str_replac: is no function; did you mean '
+                'user_data.str_replac: is not a function; did you mean '
                 'str_replace?'
             ),
             'user_data: {str_replace: {template: a, params: '
@@ -108,42 +112,48 @@ class TestFunctions(base.TemplateTestCase):
             'name: {getparam: x}': 'mean get_param',
             'tags: [{str_splitt: x}]': 'mean str_split',
         }.items():
-            error = self.refused(self.hot(text), reason)
+            error = self.assert_refused(self.template_text(text), reason)
             self.assertEqual(10, error.line)
 
-    def test_no_mapping_or_list_is_written_for_a_text(self):
+    def test_mapping_or_list_for_a_text_is_refused(self):
         for text, reason in {
-            '{serve: shop}': 'serve: is no function$',
-            '{iff: [true, x]}': r'iff: is no function; did you mean if\?',
-            '{a: b, c: d}': 'user_data: must be a text',
-            '{}': 'user_data: must be a text',
-            '[a]': 'user_data: must be a text',
+            '{serve: shop}': 'serve: is not a function$',
+            '{iff: [true, x]}': 'iff: is not a function; did you mean if\\?',
+            '{a: b, c: d}': 'user_data: must be a string',
+            '{}': 'user_data: must be a string',
+            '[a]': 'user_data: must be a string',
         }.items():
-            error = self.refused(self.hot(f'user_data: {text}'), reason)
+            error = self.assert_refused(
+                self.template_text(f'user_data: {text}'), reason
+            )
             self.assertEqual(10, error.line)
 
-    def test_keys_that_are_words_are_no_misspelt_functions(self):
+    def test_plain_keys_are_no_misspelt_functions(self):
         for text in ('{filters: x}', '{equal: x}', '{no: x}', '{digests: x}'):
             made = self.load(f'metadata: {{a: {text}, b: c}}')
             self.assertIn(text[1:3], made.servers['a']['metadata']['a'])
             self.load(f'metadata: {text}').servers  # noqa: B018
 
-    def test_wrong_arguments(self):
+    def test_wrong_arguments_are_refused(self):
         for call, reason in {
             '{get_param: q}': 'names no parameter: "q"',
             '{get_param: []}': 'needs the name',
             '{get_param: "OS::stack"}': 'names no parameter',
             '{str_replace: a}': 'must be a mapping',
             '{str_replace: {template: a}}': 'needs params',
-            '{str_replace: {template: null, params: {}}}': 'must be a text',
-            '{str_replace: {template: a, params: {"": b}}}': 'have ""',
-            '{str_replace_strict: {template: a, params: {b: c}}}': 'have "b"',
+            '{str_replace: {template: null, params: {}}}': 'must be a string',
+            '{str_replace: {template: a, params: {"": b}}}': 'contain ""',
+            '{str_replace_strict: {template: a, params: {b: c}}}': (
+                'does not contain "b"'
+            ),
             '{list_join: [","]}': 'must be a list: a delimiter',
             '{list_join: [",", a]}': 'must be a list',
-            '{list_join: [",", [1]]}': 'must be a text',
-            '{get_file: a}': 'beside a template',
+            '{list_join: [",", [1]]}': 'must be a string',
+            '{get_file: a}': 'if the template is in a file',
         }.items():
-            error = self.refused(self.hot(f'user_data: {call}'), reason)
+            error = self.assert_refused(
+                self.template_text(f'user_data: {call}'), reason
+            )
             self.assertEqual(10, error.line)
 
 
@@ -162,12 +172,13 @@ class TestFiles(base.TemplateTestCase):
         (self.folder / 'link').symlink_to(top / 'secret')
         (self.folder / 'loop').symlink_to(self.folder / 'loop')
 
-    def test_file_beside_the_template(self):
+    def test_file_beside_the_template_is_read(self):
         self.assertEqual(
-            '#!/bin/sh\n', self.value('{get_file: init.sh}', None, self.folder)
+            '#!/bin/sh\n',
+            self.evaluate('{get_file: init.sh}', None, self.folder),
         )
 
-    def test_nothing_else_is_read(self):
+    def test_other_files_are_refused(self):
         for name, reason in {
             '../secret': 'outside',
             'link': 'outside',
@@ -177,7 +188,7 @@ class TestFiles(base.TemplateTestCase):
             '.': 'names no file',
             '.hidden': 'is hidden',
             '.git/config': 'is hidden',
-            'bin': 'no text',
+            'bin': 'is not UTF-8 text',
             300 * 'a': 'cannot be read',
             'loop': 'cannot be read|names no file',
         }.items():

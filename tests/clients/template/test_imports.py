@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the language need nothing but Python, PyYAML and the hints' names?"""
+"""Imports of the template language: Python, PyYAML and the hints' names."""
 
 import ast
 import pathlib
@@ -14,7 +14,7 @@ OURS = (template.__name__, hints.__name__)
 
 
 class TestImports(base.BaseTestCase):
-    def test_python_and_yaml_are_enough(self):
+    def test_template_language_imports_only_python_and_yaml(self):
         wrong = {
             name
             for path in pathlib.Path(template.__file__).parent.glob('*.py')

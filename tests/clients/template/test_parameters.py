@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are parameters read, and kept within their constraints?"""
+"""Parameters of templates: types, constraints and hidden values."""
 
 import fixtures
 
@@ -10,11 +10,11 @@ from tests.clients.template import base
 
 class TestParameters(base.TemplateTestCase):
     def given(self, declared, value):
-        return self.value(
+        return self.evaluate(
             '{get_param: p}', {'p': value}, parameters=f'p: {{{declared}}}'
         )
 
-    def test_types(self):
+    def test_values_are_converted_by_type(self):
         for kind, value, expected in (
             ('string', 'a', 'a'),
             ('number', '2', '2'),
@@ -27,16 +27,16 @@ class TestParameters(base.TemplateTestCase):
         ):
             self.assertEqual(expected, self.given(f'type: {kind}', value))
 
-    def test_wrong_values(self):
+    def test_wrong_values_are_refused(self):
         for declared, value, reason in (
             ('type: number', 'many', 'must be a number'),
             ('type: number', '9' * 400, 'must be a number'),
             ('type: boolean', 'maybe', 'must be true or false'),
             ('type: json', 'text', 'must be a mapping'),
-            ('type: json', '{', 'is no JSON'),
+            ('type: json', '{', 'is not JSON'),
             ('type: text', 'a', 'must be one of string'),
             ('label: x', 'a', 'needs type'),
-            ('type: string, kind: x', 'a', 'is no part of a parameter'),
+            ('type: string, kind: x', 'a', 'is not a part of a parameter'),
         ):
             error = self.assertRaises(
                 template.TemplateError, self.given, declared, value
@@ -44,7 +44,7 @@ class TestParameters(base.TemplateTestCase):
             self.assertIn(reason, error.reason)
             self.assertEqual(3, error.line)
 
-    def test_texts_that_are_none(self):
+    def test_texts_with_surrogates_or_nul_are_refused(self):
         for declared in (
             'type: string',
             'type: string, constraints: [{allowed_pattern: .*}]',
@@ -66,7 +66,7 @@ class TestParameters(base.TemplateTestCase):
             )
             self.assertEqual('contains an unpaired surrogate', error.reason)
 
-    def test_constraints(self):
+    def test_constraints_are_enforced(self):
         for kind, constraint, good, bad in (
             ('string', 'length: {min: 2, max: 3}', 'ab', 'a'),
             ('number', 'range: {max: 3}', '3', '4'),
@@ -83,7 +83,7 @@ class TestParameters(base.TemplateTestCase):
             )
             self.assertIn(f'its {constraint.partition(":")[0]}', error.reason)
 
-    def test_words_of_the_author(self):
+    def test_description_of_a_constraint_is_the_error(self):
         declared = (
             'type: number, constraints: '
             '[{range: {max: 3}, description: too many for us}]'
@@ -95,7 +95,7 @@ class TestParameters(base.TemplateTestCase):
 
         self.assertEqual('too many for us', error.reason)
 
-    def test_limits_are_told(self):
+    def test_error_of_a_range_names_its_limits(self):
         declared = 'type: number, constraints: [{range: {min: 2, max: 20}}]'
 
         error = self.assertRaises(
@@ -103,10 +103,11 @@ class TestParameters(base.TemplateTestCase):
         )
 
         self.assertEqual(
-            'is 100, against its range {"min": 2, "max": 20}', error.reason
+            'is 100, not allowed by its range {"min": 2, "max": 20}',
+            error.reason,
         )
 
-    def test_hidden_values_are_not_told(self):
+    def test_hidden_values_are_not_in_errors(self):
         for kind, constraint in (
             ('string', '{length: {max: 3}}'),
             ('json', '{length: {max: 0}}'),
@@ -115,7 +116,7 @@ class TestParameters(base.TemplateTestCase):
             declared = f'type: {kind}, constraints: [{constraint}]'
             value = '{"password": 1}' if kind == 'json' else '4711'
             for hidden, told in (
-                ('hidden: true', f'is against its {constraint[1:6]}'),
+                ('hidden: true', f'is not allowed by its {constraint[1:6]}'),
                 ('hidden: "no"', '4711|password'),
             ):
                 error = self.assertRaises(
@@ -126,7 +127,7 @@ class TestParameters(base.TemplateTestCase):
                 )
                 self.assertRegex(error.reason, told)
 
-    def test_template_knows_what_is_hidden(self):
+    def test_template_lists_hidden_parameters(self):
         loaded = self.load(
             parameters='a: {type: string, default: x, hidden: true}\n'
             'b: {type: string, default: x, hidden: false}\n'
@@ -136,7 +137,7 @@ class TestParameters(base.TemplateTestCase):
         self.assertEqual({'a'}, loaded.hidden)
         self.assertEqual(frozenset(), self.load().hidden)
 
-    def test_wrong_constraints(self):
+    def test_invalid_constraints_are_refused(self):
         for constraint in (
             '{}',
             '{range: {min: 1}, length: {min: 1}}',
@@ -154,7 +155,7 @@ class TestParameters(base.TemplateTestCase):
                 'a',
             )
 
-    def test_pattern_that_would_take_for_ever(self):
+    def test_slow_pattern_is_interrupted(self):
         declared = 'type: string, constraints: [{allowed_pattern: (a+)+}]'
         self.useFixture(
             fixtures.MockPatchObject(parameters, '_PATTERN_SECONDS', 0.5)
@@ -166,10 +167,10 @@ class TestParameters(base.TemplateTestCase):
 
         self.assertIn('takes too long', error.reason)
 
-    def test_missing_and_unknown(self):
+    def test_missing_and_unknown_parameters_are_refused(self):
         for values, reason in (
             ({}, 'needs a value: --parameter p=...'),
-            ({'p': 1, 'q': 1}, 'does not have "q"'),
+            ({'p': 1, 'q': 1}, 'has no parameter "q"'),
         ):
             error = self.assertRaises(
                 template.TemplateError,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what is wrong with a template's sections found where it is?"""
+"""Errors in the sections of a template, and their positions."""
 
 from tests.clients.template import base
 
@@ -8,30 +8,30 @@ HOSTS = '- {type: anti-affinity, scope: host}'
 
 class TestSections(base.TemplateTestCase):
     def changed(self, old, new, reason, place):
-        """Assert what is said when a text of the template is another."""
+        """Replace a text of the template, and check the error."""
         self.assertIn(old, base.SHOP)
-        self.refused(base.SHOP.replace(old, new, 1), reason, place)
+        self.assert_refused(base.SHOP.replace(old, new, 1), reason, place)
 
-    def test_sections_of_the_template(self):
-        unknown = 'is no section of a template; there are'
+    def test_unknown_and_invalid_sections_are_located(self):
+        unknown = 'is not a section of a template; allowed:'
         self.changed('policies:\n  - {', 'rules:\n  - {', unknown, 'rules')
         self.changed('heat_', 'soup_', unknown, 'soup_')
         self.changed('2021-04-16', '20210416', 'must be a date', 'heat_')
-        self.changed('A shop', '[a]', 'must be a text', 'description')
+        self.changed('A shop', '[a]', 'must be a string', 'description')
         self.changed('parameters:', 'parameters: 1\nx:', unknown, 'x:')
 
-    def test_sections_that_are_missing(self):
+    def test_missing_sections_are_located(self):
         pike = 'heat_template_version: pike\n'
-        self.refused('resources: {}\n', 'needs heat_template_version')
-        self.refused(pike, 'needs resources')
-        self.refused(
+        self.assert_refused('resources: {}\n', 'needs heat_template_version')
+        self.assert_refused(pike, 'needs resources')
+        self.assert_refused(
             f'{pike}resources: {{n: {{type: a}}}}\n',
             'describes no server',
             'resources',
         )
 
-    def test_groups(self):
-        part = 'is no part of a group'
+    def test_errors_in_groups_are_located(self):
+        part = 'is not a part of a group'
         self.changed(
             '      cache:\n    p', '      cash:\n    p', 'names no s', 'cash'
         )
@@ -42,26 +42,26 @@ class TestSections(base.TemplateTestCase):
         self.changed('  store:', '  db:', 'no server has', 'db:\n        mem')
         self.changed('  store:', '  s:\n        x: 1', part, 'x: 1')
 
-    def test_min_count(self):
-        part = 'is no part of a member'
+    def test_errors_in_min_count_are_located(self):
+        part = 'is not a part of a member'
         self.changed('{min_count: 2}', '{count: 2}', part, 'count: 2')
         self.changed('min_count: 2', 'min_count: -1', 'at least 0', 'min_')
         self.changed('min_count: 2', 'min_count: 1.5', 'whole', 'min_')
 
-    def test_policies(self):
+    def test_errors_in_policies_are_located(self):
         self.changed(HOSTS, '- a', 'must be a mapping', 'a\n    groups')
         unknown = 'names no parameter: "s"'
         self.changed(
             'scope: zone', 'scope: {get_param: s}', unknown, 'get_param: s'
         )
 
-    def test_relationships(self):
+    def test_errors_in_relationships_are_located(self):
         unknown = 'names no server or group in this one: "cash"'
         self.changed('[web, db]', '[web, cash]', unknown, 'cash')
         self.changed('[web, db]', 'db', 'must be a list', 'between')
         self.changed('between: [web, db]', 'x: 1', 'needs between', 'name: q')
 
-    def test_resources(self):
+    def test_errors_in_resources_are_located(self):
         self.changed('{get_param: webs}', '-1', 'at least 0', 'count')
         self.changed('{get_param: webs}', 'x', 'must be a number', 'count')
         self.changed('{get_param: webs}', '10000', 'more than', 'resources')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is each server created from what its resource says?"""
+"""Servers of templates, from the properties of their resources."""
 
 from nova_groupext_client import template
 from tests.clients.template import base
@@ -34,7 +34,7 @@ class TestServers(base.TemplateTestCase):
             servers['front/store/db'],
         )
 
-    def test_what_nova_calls_them(self):
+    def test_properties_get_the_names_of_nova(self):
         loaded = self.load(
             """
             key_name: mine
@@ -73,7 +73,7 @@ class TestServers(base.TemplateTestCase):
             loaded.servers['a'],
         )
 
-    def test_networks(self):
+    def test_networks_are_converted(self):
         for given, expected in (
             ('[{allocate_network: auto}]', 'auto'),
             ('[{uuid: n, tag: t}]', [{'network': 'n', 'tag': 't'}]),
@@ -86,7 +86,7 @@ class TestServers(base.TemplateTestCase):
             loaded = self.load(f'networks: {given}')
             self.assertEqual(expected, loaded.servers['a']['networks'])
 
-    def test_devices(self):
+    def test_block_devices_are_converted(self):
         image = {
             'uuid': 'cirros',
             'source_type': 'image',
@@ -101,7 +101,7 @@ class TestServers(base.TemplateTestCase):
             'boot_index': -1,
             'delete_on_termination': True,
         }
-        text = self.hot("""
+        text = self.template_text("""
             block_device_mapping_v2:
             - {image: cirros, volume_size: "5", delete_on_termination: true}
             - {swap_size: 2}
@@ -122,41 +122,41 @@ class TestServers(base.TemplateTestCase):
             template.load(text).servers['a']['block_device_mapping_v2'],
         )
 
-    def test_what_cannot_be_created_without_heat(self):
+    def test_properties_that_need_heat_are_refused(self):
         for given, reason in {
             'networks: [{subnet: s}]': 'needs Heat',
             'networks: [{port: {get_resource: p}}]': 'the stack',
             'user_data_format: SOFTWARE_CONFIG': 'needs Heat',
-            'block_device_mapping: []': 'too old',
+            'block_device_mapping: []': 'obsolete',
             'personality: {/a: b}': 'user_data',
             'block_device_mapping_v2: [{volume_id: v}]': 'boot_index -1',
         }.items():
-            text = self.hot(given)
+            text = self.template_text(given)
             template.load(text).with_hints('group')
-            self.refused(text, reason)
-        text = self.hot('').replace(
+            self.assert_refused(text, reason)
+        text = self.template_text('').replace(
             '    type:', '    depends_on: b\n    type:'
         )
-        self.refused(text, 'needs Heat', 'depends_on')
+        self.assert_refused(text, 'needs Heat', 'depends_on')
 
-    def test_wrong_properties(self):
+    def test_wrong_properties_are_refused(self):
         for given, reason in {
-            'flavour: m1.tiny': 'is no property of a server',
+            'flavour: m1.tiny': 'is not a property of a server',
             'networks: {}': 'must be a list',
             'networks: [{}]': 'needs a network or a port',
             'networks: [{network: a, port: b}]': 'needs a network or a port',
             'networks: [{allocate_network: no}]': 'must be none or auto',
-            'networks: [{allocate_network: none}, {port: b}]': 'beside',
-            'networks: [{net: a}]': 'is no part of a network',
+            'networks: [{allocate_network: none}, {port: b}]': 'combined',
+            'networks: [{net: a}]': 'is not a part of a network',
             'metadata: text': 'must be a mapping',
             'config_drive: perhaps': 'must be true or false',
-            'tags: [[a]]': 'must be a text',
+            'tags: [[a]]': 'must be a string',
             'block_device_mapping_v2: [{}]': 'needs one of volume_id',
-            'block_device_mapping_v2: [{image: a, volume_id: b}]': 'has',
+            'block_device_mapping_v2: [{image: a, volume_id: b}]': 'has both',
             'block_device_mapping_v2: [{swap_size: 0}]': 'at least 1',
             'scheduler_hints: {group: g}': 'write a policy instead',
             'scheduler_hints: {cidr: /24}': 'write a policy instead',
             'scheduler_hints: {get_param: g}': 'must be a mapping, to',
             'scheduler_hints: [a]': 'must be a mapping',
         }.items():
-            self.refused(self.hot(given), reason)
+            self.assert_refused(self.template_text(given), reason)

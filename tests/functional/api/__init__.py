@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the HTTP API answer as it says, whoever asks and whatever is sent?"""
+"""Tests of the HTTP API's answers to every persona and every request."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that nobody plans: what the API writes is all that happens."""
+"""Groups in a cloud without planners, where only the API writes rows."""
 
 import dataclasses
 import datetime
@@ -22,22 +22,22 @@ class ApiTestCase(base.GroupTestCase):
 
     def setUp(self):
         super().setUp()
-        self.addCleanup(self.forget_groups)
+        self.addCleanup(self.delete_all_groups)
 
-    def forget_groups(self):
+    def delete_all_groups(self):
         db.delete(self.context, models.Group)
 
     def delete_group(self, uuid, user='demo'):
-        """Leave it to forget_groups(): there is no planner to do it."""
+        """Leave the deletion to forget_groups(), as no planner runs."""
 
-    def stored(self, status=states.Group.PLANNED, topology=ONE):
+    def store_group(self, status=states.Group.PLANNED, topology=ONE):
         """Describe a group of demo's; returns its uuid."""
         uuid = self.post(topology=topology).json()['vrt_group']['id']
-        self.set(uuid, status)
+        self.set_status(uuid, status)
         return uuid
 
-    def set(self, uuid, status):
-        """Bring a group to a status as the planners would."""
+    def set_status(self, uuid, status):
+        """Set the status of a group and of its members."""
         group = objects.VRTGroup.get(self.context, uuid)
         db.delete(
             self.context, models.Group, models.Group.revises_id == group.id
@@ -55,7 +55,7 @@ class ApiTestCase(base.GroupTestCase):
         )
 
     def set_members(self, uuid, status):
-        """Bring all members of a group to a status."""
+        """Set the status of all members of a group."""
         db.compare_and_set(
             self.context,
             models.Member,
@@ -65,9 +65,9 @@ class ApiTestCase(base.GroupTestCase):
             held_since=timeutils.utcnow(),
         )
 
-    def written(self):
-        """Return all that the API has written, for comparison."""
+    def stored_rows(self):
+        """Return the rows that the API has written, for comparison."""
         groups = objects.VRTGroup.list(self.context)
-        return fixtures.rows(), [
+        return fixtures.row_counts(), [
             (group.uuid, group.status, group.generation) for group in groups
         ]

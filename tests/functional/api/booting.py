@@ -20,13 +20,13 @@ ALL = ['db', *WORKERS]
 OFFLINE = {'networks': 'none'}
 
 
-class BootCase(base.GroupTestCase):
+class BootTestCase(base.GroupTestCase):
     HOSTS = (
         hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
         hosts.Host('cmp-2', 'r2', 'az1', vcpus=8),
     )
 
-    def ended(self, uuid, status=boots.DONE):
+    def wait_for_boot(self, uuid, status=boots.DONE):
         """Wait until the boot of a group has ended, and return it."""
         boot = self.eventually(
             lambda: self.group(uuid)['boot'],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hold, release and DELETE, in every state that a group may be in."""
+"""The actions hold, extend and release, and DELETE, in all group states."""
 
 from oslo_utils import timeutils
 
@@ -33,7 +33,7 @@ class TestActions(base.GroupTestCase):
         members = self.group(uuid)['members']
         return {member['path']: member['status'] for member in members}
 
-    def test_a_what_if_is_held_later(self):
+    def test_what_if_is_held_by_a_later_action(self):
         group = self.describe(THREE, hold=False)
         self.assertEqual('PLANNED', group['status'])
         self.assertEqual(8, self.free()['cmp-1'])
@@ -46,8 +46,8 @@ class TestActions(base.GroupTestCase):
         self.assertEqual(5, self.free()['cmp-1'])
         self.assertIsNotNone(held['expires_at'])
 
-    def test_a_refused_group_is_held_once_there_is_room(self):
-        other = self.held(ALONE)
+    def test_refused_group_is_held_once_there_is_capacity(self):
+        other = self.hold_group(ALONE)
         group = self.describe(ALONE)
         self.assertEqual('REFUSED', group['status'])
         self.assertIsNotNone(group['refusal'])
@@ -60,12 +60,12 @@ class TestActions(base.GroupTestCase):
         )
         self.assertIsNone(held['refusal'])
 
-    def test_what_is_held_is_not_held_again(self):
-        group = self.held(THREE)
+    def test_hold_of_a_held_group_is_a_conflict(self):
+        group = self.hold_group(THREE)
 
         self.assertRefused(409, 'is HELD', group['id'], 'hold')
 
-    def test_a_generation_counts_what_happens(self):
+    def test_hold_increases_the_generation(self):
         group = self.describe(THREE, hold=False)
 
         self.act(group['id'], 'hold')
@@ -76,7 +76,7 @@ class TestActions(base.GroupTestCase):
         self.assertGreater(held['generation'], group['generation'])
 
     def test_named_members_are_released(self):
-        group = self.held(THREE)['id']
+        group = self.hold_group(THREE)['id']
 
         released = self.outcome(group, 'release', {'members': ['a-1']})
 
@@ -87,8 +87,8 @@ class TestActions(base.GroupTestCase):
         )
         self.eventually(lambda: self.free()['cmp-1'], lambda free: free == 6)
 
-    def test_a_member_may_be_released_twice(self):
-        group = self.held(THREE)['id']
+    def test_second_release_of_a_member_succeeds(self):
+        group = self.hold_group(THREE)['id']
 
         for _time in range(2):
             self.assertEqual(
@@ -96,9 +96,9 @@ class TestActions(base.GroupTestCase):
                 self.outcome(group, 'release', {'members': ['a-1']}),
             )
 
-    def test_all_are_released(self):
+    def test_release_without_members_releases_the_whole_group(self):
         for body in (None, {}, {'members': None}):
-            group = self.held(THREE)['id']
+            group = self.hold_group(THREE)['id']
 
             self.assertEqual((202, None), self.outcome(group, 'release', body))
 
@@ -108,8 +108,8 @@ class TestActions(base.GroupTestCase):
                 lambda: self.free()['cmp-1'], lambda free: free == 8
             )
 
-    def test_a_server_is_not_released(self):
-        group = self.held(THREE)['id']
+    def test_release_of_a_member_with_a_server_is_a_conflict(self):
+        group = self.hold_group(THREE)['id']
         self.redeem(group, 'a-0', 'm1.tiny')
 
         self.assertRefused(
@@ -128,16 +128,16 @@ class TestActions(base.GroupTestCase):
         )
         self.assertEqual('ACTIVE', self.group(group)['status'])
 
-    def test_who_is_no_member_is_not_found(self):
-        group = self.held(THREE)['id']
+    def test_release_of_an_unknown_member_is_not_found(self):
+        group = self.hold_group(THREE)['id']
 
         for path in ('b', 'a', 'A-0', 'a-0 ', ''):
             self.assertRefused(
                 404, 'has no member', group, 'release', {'members': [path]}
             )
 
-    def test_what_is_held_is_extended_from_now(self):
-        group = self.held(THREE, expires_in=60)['id']
+    def test_extension_of_a_held_group_counts_from_now(self):
+        group = self.hold_group(THREE, expires_in=60)['id']
         for body, seconds in (
             ({'expires_in': 3600}, 3600),
             ({}, 60),
@@ -152,8 +152,8 @@ class TestActions(base.GroupTestCase):
             left = (ends_at - asked_at).total_seconds()
             self.assertTrue(seconds - 1 <= left < seconds + 30, left)
 
-    def test_an_extension_is_a_change(self):
-        group = self.held(THREE)
+    def test_extension_increases_the_generation(self):
+        group = self.hold_group(THREE)
 
         self.act(group['id'], 'extend')
 
@@ -161,27 +161,30 @@ class TestActions(base.GroupTestCase):
             group['generation'] + 1, self.group(group['id'])['generation']
         )
 
-    def test_what_holds_nothing_is_not_extended(self):
+    def test_extension_of_a_group_without_holds_is_a_conflict(self):
         whatif = self.describe(THREE, hold=False)['id']
         self.assertRefused(
-            409, 'is PLANNED: nothing of it is held', whatif, 'extend'
+            409, 'is PLANNED: it has no held members', whatif, 'extend'
         )
-        released = self.held(THREE)['id']
+        released = self.hold_group(THREE)['id']
         self.act(released, 'release')
         self.assertRefused(
-            409, 'is RELEASED: nothing of it is held', released, 'extend'
+            409, 'is RELEASED: it has no held members', released, 'extend'
         )
 
     def test_bad_actions_are_refused(self):
-        group = self.held(THREE)['id']
+        group = self.hold_group(THREE)['id']
         path = f'{base.GROUPS}/{group}/action'
 
         for body, reason in (
             ([], '$: must be a JSON object'),
             (None, '$: must be a JSON object'),
-            ({}, '$: must name one action'),
-            ({'hold': None, 'release': None}, '$: must name one action'),
-            ({'fly': None}, '$.fly: is not known here'),
+            ({}, '$: must contain exactly one action'),
+            (
+                {'hold': None, 'release': None},
+                '$: must contain exactly one action',
+            ),
+            ({'fly': None}, '$.fly: is unknown'),
             ({'hold': 1}, '$.hold: must be'),
             ({'extend': 60}, '$.extend: must be'),
             (
@@ -192,8 +195,8 @@ class TestActions(base.GroupTestCase):
                 {'extend': {'expires_in': 86401}},
                 '$.extend.expires_in: must be at most 86400',
             ),
-            ({'extend': {'expires_at': 1}}, '$.extend.expires_at: is not'),
-            ({'hold': {'now': True}}, '$.hold.now: is not known here'),
+            ({'extend': {'expires_at': 1}}, '$.extend.expires_at: is unknown'),
+            ({'hold': {'now': True}}, '$.hold.now: is unknown'),
             ({'release': []}, '$.release: must be'),
             ({'release': {'members': []}}, '$.release.members: must have'),
             ({'release': {'members': 'a-0'}}, '$.release.members: must be'),
@@ -213,7 +216,7 @@ class TestActions(base.GroupTestCase):
         self.assertEqual({'HELD'}, set(self.states(group).values()))
 
     def test_a_deleted_group_is_not_found(self):
-        group = self.held(THREE)['id']
+        group = self.hold_group(THREE)['id']
         path = f'{base.GROUPS}/{group}'
 
         deleted = self.api().delete(path)
@@ -227,20 +230,20 @@ class TestActions(base.GroupTestCase):
         self.assertNotIn(group, [each['id'] for each in listed])
         self.eventually(lambda: self.free()['cmp-1'], lambda free: free == 8)
 
-    def test_a_deleted_groups_token_is_still_its_own(self):
+    def test_client_token_of_a_deleted_group_makes_no_second_answer(self):
         wanted = {'topology': THREE, 'hold': False, 'client_token': 'gone'}
         group = self.describe(**wanted)
         self.api().delete(f'{base.GROUPS}/{group["id"]}')
 
-        # Either it is not forgotten yet, or it is made anew.
+        # The group is either not purged yet, or described anew.
         again = self.post(**wanted)
 
         self.assertIn(again.status_code, (202, 409), again.text)
         if again.status_code == 202:
             self.assertNotEqual(group['id'], again.json()['vrt_group']['id'])
 
-    def test_what_runs_goes_on_without_its_group(self):
-        group = self.held(THREE)['id']
+    def test_server_outlives_its_deleted_group(self):
+        group = self.hold_group(THREE)['id']
         server = self.redeem(group, 'a-0', 'm1.tiny')
 
         self.delete_group(group)
@@ -248,8 +251,8 @@ class TestActions(base.GroupTestCase):
         self.assertEqual('ACTIVE', server.manager.get(server).status)
         self.assertEqual(7, self.free()['cmp-1'])
 
-    def test_a_group_is_deleted_whatever_happens_to_it_meanwhile(self):
-        uuid = self.held(THREE)['id']
+    def test_group_that_changes_concurrently_is_deleted(self):
+        uuid = self.hold_group(THREE)['id']
         find = groups.get_authorised
 
         def find_and_change(*args):

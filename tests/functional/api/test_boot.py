@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""boot: Nova creates the servers of what is held, as far as it can."""
+"""The action boot, which creates the servers of held members."""
 
 from concurrent import futures
 import itertools
@@ -22,12 +22,12 @@ from tests.functional.api import booting
 BAD_KEY = {**booting.OFFLINE, 'key_name': 'of nobody'}
 
 
-class TestBoot(booting.BootCase):
+class TestBoot(booting.BootTestCase):
     PARTS = base.WITHOUT_REAPER
 
     def setUp(self):
         super().setUp()
-        self.uuid = self.held(booting.TOPOLOGY)['id']
+        self.uuid = self.hold_group(booting.TOPOLOGY)['id']
         self.was_free = sum(self.free().values())
 
     def boot_group(self, root='', **servers):
@@ -39,7 +39,7 @@ class TestBoot(booting.BootCase):
         )
         self.assertEqual(202, response.status_code, response.text)
         self.version = response.headers.get('OpenStack-API-Version')
-        return self.members(self.ended(self.uuid), before)
+        return self.members(self.wait_for_boot(self.uuid), before)
 
     def servers(self):
         return {
@@ -56,11 +56,11 @@ class TestBoot(booting.BootCase):
         }
         for each in made.values():
             server = self.cloud.nova('demo').servers.get(each['server_id'])
-            self.addCleanup(self.remove, server)
+            self.addCleanup(self.delete_servers, server)
         return made
 
     def members(self, boot, before):
-        """Return {path: {"server_id"} or {"fault"}} of what was missing."""
+        """Return {path: {"server_id"} or {"fault"}} of missing servers."""
         made = self.made(before)
         failed = {
             each['path']: {'fault': each['fault']['message']}
@@ -75,11 +75,13 @@ class TestBoot(booting.BootCase):
         }
 
     def assertBuilt(self, told, *paths):
-        """Members have become the servers that were told of."""
-        planned = self.planned(self.uuid)
+        """Expect that members have become the servers of an answer."""
+        planned = self.planned_hosts(self.uuid)
         nova = self.cloud.nova('demo')
         for path in paths:
-            server = self.built(nova.servers.get(told[path]['server_id']))
+            server = self.wait_for_build(
+                nova.servers.get(told[path]['server_id'])
+            )
             self.assertEqual('ACTIVE', server.status, vars(server))
             self.assertEqual(planned[path], self.host_of(server))
         self.assertEqual(
@@ -97,7 +99,7 @@ class TestBoot(booting.BootCase):
         [fault] = response.json().values()
         return fault['message']
 
-    def test_every_member_becomes_a_server_where_it_was_planned(self):
+    def test_every_member_becomes_a_server_on_its_planned_host(self):
         told = self.boot_group(default=booting.OFFLINE)
 
         self.assertEqual(booting.ALL, [*told])
@@ -106,7 +108,7 @@ class TestBoot(booting.BootCase):
         self.assertEqual('ACTIVE', self.group(self.uuid)['status'])
         self.assertEqual(self.was_free, sum(self.free().values()))
 
-    def test_a_member_takes_its_own_template_before_that_of_its_stem(self):
+    def test_template_of_a_member_precedes_that_of_its_member_set(self):
         told = self.boot_group(
             default=booting.OFFLINE,
             **{
@@ -141,7 +143,7 @@ class TestBoot(booting.BootCase):
         )
         self.assertEqual({}, shown['db']['server']['metadata'])
 
-    def test_one_that_fails_is_told_of_and_the_others_go_on(self):
+    def test_fault_of_one_member_does_not_stop_the_other_servers(self):
         told = self.boot_group(
             default=booting.OFFLINE, **{'workers/worker-0': BAD_KEY}
         )
@@ -152,8 +154,8 @@ class TestBoot(booting.BootCase):
         self.assertBuilt(told, 'db', 'workers/worker-1')
         self.assertEqual('HELD', self.group(self.uuid)['status'])
 
-    def test_what_the_quota_does_not_allow_stays_held(self):
-        self.limit(ram=1024)
+    def test_member_beyond_the_quota_stays_held(self):
+        self.set_quota(ram=1024)
 
         told = self.boot_group(default=booting.OFFLINE)
 
@@ -161,7 +163,7 @@ class TestBoot(booting.BootCase):
         self.assertBuilt(told, *booting.WORKERS)
         self.assertEqual(self.was_free, sum(self.free().values()))
 
-    def test_networks_are_looked_up(self):
+    def test_unknown_network_is_a_fault_of_its_member(self):
         nowhere = {'networks': [{'uuid': image.image_id('cirros')}]}
 
         told = self.boot_group(default=booting.OFFLINE, db=nowhere)
@@ -169,7 +171,7 @@ class TestBoot(booting.BootCase):
         self.assertIn('could not be found', told['db']['fault'])
         self.assertBuilt(told, *booting.WORKERS)
 
-    def test_what_is_there_is_not_created_again(self):
+    def test_second_boot_creates_only_missing_servers(self):
         first = self.boot_group(default=booting.OFFLINE, db=BAD_KEY)
         self.assertEqual('Invalid key_name provided.', first['db']['fault'])
 
@@ -179,7 +181,7 @@ class TestBoot(booting.BootCase):
         self.assertBuilt({**first, **second}, *booting.ALL)
         self.assertEqual({}, self.boot_group(default=booting.OFFLINE))
 
-    def test_of_two_boots_at_once_one_is_told_of_the_other(self):
+    def test_concurrent_boots_of_one_group_conflict(self):
         before = self.servers()
         body = {'servers': {'default': booting.OFFLINE}}
         with futures.ThreadPoolExecutor(2) as pool:
@@ -190,10 +192,10 @@ class TestBoot(booting.BootCase):
 
             self.assertEqual([202, 409], sorted(codes))
         self.assertBuilt(
-            self.members(self.ended(self.uuid), before), *booting.ALL
+            self.members(self.wait_for_boot(self.uuid), before), *booting.ALL
         )
 
-    def test_a_server_that_found_no_place_is_created_again(self):
+    def test_server_without_a_valid_host_is_replaced_by_the_next_boot(self):
         services = self.cloud.nova('admin').services
         computes = services.list(binary='nova-compute')
         for each in computes:
@@ -203,8 +205,10 @@ class TestBoot(booting.BootCase):
         first = self.boot_group(
             db=booting.OFFLINE, **{'workers/worker': BAD_KEY}
         )
-        server = self.built(nova.servers.get(first['db']['server_id']))
-        self.assertIn('does not pass', server.fault['message'])
+        server = self.wait_for_build(
+            nova.servers.get(first['db']['server_id'])
+        )
+        self.assertIn("Nova's filters refuse", server.fault['message'])
         for each in computes:
             services.enable(each.id)
 
@@ -212,14 +216,14 @@ class TestBoot(booting.BootCase):
             self.boot_group(default=booting.OFFLINE), *booting.ALL
         )
 
-    def test_every_microversion_and_endpoint_takes_the_same_templates(self):
+    def test_every_endpoint_accepts_the_same_templates(self):
         for version, paths in (('v2', ['db']), ('v2.1', booting.WORKERS)):
             templates = dict.fromkeys(paths, booting.OFFLINE)
             root = f'{self.cloud.url}/compute/{version}'
             told = self.boot_group(root=root, default=BAD_KEY, **templates)
             self.assertBuilt(told, *paths)
 
-    def test_a_template_does_not_contradict_the_description(self):
+    def test_template_that_contradicts_the_description_is_a_fault(self):
         other = {**booting.OFFLINE, 'image': image.image_id('cirros-vmx')}
         volume = {
             **booting.OFFLINE,
@@ -246,16 +250,17 @@ class TestBoot(booting.BootCase):
         )
         self.assertBuilt(told, 'workers/worker-0')
 
-    def test_what_no_server_can_be_created_from_is_refused(self):
+    def test_invalid_template_is_refused(self):
         for servers, reason in (
             ({'db': []}, '$.boot.servers.db: must be a JSON object'),
             (
                 {'default': {'flavorRef': '1'}},
-                '$.boot.servers.default.flavorRef: is not known here',
+                '$.boot.servers.default.flavorRef: is unknown',
             ),
             (
                 {'workers/waiter': booting.OFFLINE},
-                '$.boot.servers["workers/waiter"]: is no member of the group',
+                '$.boot.servers["workers/waiter"]: is not a member of the '
+                'group',
             ),
             (
                 {'default': {'networks': 'all'}},
@@ -272,66 +277,73 @@ class TestBoot(booting.BootCase):
             self.assertEqual(reason, told[: len(reason)])
         self.assertEqual('HELD', self.group(self.uuid)['status'])
 
-    def test_what_has_expired_is_told_of_each_member(self):
+    def test_boot_of_an_expired_group_is_a_fault_of_each_member(self):
         self.change_row(self.uuid, expires_at=timeutils.utcnow())
 
         for told in self.boot_group(default=booting.OFFLINE).values():
             self.assertIn('its group expired at', told['fault'])
 
-    def test_what_holds_nothing_is_not_booted(self):
+    def test_boot_of_a_group_without_holds_is_a_conflict(self):
         self.act(self.uuid, 'release')
 
         self.assertIn(
-            'is RELEASED: nothing of it is held', self.refusal(None, code=409)
+            'is RELEASED: it has no held members', self.refusal(None, code=409)
         )
 
-    def test_what_another_request_boots_is_taken_over_when_it_is_silent(self):
+    def test_boot_of_a_silent_request_is_taken_over(self):
         group = objects.VRTGroup.get(self.context, self.uuid)
-        other = objects.VRTBoot.begin(self.context, group, 'another')
+        other = objects.VRTBoot.start(self.context, group, 'another')
         self.assertIn(
-            'Another request creates the servers', self.refusal(None, code=409)
+            'Another request is creating the servers',
+            self.refusal(None, code=409),
         )
-        other.go_on(self.context)
-        self.patch(boots, 'LONGEST', -1)
+        other.store_progress(self.context)
+        self.patch(boots, 'HEARTBEAT_TIMEOUT', -1)
         left = self.group(self.uuid)['boot']
         self.assertEqual(boots.STOPPED, left['status'])
-        self.assertIn('Nothing was heard', left['fault']['message'])
+        self.assertIn('no longer responds', left['fault']['message'])
         self.assertEqual('another', left['request_id'])
 
         before = self.servers()
         self.act(self.uuid, 'boot', {'servers': {'default': booting.OFFLINE}})
-        self.patch(boots, 'LONGEST', 120)
+        self.patch(boots, 'HEARTBEAT_TIMEOUT', 120)
 
         self.assertBuilt(
-            self.members(self.ended(self.uuid), before), *booting.ALL
+            self.members(self.wait_for_boot(self.uuid), before), *booting.ALL
         )
-        self.assertRaises(exception.BootTakenOver, other.go_on, self.context)
+        self.assertRaises(
+            exception.BootTakenOver, other.store_progress, self.context
+        )
 
-    def test_boot_that_was_replaced_or_has_ended_does_not_go_on(self):
+    def test_replaced_or_ended_boot_does_not_continue(self):
         group = objects.VRTGroup.get(self.context, self.uuid)
-        first = objects.VRTBoot.begin(self.context, group, 'first')
-        with mock.patch.object(boots, 'LONGEST', -1):
-            second = objects.VRTBoot.begin(self.context, group, 'second')
+        first = objects.VRTBoot.start(self.context, group, 'first')
+        with mock.patch.object(boots, 'HEARTBEAT_TIMEOUT', -1):
+            second = objects.VRTBoot.start(self.context, group, 'second')
 
-        self.assertRaises(exception.BootTakenOver, first.go_on, self.context)
-        second.go_on(self.context)
-        second.end(self.context, boots.STOPPED, 'why')
-        self.assertRaises(exception.BootTakenOver, second.go_on, self.context)
+        self.assertRaises(
+            exception.BootTakenOver, first.store_progress, self.context
+        )
+        second.store_progress(self.context)
+        second.finish(self.context, boots.STOPPED, 'why')
+        self.assertRaises(
+            exception.BootTakenOver, second.store_progress, self.context
+        )
 
-    def test_member_released_meanwhile_is_neither_created_nor_a_fault(self):
+    def test_member_released_during_boot_is_skipped(self):
         last = {'members': [booting.WORKERS[1]]}
         before = self.servers()
         self.stop_after(0, lambda: self.act(self.uuid, 'release', last))
         servers = {'default': booting.OFFLINE}
         self.act(self.uuid, 'boot', {'servers': servers})
 
-        ended = self.ended(self.uuid)
+        ended = self.wait_for_boot(self.uuid)
 
         self.assertEqual((2, []), (ended['created'], ended['faults']))
         self.assertEqual(['db', booting.WORKERS[0]], [*self.made(before)])
 
     def stop_after(self, number, with_what):
-        """Run ``with_what`` once, when so many servers were created."""
+        """Run ``with_what`` once, after ``number`` servers were created."""
         create = boot.Boot._create
         calls = itertools.count()
 
@@ -342,11 +354,11 @@ class TestBoot(booting.BootCase):
 
         self.patch(boot.Boot, '_create', created)
 
-    def test_what_a_process_leaves_another_boot_creates(self):
+    def test_next_boot_creates_the_servers_that_a_stopped_api_left(self):
         before = self.servers()
-        self.stop_after(1, background.of_process().break_off)
+        self.stop_after(1, background.get_background().abort)
         self.act(self.uuid, 'boot', {'servers': {'default': booting.OFFLINE}})
-        left = self.ended(self.uuid, boots.STOPPED)
+        left = self.wait_for_boot(self.uuid, boots.STOPPED)
         self.assertIn('nova-api was stopped', left['fault']['message'])
 
         # The step that was under way goes on to its end.
@@ -359,7 +371,7 @@ class TestBoot(booting.BootCase):
         self.assertEqual([booting.WORKERS[1]], [*second])
         self.assertBuilt({**first, **second}, *booting.ALL)
 
-    def test_token_that_ends_leaves_the_rest_to_another_boot(self):
+    def test_expired_token_stops_the_boot_and_the_next_one_continues(self):
         def refuse():
             raise nova_exc.Unauthorized
 
@@ -367,9 +379,9 @@ class TestBoot(booting.BootCase):
         self.stop_after(1, refuse)
         self.act(self.uuid, 'boot', {'servers': {'default': booting.OFFLINE}})
 
-        left = self.ended(self.uuid, boots.STOPPED)
+        left = self.wait_for_boot(self.uuid, boots.STOPPED)
         self.assertIn(
-            'token of the request is not accepted', left['fault']['message']
+            'token of the request is no longer valid', left['fault']['message']
         )
         self.assertEqual((3, 1), (left['missing'], left['created']))
         self.assertEqual([], left['faults'])
@@ -378,16 +390,16 @@ class TestBoot(booting.BootCase):
         second = self.boot_group(default=booting.OFFLINE)
         self.assertEqual(booting.WORKERS, [*second])
 
-    def test_token_past_its_end_explains_what_fails(self):
+    def test_failure_after_the_token_expired_is_explained_by_the_token(self):
         self.patch(boot, '_token_ends_at', lambda _environ: timeutils.utcnow())
         self.act(self.uuid, 'boot', {'servers': {'default': BAD_KEY}})
 
-        left = self.ended(self.uuid, boots.STOPPED)
+        left = self.wait_for_boot(self.uuid, boots.STOPPED)
         self.assertIn(
-            'token of the request is not accepted', left['fault']['message']
+            'token of the request is no longer valid', left['fault']['message']
         )
 
-    def test_tables_that_do_not_answer_cost_a_pause(self):
+    def test_boot_retries_after_a_database_failure(self):
         failed = []
 
         def fail_once(*args):
@@ -396,22 +408,22 @@ class TestBoot(booting.BootCase):
                 raise db_exc.DBConnectionError
             return get(*args)
 
-        get = boot.VRTGroup.get_brief
-        self.patch(boot, 'PAUSE', 0.1)
-        self.patch(boot.VRTGroup, 'get_brief', fail_once)
+        get = boot.VRTGroup.get_row
+        self.patch(boot, 'POLL_INTERVAL', 0.1)
+        self.patch(boot.VRTGroup, 'get_row', fail_once)
 
         self.assertBuilt(
             self.boot_group(default=booting.OFFLINE), *booting.ALL
         )
         self.assertEqual([True], failed)
 
-    def test_password_is_the_one_that_was_given(self):
+    def test_servers_get_the_password_of_the_template(self):
         known = {**booting.OFFLINE, 'adminPass': 'correct horse'}
         with mock.patch.object(
             compute_api.API, 'create', side_effect=ValueError
         ) as create:
             self.act(self.uuid, 'boot', {'servers': {'default': known}})
-            self.ended(self.uuid)
+            self.wait_for_boot(self.uuid)
 
         given = [
             call.kwargs['admin_password'] for call in create.call_args_list

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""boot: one call describes a group, has it held and creates its servers."""
+"""One call that describes a group, holds it and creates its servers."""
 
 from nova_groupext.objects import boot as boots
 from tests.functional import base
 from tests.functional.api import booting
 
 
-class TestBootWithGroup(booting.BootCase):
-    """``POST`` of a group that carries its boot."""
+class TestBootWithGroup(booting.BootTestCase):
+    """``POST`` of a group with the key ``boot``."""
 
     def post_booted(self, code=202, **group):
         servers = {'servers': {'default': booting.OFFLINE}}
@@ -24,10 +24,12 @@ class TestBootWithGroup(booting.BootCase):
         )
         for member in group['members']:
             nova = self.cloud.nova('demo')
-            self.addCleanup(self.remove, nova.servers.get(member['server_id']))
+            self.addCleanup(
+                self.delete_servers, nova.servers.get(member['server_id'])
+            )
         return group
 
-    def test_one_call_describes_holds_and_creates(self):
+    def test_group_with_boot_is_held_and_its_servers_are_created(self):
         described = self.post_booted()['vrt_group']
 
         self.assertEqual('PLANNING', described['status'])
@@ -47,14 +49,14 @@ class TestBootWithGroup(booting.BootCase):
         much = {'members': {'db': base.member('m1.large', count=9)}}
         uuid = self.post_booted(topology=much)['vrt_group']['id']
 
-        boot = self.ended(uuid, boots.STOPPED)
+        boot = self.wait_for_boot(uuid, boots.STOPPED)
 
         self.assertEqual(
-            (409, 'The group is REFUSED: nothing of it is held.'),
+            (409, 'The group is REFUSED: it has no held members.'),
             (boot['fault']['code'], boot['fault']['message']),
         )
 
-    def test_same_request_again_is_the_same_boot(self):
+    def test_retry_with_a_client_token_does_not_boot_twice(self):
         first, second = (
             self.post_booted(client_token='once')['vrt_group']
             for _number in range(2)
@@ -65,12 +67,12 @@ class TestBootWithGroup(booting.BootCase):
         self.assertEqual(3, active['boot']['created'])
         self.assertEqual(3, len(self.cloud.nova('demo').servers.list()))
 
-    def test_what_cannot_be_booted_is_not_described(self):
+    def test_group_with_an_invalid_boot_is_refused(self):
         for group, told in (
-            ({'hold': False}, '$.vrt_group.boot: needs members that are held'),
+            ({'hold': False}, '$.vrt_group.boot: requires held members'),
             (
                 {'boot': {'servers': {'web': booting.OFFLINE}}},
-                '$.vrt_group.boot.servers.web: is no member of the group',
+                '$.vrt_group.boot.servers.web: is not a member of the group',
             ),
             (
                 {'boot': {'servers': {'db': {'networks': 'all'}}}},

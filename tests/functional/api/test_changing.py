@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what is asked of a group done to what the sender has seen of it?"""
+"""Changes of a group, guarded by the generation that the sender names."""
 
 import datetime
 
@@ -27,8 +27,8 @@ class ChangingCase(base.ApiTestCase):
 
 
 class TestRenaming(ChangingCase):
-    def test_nothing_is_planned_again(self):
-        uuid = self.stored(states.Group.HELD)
+    def test_new_name_does_not_replan_the_group(self):
+        uuid = self.store_group(states.Group.HELD)
         before = self.group(uuid)
 
         renamed = self.put(uuid, name='new', description='a description')
@@ -43,8 +43,8 @@ class TestRenaming(ChangingCase):
         self.assertEqual(('new', 'HELD'), (after['name'], after['status']))
         self.assertEqual('update', after['events'][0]['event'])
 
-    def test_what_is_held_is_held_for_as_long(self):
-        uuid = self.stored(states.Group.HELD)
+    def test_expires_in_extends_a_held_group(self):
+        uuid = self.store_group(states.Group.HELD)
 
         self.assertEqual(202, self.put(uuid, expires_in=7200).status_code)
 
@@ -55,11 +55,11 @@ class TestRenaming(ChangingCase):
         self.assertLess(abs(left - datetime.timedelta(hours=2)).seconds, 60)
         self.assertEqual(7200, group.expires_in)
 
-    def test_what_makes_no_sense_is_refused(self):
-        uuid = self.stored(states.Group.HELD)
+    def test_invalid_update_is_refused(self):
+        uuid = self.store_group(states.Group.HELD)
         for code, reason, given in (
-            (400, 'says nothing', {}),
-            (400, 'goes with a topology', {'keep_server': True}),
+            (400, 'contains no change', {}),
+            (400, 'requires a topology', {'keep_server': True}),
             (400, 'must be at most 86400', {'expires_in': 86401}),
             (409, 'has changed since', {'name': 'x', 'generation': 99}),
         ):
@@ -67,17 +67,17 @@ class TestRenaming(ChangingCase):
             self.assertEqual(code, response.status_code, response.text)
             self.assertIn(reason, response.text)
 
-    def test_not_while_it_is_planned(self):
-        """Its planner would have to begin anew."""
-        uuid = self.stored(states.Group.PLANNING)
+    def test_rename_during_planning_is_a_conflict(self):
+        """The change would invalidate the plan in progress."""
+        uuid = self.store_group(states.Group.PLANNING)
 
         response = self.put(uuid, name='new')
 
         self.assertEqual(409, response.status_code, response.text)
         self.assertIn('is being planned', response.text)
 
-    def test_not_while_a_revision_is_planned(self):
-        uuid = self.stored(states.Group.HELD)
+    def test_rename_during_a_revision_is_a_conflict(self):
+        uuid = self.store_group(states.Group.HELD)
         self.assertEqual(202, self.act(uuid, 'replan').status_code)
 
         response = self.put(uuid, name='new')
@@ -85,9 +85,9 @@ class TestRenaming(ChangingCase):
         self.assertEqual(409, response.status_code, response.text)
 
 
-class TestSeen(ChangingCase):
+class TestGenerations(ChangingCase):
     def changed_as_it_is_read(self, uuid):
-        """Change a group for another client as soon as a request reads it."""
+        """Change a group as another client as soon as a request reads it."""
         find = groups.get_authorised
 
         def find_and_change(*args):
@@ -106,8 +106,8 @@ class TestSeen(ChangingCase):
             )
         )
 
-    def test_what_changes_at_that_moment_stays_as_it_has_become(self):
-        uuid = self.stored(states.Group.HELD, topology=COUNTED)
+    def test_concurrent_change_conflicts_and_is_kept(self):
+        uuid = self.store_group(states.Group.HELD, topology=COUNTED)
         before = objects.VRTGroup.get(self.context, uuid)
         self.changed_as_it_is_read(uuid)
         seen = before.generation
@@ -140,11 +140,11 @@ class TestSeen(ChangingCase):
         )
         self.assertFalse(after.has_draft(self.context))
         self.assertEqual(
-            {}, objects.VRTBoot.of_groups(self.context, [after.id])
+            {}, objects.VRTBoot.by_group(self.context, [after.id])
         )
 
-    def test_what_is_deleted_at_that_moment_is_not_found(self):
-        uuid = self.stored(states.Group.HELD)
+    def test_concurrent_second_delete_is_not_found(self):
+        uuid = self.store_group(states.Group.HELD)
         group = objects.VRTGroup.get(self.context, uuid)
         seen = group.generation
         group.mark_deleted(self.context, seen)
@@ -153,8 +153,8 @@ class TestSeen(ChangingCase):
             exception.GroupNotFound, group.mark_deleted, self.context, seen
         )
 
-    def test_another_generation_is_refused(self):
-        uuid = self.stored(states.Group.HELD)
+    def test_outdated_generation_is_a_conflict(self):
+        uuid = self.store_group(states.Group.HELD)
         seen = self.group(uuid)['generation']
         for response in (
             *(
@@ -180,8 +180,8 @@ class TestSeen(ChangingCase):
             self.assertIn('has changed since', response.text)
         self.assertEqual(seen, self.group(uuid)['generation'])
 
-    def test_the_one_that_was_seen_is_not(self):
-        uuid = self.stored(states.Group.HELD)
+    def test_current_generation_is_accepted(self):
+        uuid = self.store_group(states.Group.HELD)
         seen = {'generation': self.group(uuid)['generation']}
 
         extended = self.act(uuid, 'extend', {'expires_in': 60, **seen})
@@ -201,8 +201,8 @@ class TestMembers(ChangingCase):
         paths = [member['path'] for member in body['members']]
         return paths, body.get('members_links')
 
-    def test_they_come_in_pages(self):
-        uuid = self.stored(topology=COUNTED)
+    def test_members_are_listed_in_pages(self):
+        uuid = self.store_group(topology=COUNTED)
 
         first, [link] = self.listed(uuid, '?limit=2')
         query = link['href'].partition('/members')[2]
@@ -214,8 +214,8 @@ class TestMembers(ChangingCase):
         self.assertEqual((['a-4'], None), (third, links))
         self.assertEqual(5, len(self.listed(uuid)[0]))
 
-    def test_by_status(self):
-        uuid = self.stored(topology=COUNTED)
+    def test_members_are_filtered_by_status(self):
+        uuid = self.store_group(topology=COUNTED)
         db.compare_and_set(
             self.context,
             models.Member,
@@ -227,15 +227,15 @@ class TestMembers(ChangingCase):
         found, _links = self.listed(uuid, '?status=FAILED&marker=a-1')
         self.assertEqual(['a-4'], found)
 
-    def test_a_marker_that_is_no_member(self):
-        uuid = self.stored()
+    def test_marker_that_is_no_member_is_refused(self):
+        uuid = self.store_group()
         path = f'{functional.GROUPS}/{uuid}/members?marker=b'
         self.assertEqual(400, self.api().get(path).status_code)
 
 
-class TestToldBefore(ChangingCase):
-    def test_members_that_were_released_and_would_be_held_again(self):
-        uuid = self.stored(states.Group.HELD, topology=COUNTED)
+class TestAnnouncements(ChangingCase):
+    def test_revision_names_released_members_that_it_will_hold(self):
+        uuid = self.store_group(states.Group.HELD, topology=COUNTED)
         released = self.act(uuid, 'release', {'members': ['a-1', 'a-4']})
         self.assertEqual(202, released.status_code, released.text)
 
@@ -245,8 +245,8 @@ class TestToldBefore(ChangingCase):
         revision = answer.json()['vrt_group']['revision']
         self.assertEqual(['a-1'], revision['held_again'])
 
-    def test_what_of_the_quota_is_used_and_held(self):
-        self.limit(instances=10, cores=7)
+    def test_capabilities_show_used_and_held_quota(self):
+        self.set_quota(instances=10, cores=7)
         path = f'{functional.GROUPS}/capabilities'
         shown = self.api().get(path).json()['capabilities']['quota']
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""POST: what is taken, what is refused, and that a refusal leaves nothing."""
+"""POST of a group: accepted and refused bodies, and retries with tokens."""
 
 from concurrent import futures
 
@@ -13,7 +13,7 @@ CIRROS = image.image_id('cirros')
 NOBODYS_IMAGE = '7f3a9d0c-0b0e-4d3f-8d8e-0a8f2b1c9d10'
 WHERE = '$.vrt_group.topology.members.a'
 
-# What is said of the member `a`, where the mistake is, and what it is.
+# Description of the member `a`, JSON path of the error, and its reason.
 BAD_MEMBERS = [
     ({'flavor': 'm9'}, f'{WHERE}.flavor', 'flavor "m9" could not be found'),
     (
@@ -24,12 +24,13 @@ BAD_MEMBERS = [
     (
         {'image': 'cirros'},
         f'{WHERE}.image',
-        '"cirros" is no uuid; an image is not known by its name',
+        '"cirros" is not a UUID; an image is identified by its id, not by '
+        'its name',
     ),
     (
         {'image': 'http://elsewhere/v2/images/' + CIRROS},
         f'{WHERE}.image',
-        'is no uuid',
+        'is not a UUID',
     ),
     (
         {'availability_zone': 'az9'},
@@ -42,8 +43,12 @@ BAD_MEMBERS = [
         'must name a zone; a host cannot be chosen',
     ),
     ({'boot_from_volume': True}, WHERE, 'needs either an image or'),
-    ({'flavor': 'vrt-numa'}, WHERE, 'asks for NUMA nodes'),
-    ({'flavor': 'vrt-gold'}, f'{WHERE}.flavor', 'asks for numbered groups'),
+    ({'flavor': 'vrt-numa'}, WHERE, 'requests NUMA nodes'),
+    (
+        {'flavor': 'vrt-gold'},
+        f'{WHERE}.flavor',
+        'requests numbered resource groups',
+    ),
     ({'flavor': 'vrt-private'}, f'{WHERE}.flavor', 'could not be found'),
 ]
 FLAVORS = {
@@ -56,11 +61,11 @@ FLAVORS = {
 class TestDescribing(base.GroupTestCase):
     def setUp(self):
         super().setUp()
-        # Groups of the test before are forgotten a little after its end.
+        # Groups of the previous test are purged a little after its end.
         self.eventually(_described, lambda rows: not rows)
 
     def refused(self, code, response):
-        """Return the message of a refusal that left no row behind."""
+        """Return the message of a refusal, and expect no row of it."""
         self.assertEqual(code, response.status_code, response.text)
         self.assertIn('application/json', response.headers['Content-Type'])
         [fault] = response.json().values()
@@ -87,7 +92,7 @@ class TestDescribing(base.GroupTestCase):
             self.assertEqual(path, told.partition(': ')[0])
             self.assertIn(reason, told)
 
-    def test_a_flavor_is_seen_by_those_who_may(self):
+    def test_private_flavor_is_accepted_from_an_admin(self):
         self.make_flavors()
         topology = {'members': {'a': base.member('vrt-private')}}
 
@@ -112,14 +117,14 @@ class TestDescribing(base.GroupTestCase):
             )
             self.assertEqual('$', self.refused(code, response)[:1])
 
-    def test_other_content_is_refused(self):
+    def test_other_content_types_are_refused(self):
         response = self.api().post(
             base.GROUPS, data=b'{}', headers={'Content-Type': 'text/html'}
         )
 
         self.refused(415, response)
 
-    def test_exclusive_is_for_those_who_may(self):
+    def test_exclusive_policy_needs_its_policy_rule(self):
         topology = {
             'members': {'a': base.member()},
             'policies': [{'type': 'exclusive', 'scope': 'host'}],
@@ -132,7 +137,7 @@ class TestDescribing(base.GroupTestCase):
 
         self.assertEqual('PLANNED', whatif['status'], whatif)
 
-    def test_the_answer_is_the_group_and_where_it_is(self):
+    def test_answer_has_the_group_and_its_location(self):
         response = self.post(topology={'members': {'a': base.member()}})
 
         group = response.json()['vrt_group']
@@ -143,7 +148,7 @@ class TestDescribing(base.GroupTestCase):
             response.headers['Location'],
         )
 
-    def test_flavors_are_known_by_id_and_name(self):
+    def test_flavors_are_accepted_by_id_and_name(self):
         flavor = self.cloud.nova('demo').flavors.find(name='m1.tiny')
         topology = {
             'members': {'a': base.member(), 'b': base.member(flavor.id)}
@@ -154,7 +159,7 @@ class TestDescribing(base.GroupTestCase):
         self.assertEqual('PLANNED', group['status'], group)
         self.assertEqual(topology, group['topology'])
 
-    def test_the_same_request_is_taken_once(self):
+    def test_retry_with_a_client_token_makes_one_group(self):
         wanted = {
             'topology': {'members': {'a': base.member()}},
             'client_token': 'once',
@@ -165,9 +170,9 @@ class TestDescribing(base.GroupTestCase):
         self.assertEqual(
             first.json()['vrt_group']['id'], second.json()['vrt_group']['id']
         )
-        self.assertEqual(1, fixtures.rows()['vrt_groups'])
+        self.assertEqual(1, fixtures.row_counts()['vrt_groups'])
 
-    def test_a_token_stands_for_one_request(self):
+    def test_client_token_of_another_request_is_a_conflict(self):
         topology = {'members': {'a': base.member()}}
         self.post(topology=topology, client_token='twice')
 
@@ -176,9 +181,9 @@ class TestDescribing(base.GroupTestCase):
         )
 
         self.assertEqual(409, response.status_code, response.text)
-        self.assertEqual(1, fixtures.rows()['vrt_groups'])
+        self.assertEqual(1, fixtures.row_counts()['vrt_groups'])
 
-    def test_a_request_is_known_again_whatever_has_become_of_its_group(self):
+    def test_retry_is_recognised_after_its_group_has_changed(self):
         wanted = {
             'name': 'as described',
             'topology': {'members': {'a': base.member()}},
@@ -201,7 +206,7 @@ class TestDescribing(base.GroupTestCase):
         other = self.post(**{**wanted, 'name': 'renamed'})
 
         self.assertEqual(409, other.status_code, other.text)
-        self.assertIn('was used for another request', other.text)
+        self.assertIn('was already used for a different request', other.text)
 
     def put(self, uuid, generation, count):
         topology = {'members': {'a': base.member(count=count)}}
@@ -225,13 +230,13 @@ class TestDescribing(base.GroupTestCase):
         self.assertEqual(202, again.status_code, again.text)
         self.assertEqual(uuid, again.json()['vrt_group']['id'])
 
-    def test_a_token_is_the_projects_own(self):
+    def test_projects_may_use_the_same_client_token(self):
         topology = {'members': {'a': base.member()}}
         for user in ('demo', 'other'):
             response = self.post(user, topology=topology, client_token='mine')
             self.assertEqual(202, response.status_code, response.text)
 
-    def test_the_same_request_sent_at_once_is_taken_once(self):
+    def test_concurrent_retries_make_one_group(self):
         wanted = {
             'topology': {'members': {'a': base.member(count=3)}},
             'client_token': 'at-once',
@@ -244,12 +249,12 @@ class TestDescribing(base.GroupTestCase):
         self.assertEqual(
             1, len({each.json()['vrt_group']['id'] for each in answers})
         )
-        rows = fixtures.rows()
+        rows = fixtures.row_counts()
         self.assertEqual((1, 3), (rows['vrt_groups'], rows['vrt_members']))
 
-    def test_who_comes_second_with_a_token_needs_no_quota_of_its_own(self):
-        """The same request is taken, and held, while this one is checked."""
-        self.limit(cores=1)
+    def test_retry_needs_no_quota_of_its_own(self):
+        """The first request is held while the retry checks the quota."""
+        self.set_quota(cores=1)
         wanted = {
             'topology': {'members': {'a': base.member()}},
             'client_token': 'second',
@@ -259,7 +264,7 @@ class TestDescribing(base.GroupTestCase):
         def overtaken(*args):
             if not first:
                 first.append(None)
-                first.append(self.held(**wanted))
+                first.append(self.hold_group(**wanted))
             check(*args)
 
         self.patch(quota, 'check', overtaken)
@@ -271,9 +276,9 @@ class TestDescribing(base.GroupTestCase):
 
 
 def _described():
-    """Return {table: how many rows} of what the API writes for a group."""
-    rows = fixtures.rows()
+    """Return {table: number of rows} of a group's tables."""
+    rows = fixtures.row_counts()
     # The cloud's own key is made when domains are shown for the first time.
-    for other in ('vrt_keys', 'vrt_leases', 'vrt_projects'):
+    for other in ('vrt_keys', 'vrt_leases', 'vrt_project_locks'):
         rows.pop(other, None)
     return rows

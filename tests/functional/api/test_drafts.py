@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A revision that is being decided is a group of its own; who sees it?"""
+"""Drafts: the hidden groups of revisions that are being decided."""
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
@@ -11,7 +11,7 @@ from tests.functional.api import base
 class TestDrafts(base.ApiTestCase):
     def setUp(self):
         super().setUp()
-        self.uuid = self.stored(states.Group.HELD)
+        self.uuid = self.store_group(states.Group.HELD)
         revised = {
             'generation': self.group(self.uuid)['generation'],
             'topology': {'members': {'b': functional.member()}},
@@ -25,7 +25,7 @@ class TestDrafts(base.ApiTestCase):
         )
         self.draft = draft.uuid
 
-    def test_nobody_finds_it_by_its_id(self):
+    def test_draft_is_not_found_by_its_id(self):
         for user in ('demo', 'admin'):
             for method in ('GET', 'DELETE'):
                 answer = self.api(user).request(
@@ -33,7 +33,7 @@ class TestDrafts(base.ApiTestCase):
                 )
                 self.assertEqual(404, answer.status_code, answer.text)
 
-    def test_it_is_in_no_list(self):
+    def test_draft_is_not_listed(self):
         for user, query in (('demo', ''), ('admin', '?all_projects=true')):
             for path in ('', '/detail'):
                 url = f'{functional.GROUPS}{path}{query}'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a group tell who asked for what, and what became of it?"""
+"""Events of a group: its requests, their senders and their outcomes."""
 
 from tests.functional import base
 
@@ -9,13 +9,13 @@ class TestEvents(base.GroupTestCase):
         events = self.group(uuid)['events']
         return [each['event'] for each in reversed(events)]
 
-    def test_requests_with_who_made_them_and_what_they_came_to(self):
+    def test_events_name_requests_their_users_and_their_outcomes(self):
         response = self.post(topology={'members': {'a': base.member()}})
         made = response.json()['vrt_group']
         held = self.eventually(
             self.group, lambda now: now['status'] == 'HELD', made['id']
         )
-        self.left_alone(made['id'])
+        self.wait_for_lease_end(made['id'])
         self.act(made['id'], 'extend')
 
         self.assertEqual(['create', 'held', 'extend'], self.told(made['id']))
@@ -28,8 +28,8 @@ class TestEvents(base.GroupTestCase):
             (None, None), (outcome['request_id'], outcome['user_id'])
         )
 
-    def test_why_a_revision_was_refused(self):
-        uuid = self.held({'members': {'a': base.member()}})['id']
+    def test_refused_revision_is_an_event(self):
+        uuid = self.hold_group({'members': {'a': base.member()}})['id']
         self.api().put(
             f'{base.GROUPS}/{uuid}',
             json={

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""POST /servers with hints: what is refused before Nova takes it in."""
+"""POST /servers with hints, which the hints filter checks before Nova."""
 
 from nova_groupext.cloud import accounts
 from nova_groupext.cloud import image
@@ -28,10 +28,10 @@ class TestHints(base.GroupTestCase):
         super().setUp()
         flavors = self.cloud.nova('demo').flavors.list()
         self.flavors = {flavor.name: flavor.id for flavor in flavors}
-        self.group_id = self.held(TOPOLOGY)['id']
+        self.group_id = self.hold_group(TOPOLOGY)['id']
 
     def create_with(self, hints, user='demo', root='', **server):
-        """POST a server, which is taken away again if it is made."""
+        """POST a server, which the test deletes at its end."""
         body = {
             'server': {
                 'name': 'member',
@@ -47,14 +47,15 @@ class TestHints(base.GroupTestCase):
         if response.status_code == 202:
             nova = self.cloud.nova(user)
             made = nova.servers.get(response.json()['server']['id'])
-            self.addCleanup(self.remove, made)
+            self.addCleanup(self.delete_servers, made)
         return response
 
     def assertRefused(self, code, kind, reason, hints=None, **server):
-        """The servers there are stay as they are, and so do the holds."""
+        """Expect a refusal that changes no server and no hold."""
         before = self.server_ids('admin'), self.free()
         response = self.create_with(
-            {**base.pointer(self.group_id, 'a-0'), **(hints or {})}, **server
+            {**base.member_hints(self.group_id, 'a-0'), **(hints or {})},
+            **server,
         )
         self.assertEqual(code, response.status_code, response.text)
         self.assertEqual(
@@ -68,13 +69,19 @@ class TestHints(base.GroupTestCase):
         self.assertIn('2.96', response.headers['OpenStack-API-Version'])
         self.assertEqual(before, (self.server_ids('admin'), self.free()))
 
-    def test_what_cannot_be_right_is_refused(self):
+    def test_invalid_hints_and_mismatched_servers_are_refused(self):
         bad = 400, 'badRequest'
         unknown = 404, 'itemNotFound'
         other = 409, 'conflictingRequest'
         for (code, kind), reason, hints, server in (
-            (bad, 'vrt_member: must be a text', {'vrt_member': {}}, {}),
-            (bad, 'group: cannot be given', {'group': self.group_id}, {}),
+            (
+                bad,
+                'vrt_member: must be a non-empty string of printable '
+                'characters',
+                {'vrt_member': {}},
+                {},
+            ),
+            (bad, 'group: cannot be used', {'group': self.group_id}, {}),
             (bad, 'must be 1', {}, {'min_count': 2}),
             (bad, 'must be 1', {}, {'max_count': 2}),
             (bad, 'force a host', {}, {'availability_zone': 'az1:cmp-1'}),
@@ -105,31 +112,31 @@ class TestHints(base.GroupTestCase):
         ):
             self.assertRefused(code, kind, reason, hints, **server)
 
-    def test_one_hint_needs_the_other(self):
-        for name, value in base.pointer(self.group_id, 'a-0').items():
+    def test_one_hint_without_the_other_is_refused(self):
+        for name, value in base.member_hints(self.group_id, 'a-0').items():
             response = self.create_with({name: value})
             self.assertEqual(400, response.status_code, response.text)
-            self.assertIn('together', response.text)
+            self.assertIn('requires both', response.text)
 
-    def test_other_projects_members_are_not_found(self):
-        pointer = base.pointer(self.group_id, 'a-0')
+    def test_members_of_another_project_are_not_found(self):
+        member_hints = base.member_hints(self.group_id, 'a-0')
         for user in ('other', 'admin'):
-            response = self.create_with(pointer, user)
+            response = self.create_with(member_hints, user)
             self.assertEqual(404, response.status_code, response.text)
 
-    def test_a_member_becomes_one_server(self):
-        pointer = base.pointer(self.group_id, 'a-0')
-        made = self.create_with(pointer)
+    def test_second_server_of_a_member_is_a_conflict(self):
+        member_hints = base.member_hints(self.group_id, 'a-0')
+        made = self.create_with(member_hints)
         self.assertEqual(202, made.status_code, made.text)
-        self.built(
+        self.wait_for_build(
             self.cloud.nova('demo').servers.get(made.json()['server']['id'])
         )
 
         self.assertRefused(
-            409, 'conflictingRequest', 'Member a-0 is ACTIVE', pointer
+            409, 'conflictingRequest', 'Member a-0 is ACTIVE', member_hints
         )
 
-    def test_a_released_member_is_not_held(self):
+    def test_server_of_a_released_member_is_a_conflict(self):
         self.act(self.group_id, 'release', {'members': ['a-1']})
         self.eventually(
             lambda: len(self.holds_of(self.group_id)), lambda holds: holds == 2
@@ -142,12 +149,12 @@ class TestHints(base.GroupTestCase):
             {'vrt_member': 'a-1'},
         )
 
-    def test_a_deleted_groups_members_are_not_found(self):
+    def test_members_of_a_deleted_group_are_not_found(self):
         self.delete_group(self.group_id)
 
         self.assertRefused(404, 'itemNotFound', 'could not be found')
 
-    def test_every_way_to_nova_is_looked_at(self):
+    def test_hints_are_checked_on_every_endpoint(self):
         project = accounts.by_name('demo').project_id
         hints = {'vrt_group': self.group_id}
         for version in ('v2', 'v2.1'):
@@ -155,4 +162,4 @@ class TestHints(base.GroupTestCase):
                 root = f'{self.cloud.url}/compute/{version}{prefix}'
                 response = self.create_with(hints, root=root)
                 self.assertEqual(400, response.status_code, response.text)
-                self.assertIn('together', response.text)
+                self.assertIn('requires both', response.text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are lists filtered, sorted, and read page by page, and no more than that?"""
+"""Filters, order and pages of lists, and the rows that they read."""
 
 import datetime
 import itertools
@@ -46,8 +46,8 @@ class PageCase(base.ApiTestCase):
 
 
 class TestPages(PageCase):
-    def test_details_end_a_page_by_members(self):
-        groups = [self.stored(topology=COUNTED) for _each in range(5)]
+    def test_pages_of_details_are_limited_by_members(self):
+        groups = [self.store_group(topology=COUNTED) for _each in range(5)]
         self.patch(vrt_groups, 'PAGE_MEMBERS', 7)
 
         self.assertEqual(
@@ -60,8 +60,8 @@ class TestPages(PageCase):
         self.patch(vrt_groups, 'PAGE_MEMBERS', 2)
         self.assertEqual([[each] for each in groups], self.pages('/detail'))
 
-    def test_a_group_that_is_deleted_meanwhile_does_not_end_the_walk(self):
-        groups = [self.stored() for _each in range(5)]
+    def test_marker_group_deleted_between_pages_does_not_end_the_list(self):
+        groups = [self.store_group() for _each in range(5)]
 
         def delete(page):
             gone = models.Group.uuid == page[-1] if page else sa.false()
@@ -71,8 +71,8 @@ class TestPages(PageCase):
 
         self.assertEqual([groups[:2], groups[2:4], groups[4:]], found[:3])
 
-    def test_what_nova_knows_of_members_is_not_read(self):
-        self.stored(topology=COUNTED)
+    def test_list_does_not_read_resolved_requests_of_members(self):
+        self.store_group(topology=COUNTED)
         statements = []
 
         def note(_connection, _cursor, statement, *_others):
@@ -88,12 +88,12 @@ class TestPages(PageCase):
         of_members = [each for each in statements if 'vrt_members.' in each]
         self.assertNotEqual([], of_members)
         for statement in of_members:
-            self.assertNotIn('vrt_members.request', statement)
+            self.assertNotIn('vrt_members.resolved_request', statement)
 
 
 class TestFilters(PageCase):
-    def test_which_group_a_server_is_in(self):
-        uuid, other = self.stored(), self.stored()
+    def test_list_by_server_finds_its_group(self):
+        uuid, other = self.store_group(), self.store_group()
         server = uuidutils.generate_uuid()
         [member] = objects.VRTGroup.get(self.context, uuid).members
         db.compare_and_set(
@@ -109,8 +109,8 @@ class TestFilters(PageCase):
         self.assertEqual([uuid], self.listed('?member_status=ACTIVE'))
         self.assertEqual([other], self.listed('?member_status=TENTATIVE'))
 
-    def test_by_token_and_time(self):
-        old = self.stored()
+    def test_list_is_filtered_by_token_and_time(self):
+        old = self.store_group()
         past = timeutils.utcnow() - datetime.timedelta(hours=2)
         self.change_row(old, created_at=past, updated_at=past)
         body = {'topology': base.ONE, 'client_token': 'a token'}
@@ -124,10 +124,10 @@ class TestFilters(PageCase):
         self.change_row(old, name='renamed')
         self.assertEqual([old, new], self.listed(f'?changes-since={since}Z'))
 
-    def test_a_revision_changes_its_group(self):
-        uuid = self.stored(states.Group.HELD)
+    def test_change_of_a_draft_counts_as_a_change_of_its_group(self):
+        uuid = self.store_group(states.Group.HELD)
         group = objects.VRTGroup.get(self.context, uuid)
-        draft = groups.described(revises_id=group.id, project_id='x')
+        draft = groups.unstored(revises_id=group.id, project_id='x')
         draft.create(self.context)
         for each, time in ((uuid, '2020-01-01'), (draft.uuid, '2021-01-01')):
             moment = datetime.datetime.fromisoformat(time)
@@ -136,8 +136,11 @@ class TestFilters(PageCase):
         self.assertEqual([uuid], self.listed('?changes-since=2020-06-01'))
         self.assertEqual([], self.listed('?changes-since=2021-06-01'))
 
-    def test_admins_see_one_project_or_all(self):
-        mine, others = self.stored(), self.post('other', topology=base.ONE)
+    def test_admin_lists_one_project_or_all(self):
+        mine, others = (
+            self.store_group(),
+            self.post('other', topology=base.ONE),
+        )
         other = others.json()['vrt_group']
         project = other['project_id']
 
@@ -150,7 +153,7 @@ class TestFilters(PageCase):
             response = self.api().get(f'{functional.GROUPS}{query}')
             self.assertEqual(403, response.status_code, response.text)
 
-    def test_sorted(self):
+    def test_list_is_sorted_by_key_and_direction(self):
         ids = {}
         for name in ('b', 'a', 'c', 'a'):
             body = {'topology': base.ONE, 'name': name}
@@ -170,7 +173,7 @@ class TestFilters(PageCase):
         self.change_row(ids['b'][0], description='changed')
         self.assertEqual(ids['b'][0], self.listed('?sort_key=updated_at')[-1])
 
-    def test_marker_of_another_project_tells_nothing_of_its_group(self):
+    def test_marker_of_another_project_is_refused(self):
         other = self.post('other', topology=base.ONE, name='m')
         marker = other.json()['vrt_group']['id']
         query = f'?sort_key=name&marker={marker}'
@@ -180,17 +183,17 @@ class TestFilters(PageCase):
         self.assertEqual(400, response.status_code, response.text)
         self.assertEqual([], self.listed(f'{query}&all_tenants=1', 'admin'))
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_queries_are_refused(self):
         for query, reason in (
             ('?sort_key=size', 'query.sort_key: must be one of'),
             ('?sort_dir=up', 'query.sort_dir: must be one of'),
             ('?member_status=DONE', 'query.member_status: must be one of'),
-            ('?changes-since=today', 'is no time of ISO 8601'),
+            ('?changes-since=today', 'is not an ISO 8601 time'),
             (
                 '?changes-since=9999-12-31T23:59:59-14:00',
-                'is no time of ISO 8601',
+                'is not an ISO 8601 time',
             ),
-            ('?marker=x', 'query.marker: is no id'),
+            ('?marker=x', 'query.marker: is not the id'),
             (
                 f'?sort_key=name&marker={uuidutils.generate_uuid()}',
                 'query.marker: VRT group',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what: every call by every persona, with a token of its own."""
+"""Every call by every persona: the default policy rules."""
 
 import fixtures
 import requests
@@ -36,7 +36,7 @@ PERSONAS = (
 ADMINS = {'own admin', 'foreign admin'}
 OWN_MEMBERS = {*ADMINS, 'own manager', 'own member'}
 OWN_READERS = {*OWN_MEMBERS, 'own reader'}
-# What is asked of the own project is asked by foreigners of theirs.
+# Foreign personas send the calls on a project to their own project.
 MEMBERS = {*OWN_MEMBERS, 'foreign manager', 'foreign member'}
 READERS = {*MEMBERS, 'own reader', 'foreign reader'}
 
@@ -57,7 +57,7 @@ def _adopt(group, server):
 
 
 def _add(group, _server):
-    """Each time it is another one."""
+    """Return an addition of a member whose name is new to the group."""
     path = f'm{len(group.members)}'
     return {'member': {'path': path, **functional.member()}}
 
@@ -119,16 +119,16 @@ class PersonaCase(base.ApiTestCase):
         )
 
     def outcome(self, account, *request):
-        """Return the code of an answer; a refusal changes nothing."""
-        before = self.written()
+        """Return the code of an answer; a refusal must not write anything."""
+        before = self.stored_rows()
         code = self.send(account, *request).status_code
         if code >= 400:
-            self.assertEqual(before, self.written(), request)
+            self.assertEqual(before, self.stored_rows(), request)
         return code
 
 
 class TestPersonas(PersonaCase):
-    def test_what_is_asked_of_a_project(self):
+    def test_calls_on_a_project_are_allowed_by_role(self):
         for name, method, path, body, allowed in OF_A_PROJECT:
             success = 202 if method == 'POST' else 200
             expected = {
@@ -143,12 +143,12 @@ class TestPersonas(PersonaCase):
 
             self.assertEqual(expected, told, name)
 
-    def test_what_is_asked_of_a_group(self):
+    def test_calls_on_a_group_are_allowed_by_role_and_project(self):
         server = self.boot('m1.tiny').id
         for name, method, path, body, allowed, status in OF_A_GROUP:
-            group = self.stored(topology=SOME)
+            group = self.store_group(topology=SOME)
             success = 200 if method == 'GET' else 202
-            # Whose project it is not finds no such group.
+            # Personas of other projects do not find the group.
             expected = {
                 account.name: success
                 if account.name in allowed
@@ -160,10 +160,10 @@ class TestPersonas(PersonaCase):
 
             told = {}
             for account in PERSONAS:
-                self.set(group, status)
+                self.set_status(group, status)
                 now = objects.VRTGroup.get(self.context, group)
                 last = now.members[-1].path
-                objects.VRTProposal.ask(self.context, now, 'placed')
+                objects.VRTProposal.request(self.context, now, 'placed')
                 told[account.name] = self.outcome(
                     account,
                     method,
@@ -178,13 +178,13 @@ class TestPersonas(PersonaCase):
         """Wait until no request boots a group."""
         self.eventually(
             lambda: [
-                *objects.VRTBoot.of_groups(self.context, [group.id]).values()
+                *objects.VRTBoot.by_group(self.context, [group.id]).values()
             ],
             lambda boots: all(each.status != 'booting' for each in boots),
         )
 
-    def test_who_sees_hosts(self):
-        group = self.stored()
+    def test_only_admins_see_hosts(self):
+        group = self.store_group()
 
         seen = set()
         for account in PERSONAS:
@@ -195,7 +195,7 @@ class TestPersonas(PersonaCase):
 
         self.assertEqual(ADMINS, seen)
 
-    def test_every_action_and_route_is_asked_for(self):
+    def test_every_action_and_route_has_a_persona_test(self):
         from nova_groupext.api import vrt_groups
         from nova_groupext.api import vrt_members
         from nova_groupext.api.schemas import request_schemas
@@ -226,7 +226,7 @@ class TestPersonas(PersonaCase):
 
 
 class TestOverrides(PersonaCase):
-    """What an operator writes into Nova's policy file is what counts."""
+    """Rules that an operator writes into Nova's policy file."""
 
     SHARES_CLOUD = False
 
@@ -237,10 +237,10 @@ class TestOverrides(PersonaCase):
 project_id:%(project_id)s"
 """
 
-    def test_rules_are_read_from_the_policy_file(self):
+    def test_rules_of_the_policy_file_replace_the_defaults(self):
         (self.cloud.state / 'policy.yaml').write_text(self.RULES)
         by_name = {account.name: account for account in PERSONAS}
-        group = self.stored(states.Group.HELD)
+        group = self.store_group(states.Group.HELD)
 
         for name, expected in (
             ('own member', (202, 403, True, 202)),
@@ -260,7 +260,7 @@ project_id:%(project_id)s"
                 ),
             )
             self.assertEqual(expected, told, name)
-        # Who may not extend a group does not get round that by renaming it.
+        # The rule for "extend" also covers an update of the expiry.
         revised = {
             'generation': self.group(group)['generation'],
             'expires_in': 7200,

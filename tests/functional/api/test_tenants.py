@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tenants see their own, and nothing of the cloud behind it."""
+"""Groups as tenants see them: opaque domains, and no foreign groups."""
 
 from nova_groupext.cloud import accounts
 from nova_groupext.cloud import hosts
@@ -30,7 +30,7 @@ class TestTenants(base.GroupTestCase):
         )
 
     def calls(self, uuid):
-        """Every call there is, as (method, path, body)."""
+        """Return the calls of the API as (method, path, body)."""
         path = f'{base.GROUPS}/{uuid}'
         return [
             ('GET', base.GROUPS, None),
@@ -81,7 +81,7 @@ class TestTenants(base.GroupTestCase):
             told = [s for s in secrets if s in response.text]
             self.assertEqual([], told, response.text)
 
-    def test_a_member_is_seen_in_domains_without_names(self):
+    def test_tenant_sees_opaque_domain_ids(self):
         one, two = self.two()['members']
 
         self.assertEqual({'host', 'rack', 'zone'}, set(one['domains']))
@@ -93,7 +93,7 @@ class TestTenants(base.GroupTestCase):
         for level in ('host', 'rack'):
             self.assertRegex(one['domains'][level], '^[0-9a-f]{56}$')
 
-    def test_domains_are_the_same_in_all_groups_of_a_project(self):
+    def test_domain_ids_are_stable_within_a_project_only(self):
         def racks(group):
             return {each['domains']['rack'] for each in group['members']}
 
@@ -118,7 +118,7 @@ class TestTenants(base.GroupTestCase):
         )
         self.assertFalse({'cost', 'stats'} & set(group))
 
-    def test_a_refusal_tells_why(self):
+    def test_refusal_names_the_conflicting_policy(self):
         group = self.describe(IMPOSSIBLE)
 
         self.assertEqual('REFUSED', group['status'], group)
@@ -128,7 +128,7 @@ class TestTenants(base.GroupTestCase):
         )
         self.assertEqual([{}] * 3, [m['domains'] for m in group['members']])
 
-    def test_other_projects_find_nothing(self):
+    def test_group_of_another_project_is_not_found(self):
         group = self.two()
 
         for method, path, body in self.calls(group['id'])[3:]:
@@ -143,7 +143,7 @@ class TestTenants(base.GroupTestCase):
             )
         self.assertEqual(group, self.group(group['id']))
 
-    def test_other_projects_list_nothing(self):
+    def test_group_of_another_project_is_not_listed(self):
         group = self.two()
 
         for path in ('', '/detail'):
@@ -198,7 +198,7 @@ class TestTenants(base.GroupTestCase):
 
     def test_bad_queries_are_refused(self):
         for query, reason in (
-            ('?colour=red', 'query.colour: is not known here'),
+            ('?colour=red', 'query.colour: is unknown'),
             ('?status=held', 'query.status: must be one of'),
             ('?status=RELEASING', 'query.status: must be one of'),
             ('?all_projects=maybe', 'query.all_projects: must be one of'),
@@ -206,7 +206,7 @@ class TestTenants(base.GroupTestCase):
             ('?limit=many', 'limit'),
             ('?marker=nothing', 'query.marker: '),
             ('?name=%ff', 'query: is not UTF-8'),
-            ('/capabilities?name=a', 'query.name: is not known here'),
+            ('/capabilities?name=a', 'query.name: is unknown'),
             (f'/{NOTHING}?name=a', None),
         ):
             response = self.api().get(f'{base.GROUPS}{query}')
@@ -220,10 +220,10 @@ class TestTenants(base.GroupTestCase):
         response = self.api().delete(f'{base.GROUPS}/{group}?force=true')
 
         self.assertEqual(400, response.status_code, response.text)
-        self.assertIn('query.force: is not known here', response.text)
+        self.assertIn('query.force: is unknown', response.text)
         self.assertEqual(group, self.group(group)['id'])
 
-    def test_every_way_to_nova_leads_here(self):
+    def test_groups_are_served_on_every_endpoint(self):
         group = self.two(hold=False)['id']
         project = accounts.by_name('demo').project_id
         session = self.cloud.session('demo')
@@ -239,7 +239,7 @@ class TestTenants(base.GroupTestCase):
                 self.assertEqual(group, shown['vrt_group']['id'])
                 self.assertIn(prefix, shown['vrt_group']['links'][0]['href'])
 
-    def test_capabilities_are_this_clouds(self):
+    def test_capabilities_name_scopes_policies_and_limits(self):
         shown = self.api().get(f'{base.GROUPS}/capabilities').json()
 
         capabilities = shown['capabilities']

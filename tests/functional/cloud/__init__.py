@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the try-out cloud a cloud?"""
+"""Tests of the try-out cloud itself."""

@@ -11,15 +11,15 @@ from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
 from tests.functional.cloud import shared
 
-PATIENCE_SECONDS = 60
-# Who looks takes the processor from what it waits for, all in one process: it
-# rests for so many times as long as a look took, and never for less than this.
-RESTS = 4
-REST_SECONDS = 0.05
+TIMEOUT_SECONDS = 60
+# A poll takes processor time from the services, which share its process. So
+# it sleeps RESTS times as long as a read took, and REST_SECONDS at least.
+PAUSE_FACTOR = 4
+MIN_PAUSE_SECONDS = 0.05
 
 
-class CloudUser(base.BaseTestCase):
-    """Boots servers in ``self.cloud`` and takes them away again.
+class CloudUserTestCase(base.BaseTestCase):
+    """A test that boots servers in ``self.cloud`` and deletes them.
 
     A test that fails shows the cloud's log.
     """
@@ -35,7 +35,7 @@ class CloudUser(base.BaseTestCase):
         )
 
     def create(self, flavor='m1.tiny', user='demo', **kwargs):
-        """Ask for a server without waiting; it is removed after the test."""
+        """Create a server without waiting; it is deleted after the test."""
         nova = self.cloud.nova(user)
         server = nova.servers.create(
             self.id().rsplit('.', 1)[-1],
@@ -44,23 +44,23 @@ class CloudUser(base.BaseTestCase):
             nics='none',
             **kwargs,
         )
-        self.addCleanup(self.remove, server)
+        self.addCleanup(self.delete_servers, server)
         return server
 
     def boot(self, *args, **kwargs):
         """Create a server and wait until it is built: ACTIVE or ERROR."""
-        return self.built(self.create(*args, **kwargs))
+        return self.wait_for_build(self.create(*args, **kwargs))
 
-    def built(self, server):
-        """The server once it is no longer in BUILD."""
+    def wait_for_build(self, server):
+        """Return a server once it is no longer in BUILD."""
         return self.eventually(
             server.manager.get, lambda now: now.status != 'BUILD', server
         )
 
-    def remove(self, *servers):
-        """Delete servers, as far as they are there, and wait for the end.
+    def delete_servers(self, *servers):
+        """Delete those servers that exist, and wait for the end.
 
-        The admin does it, who is there in a restarted cloud as well.
+        The admin deletes them, whose account a restarted cloud has as well.
         """
         ids = {server.id for server in servers}
         for each in ids & self.server_ids('admin'):
@@ -71,36 +71,38 @@ class CloudUser(base.BaseTestCase):
             self.eventually(self.allocations, lambda left: left == {}, each)
 
     def allocations(self, consumer):
-        """What Placement has for a consumer: provider -> its part."""
+        """Return {provider: allocation} of a consumer in Placement."""
         answer = self.cloud.placement.get(f'/allocations/{consumer}')
         return answer.json()['allocations']
 
     def server_ids(self, user):
-        """The ids of all servers a user sees; the admin sees all projects."""
+        """Return the ids of a user's servers; an admin's: of all projects."""
         options = {'all_tenants': True} if user == 'admin' else None
         servers = self.cloud.nova(user).servers.list(
             detailed=False, search_opts=options
         )
         return {server.id for server in servers}
 
-    def eventually(self, read, good, *args):
+    def eventually(self, read, is_done, *args):
         """Read until the answer is good; returns it."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        looked = time.monotonic()
-        while not good(answer := read(*args)):
-            seen = time.monotonic()
-            self.assertLess(seen, deadline, answer)
-            time.sleep(max(REST_SECONDS, RESTS * (seen - looked)))
-            looked = time.monotonic()
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        started = time.monotonic()
+        while not is_done(answer := read(*args)):
+            ended = time.monotonic()
+            self.assertLess(ended, deadline, answer)
+            time.sleep(
+                max(MIN_PAUSE_SECONDS, PAUSE_FACTOR * (ended - started))
+            )
+            started = time.monotonic()
         return answer
 
 
-class CloudTestCase(CloudUser):
-    """Shares a cloud with all classes of the same ``HOSTS`` and ``PARTS``.
+class CloudTestCase(CloudUserTestCase):
+    """A test whose cloud all classes of equal ``HOSTS`` and ``PARTS`` share.
 
-    So its tests may neither count on it being empty nor leave it full. A
+    So a test may neither rely on an empty cloud nor leave servers behind. A
     class that changes its cloud for good has ``SHARES_CLOUD = False``, and
-    one of its own.
+    a cloud of its own.
     """
 
     SHARES_CLOUD = True

@@ -9,43 +9,44 @@ import sqlite3
 # Placement migrates its own, which takes no time.
 _NAMES = ('api', 'cell0', 'cell1')
 # {what prepares a cloud: {name of a database: its content}}
-_contents = {}
+_stored = {}
 
 
-def prepared(state, parts):
-    """Put migrated databases into a new cloud's directory, if there are any.
+def copy_databases(state, parts):
+    """Copy migrated databases, if any, into the directory of a new cloud.
 
     :param state: path of an empty directory
     :param parts: the cloud's parts.Parts
     :returns: parts to start the cloud with
     """
-    contents = _contents.get(parts.prepare)
+    contents = _stored.get(parts.prepare)
     if contents is None:
-        return _keeping(state, parts)
+        return _storing(state, parts)
     # The mark of a directory that is a cloud's.
     pathlib.Path(state, 'lock').touch()
     for name, content in contents.items():
-        _file(state, name).write_bytes(content)
+        _database_path(state, name).write_bytes(content)
     return parts
 
 
-def _file(state, name):
+def _database_path(state, name):
     return pathlib.Path(state, f'{name}.sqlite')
 
 
-def _keeping(state, parts):
-    """Return parts that keep what they have made of the databases."""
+def _storing(state, parts):
+    """Return parts whose prepare() also stores the migrated databases."""
 
     def prepare(stack):
         parts.prepare(stack)
-        _contents[parts.prepare] = {
-            name: _content(_file(state, name)) for name in _NAMES
+        _stored[parts.prepare] = {
+            name: _read_database(_database_path(state, name))
+            for name in _NAMES
         }
 
     return dataclasses.replace(parts, prepare=prepare)
 
 
-def _content(file):
+def _read_database(file):
     """Return a database without the paths of its cloud."""
     with (
         contextlib.closing(sqlite3.connect(file)) as original,

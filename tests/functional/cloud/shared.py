@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one cloud that runs in this process, for classes that want the same.
+"""The one cloud of this process, which classes with equal needs share.
 
-A process has one Nova, and to start it takes seconds. So a cloud runs until
-a class wants another one. This is about which class comes when.
+A process has one Nova, whose start takes seconds. So a cloud runs until a
+class needs another one, and the order of the classes decides how many start.
 """
 
 import collections
@@ -21,97 +21,102 @@ from nova_groupext.cloud import cloud
 from tests.functional.cloud import migrated
 
 # Number of orders of the kinds of clouds that are tried.
-TRIES = 500
+ORDERS_TRIED = 500
 
 _running = contextlib.ExitStack()
 _cloud = None
-_kind = None
+_key = None
 
 
 def running(hosts, parts):
     """Return a running cloud.Cloud of some hosts and parts."""
-    global _cloud, _kind
-    if _kind != (hosts, parts):
+    global _cloud, _key
+    if _key != (hosts, parts):
         stop()
         state = _running.enter_context(tempfile.TemporaryDirectory())
         _cloud = _running.enter_context(
-            cloud.Cloud(state, hosts, migrated.prepared(state, parts))
+            cloud.Cloud(state, hosts, migrated.copy_databases(state, parts))
         )
-        _kind = hosts, parts
+        _key = hosts, parts
     return _cloud
 
 
 def stop():
     """Stop the running cloud, if there is one."""
-    global _kind
-    _kind = None
+    global _key
+    _key = None
     _running.close()
 
 
 # Before atexit's functions, Python ends pools of threads, which a stop needs.
-# It ends them by the same means: last registered, first called.
+# They are registered like this function; the last one is called first.
 threading._register_atexit(stop)
 
 
 def load(loader, package_file, pattern, choose=iter):
-    """Load the tests of a package, in the order of ordered().
+    """Load the tests of a package, in the order of order_tests().
 
     :param choose: called with all tests, returns those that are loaded
     """
     folder = pathlib.Path(package_file).parent
     found = testsuite.iterate_tests(loader.discover(str(folder), pattern))
-    return loader.suiteClass(ordered(choose(found)))
+    return loader.suiteClass(order_tests(choose(found)))
 
 
-def ordered(tests):
+def order_tests(tests):
     """Order tests so that the workers of a run start few clouds.
 
-    stestr deals the classes out in turn, one to each worker, as long as it
-    has not seen how long they take. So the classes of one kind of cloud are
-    as many places apart as there are workers. Of some orders of the kinds the
-    one is taken that keeps no worker busy for much longer than the others.
+    Without recorded durations, stestr deals the classes out in turn, one to
+    each worker. So the classes of one kind of cloud are as many positions
+    apart as there are workers. ORDERS_TRIED random orders of the kinds are
+    tried; the one with the least work for the busiest worker is taken.
     """
     classes = collections.defaultdict(list)
     for test in tests:
         classes[type(test)].append(test)
-    kinds = collections.defaultdict(list)
+    classes_by_key = collections.defaultdict(list)
     for each in classes:
-        kinds[_kind_of(each)].append(each)
-    hands = min(_deals(kinds), key=lambda hands: _longest(hands, classes))
-    for row in itertools.zip_longest(*hands):
-        for each in filter(None, row):
+        classes_by_key[_cloud_key(each)].append(each)
+    worker_classes = min(
+        _distributions(classes_by_key),
+        key=lambda candidate: _max_work(candidate, classes),
+    )
+    for classes_in_turn in itertools.zip_longest(*worker_classes):
+        for each in filter(None, classes_in_turn):
             yield from classes[each]
 
 
-def _deals(kinds):
+def _distributions(classes_by_key):
     """Yield ways to give each worker its classes: a list of lists."""
-    rng = random.Random(len(kinds))
-    for _try in range(TRIES):
-        order = rng.sample(list(kinds), len(kinds))
-        yield _chunks([c for kind in order for c in kinds[kind]], _workers())
+    rng = random.Random(len(classes_by_key))
+    for _try in range(ORDERS_TRIED):
+        order = rng.sample(list(classes_by_key), len(classes_by_key))
+        yield _chunks(
+            [c for key in order for c in classes_by_key[key]], _workers()
+        )
 
 
-def _longest(hands, classes):
+def _max_work(worker_classes, classes):
     """Return the work of the worker that has the most, in tests.
 
     The start of a cloud counts as a test: it takes about as long.
     """
     return max(
-        sum(len(classes[each]) for each in hand)
-        + len({_kind_of(each) for each in hand})
-        for hand in hands
+        sum(len(classes[each]) for each in classes_of_worker)
+        + len({_cloud_key(each) for each in classes_of_worker})
+        for classes_of_worker in worker_classes
     )
 
 
-def _kind_of(case):
-    """Return what classes that share a cloud have in common, else None."""
+def _cloud_key(case):
+    """Return the key of a class's shared cloud, None for its own cloud."""
     if getattr(case, 'SHARES_CLOUD', False):
         return case.HOSTS, case.PARTS
     return None
 
 
 def _chunks(items, count):
-    """Cut a list into so many parts; the first ones are the longer ones."""
+    """Split a list into ``count`` parts; the first ones are longer."""
     short, longer = divmod(len(items), count)
     rest = iter(items)
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the cloud have exactly the capacity that was described?"""
+"""Capacity of the try-out cloud in Placement."""
 
 from keystoneauth1.exceptions import http
 
@@ -8,7 +8,7 @@ from tests.functional.cloud import base
 
 
 class TestCapacity(base.CloudTestCase):
-    """Placement's numbers are exactly those of the described hosts."""
+    """Two hosts of known capacity."""
 
     HOSTS = (
         hosts.Host('cmp-1', vcpus=10, ram_mb=20000, disk_gb=400),
@@ -22,12 +22,12 @@ class TestCapacity(base.CloudTestCase):
         )
         return consumer
 
-    def test_free_is_what_was_described(self):
+    def test_free_capacity_of_an_empty_host_is_the_described_one(self):
         expected = {'VCPU': 10, 'MEMORY_MB': 20000, 'DISK_GB': 400}
 
         self.assertEqual(expected, self.cloud.free('cmp-1'))
 
-    def test_fill_occupies_exactly(self):
+    def test_fill_occupies_exactly_the_named_resources(self):
         consumer = self.fill('cmp-1', VCPU=7, DISK_GB=1)
 
         expected = {'VCPU': 3, 'MEMORY_MB': 20000, 'DISK_GB': 399}
@@ -35,10 +35,10 @@ class TestCapacity(base.CloudTestCase):
         [allocation] = self.allocations(consumer).values()
         self.assertEqual({'VCPU': 7, 'DISK_GB': 1}, allocation['resources'])
 
-    def test_fill_refuses_too_much(self):
+    def test_fill_beyond_the_free_capacity_is_refused(self):
         self.assertRaises(http.Conflict, self.fill, 'cmp-1', VCPU=11)
 
-    def test_too_large_finds_no_valid_host(self):
+    def test_server_beyond_the_free_capacity_finds_no_valid_host(self):
         self.fill('cmp-1', VCPU=7)
         self.fill('cmp-2', VCPU=9)
 
@@ -49,7 +49,7 @@ class TestCapacity(base.CloudTestCase):
         self.assertIn('No valid host', refused.fault['message'])
         self.assertEqual('ACTIVE', fits.status)
 
-    def test_placement_is_for_admins(self):
+    def test_placement_refuses_a_tenant(self):
         demo = self.cloud.session('demo')
 
         self.assertRaises(
@@ -59,7 +59,7 @@ class TestCapacity(base.CloudTestCase):
             endpoint_filter={'service_type': 'placement'},
         )
 
-    def test_placement_asks_for_a_token(self):
+    def test_placement_refuses_a_request_without_a_token(self):
         demo = self.cloud.session('demo')
 
         self.assertRaises(

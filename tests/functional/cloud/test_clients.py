@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do unchanged clients see the racks, zones, hosts and servers?"""
+"""The default cloud as unchanged clients see it."""
 
 import json
 import os
@@ -12,7 +12,7 @@ COMMAND_SECONDS = 60
 
 
 def run(*command, **environ):
-    """What a command writes to stdout; its failure is an error."""
+    """Return the stdout of a command, and raise if it fails."""
     return subprocess.run(
         [sys.executable, '-m', *command],
         env={**os.environ, **environ},
@@ -25,11 +25,11 @@ def run(*command, **environ):
 
 
 class TestDefaultCloud(base.CloudTestCase):
-    """The cloud that the command starts, seen by its clients."""
+    """The cloud that the command starts by default."""
 
     HOSTS = None
 
-    def test_racks_and_zones(self):
+    def test_default_cloud_has_four_racks_and_two_zones(self):
         nova = self.cloud.nova('admin')
 
         racks = {
@@ -54,7 +54,7 @@ class TestDefaultCloud(base.CloudTestCase):
         }
         self.assertEqual({f'cmp-{i}': 'up' for i in range(1, 13)}, up)
 
-    def test_wrong_password(self):
+    def test_wrong_password_is_refused(self):
         wrong = self.assertRaises(
             subprocess.CalledProcessError,
             run,
@@ -68,7 +68,7 @@ class TestDefaultCloud(base.CloudTestCase):
             wrong.stderr,
         )
 
-    def test_openstack_command(self):
+    def test_openstack_command_lists_servers(self):
         server = self.boot()
 
         listed = run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do clouds come and go, and keep their state?"""
+"""Start, stop and restart of try-out clouds."""
 
 import gc
 import pathlib
@@ -27,8 +27,8 @@ COMMAND = (
 STOP_SECONDS = 120
 
 
-class TestLife(base.CloudUser):
-    """Two lives of one cloud in one process."""
+class TestLifecycle(base.CloudUserTestCase):
+    """One cloud that is started and stopped in one process."""
 
     def setUp(self):
         super().setUp()
@@ -56,10 +56,10 @@ class TestLife(base.CloudUser):
         self.assertEqual('ACTIVE', known.status)
         self.assertEqual(3, self.cloud.free('cmp-1')['VCPU'])
         self.assertEqual('ACTIVE', self.boot().status)
-        self.remove(known)
+        self.delete_servers(known)
         self.assertEqual(3, self.cloud.free('cmp-1')['VCPU'])
 
-    def test_parts_are_prepared_and_undone(self):
+    def test_parts_are_prepared_at_start_and_undone_at_stop(self):
         with self.cloud:
             self.assertEqual(
                 [f'sqlite:///{self.cloud.state}/api.sqlite'], self.steps
@@ -67,7 +67,7 @@ class TestLife(base.CloudUser):
 
         self.assertEqual('undone', self.steps[-1])
 
-    def test_no_thread_is_left(self):
+    def test_stopped_cloud_leaves_no_thread(self):
         before = set(threading.enumerate())
 
         with self.cloud:
@@ -76,11 +76,11 @@ class TestLife(base.CloudUser):
         self.eventually(self.threads, lambda after: not after - before)
 
     def threads(self):
-        """The threads that live on when nothing refers to them any more."""
+        """Return the threads that live without references to them."""
         gc.collect()
         return set(threading.enumerate())
 
-    def test_one_at_a_time(self):
+    def test_second_cloud_in_the_process_cannot_start(self):
         second = cloud.Cloud(self.state, [])
 
         with self.cloud:
@@ -89,7 +89,7 @@ class TestLife(base.CloudUser):
 
 
 class CommandCase(test.BaseTestCase):
-    """Runs nova-groupext-cloud, as from a shell."""
+    """A test that runs nova-groupext-cloud as a process."""
 
     def start(self, *args):
         running = subprocess.Popen(
@@ -105,7 +105,7 @@ class CommandCase(test.BaseTestCase):
         return running
 
     def clouds_of(self, running):
-        """The clouds.yaml of a cloud, once it is ready."""
+        """Return the path of the clouds.yaml once the cloud is ready."""
         said = ''
         for line in running.stdout:
             said += line
@@ -119,7 +119,7 @@ class CommandCase(test.BaseTestCase):
         self.assertEqual(0, running.wait(STOP_SECONDS))
 
     def refused(self, *args):
-        """What somebody is told who cannot start a cloud."""
+        """Return the error message of a cloud that cannot start."""
         _out, told = (running := self.start(*args)).communicate()
         self.assertEqual(1, running.returncode, told)
         self.assertNotIn('Traceback', told)
@@ -128,7 +128,7 @@ class CommandCase(test.BaseTestCase):
 
 
 class TestCommand(CommandCase):
-    def test_runs_until_sigterm(self):
+    def test_command_runs_until_sigterm(self):
         running = self.start()
         clouds = self.clouds_of(running)
         self.assertIn('vrt-demo', clouds.read_text())
@@ -137,7 +137,7 @@ class TestCommand(CommandCase):
 
         self.assertFalse(clouds.parent.exists())
 
-    def test_a_directory_that_cannot_be_made(self):
+    def test_invalid_state_dir_is_an_error(self):
         told = self.refused('--state-dir', '/dev/null/state')
 
         self.assertEqual(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the exchangeable parts in force?"""
+"""Components of a try-out cloud: filters, configuration and services."""
 
 import nova.conf
 from oslo_service import service
@@ -10,7 +10,7 @@ from tests.functional.cloud import base
 
 
 class Mark:
-    """A filter that shows whose request it saw."""
+    """A filter whose response header names the project of the request."""
 
     def __init__(self, application):
         self.application = application
@@ -31,7 +31,7 @@ class Mark:
 
 
 class Extra(service.Service):
-    """A service that tells where it was started."""
+    """A service that records the host on which it was started."""
 
     started = []
 
@@ -44,7 +44,7 @@ class Extra(service.Service):
 
 
 class TestParts(base.CloudTestCase):
-    """A cloud that has one of each."""
+    """A cloud with one component of each kind."""
 
     HOSTS = (hosts.Host('cmp-1'),)
     PARTS = components.Parts(
@@ -53,7 +53,7 @@ class TestParts(base.CloudTestCase):
         services=(f'{__name__}.Extra',),
     )
 
-    def test_filter_stands_behind_the_context(self):
+    def test_filter_gets_the_context_of_the_request(self):
         demo = self.cloud.sdk('demo')
 
         answer = demo.compute.get('/servers')

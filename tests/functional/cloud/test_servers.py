@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are servers booted, seen by their owners, and refused when too large?"""
+"""Ordinary servers in a try-out cloud."""
 
 import uuid
 
@@ -12,43 +12,43 @@ from tests.functional.cloud import base
 class TestServers(base.CloudTestCase):
     """Stock Nova on stock hosts."""
 
-    def test_boots_to_active(self):
+    def test_server_becomes_active(self):
         server = self.boot()
 
         self.assertEqual('ACTIVE', server.status)
 
-    def test_sdk_lists_it(self):
+    def test_sdk_lists_a_server(self):
         server = self.boot()
 
         names = {each.id for each in self.cloud.sdk('demo').compute.servers()}
         self.assertIn(server.id, names)
 
-    def test_other_project_does_not_see_it(self):
+    def test_other_project_does_not_see_a_server(self):
         server = self.boot()
         other = self.cloud.nova('other')
 
         self.assertNotIn(server.id, self.server_ids('other'))
         self.assertRaises(exceptions.NotFound, other.servers.get, server.id)
 
-    def test_members_see_no_host(self):
+    def test_tenant_sees_no_host(self):
         server = self.boot()
 
         self.assertFalse(hasattr(server, 'OS-EXT-SRV-ATTR:host'))
 
-    def test_many_at_once(self):
+    def test_concurrent_servers_become_active(self):
         servers = [self.create() for _each in range(6)]
 
-        built = {self.built(server).status for server in servers}
+        built = {self.wait_for_build(server).status for server in servers}
 
         self.assertEqual({'ACTIVE'}, built)
 
-    def test_zone_is_kept(self):
+    def test_server_is_placed_in_its_zone(self):
         server = self.boot(user='admin', availability_zone='az2')
 
         host = getattr(server, 'OS-EXT-SRV-ATTR:host')
         self.assertEqual('cmp-2', host)
 
-    def test_cold_migration(self):
+    def test_cold_migration_changes_the_host(self):
         server = self.boot(user='admin')
         source = getattr(server, 'OS-EXT-SRV-ATTR:host')
 
@@ -66,12 +66,12 @@ class TestServers(base.CloudTestCase):
             server.manager.get, lambda now: now.status == 'ACTIVE', server
         )
 
-    def test_image_trait_is_honoured(self):
+    def test_server_whose_image_trait_no_host_has_fails(self):
         server = self.boot(image=image.image_id('cirros-vmx'))
 
         self.assertEqual('ERROR', server.status)
 
-    def test_there_are_no_networks(self):
+    def test_server_with_a_network_is_refused(self):
         nova = self.cloud.nova('demo')
         here = str(uuid.uuid4())
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is it true what the documentation tells?"""
+"""Tests of the documentation, the demo and the tools."""

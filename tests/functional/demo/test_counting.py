@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the demo count what Placement has, also while that changes?"""
+"""The demo's count of allocations that change while it reads them."""
 
 import pathlib
 import sys
@@ -12,7 +12,7 @@ TOOLS = pathlib.Path(__file__).parents[3] / 'tools'
 
 
 class Placement:
-    """A host with a server, and a hold that is given back just now."""
+    """A host with a server, and with a hold that is released meanwhile."""
 
     ANSWERS = {
         '/resource_providers/p/inventories': {
@@ -35,11 +35,11 @@ class Placement:
 
 
 class TestCounting(base.BaseTestCase):
-    def test_what_is_given_back_meanwhile_is_free(self):
+    def test_concurrently_released_hold_counts_as_free(self):
         self.useFixture(
             fixtures.MonkeyPatch('sys.path', [str(TOOLS), *sys.path])
         )
-        from demo_story import ledger
+        from demo_steps import placement_client
 
         cloud = types.SimpleNamespace(
             placement=Placement(),
@@ -47,6 +47,6 @@ class TestCounting(base.BaseTestCase):
             provider=lambda _name: 'p',
         )
 
-        usage = ledger.Ledger(cloud).usages()['cmp-1']
+        usage = placement_client.PlacementClient(cloud).usages()['cmp-1']
 
         self.assertEqual((8, 0, 8), usage.numbers)

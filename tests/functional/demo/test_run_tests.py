@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does tools/test say what passed, what failed, and what is missing?"""
+"""The report of tools/test: passed, failed and skipped tests."""
 
 import pathlib
 import shutil
@@ -93,7 +93,7 @@ class TestRunTests(base.BaseTestCase):
             told = [line for line in lines if line.startswith(f'{part} ')]
             self.assertRegex(told[-1], r' s .* 1 passed, 0 failed, 0 skipped')
 
-    def test_a_failure_is_shown_at_the_end_and_hides_no_part(self):
+    def test_failed_test_is_shown_at_the_end_and_other_parts_run(self):
         self.write('tests/unit/test_it.py', TESTS + WRONG)
 
         status, lines = self.run_it()
@@ -107,7 +107,7 @@ class TestRunTests(base.BaseTestCase):
         self.assertLess(lines.index(f'  FAILED {name}'), property_runs)
         self.assertLess(property_runs, lines.index('AssertionError: 1 != 2'))
 
-    def test_a_part_that_cannot_be_run_is_a_failure_and_hides_no_part(self):
+    def test_part_that_cannot_be_imported_fails_and_other_parts_run(self):
         self.write('tests/unit/test_it.py', BROKEN)
 
         status, lines = self.run_it()
@@ -124,7 +124,7 @@ class TestRunTests(base.BaseTestCase):
         self.assertEqual(0, status)
         self.assertEqual('passed: 1 passed, 0 failed, 0 skipped', lines[-1])
 
-    def test_what_is_asked_for_by_name_is_looked_for_everywhere(self):
+    def test_argument_selects_tests_in_parts_not_run_by_default(self):
         for part in ('functional', 'clients', 'server_groups', 'services'):
             self.write(f'tests/{part}/__init__.py', '')
             self.write(f'tests/{part}/test_it.py', TESTS)
@@ -137,13 +137,13 @@ class TestRunTests(base.BaseTestCase):
         self.assertEqual(0, status)
         self.assertEqual('passed: 2 passed, 0 failed, 0 skipped', lines[-1])
 
-    def test_arguments_that_select_nothing_are_a_failure(self):
+    def test_arguments_without_a_matching_test_fail(self):
         status, lines = self.run_it('nowhere')
 
         self.assertEqual(1, status)
         self.assertEqual('failed: no test matches nowhere', lines[-1])
 
-    def test_a_missing_service_is_told_once(self):
+    def test_missing_service_is_reported_once(self):
         self.servers(missing='[NOBODY]')
 
         status, lines = self.run_it()
@@ -152,7 +152,7 @@ class TestRunTests(base.BaseTestCase):
         self.assertEqual('NoSQL: install nosql-server', lines[0])
         self.assertEqual(1, '\n'.join(lines).count('nosql'))
 
-    def test_a_service_that_is_required_is_a_failure_at_once(self):
+    def test_missing_required_service_fails_at_once(self):
         self.servers(missing='[NOBODY]', are_required=True)
 
         status, lines = self.run_it()

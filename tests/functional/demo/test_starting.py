@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does tools/demo tell the story and nothing else, wherever it is started?"""
+"""The start of tools/demo: its environment, output and exit status."""
 
 import pathlib
 import shutil
@@ -35,7 +35,7 @@ class TestStarting(base.BaseTestCase):
         self.folder = pathlib.Path(
             self.enterContext(tempfile.TemporaryDirectory())
         )
-        self.excluded_hosts = self.enterContext(tempfile.TemporaryDirectory())
+        self.work_dir = self.enterContext(tempfile.TemporaryDirectory())
         for tool in (DEMO, DEMO.with_name('in-tests')):
             shutil.copy(tool, self.folder)
         (self.folder / 'demo.py').write_text(STORY)
@@ -49,26 +49,26 @@ class TestStarting(base.BaseTestCase):
     def run_it(self, *args):
         return subprocess.run(
             [self.folder / 'demo', *args],
-            cwd=self.excluded_hosts,
+            cwd=self.work_dir,
             capture_output=True,
             text=True,
             timeout=60,
         )
 
-    def test_it_ends_as_the_story_does(self):
+    def test_demo_exits_with_the_status_of_the_story(self):
         ended = self.run_it('--state-dir', 'x')
 
         self.assertEqual(3, ended.returncode, ended.stderr)
         self.assertEqual(
-            f"told in {self.excluded_hosts} ['--state-dir', 'x']\n",
+            f"told in {self.work_dir} ['--state-dir', 'x']\n",
             ended.stdout,
         )
 
-    def test_only_the_first_run_tells_that_it_takes_long(self):
+    def test_only_the_first_run_announces_the_environment(self):
         self.assertIn(MAKING, self.run_it().stderr)
         self.assertEqual('', self.run_it().stderr)
 
-    def test_tox_is_quiet_and_is_asked_every_time(self):
+    def test_every_run_calls_tox_quietly(self):
         self.run_it()
         self.run_it()
 
@@ -76,7 +76,7 @@ class TestStarting(base.BaseTestCase):
         self.assertEqual(2, sum('--notest' in each for each in asked))
         self.assertTrue(all(each.startswith('-qq ') for each in asked))
 
-    def test_no_story_without_an_environment(self):
+    def test_failed_environment_ends_the_demo(self):
         self.tox_makes('exit 1')
 
         ended = self.run_it()
@@ -85,7 +85,7 @@ class TestStarting(base.BaseTestCase):
 
 
 class TestOptions(base.BaseTestCase):
-    def test_a_state_dir_that_is_there_already_is_refused(self):
+    def test_existing_state_dir_is_refused(self):
         with tempfile.TemporaryDirectory() as there:
             ended = subprocess.run(
                 [sys.executable, f'{DEMO}.py', '--state-dir', there],

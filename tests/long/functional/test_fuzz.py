@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever is sent, is it taken as a whole or refused with a reason?"""
+"""Fuzzing of the API: a request takes effect as a whole or is refused."""
 
 import copy
 import json
@@ -150,7 +150,7 @@ BOOTED = {**GROUPS[0], **BOOTS[0]}
 
 @strategies.composite
 def bodies(draw, seeds):
-    """A right body, or something near it: (bytes, content type)."""
+    """A valid body or a mutation of one: (bytes, content type)."""
     raw = {'body': copy.deepcopy(draw(strategies.sampled_from(seeds)))}
     for _change in range(draw(strategies.integers(0, 3))):
         if raw:
@@ -169,7 +169,7 @@ def bodies(draw, seeds):
 
 
 def queries():
-    """Query strings of lists, mostly with names that are known."""
+    """Query strings of lists, mostly with known parameter names."""
     names = ('limit', 'marker', 'name', 'status', 'all_projects', 'x', '')
     values = strategies.one_of(
         strategies.sampled_from(['1', '0', 'HELD', 'true', '\0', '9' * 5000]),
@@ -187,19 +187,19 @@ def members_of(node):
     return sum(own) + sum(map(members_of, node.get('groups', {}).values()))
 
 
-def said(value):
-    """Return a topology without empty parts: they say nothing."""
+def stripped(value):
+    """Return a topology without its empty parts: they have no meaning."""
     if isinstance(value, dict):
         filled = {k: v for k, v in value.items() if v not in ([], {})}
-        return {name: said(each) for name, each in filled.items()}
+        return {name: stripped(each) for name, each in filled.items()}
     if isinstance(value, list):
-        return [said(each) for each in value]
+        return [stripped(each) for each in value]
     return value
 
 
 class TestFuzz(base.ApiTestCase):
     def send(self, method, path, data=None, content_type=JSON):
-        """Send anything; returns the answer, which has to be a right one."""
+        """Send a request; return its response, which must be well formed."""
         response = requests.request(
             method,
             f'{self.cloud.url}/compute/v2.1{functional.GROUPS}{path}',
@@ -219,19 +219,21 @@ class TestFuzz(base.ApiTestCase):
             self.assertNotEqual(UNFORESEEN, fault['message'])
         return response
 
-    @shares.examples(EXAMPLES)
+    @shares.with_examples(EXAMPLES)
     @hypothesis.given(
         bodies([{'vrt_group': group} for group in (*GROUPS, BOOTED)])
     )
-    def test_a_group_is_described_as_a_whole_or_not_at_all(self, sent):
-        before = self.written()
+    def test_group_creation_is_all_or_nothing(self, sent):
+        before = self.stored_rows()
 
         response = self.send('POST', '', *sent)
 
         if response.status_code == 202:
             made = response.json()['vrt_group']
             given = json.loads(sent[0])['vrt_group']
-            self.assertEqual(said(given['topology']), said(made['topology']))
+            self.assertEqual(
+                stripped(given['topology']), stripped(made['topology'])
+            )
             self.assertEqual(given['name'], made['name'])
             self.assertEqual(
                 members_of(given['topology']), len(made['members'])
@@ -239,17 +241,17 @@ class TestFuzz(base.ApiTestCase):
             shown = self.send('GET', f'/{made["id"]}').json()['vrt_group']
             # Its servers are not waited for.
             self.assertEqual(made | {'boot': None}, shown | {'boot': None})
-            self.forget_groups()
+            self.delete_all_groups()
         else:
-            self.assertEqual(before, self.written())
+            self.assertEqual(before, self.stored_rows())
 
-    @shares.examples(EXAMPLES)
+    @shares.with_examples(EXAMPLES)
     @hypothesis.given(
         bodies(ACTIONS), strategies.sampled_from(sorted(states.Group))
     )
-    def test_an_action_is_done_as_a_whole_or_not_at_all(self, sent, status):
-        group = self.there_is(status)
-        before = self.written()
+    def test_action_is_all_or_nothing(self, sent, status):
+        group = self.group_in_status(status)
+        before = self.stored_rows()
 
         response = self.send('POST', f'/{group}/action', *sent)
 
@@ -267,14 +269,14 @@ class TestFuzz(base.ApiTestCase):
                 self.assertEqual(expected, now.status)
                 self.assertEqual(1, len(set(done.values())))
         else:
-            self.assertEqual(before, self.written())
+            self.assertEqual(before, self.stored_rows())
 
-    @shares.examples(EXAMPLES)
+    @shares.with_examples(EXAMPLES)
     @hypothesis.given(bodies([{'vrt_group': each} for each in REVISIONS]))
-    def test_a_revision_is_taken_as_a_whole_or_not_at_all(self, sent):
-        group = self.there_is(states.Group.PLANNED)
+    def test_revision_is_all_or_nothing(self, sent):
+        group = self.group_in_status(states.Group.PLANNED)
         self.change_row(group, generation=1)
-        before = self.written()
+        before = self.stored_rows()
 
         response = self.send('PUT', f'/{group}', *sent)
 
@@ -283,15 +285,15 @@ class TestFuzz(base.ApiTestCase):
             now = response.json()['vrt_group']
             if 'topology' in given:
                 self.assertEqual(
-                    said(given['topology']), said(now['topology'])
+                    stripped(given['topology']), stripped(now['topology'])
                 )
         else:
-            self.assertEqual(before, self.written())
+            self.assertEqual(before, self.stored_rows())
 
-    @shares.examples(EXAMPLES)
+    @shares.with_examples(EXAMPLES)
     @hypothesis.given(bodies(BOOTS))
-    def test_a_boot_is_understood_or_refused(self, sent):
-        group = self.there_is(states.Group.HELD)
+    def test_boot_is_accepted_or_refused(self, sent):
+        group = self.group_in_status(states.Group.HELD)
         self.set_members(group, states.Member.RELEASED)
         members = self.group(group)['members']
 
@@ -307,20 +309,20 @@ class TestFuzz(base.ApiTestCase):
             )
         self.assertEqual(members, self.group(group)['members'])
 
-    @shares.examples(EXAMPLES)
+    @shares.with_examples(EXAMPLES)
     @hypothesis.given(
         strategies.sampled_from(['', '/detail', '/capabilities']),
         queries(),
     )
     def test_a_query_is_answered_or_refused(self, path, query):
-        self.there_is(states.Group.HELD)
+        self.group_in_status(states.Group.HELD)
 
         response = self.send('GET', f'{path}?{query}')
 
         if response.status_code == 200 and not path.endswith('s'):
             self.assertIsInstance(response.json()['vrt_groups'], list)
 
-    @shares.examples(EXAMPLES)
+    @shares.with_examples(EXAMPLES)
     @hypothesis.given(
         strategies.sampled_from(['GET', 'DELETE', 'POST']),
         strategies.one_of(
@@ -329,7 +331,7 @@ class TestFuzz(base.ApiTestCase):
             strategies.uuids().map(str),
         ),
     )
-    def test_what_is_no_group_is_not_found(self, method, name):
+    def test_unknown_or_invalid_group_id_is_refused(self, method, name):
         name = urllib.parse.quote(name, safe='').replace('%2F', '')
         path = f'/group-{name}'
         if method == 'POST':
@@ -339,9 +341,9 @@ class TestFuzz(base.ApiTestCase):
 
         self.assertIn(response.status_code, (400, 404))
 
-    def there_is(self, status):
-        """Bring the one group that there is to a status; returns its uuid."""
-        groups = objects.VRTGroup._find(self.context)
-        uuid = groups[0].uuid if groups else self.stored(topology=THREE)
-        self.set(uuid, status)
+    def group_in_status(self, status):
+        """Return the uuid of the only group, set to a status."""
+        groups = objects.VRTGroup._list(self.context)
+        uuid = groups[0].uuid if groups else self.store_group(topology=THREE)
+        self.set_status(uuid, status)
         return uuid

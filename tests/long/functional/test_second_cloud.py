@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a second try-out cloud leave the first one alone?"""
+"""A second try-out cloud beside a running one."""
 
 import pathlib
 import re

@@ -1,24 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does Placement give away more than there is to parallel writers?"""
+"""Overcommitment of a provider in Placement by parallel writers."""
 
 from tests.services import overcommit
 from tests.services import servers
 
 
-class TestDefaultsOnMariaDB(overcommit.Defaults, overcommit.Race):
+class TestDefaultsOnMariaDB(
+    overcommit.DefaultSettings, overcommit.OvercommitRace
+):
     SERVER = servers.MARIADB
 
 
-class TestDefaultsOnPostgreSQL(overcommit.Defaults, overcommit.Race):
+class TestDefaultsOnPostgreSQL(
+    overcommit.DefaultSettings, overcommit.OvercommitRace
+):
     SERVER = servers.POSTGRESQL
 
 
-class TestOneAttemptOnPostgreSQL(overcommit.Safe, overcommit.Race):
+class TestOneAttemptOnPostgreSQL(
+    overcommit.SafeSettings, overcommit.OvercommitRace
+):
     SERVER = servers.POSTGRESQL
     SETTINGS = overcommit.ONE_ATTEMPT
 
 
-class TestSnapshotIsolationOnMariaDB(overcommit.Safe, overcommit.Race):
+class TestSnapshotIsolationOnMariaDB(
+    overcommit.SafeSettings, overcommit.OvercommitRace
+):
     SERVER = servers.SNAPSHOTS
     # Placement waits a second or more before it tries again.
     ROUNDS = 8

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the API read, show and refuse as it says?"""
+"""Unit tests of the API: input, views and refusals."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups in a database, described as the API describes them."""
+"""A base class of API tests, with groups in a database."""
 
 from nova import context
 from nova.objects import flavor
@@ -8,7 +8,7 @@ from oslotest import base
 from nova_groupext.api import describe
 from tests import fixtures
 
-OWNER, STRANGER = 'owner-project', 'stranger-project'
+OWNER, FOREIGN = 'owner-project', 'foreign-project'
 IMAGE = '5d3c1c2e-8a57-4c55-9d0c-1a4f4b9f2a10'
 SMALL = {'flavor': 'small', 'image': IMAGE}
 
@@ -43,7 +43,7 @@ def requester(project_id=OWNER, roles=('member', 'reader'), **values):
 
 
 def request(flavor_id='small', vcpus=1, memory_mb=512, **values):
-    """Return what resolving a member's description results in."""
+    """Return a member's resolved request."""
     small = flavor.Flavor(flavorid=flavor_id, vcpus=vcpus, memory_mb=memory_mb)
     return {
         'flavor': small.obj_to_primitive(),
@@ -56,22 +56,22 @@ def request(flavor_id='small', vcpus=1, memory_mb=512, **values):
     }
 
 
-class GroupCase(base.BaseTestCase):
+class GroupTestCase(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.Database())
         self.useFixture(fixtures.Policy())
         self.context = requester()
 
-    def described(self, topology=TOPOLOGY, asked=None, **values):
+    def unstored_group(self, topology=TOPOLOGY, member_request=None, **values):
         """Return a VRTGroup that is not stored yet."""
-        wanted, parsed = describe.read(body(topology, **values))
-        group = describe.group(self.context, wanted, parsed)
+        group_body, parsed = describe.read_body(body(topology, **values))
+        group = describe.build_group(self.context, group_body, parsed)
         for member in group.members:
-            member.request = asked or request()
+            member.resolved_request = member_request or request()
         return group
 
-    def stored(self, *args, **values):
-        group = self.described(*args, **values)
+    def store_group(self, *args, **values):
+        group = self.unstored_group(*args, **values)
         group.create(self.context)
         return group

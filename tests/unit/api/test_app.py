@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of ours and of others in Nova's router."""
+"""Routes of groups and of other packages in Nova's router."""
 
 import configparser
 from importlib import metadata
@@ -23,20 +23,20 @@ print([path for path, _methods in app.extension_routes()])
 
 
 class TestRoutes(base.BaseTestCase):
-    def test_ours_are_an_extension(self):
+    def test_routes_of_groups_are_an_extension(self):
         paths = [path for path, _methods in app.extension_routes()]
 
         self.assertEqual('/os-vrt-groups', paths[0])
 
-    def test_ours_hide_none_of_novas(self):
+    def test_extension_routes_hide_no_nova_route(self):
         novas = {path for path, _methods in routes.ROUTE_LIST}
 
         self.assertFalse(
             novas & {path for path, _methods in app.extension_routes()}
         )
 
-    def test_another_package_adds_its_own(self):
-        """Installed for real, as far as an entry point needs it."""
+    def test_entry_point_of_another_package_adds_routes(self):
+        """The package has a dist-info folder, enough for an entry point."""
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         (folder / 'third_party.py').write_text("ROUTES = (('/theirs', {}),)\n")
         installed = folder / 'third_party-1.0.dist-info'
@@ -48,7 +48,7 @@ class TestRoutes(base.BaseTestCase):
             f'[{app.NAMESPACE}]\ntheirs = third_party:ROUTES\n'
         )
 
-        told = subprocess.run(
+        output = subprocess.run(
             [sys.executable, '-W', 'ignore', '-c', SHOW_PATHS],
             env={
                 **os.environ,
@@ -60,8 +60,8 @@ class TestRoutes(base.BaseTestCase):
             text=True,
         ).stdout
 
-        self.assertIn("'/theirs'", told)
-        self.assertIn("'/os-vrt-groups'", told)
+        self.assertIn("'/theirs'", output)
+        self.assertIn("'/os-vrt-groups'", output)
 
 
 class TestSamplePasteFile(base.BaseTestCase):
@@ -75,7 +75,7 @@ class TestSamplePasteFile(base.BaseTestCase):
         )
         self.shipped = _read(shipped.locate())
 
-    def test_it_changes_novas_pipelines_by_one_filter(self):
+    def test_sample_adds_one_filter_to_novas_pipelines(self):
         for version in ('v21', 'v21_legacy_v2_compatible'):
             section = f'composite:openstack_compute_api_{version}'
             *before, app_name = self.shipped[section]['keystone'].split()
@@ -85,7 +85,7 @@ class TestSamplePasteFile(base.BaseTestCase):
                 self.sample[section]['keystone'].split(),
             )
 
-    def test_what_it_names_is_there(self):
+    def test_factories_named_in_the_sample_exist(self):
         for section, key in (
             ('filter:vrt_hints', 'paste.filter_factory'),
             ('app:osapi_compute_app_v21', 'paste.app_factory'),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is work behind an answer done in turn, and given up at the end?"""
+"""Background work of the API: order, failures and cancellation."""
 
 import threading
 
@@ -12,7 +12,7 @@ PATIENCE = 10
 
 
 class Work:
-    """Takes so many steps, and notes each of them."""
+    """Work of a number of steps, each of which is logged."""
 
     def __init__(self, name, steps, log, pause=0):
         self.name, self.steps, self.pause = name, steps, pause
@@ -27,7 +27,7 @@ class Work:
         self.ended.set()
         return None
 
-    def break_off(self):
+    def abort(self):
         self.log.append(f'{self.name} left')
 
 
@@ -61,41 +61,41 @@ class TestBackground(base.BaseTestCase):
 
         self.assertEqual(['gate', 'long', 'short', 'long', 'long'], self.log)
 
-    def test_work_that_waits_keeps_no_thread(self):
+    def test_waiting_work_occupies_no_thread(self):
         self.run_all(
             Work('waits', 2, self.log, pause=0.2), Work('works', 3, self.log)
         )
 
         self.assertEqual(['gate', 'waits', *['works'] * 3, 'waits'], self.log)
 
-    def test_work_that_fails_ends_alone(self):
+    def test_failed_work_does_not_stop_other_work(self):
         self.run_all(Failing('bad', 1, self.log), Work('good', 2, self.log))
 
         self.assertEqual(['gate', 'bad', 'good', 'good'], self.log)
 
-    def test_what_is_left_is_told_once(self):
+    def test_pending_work_is_cancelled_once(self):
         waiting = Work('waits', 2, self.log, pause=PATIENCE)
         done = Work('done', 1, self.log)
         self.run_all(done)
         self.background.add(waiting)
 
-        self.background.break_off()
-        self.background.break_off()
+        self.background.abort()
+        self.background.abort()
 
         self.assertEqual(1, self.log.count('waits left'))
         self.assertNotIn('done left', self.log)
 
-    def test_work_that_is_left_takes_no_further_step(self):
+    def test_cancelled_work_takes_no_further_step(self):
         left, last = Work('left', 3, self.log), Work('last', 3, self.log)
         step = left.step
 
-        def break_off():
+        def abort():
             pause = step()
-            self.background.break_off()
+            self.background.abort()
             self.background.add(last)
             return pause
 
-        left.step = break_off
+        left.step = abort
         self.background.add(left)
 
         self.assertTrue(last.ended.wait(PATIENCE))

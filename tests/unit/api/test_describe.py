@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a body to a VRTGroup, or to the place and reason of what is wrong."""
+"""Request bodies: parsed to a VRTGroup, or refused with path and reason."""
 
 import copy
 
@@ -12,9 +12,9 @@ from tests.unit.api import base
 BAD = [
     ([], '$', 'must be a JSON object'),
     ({}, '$.vrt_group', 'is missing'),
-    ({**base.body(), 'more': 1}, '$.more', 'is not known here'),
+    ({**base.body(), 'more': 1}, '$.more', 'is unknown'),
     ({'vrt_group': None}, '$.vrt_group', 'must be a JSON object'),
-    (base.body(names=1), '$.vrt_group.names', 'is not known here'),
+    (base.body(names=1), '$.vrt_group.names', 'is unknown'),
     (base.body(name=7), '$.vrt_group.name', 'must be a JSON string'),
     (base.body(name=''), '$.vrt_group.name', 'must have at least 1'),
     (base.body(name='x' * 256), '$.vrt_group.name', 'must have at most 255'),
@@ -42,13 +42,13 @@ BAD = [
 
 # The same for topologies; paths go on after the topology's.
 BAD_TOPOLOGIES = [
-    ({'memmbers': {}}, '.memmbers', 'is not known here'),
+    ({'memmbers': {}}, '.memmbers', 'is unknown'),
     ({'members': {'a': {}}}, '.members.a.flavor', 'is missing'),
     ({'members': {'a': {'flavor': 1}}}, '.members.a.flavor', 'must be a JSON'),
     (
         {'members': {'a': {**base.SMALL, 'class': 'c'}}},
         '.members.a.class',
-        'is not known here',
+        'is unknown',
     ),
     (
         {'members': {'a': {**base.SMALL, 'count': 0}}},
@@ -58,7 +58,7 @@ BAD_TOPOLOGIES = [
     (
         {'members': {'a': {**base.SMALL, 'count': 1001}}},
         '.members.a.count',
-        'makes more than 1000 members in all',
+        'results in more than 1000 members in total',
     ),
     ({'members': {'a/b': base.SMALL}}, '.members["a/b"]', 'needs a name'),
     ({'members': {' a': base.SMALL}}, '.members[" a"]', 'needs a name of'),
@@ -100,45 +100,47 @@ BAD_TOPOLOGIES = [
 
 
 def nested(depth):
-    """A topology with its only member so many subgroups down."""
+    """A topology whose only member is ``depth`` subgroups down."""
     topology = {'members': {'a': base.SMALL}}
     for _level in range(depth):
         topology = {'groups': {'g': topology}}
     return topology
 
 
-class TestRead(base.GroupCase):
+class TestRead(base.GroupTestCase):
     def refused(self, body):
-        error = self.assertRaises(validation.InvalidInput, describe.read, body)
+        error = self.assertRaises(
+            validation.InvalidInput, describe.read_body, body
+        )
         return error.path, error.reason
 
-    def test_what_is_wrong_is_told_with_its_path(self):
+    def test_wrong_input_is_refused_with_its_path(self):
         for body, path, reason in BAD:
             with self.subTest(path=path, reason=reason):
-                told = self.refused(body)
-                self.assertEqual(path, told[0])
-                self.assertStartsWith(reason, told[1])
+                refusal = self.refused(body)
+                self.assertEqual(path, refusal[0])
+                self.assertStartsWith(reason, refusal[1])
 
-    def test_so_is_what_is_wrong_in_a_topology(self):
+    def test_wrong_topology_is_refused_with_its_path(self):
         for topology, path, reason in BAD_TOPOLOGIES:
             with self.subTest(path=path, reason=reason):
-                told = self.refused(base.body(topology))
-                self.assertEqual(f'$.vrt_group.topology{path}', told[0])
-                self.assertStartsWith(reason, told[1])
+                refusal = self.refused(base.body(topology))
+                self.assertEqual(f'$.vrt_group.topology{path}', refusal[0])
+                self.assertStartsWith(reason, refusal[1])
 
     def assertStartsWith(self, beginning, text):
         self.assertEqual(beginning, text[: len(beginning)])
 
-    def test_subgroups_are_nested_as_deep_as_the_operator_allows(self):
+    def test_nesting_beyond_max_depth_is_refused(self):
         limit = CONF.vrt.max_depth
-        describe.read(base.body(nested(limit)))
+        describe.read_body(base.body(nested(limit)))
 
         path, reason = self.refused(base.body(nested(limit + 1)))
 
         self.assertEqual('$.vrt_group.topology' + '.groups.g' * 7, path)
         self.assertIn('nested', reason)
 
-    def test_nodes_are_as_wide_as_the_operator_allows(self):
+    def test_list_beyond_max_entries_per_list_is_refused(self):
         CONF.set_override('max_entries_per_list', 2, 'vrt')
         self.addCleanup(CONF.clear_override, 'max_entries_per_list', 'vrt')
         members = dict.fromkeys('abc', base.SMALL)
@@ -147,7 +149,7 @@ class TestRead(base.GroupCase):
 
         self.assertEqual('$.vrt_group.topology.members', path)
 
-    def test_members_are_of_as_many_kinds_as_the_operator_allows(self):
+    def test_classes_beyond_max_classes_are_refused(self):
         CONF.set_override('max_classes', 2, 'vrt')
         self.addCleanup(CONF.clear_override, 'max_classes', 'vrt')
         members = {
@@ -156,14 +158,14 @@ class TestRead(base.GroupCase):
             for n in range(2)
         }
         two = {name: m for name, m in members.items() if name[0] != 'c'}
-        describe.read(base.body({'members': two}))
+        describe.read_body(base.body({'members': two}))
 
         path, reason = self.refused(base.body({'members': members}))
 
         self.assertEqual('$.vrt_group.topology', path)
-        self.assertIn('3 kinds of members', reason)
+        self.assertIn('3 member classes', reason)
 
-    def test_paths_fit_into_their_column(self):
+    def test_path_longer_than_its_column_is_refused(self):
         long = 'g' * 255
         topology = {'members': {'a': base.SMALL}}
         for _level in range(3):
@@ -176,13 +178,13 @@ class TestRead(base.GroupCase):
         self.assertIn('512', reason)
 
 
-class TestGroup(base.GroupCase):
-    def test_a_group_says_what_was_described(self):
+class TestGroup(base.GroupTestCase):
+    def test_group_returns_its_definition_as_given(self):
         wanted = copy.deepcopy(base.TOPOLOGY)
 
-        group = self.stored(expires_in=60.0, description='numbers')
+        group = self.store_group(expires_in=60.0, description='numbers')
 
-        self.assertEqual(wanted, describe.as_given(group))
+        self.assertEqual(wanted, describe.compose_topology(group))
         self.assertEqual(
             ('owner-project', 'user', 'analytics', 'numbers', True, 60),
             (
@@ -190,19 +192,19 @@ class TestGroup(base.GroupCase):
                 group.user_id,
                 group.name,
                 group.description,
-                group.hold,
+                group.hold_when_planned,
                 group.expires_in,
             ),
         )
 
-    def test_policies_of_members_are_no_part_of_what_each_is_like(self):
+    def test_policies_of_members_are_no_part_of_their_descriptions(self):
         policies = [{'type': 'anti-affinity', 'scope': 'host'}]
         described = {**base.SMALL, 'count': 2, 'policies': policies}
         topology = {'groups': {'g': {'members': {'a': described}}}}
 
-        group = self.stored(topology)
+        group = self.store_group(topology)
 
-        self.assertEqual(topology, describe.as_given(group))
+        self.assertEqual(topology, describe.compose_topology(group))
         self.assertEqual(['g/a'], [policy.at for policy in group.policies])
         self.assertEqual(
             [{**base.SMALL, 'count': 2}] * 2,
@@ -210,7 +212,7 @@ class TestGroup(base.GroupCase):
         )
 
     def test_counted_members_are_expanded(self):
-        group = self.stored()
+        group = self.store_group()
 
         self.assertEqual(
             [
@@ -219,41 +221,41 @@ class TestGroup(base.GroupCase):
                 ('workers/worker-1', 'workers/worker'),
                 ('workers/worker-2', 'workers/worker'),
             ],
-            [(member.path, member.stem) for member in group.members],
+            [(member.path, member.member_set) for member in group.members],
         )
 
-    def test_what_is_not_said_has_a_default(self):
-        group = self.described()
+    def test_omitted_value_gets_its_default(self):
+        group = self.unstored_group()
 
         self.assertEqual(
             (True, CONF.vrt.default_expires_in, None, None),
             (
-                group.hold,
+                group.hold_when_planned,
                 group.expires_in,
                 group.client_token,
                 group.description,
             ),
         )
 
-    def test_a_request_is_known_again(self):
-        stored = self.stored(client_token='once')
+    def test_repeated_request_is_recognised(self):
+        stored = self.store_group(client_token='once')
 
         self.assertTrue(self.is_repeated(stored))
-        stored.hold = False
+        stored.hold_when_planned = False
         stored.expires_in = 61
         self.assertTrue(self.is_repeated(stored))
 
-    def test_whatever_differs_makes_another_request(self):
-        self.assert_tells_apart(self.stored(client_token='once'))
+    def test_different_request_is_no_repetition(self):
+        self.assert_differences_detected(self.store_group(client_token='once'))
 
-    def test_a_group_from_before_digests_is_known_by_what_it_is(self):
-        stored = self.stored(client_token='once')
+    def test_group_without_a_digest_is_compared_by_content(self):
+        stored = self.store_group(client_token='once')
         stored.request_digest = None
 
         self.assertTrue(self.is_repeated(stored))
-        self.assert_tells_apart(stored)
+        self.assert_differences_detected(stored)
 
-    def assert_tells_apart(self, stored):
+    def assert_differences_detected(self, stored):
         large = {**base.SMALL, 'flavor': 'large'}
         for topology, said in (
             (base.TOPOLOGY, {'hold': False}),
@@ -265,5 +267,5 @@ class TestGroup(base.GroupCase):
             self.assertFalse(self.is_repeated(stored, topology, **said))
 
     def is_repeated(self, stored, topology=base.TOPOLOGY, **said):
-        again = self.described(topology, client_token='once', **said)
-        return describe.is_repeated(stored, again)
+        again = self.unstored_group(topology, client_token='once', **said)
+        return describe.is_retry_of(again, stored)

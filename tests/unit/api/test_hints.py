@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused before Nova takes a server in, and what is let through."""
+"""The hints filter: which requests to create servers it refuses."""
 
 import datetime
 import json
@@ -33,23 +33,23 @@ TO_LOCAL = [{**TO_VOLUME[0], 'destination_type': 'local'}]
 DATA_DISK = [{'boot_index': -1, 'uuid': 'v', 'source_type': 'volume'}]
 
 
-class HintsCase(base.GroupCase):
+class HintsCase(base.GroupTestCase):
     def setUp(self):
         super().setUp()
-        self.taken_in = []
+        self.passed = []
         self.queries = []
         self.filter = hints.HintsFilter(self.nova)
         sa.event.listen(
-            engine.get_engine(), 'before_cursor_execute', self.note
+            engine.get_engine(), 'before_cursor_execute', self.record_query
         )
 
-    def note(self, _connection, _cursor, statement, *_others):
+    def record_query(self, _connection, _cursor, statement, *_others):
         if statement != 'BEGIN':
             self.queries.append(statement)
 
     def nova(self, environ, start_response):
-        """Stand where nova-api's application does."""
-        self.taken_in.append(webob.Request(environ).body)
+        """Stand in for nova-api's application."""
+        self.passed.append(webob.Request(environ).body)
         start_response('202 Accepted', [])
         return [b'']
 
@@ -72,7 +72,7 @@ class HintsCase(base.GroupCase):
         self, status=states.Member.HELD, fault=None, expires_at=None, **asked
     ):
         """Store a group with one member and return its two hints."""
-        group = self.described(
+        group = self.unstored_group(
             {'members': {'a': base.SMALL}}, base.request(**asked)
         )
         group.expires_at = expires_at
@@ -82,8 +82,8 @@ class HintsCase(base.GroupCase):
         return {'vrt_group': group.uuid, 'vrt_member': 'a'}
 
     def workers(self):
-        """Store a group with two free members of a counted one of three."""
-        group = self.described()
+        """Store a group with two of three workers HELD; return a hint."""
+        group = self.unstored_group()
         for member, status in zip(
             group.members, ('ACTIVE', 'HELD', 'ACTIVE', 'HELD'), strict=True
         ):
@@ -93,7 +93,7 @@ class HintsCase(base.GroupCase):
         return {'vrt_group': group.uuid}
 
 
-def server(pointer, more_hints=None, key='os:scheduler_hints', **values):
+def server(member_hints, more_hints=None, key='os:scheduler_hints', **values):
     return {
         'server': {
             'name': 'a',
@@ -101,7 +101,7 @@ def server(pointer, more_hints=None, key='os:scheduler_hints', **values):
             'imageRef': base.IMAGE,
             **values,
         },
-        key: {**pointer, **(more_hints or {})},
+        key: {**member_hints, **(more_hints or {})},
     }
 
 
@@ -110,61 +110,71 @@ class TestRefusals(HintsCase):
         response = self.send(body, **kwargs)
         self.assertEqual(code, response.status_int, response.text)
         self.assertIn(reason, response.fault)
-        self.assertEqual([], self.taken_in)
+        self.assertEqual([], self.passed)
 
-    def test_one_hint_needs_the_other(self):
-        pointer = self.held()
-        for name in pointer:
+    def test_one_hint_without_the_other_is_refused(self):
+        member_hints = self.held()
+        for name in member_hints:
             self.assertRefused(
                 400,
-                '$["os:scheduler_hints"]: needs vrt_group and vrt_member',
-                server({name: pointer[name]}),
+                '$["os:scheduler_hints"]: requires both vrt_group and '
+                'vrt_member',
+                server({name: member_hints[name]}),
             )
 
-    def test_hints_are_texts(self):
-        pointer = self.held()
-        for name in pointer:
-            for wrong in (None, 1, '', {}, [], [pointer[name]], 'a\ud800'):
+    def test_hint_that_is_no_string_is_refused(self):
+        member_hints = self.held()
+        for name in member_hints:
+            for wrong in (
+                None,
+                1,
+                '',
+                {},
+                [],
+                [member_hints[name]],
+                'a\ud800',
+            ):
                 self.assertRefused(
                     400,
-                    f'$["os:scheduler_hints"].{name}: must be a text',
-                    server(pointer, {name: wrong}),
+                    f'$["os:scheduler_hints"].{name}: must be a non-empty '
+                    'string of printable characters',
+                    server(member_hints, {name: wrong}),
                 )
 
-    def test_novas_own_hints_are_not_for_members(self):
-        pointer = self.held()
-        for name in client_hints.PLACING:
+    def test_placement_hints_of_nova_are_refused_for_members(self):
+        member_hints = self.held()
+        for name in client_hints.CONFLICTING:
             self.assertRefused(
                 400,
-                f'$["os:scheduler_hints"].{name}: cannot be given',
-                server(pointer, {name: 'x'}),
+                f'$["os:scheduler_hints"].{name}: cannot be used',
+                server(member_hints, {name: 'x'}),
             )
 
-    def test_hints_whose_names_are_escaped_are_hints(self):
-        pointer = self.held()
-        body = json.dumps(server(pointer, {'different_host': 'x'}))
+    def test_hints_with_escaped_names_are_recognised(self):
+        member_hints = self.held()
+        body = json.dumps(server(member_hints, {'different_host': 'x'}))
         for name in ('vrt_group', 'vrt_member'):
             escaped = ''.join(f'\\u{ord(each):04X}' for each in name)
             body = body.replace(name, escaped)
 
         self.assertRefused(
             400,
-            '$["os:scheduler_hints"].different_host: cannot be given',
+            '$["os:scheduler_hints"].different_host: cannot be used',
             body.encode(),
         )
 
-    def test_one_member_is_one_server(self):
-        pointer = self.held()
+    def test_several_servers_for_one_member_are_refused(self):
+        member_hints = self.held()
         for count in (2, '2', 0, None, [1]):
             for name in ('min_count', 'max_count'):
                 self.assertRefused(
                     400,
                     f'$.server.{name}: must be 1',
-                    server(pointer, **{name: count}),
+                    server(member_hints, **{name: count}),
                 )
 
-    def test_there_are_no_more_servers_than_free_members(self):
-        pointer = self.workers()
+    def test_more_servers_than_held_members_are_refused(self):
+        member_hints = self.workers()
         for name, counts in (
             ('workers/worker', {'min_count': 3}),
             ('workers/worker', {'min_count': 1, 'max_count': '3'}),
@@ -173,28 +183,28 @@ class TestRefusals(HintsCase):
             self.assertRefused(
                 409,
                 f'but only 2 of the 3 members under {name} can be created',
-                server(pointer, {'vrt_member': name}, **counts),
+                server(member_hints, {'vrt_member': name}, **counts),
             )
 
-    def test_of_several_members_none_is_like_the_server(self):
+    def test_server_that_differs_from_all_members_is_refused(self):
         self.assertRefused(
             409,
-            'member workers of the VRT group describes: its flavor is big',
+            'member workers of the VRT group: its flavor is big',
             server(self.workers(), {'vrt_member': 'workers'}, flavorRef='big'),
         )
 
-    def test_several_members_of_another_project_are_not_found(self):
-        pointer = self.workers()
-        self.context = base.requester(base.STRANGER)
+    def test_member_set_of_another_project_is_not_found(self):
+        member_hints = self.workers()
+        self.context = base.requester(base.FOREIGN)
 
         self.assertRefused(
             404,
             'could not be found',
-            server(pointer, {'vrt_member': 'workers'}),
+            server(member_hints, {'vrt_member': 'workers'}),
         )
 
-    def test_a_host_cannot_be_forced(self):
-        pointer = self.held()
+    def test_forced_host_is_refused(self):
+        member_hints = self.held()
         for name, value in (
             ('availability_zone', 'az1:cmp-1'),
             ('availability_zone', 'az1:cmp-1:node'),
@@ -204,45 +214,47 @@ class TestRefusals(HintsCase):
             self.assertRefused(
                 400,
                 f'$.server.{name}: cannot force a host',
-                server(pointer, **{name: value}),
+                server(member_hints, **{name: value}),
             )
 
-    def test_what_is_not_there_is_not_found(self):
-        pointer = self.held()
+    def test_unknown_group_or_member_is_not_found(self):
+        member_hints = self.held()
         for wrong in ('b', 'A'):
             hints = {'vrt_member': wrong}
-            self.assertRefused(404, 'has no member', server(pointer, hints))
+            self.assertRefused(
+                404, 'has no member', server(member_hints, hints)
+            )
         unknown = {'vrt_group': '7f3a9d0c-0b0e-4d3f-8d8e-0a8f2b1c9d10'}
         self.assertRefused(
-            404, '8f2b1c9d10 could not be found', server(pointer, unknown)
+            404, '8f2b1c9d10 could not be found', server(member_hints, unknown)
         )
 
-    def test_a_group_is_pointed_at_by_its_id(self):
+    def test_group_name_instead_of_its_id_is_refused(self):
         self.assertRefused(
             400,
-            'vrt_group: must be the id of a VRT group',
+            'vrt_group: must be the id (UUID) of a VRT group',
             server(self.held(), {'vrt_group': 'its name'}),
         )
 
-    def test_what_is_another_projects_is_not_found(self):
-        pointer = self.held()
-        self.context = base.requester(base.STRANGER)
+    def test_group_of_another_project_is_not_found(self):
+        member_hints = self.held()
+        self.context = base.requester(base.FOREIGN)
 
-        self.assertRefused(404, 'could not be found', server(pointer))
+        self.assertRefused(404, 'could not be found', server(member_hints))
 
-    def test_not_even_by_an_admin_of_another_project(self):
-        pointer = self.held()
-        self.context = base.requester(base.STRANGER, ['admin'])
+    def test_group_of_another_project_is_not_found_by_an_admin(self):
+        member_hints = self.held()
+        self.context = base.requester(base.FOREIGN, ['admin'])
 
-        self.assertRefused(404, 'could not be found', server(pointer))
+        self.assertRefused(404, 'could not be found', server(member_hints))
 
-    def test_a_member_is_redeemed_once(self):
+    def test_second_redeem_of_a_member_is_refused(self):
         for status in (states.Member.REDEEMING, states.Member.ACTIVE):
             self.assertRefused(
-                409, 'it is a server already', server(self.held(status))
+                409, 'it already has a server', server(self.held(status))
             )
 
-    def test_a_member_has_to_be_held(self):
+    def test_member_without_a_hold_is_refused(self):
         for status in (
             states.Member.TENTATIVE,
             states.Member.FAILED,
@@ -252,27 +264,29 @@ class TestRefusals(HintsCase):
                 409, f'is {status}: it is not held', server(self.held(status))
             )
 
-    def test_what_is_known_of_a_member_is_told(self):
-        pointer = self.held(states.Member.FAILED, 'its host has burnt down')
-
-        self.assertRefused(
-            409, 'a is FAILED: its host has burnt down', server(pointer)
+    def test_refusal_contains_the_fault_of_the_member(self):
+        member_hints = self.held(
+            states.Member.FAILED, 'its host has burnt down'
         )
 
-    def test_what_has_expired_is_refused_before_it_is_released(self):
+        self.assertRefused(
+            409, 'a is FAILED: its host has burnt down', server(member_hints)
+        )
+
+    def test_member_of_an_expired_group_is_refused(self):
         self.useFixture(
             utils_fixture.TimeFixture(datetime.datetime(2026, 11, 1, 12))
         )
-        pointer = self.held(expires_at=timeutils.utcnow())
+        member_hints = self.held(expires_at=timeutils.utcnow())
 
         self.assertRefused(
             409,
             'a is HELD: its group expired at 2026-11-01T12:00:00Z',
-            server(pointer),
+            server(member_hints),
         )
 
-    def test_the_server_has_to_be_the_one_described(self):
-        pointer = self.held(availability_zone='az1')
+    def test_server_that_differs_from_its_member_is_refused(self):
+        member_hints = self.held(availability_zone='az1')
         for different, reason in (
             ({'flavorRef': 'big'}, 'its flavor is big instead of small'),
             (
@@ -301,30 +315,30 @@ class TestRefusals(HintsCase):
             ),
         ):
             values = {'availability_zone': 'az1', **different}
-            self.assertRefused(409, reason, server(pointer, **values))
+            self.assertRefused(409, reason, server(member_hints, **values))
 
-    def test_a_zone_that_was_not_described_cannot_be_asked_for(self):
+    def test_zone_that_the_member_does_not_have_is_refused(self):
         self.assertRefused(
             409,
             'its availability zone is az1 instead of none',
             server(self.held(), availability_zone='az1'),
         )
 
-    def test_a_member_on_a_volume_does_not_boot_from_an_image(self):
-        pointer = self.held(is_bfv=True, image_id=None)
+    def test_image_boot_of_a_volume_member_is_refused(self):
+        member_hints = self.held(is_bfv=True, image_id=None)
 
         self.assertRefused(
             409,
             'its boot source is an image instead of a volume',
-            server(pointer),
+            server(member_hints),
         )
 
-    def test_nested_without_end_is_bad_input(self):
+    def test_too_deeply_nested_body_is_bad_input(self):
         body = b'{"os:scheduler_hints": {"vrt_group": ' + b'[' * 50000
 
         self.assertRefused(400, '$: is nested too deeply', body)
 
-    def test_all_creates_are_looked_at(self):
+    def test_every_path_that_creates_servers_is_checked(self):
         body = server({'vrt_group': 'nothing'})
         for path in (
             '/servers',
@@ -333,18 +347,21 @@ class TestRefusals(HintsCase):
             '/os-volumes_boot',
             '/0a1b2c/os-volumes_boot',
         ):
-            self.assertRefused(400, 'together', body, path=path)
+            self.assertRefused(400, 'requires both', body, path=path)
 
-    def test_the_second_name_of_hints_counts_as_well(self):
+    def test_alias_of_scheduler_hints_is_checked(self):
         body = server({'vrt_group': 'x'}, key='OS-SCH-HNT:scheduler_hints')
 
         self.assertRefused(400, '$["OS-SCH-HNT:scheduler_hints"]', body)
 
-    def test_without_our_tables_the_reason_is_clear(self):
+    def test_missing_tables_are_reported_as_unavailable(self):
         models.Base.metadata.drop_all(engine.get_engine())
 
-        pointer = {'vrt_group': uuidutils.generate_uuid(), 'vrt_member': 'y'}
-        response = self.send(server(pointer))
+        member_hints = {
+            'vrt_group': uuidutils.generate_uuid(),
+            'vrt_member': 'y',
+        }
+        response = self.send(server(member_hints))
 
         self.assertEqual(503, response.status_int)
         self.assertIn('The database of VRT groups', response.fault)
@@ -355,27 +372,27 @@ class TestPassing(HintsCase):
         response = self.send(body, **kwargs)
         self.assertEqual(202, response.status_int, response.text)
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.assertEqual(sent, self.taken_in.pop())
+        self.assertEqual(sent, self.passed.pop())
         self.assertEqual(queries, len(self.queries), self.queries)
 
-    def test_a_held_member_passes_with_its_body_unread(self):
+    def test_request_for_a_held_member_passes_unchanged(self):
         self.assertPasses(server(self.held()), queries=1)
 
-    def test_what_means_the_same_passes(self):
-        pointer = self.held()
+    def test_equivalent_request_passes(self):
+        member_hints = self.held()
         for same in (
             {'flavorRef': 'http://nova/flavors/small'},
             {'min_count': 1, 'max_count': '1'},
             {'block_device_mapping_v2': TO_LOCAL},
             {'block_device_mapping_v2': DATA_DISK},
         ):
-            self.assertPasses(server(pointer, **same), queries=1)
+            self.assertPasses(server(member_hints, **same), queries=1)
 
-    def test_of_keys_that_are_given_twice_the_last_one_counts(self):
-        """Nova's own reader of JSON has it so, and what it reads counts."""
-        pointer = self.held()
-        key, right = '"os:scheduler_hints": ', json.dumps(pointer)
-        wrong = json.dumps({**pointer, 'different_host': 'x'})
+    def test_last_of_repeated_hint_keys_counts(self):
+        """Nova's JSON parser keeps the last one; the filter has to agree."""
+        member_hints = self.held()
+        key, right = '"os:scheduler_hints": ', json.dumps(member_hints)
+        wrong = json.dumps({**member_hints, 'different_host': 'x'})
         head = json.dumps({'server': server({})['server']})[:-1]
 
         def sent(*hints):
@@ -385,7 +402,7 @@ class TestPassing(HintsCase):
         self.assertEqual(202, sent(wrong, right))
         self.assertEqual(400, sent(right, wrong))
 
-    def test_what_is_no_utf_8_is_left_to_nova(self):
+    def test_body_that_is_not_utf_8_is_left_to_nova(self):
         for body in (
             b'{"vrt_group": "\xff"}',
             b'\xff\xfevrt_group',
@@ -393,40 +410,40 @@ class TestPassing(HintsCase):
         ):
             self.assertEqual(202, self.send(body).status_int, body)
 
-    def test_as_many_servers_as_there_are_free_members_pass(self):
+    def test_as_many_servers_as_held_members_pass(self):
         for name in ('workers', 'workers/worker'):
-            pointer = {**self.workers(), 'vrt_member': name}
+            member_hints = {**self.workers(), 'vrt_member': name}
             for counts in ({}, {'min_count': 2}, {'max_count': '2'}):
-                self.assertPasses(server(pointer, **counts), queries=2)
+                self.assertPasses(server(member_hints, **counts), queries=2)
 
-    def test_counts_that_are_none_are_left_to_novas_schema(self):
-        pointer = {**self.workers(), 'vrt_member': 'workers'}
+    def test_invalid_counts_are_left_to_novas_schema(self):
+        member_hints = {**self.workers(), 'vrt_member': 'workers'}
         for count in (None, [2], 'two', 'x' * 5000, 0, 1e400):
-            self.assertPasses(server(pointer, min_count=count), queries=2)
+            self.assertPasses(server(member_hints, min_count=count), queries=2)
 
-    def test_the_default_zone_is_a_zone(self):
+    def test_default_zone_counts_as_the_zone_of_the_server(self):
         CONF.set_override('default_schedule_zone', 'az1')
         self.addCleanup(CONF.clear_override, 'default_schedule_zone')
-        pointer = self.held(availability_zone='az1')
+        member_hints = self.held(availability_zone='az1')
 
-        self.assertPasses(server(pointer), queries=1)
+        self.assertPasses(server(member_hints), queries=1)
 
-    def test_a_default_zone_without_a_name_is_none(self):
-        """It is what Nova takes it for."""
+    def test_empty_default_zone_counts_as_no_zone(self):
+        """Nova treats it the same way."""
         CONF.set_override('default_schedule_zone', '')
         self.addCleanup(CONF.clear_override, 'default_schedule_zone')
 
         self.assertPasses(server(self.held()), queries=1)
 
-    def test_a_member_on_a_volume_boots_from_one(self):
-        pointer = self.held(is_bfv=True, image_id=None)
+    def test_volume_boot_of_a_volume_member_passes(self):
+        member_hints = self.held(is_bfv=True, image_id=None)
         for devices in (VOLUME, TO_VOLUME):
             body = server(
-                pointer, imageRef='', block_device_mapping_v2=devices
+                member_hints, imageRef='', block_device_mapping_v2=devices
             )
             self.assertPasses(body, queries=1)
 
-    def test_strangers_cost_no_query(self):
+    def test_request_without_hints_of_groups_costs_no_query(self):
         for body in (
             b'',
             b'nothing',
@@ -437,7 +454,7 @@ class TestPassing(HintsCase):
         ):
             self.assertPasses(body)
 
-    def test_what_novas_schema_refuses_is_left_to_it(self):
+    def test_body_that_novas_schema_refuses_is_left_to_nova(self):
         for body in (
             b'{"vrt_group": ',
             [{'vrt_group': 1}],
@@ -447,12 +464,12 @@ class TestPassing(HintsCase):
         ):
             self.assertPasses(body)
 
-    def test_of_two_hints_nova_reads_the_first(self):
+    def test_scheduler_hints_take_precedence_over_their_alias(self):
         body = server({'vrt_group': 'x'}, key='OS-SCH-HNT:scheduler_hints')
 
         self.assertPasses({**body, 'os:scheduler_hints': {}})
 
-    def test_other_requests_are_not_looked_at(self):
+    def test_other_requests_pass_unchecked(self):
         body = server({'vrt_group': 'x'})
         for path in (
             '/servers/1/action',

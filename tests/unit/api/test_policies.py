@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what: every rule against every persona."""
+"""Every policy rule against every persona."""
 
 from oslotest import base as test_base
 
@@ -13,8 +13,8 @@ PERSONAS = {
     'reader': (base.OWNER, ['reader']),
     'member': (base.OWNER, ['member', 'reader']),
     'admin': ('admin-project', ['admin', 'member', 'reader']),
-    'foreign reader': (base.STRANGER, ['reader']),
-    'foreign member': (base.STRANGER, ['member', 'reader']),
+    'foreign reader': (base.FOREIGN, ['reader']),
+    'foreign member': (base.FOREIGN, ['member', 'reader']),
     'nobody': (base.OWNER, []),
 }
 READERS = {'reader', 'member', 'admin'}
@@ -48,13 +48,13 @@ class TestPolicies(test_base.BaseTestCase):
         super().setUp()
         self.useFixture(fixtures.Policy())
 
-    def test_every_rule_is_known_here(self):
+    def test_every_rule_has_its_expected_personas(self):
         self.assertEqual(
             sorted(ALLOWED),
             sorted(rule.name for rule in policies.list_rules()),
         )
 
-    def test_every_persona_may_what_it_may_and_nothing_else(self):
+    def test_every_rule_allows_exactly_its_personas(self):
         for rule, allowed in ALLOWED.items():
             may = {
                 persona

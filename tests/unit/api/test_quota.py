@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is held counts like what runs."""
+"""Quota checks, in which holds count like servers."""
 
 import datetime
 import re
@@ -17,7 +17,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
-from tests import fixtures as ours
+from tests import fixtures as test_fixtures
 from tests import groups
 from tests.unit.api import base
 
@@ -28,11 +28,11 @@ SERVER = '3c1f0d52-7a38-4a4e-9d0e-2f6f0c8d9b11'
 BIG = {'members': {'big': {**base.SMALL, 'count': 2}}}
 
 
-class TestQuota(base.GroupCase):
-    """Nova's own numbers are those of a try-out cloud in tests/functional."""
+class TestQuota(base.GroupTestCase):
+    """Counts of Nova are mocked here; tests/functional has real ones."""
 
     def quotas(self, **resources):
-        """Have Nova say {resource: (limit, in use)}; without limits else."""
+        """Mock {resource: (limit, in use)} of Nova; others are unlimited."""
         said = {
             name: dict(zip(('limit', 'in_use'), values, strict=True))
             for name, values in {
@@ -53,7 +53,9 @@ class TestQuota(base.GroupCase):
     def hold(self, *holds, status=states.Member.HELD, project_id=base.OWNER):
         """Store a group of members of 4 cores, with the states of holds."""
         topology = {'members': {'held': {**base.SMALL, 'count': len(holds)}}}
-        group = self.described(topology, base.request(vcpus=4, memory_mb=100))
+        group = self.unstored_group(
+            topology, base.request(vcpus=4, memory_mb=100)
+        )
         group.project_id = project_id
         for member in group.members:
             member.status = status
@@ -65,21 +67,21 @@ class TestQuota(base.GroupCase):
 
     def write(self, member, status):
         """Store a hold of a member."""
-        hold = objects.VRTHold.of(member, groups.seat(SERVER, 1))
+        hold = objects.VRTHold.for_member(member, groups.placement(SERVER, 1))
         hold.status = status
         hold.create(self.context)
 
     def check(self):
-        """Ask for two members of 3 cores each."""
+        """Check the quota for two members of 3 cores each."""
         asked = base.request(vcpus=3, memory_mb=10)
         quota.check(
-            self.context, base.OWNER, self.described(BIG, asked).members
+            self.context, base.OWNER, self.unstored_group(BIG, asked).members
         )
 
     def held_cores(self):
-        """Return how many cores of holds the check sees."""
+        """Return the number of cores that the check counts for holds."""
         self.quotas(cores=(0, 0))
-        [held] = re.findall(r'cores: 6 asked for, (\d+) of 0', self.refusal())
+        [held] = re.findall('cores: 6 requested, (\\d+) of 0', self.refusal())
         return int(held)
 
     def refusal(self):
@@ -91,17 +93,18 @@ class TestQuota(base.GroupCase):
 
         self.check()
 
-    def test_what_just_fits_is_allowed(self):
+    def test_request_up_to_the_limit_is_allowed(self):
         self.quotas(instances=(5, 3), cores=(9, 3), ram=(1020, 1000))
 
         self.check()
 
-    def test_each_resource_says_how_much_it_is_over(self):
+    def test_refusal_names_the_excess_of_each_resource(self):
         self.quotas(instances=(4, 3), cores=(9, 4), ram=(1020, 1000))
 
         self.assertEqual(
-            'Quota exceeded: instances: 2 asked for, 3 of 4 used or held, '
-            '1 too many; cores: 6 asked for, 4 of 9 used or held, 1 too many',
+            'Quota exceeded: instances: 2 requested, 3 of 4 already used or '
+            'held, 1 over the quota; cores: 6 requested, 4 of 9 already used '
+            'or held, 1 over the quota',
             self.refusal(),
         )
 
@@ -113,9 +116,9 @@ class TestQuota(base.GroupCase):
 
         self.quotas(cores=(17, 0))
 
-        self.assertIn('12 of 17 used or held, 1 too many', self.refusal())
+        self.assertIn('12 of 17 already used or held, 1 over', self.refusal())
 
-    def test_what_is_held_is_what_has_a_hold_that_is_no_servers(self):
+    def test_only_holds_without_a_server_count(self):
         for status, cores in (
             (Hold.WRITING, 4),
             (Hold.HELD, 8),
@@ -126,26 +129,26 @@ class TestQuota(base.GroupCase):
             self.hold(status)
             self.assertEqual(cores, self.held_cores())
 
-    def test_a_member_whose_hold_is_written_anew_counts_once(self):
+    def test_member_with_a_hold_and_its_successor_counts_once(self):
         [member] = self.hold(Hold.REDEEMING)
         self.write(member, Hold.WRITING)
 
         self.assertEqual(4, self.held_cores())
 
-    def test_who_is_asked_for_does_not_count_as_held(self):
+    def test_requested_member_with_an_old_hold_counts_once(self):
         """A planner that died may have left holds of the same members."""
         members = self.hold(Hold.WRITING, Hold.HELD)
         self.quotas(instances=(2, 0))
 
         quota.check(self.context, base.OWNER, members)
 
-    def test_what_others_hold_does_not_count(self):
-        self.hold(Hold.HELD, project_id=base.STRANGER)
+    def test_holds_of_other_projects_do_not_count(self):
+        self.hold(Hold.HELD, project_id=base.FOREIGN)
 
         self.assertEqual(0, self.held_cores())
 
     def test_a_server_that_is_being_created_counts_once(self):
-        """Nova counts what has a cell, or all mappings: by its settings."""
+        """By its settings Nova counts servers in cells, or all mappings."""
         self.hold(Hold.HELD, status=states.Member.REDEEMING)
         for cell, from_placement, held in (
             (None, False, (1, 4)),
@@ -163,13 +166,13 @@ class TestQuota(base.GroupCase):
                 tuple(
                     int(number)
                     for number in re.findall(
-                        r'(\d+) of 0 used or held', self.refusal()
+                        r'(\d+) of 0 already used', self.refusal()
                     )
                 ),
             )
 
-    def test_a_server_counts_from_the_swap_until_nova_counts_it(self):
-        """Where Nova counts in the cells, it is in none for a while."""
+    def test_redeemed_member_counts_until_nova_counts_its_server(self):
+        """If Nova counts in the cells, a new server is in none at first."""
         self.redeem()
         for cell, from_placement, cores in (
             (None, False, 4),
@@ -182,20 +185,22 @@ class TestQuota(base.GroupCase):
             self.set('count_usage_from_placement', from_placement, 'quota')
             self.assertEqual(cores, self.held_cores())
 
-    def test_a_server_that_never_came_to_a_cell_counts_for_a_lease(self):
+    def test_redeemed_member_without_a_cell_counts_for_one_lease(self):
         self.map_server(None)
         self.redeem()
         self.assertEqual(4, self.held_cores())
 
         self.set('operation_lease', 30, 'vrt')
         self.useFixture(
-            ours.Clock(timeutils.utcnow() + datetime.timedelta(seconds=31))
+            test_fixtures.Clock(
+                timeutils.utcnow() + datetime.timedelta(seconds=31)
+            )
         )
 
         self.assertEqual(0, self.held_cores())
 
     def redeem(self):
-        """Store a member whose hold has become its server's just now."""
+        """Store a member whose hold has just been redeemed."""
         [member] = self.hold(Hold.HELD, status=states.Member.ACTIVE)
         db.compare_and_set(
             self.context,
@@ -205,7 +210,7 @@ class TestQuota(base.GroupCase):
         )
 
     def map_server(self, cell):
-        """Let Nova's mapping of the server name this cell."""
+        """Mock Nova's instance mapping of the server with this cell."""
         nova_objects.register_all()
         mapping = nova_objects.InstanceMapping(
             instance_uuid=SERVER,
@@ -219,7 +224,7 @@ class TestQuota(base.GroupCase):
             )
         )
 
-    def test_the_operator_limits_how_many_members_are_held(self):
+    def test_members_beyond_max_held_members_are_refused(self):
         self.quotas()
         self.hold(Hold.HELD, Hold.WRITING)
         for limit in (4, -1):
@@ -229,8 +234,8 @@ class TestQuota(base.GroupCase):
         self.set('max_held_members_per_project', 3, 'vrt')
 
         self.assertEqual(
-            '2 members are asked for and 2 are held: the VRT groups of a '
-            'project may hold 3 members in all.',
+            '2 members requested and 2 already held, but the VRT groups of a '
+            'project may hold at most 3 members in total.',
             self.refusal(),
         )
 
@@ -238,12 +243,12 @@ class TestQuota(base.GroupCase):
         CONF.set_override(name, value, group)
         self.addCleanup(CONF.clear_override, name, group)
 
-    def test_a_limit_of_0_is_one(self):
+    def test_limit_of_0_is_enforced(self):
         self.quotas(instances=(0, 0))
 
         self.assertIn('instances', self.refusal())
 
-    def test_unified_limits_that_nobody_set_are_none(self):
+    def test_unset_unified_limits_allow_everything(self):
         self.quotas(cores=(0, 0))
         enforced = self.useFixture(
             fixtures.MockPatchObject(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a flavor and an image may ask for."""
+"""Flavors and images that members may have."""
 
 from nova import objects
 from nova.objects import flavor
@@ -12,8 +12,8 @@ from nova_groupext.conf import CONF
 from nova_groupext.solver.language import validation
 
 WHERE = '$.vrt_group.topology.members.a'
-NUMA = (WHERE, 'asks for NUMA nodes, huge pages or pinned CPUs')
-NUMBERED = (f'{WHERE}.flavor', 'asks for numbered groups of resources')
+NUMA = (WHERE, 'requests NUMA nodes, huge pages or pinned CPUs')
+NUMBERED = (f'{WHERE}.flavor', 'requests numbered resource groups')
 
 # Extra specs of a flavor that cannot be a member's.
 FLAVORS = [
@@ -22,11 +22,11 @@ FLAVORS = [
     ({'hw:cpu_policy': 'dedicated'}, NUMA),
     (
         {'pci_passthrough:alias': 'gpu:1'},
-        (f'{WHERE}.flavor', 'asks for PCI devices'),
+        (f'{WHERE}.flavor', 'requests PCI devices'),
     ),
     (
         {'accel:device_profile': 'fpga'},
-        (f'{WHERE}.flavor', 'asks for a device profile'),
+        (f'{WHERE}.flavor', 'requests a device profile'),
     ),
     ({'resources1:VGPU': '1'}, NUMBERED),
     ({'resources_GPU:VGPU': '1'}, NUMBERED),
@@ -61,11 +61,11 @@ def check(extra_specs=(), memory_mb=512, root_gb=1, **image):
 
 
 class TestZone(base.BaseTestCase):
-    def test_a_default_zone_without_a_name_is_none(self):
+    def test_empty_default_zone_counts_as_no_zone(self):
         CONF.set_override('default_schedule_zone', '')
         self.addCleanup(CONF.clear_override, 'default_schedule_zone')
 
-        self.assertIsNone(resolve.asked_zone({}))
+        self.assertIsNone(resolve.requested_zone({}))
 
 
 class TestCheck(base.BaseTestCase):
@@ -77,19 +77,19 @@ class TestCheck(base.BaseTestCase):
         error = self.assertRaises(exception.Unsupported, check, **values)
         return error.kwargs['path'], error.kwargs['reason']
 
-    def test_what_cannot_be_a_member_yet(self):
+    def test_unsupported_flavor_or_image_is_refused(self):
         cases = [({'extra_specs': s}, expected) for s, expected in FLAVORS]
         cases += [({'properties': p}, expected) for p, expected in IMAGES]
         for values, (path, reason) in cases:
-            told = self.refusal(**values)
-            self.assertEqual(path, told[0], values)
-            self.assertIn(reason, told[1], values)
+            refusal = self.refusal(**values)
+            self.assertEqual(path, refusal[0], values)
+            self.assertIn(reason, refusal[1], values)
 
-    def test_what_can(self):
+    def test_supported_extra_specs_are_accepted(self):
         for extra_specs in HARMLESS:
             check(extra_specs)
 
-    def test_what_nova_would_refuse_to_create(self):
+    def test_flavor_that_nova_would_refuse_is_bad_input(self):
         for values, reason in (
             ({'min_ram': 1024}, 'memory is too small'),
             ({'min_disk': 2}, 'disk is smaller than the minimum'),

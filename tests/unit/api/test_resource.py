@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that send anything at all."""
+"""Bodies, URLs and queries with any content."""
 
 import json
 
@@ -32,18 +32,18 @@ READABLE = [
 
 
 class Controller(wsgi.Controller):
-    """Answers with what it is sent, or raises it."""
+    """A controller that returns its request body or raises an error."""
 
     error = None
 
-    @resource.translated
+    @resource.translate_errors
     def create(self, req, body, **routed):
         if self.error:
             raise self.error
         return {'sent': body, **routed}
 
 
-class TestResource(base.GroupCase):
+class TestResource(base.GroupTestCase):
     def setUp(self):
         super().setUp()
         self.controller = Controller()
@@ -64,28 +64,28 @@ class TestResource(base.GroupCase):
         self.assertEqual(response.status_int, fault['code'])
         return fault['code'], fault['message']
 
-    def test_what_cannot_be_read_is_bad_input(self):
+    def test_unreadable_body_is_bad_input(self):
         for body, reason in UNREADABLE:
-            code, told = self.fault(body)
-            self.assertEqual((400, reason), (code, told[: len(reason)]))
+            code, message = self.fault(body)
+            self.assertEqual((400, reason), (code, message[: len(reason)]))
 
-    def test_everything_else_is_read(self):
+    def test_readable_body_is_parsed(self):
         for body in READABLE:
             self.assertEqual({'sent': json.loads(body)}, self.send(body).json)
         self.assertEqual({'sent': None}, self.send(b'').json)
 
-    def test_what_a_url_names_is_read_as_utf_8(self):
+    def test_name_in_a_url_is_decoded_as_utf_8(self):
         for name in ('a', 'ä b', '東京', '100%'):
             routed = name.encode().decode('latin-1')
             answer = self.send(b'', path=routed).json
             self.assertEqual({'sent': None, 'path': name}, answer)
 
-    def test_a_url_that_is_not_utf_8_names_nothing(self):
-        code, told = self.fault(b'', path='\xff')
+    def test_url_that_is_not_utf_8_is_not_found(self):
+        code, message = self.fault(b'', path='\xff')
 
-        self.assertEqual((404, 'The URL is not UTF-8.'), (code, told))
+        self.assertEqual((404, 'The URL is not UTF-8.'), (code, message))
 
-    def test_the_operator_decides_how_much_is_read(self):
+    def test_body_beyond_max_body_size_is_refused(self):
         CONF.set_override('max_body_size', 1024, 'vrt')
         self.addCleanup(CONF.clear_override, 'max_body_size', 'vrt')
 
@@ -105,19 +105,23 @@ class TestResource(base.GroupCase):
             ),
             (
                 exception.GenerationConflict(group='g'),
-                (409, 'VRT group g has changed since: look at it again.'),
+                (
+                    409,
+                    'VRT group g has changed since it was read: read it '
+                    'again and retry.',
+                ),
             ),
         ):
             self.controller.error = error
             self.assertEqual(expected, self.fault())
 
-    def test_what_cannot_be_reached_is_named(self):
-        for kind, message in resource.NEIGHBOURS.items():
+    def test_unreachable_service_is_named(self):
+        for kind, message in resource.UNAVAILABLE_SERVICES.items():
             self.controller.error = kind('why')
             self.assertEqual((503, message), self.fault())
 
 
-class TestQuery(base.GroupCase):
+class TestQuery(base.GroupTestCase):
     SCHEMA = {
         'type': 'object',
         'properties': {'name': {'type': 'string', 'maxLength': 3}},
@@ -128,13 +132,13 @@ class TestQuery(base.GroupCase):
         req = wsgi.Request.blank(f'/?{text}')
         return resource.query(req, self.SCHEMA)
 
-    def test_a_query_is_read(self):
+    def test_query_is_parsed(self):
         self.assertEqual({'name': '\u00e4'}, self.query('name=%C3%A4'))
         self.assertEqual({}, self.query(''))
 
-    def test_what_is_wrong_with_a_query_is_told(self):
-        for text, told in (
-            ('colour=a', 'query.colour: is not known here'),
+    def test_wrong_query_is_refused_with_a_reason(self):
+        for text, message in (
+            ('colour=a', 'query.colour: is unknown'),
             ('name=a&name=b', 'query.name: is given more than once'),
             ('name=abcd', 'query.name: must have at most 3 characters'),
             ('name=%ff', 'query: is not UTF-8'),
@@ -143,4 +147,4 @@ class TestQuery(base.GroupCase):
             error = self.assertRaises(
                 validation.InvalidInput, self.query, text
             )
-            self.assertEqual(told, str(error))
+            self.assertEqual(message, str(error))

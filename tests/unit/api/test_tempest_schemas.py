@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the Tempest plugin know every field that is shown, and no others?"""
+"""Schemas of the Tempest plugin: exactly the fields that the API shows."""
 
 import jsonschema
 from nova.api.openstack import wsgi
@@ -16,23 +16,23 @@ from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.solver.language import schemas
-from nova_groupext.solver.verify import shape
+from nova_groupext.solver.verify import answer_schema
 from tests import tempest_plugin as plugin
 from tests.unit.api import base
 
 SERVER = '0c1d4d3e-7f0a-4f53-8f2e-0a0d6a5b4c31'
-SEAT = {'host': 'cmp-17', 'domains': {'host': 'cmp-17', 'zone': 'az1'}}
+PLACEMENT = {'host': 'cmp-17', 'domains': {'host': 'cmp-17', 'zone': 'az1'}}
 BROKEN = {'at': 'workers', 'policy': {'type': 'spread', 'scope': 'zone'}}
 BOOT = objects.VRTBoot(
-    request='req-1',
+    request_id='req-1',
     status='booting',
     missing=2,
     created=1,
-    faults={'a': faults.told(400, 'no key', timeutils.utcnow())},
+    faults={'a': faults.view(400, 'no key', timeutils.utcnow())},
     fault='no token',
     created_at=timeutils.utcnow(),
     updated_at=None,
-    is_left=False,
+    is_abandoned=False,
 )
 
 EVENT = objects.VRTEvent(
@@ -59,26 +59,29 @@ def example(schema):
 
 def refusal():
     """Return a planner's refusal with every kind of conflict and change."""
-    changes = [example(each) for each in shape._CHANGES.values()]
+    changes = [
+        example(each) for each in answer_schema._RELAXATION_CHANGES.values()
+    ]
     changes[-1]['together'] = changes[:-1]
     return {
-        **example(shape._ANSWER),
+        **example(answer_schema._ANSWER),
         'violations': [],
         'cost': None,
         'conflict': [
             {**example(each), 'kind': kind}
-            for kind, each in shape._CONFLICTS.items()
+            for kind, each in answer_schema._CONFLICT_ITEMS.items()
         ],
         'relaxations': [
-            {**example(shape._RELAXATION), 'change': each} for each in changes
+            {**example(answer_schema._RELAXATION), 'change': each}
+            for each in changes
         ],
     }
 
 
 def plan():
     """Return a planner's plan that breaks a soft policy."""
-    broken = [example(shape._VIOLATION)]
-    return {**example(shape._ANSWER), 'violations': broken}
+    broken = [example(answer_schema._VIOLATION)]
+    return {**example(answer_schema._ANSWER), 'violations': broken}
 
 
 def listed(schema, at='$'):
@@ -93,7 +96,7 @@ def listed(schema, at='$'):
 
 
 def found(value, at='$'):
-    """Yield the paths of a value; a key may be a name of the tenant's."""
+    """Yield the paths of a value; ``*`` may stand for each key."""
     if isinstance(value, dict):
         for name, each in value.items():
             for key in (name, '*'):
@@ -106,7 +109,7 @@ def found(value, at='$'):
 
 class SchemaCase(test_base.BaseTestCase):
     def check(self, answer, *shown):
-        """Hold answers against a schema, which has to know just their fields.
+        """Check that a schema accepts answers and has exactly their fields.
 
         :param answer: schema of one answer, as the plugin's clients have it
         """
@@ -117,12 +120,12 @@ class SchemaCase(test_base.BaseTestCase):
         self.assertEqual(set(), unseen)
 
 
-class TestGroups(SchemaCase, base.GroupCase):
+class TestGroups(SchemaCase, base.GroupTestCase):
     def setUp(self):
         super().setUp()
         self.view = group_views.GroupView()
-        self.group = self.grown(self.stored(description='racks'))
-        self.draft = self.stored(name='revised')
+        self.group = self.resizing(self.store_group(description='racks'))
+        self.draft = self.store_group(name='revised')
         self.draft.status = states.Group.REFUSED
         self.draft.fault, self.draft.fault_at = 'Nowhere.', None
         self.draft.members[0].server_uuid = SERVER
@@ -130,10 +133,10 @@ class TestGroups(SchemaCase, base.GroupCase):
             self.group.id: self.plan(VRTPlan.PLACED, plan(), self.group),
             self.draft.id: self.plan(VRTPlan.REFUSED, refusal()),
         }
-        growing = self.group.members[0].id
-        self.reservations = {growing: VRTHold(host='cmp-18')}
+        member_id = self.group.members[0].id
+        self.reservations = {member_id: VRTHold(host='cmp-18')}
 
-    def grown(self, group):
+    def resizing(self, group):
         """Return a held group with a server that is to be resized."""
         group.status = states.Group.HELD
         group.fault, group.fault_at = 'It broke.', timeutils.utcnow()
@@ -146,13 +149,15 @@ class TestGroups(SchemaCase, base.GroupCase):
         small = flavor.Flavor(
             flavorid='s', name='small', vcpus=1, memory_mb=512
         )
-        member.request = base.request(flavor=small.obj_to_primitive())
+        member.resolved_request = base.request(flavor=small.obj_to_primitive())
         member.server_flavor = {'id': 't', 'name': 'tiny'}
         return group
 
     def plan(self, status, answer, group=None):
-        placement = {m.path: SEAT for m in group.members} if group else {}
-        return VRTPlan(status=status, answer=answer, placement=placement)
+        placements = (
+            {m.path: PLACEMENT for m in group.members} if group else {}
+        )
+        return VRTPlan(status=status, answer=answer, placements=placements)
 
     def req(self, query=''):
         path = f'/os-vrt-groups{query}'
@@ -160,9 +165,9 @@ class TestGroups(SchemaCase, base.GroupCase):
         req.environ['nova.context'] = self.context
         return req
 
-    def details(self, sees_hosts):
-        """Return a held group that is revised in vain, and a refused one."""
-        refused = self.stored(name='refused')
+    def details(self, may_see_hosts):
+        """Return a held group with a refused revision, and a refused one."""
+        refused = self.store_group(name='refused')
         refused.status = states.Group.REFUSED
         plans = {**self.plans, refused.id: self.plans[self.draft.id]}
         groups = (self.group, self.draft, BOOT), (refused, None, None)
@@ -170,37 +175,37 @@ class TestGroups(SchemaCase, base.GroupCase):
             self.view.detail(
                 *(self.req(), group, plans, self.reservations, draft, boot),
                 [EVENT],
-                sees_hosts,
+                may_see_hosts,
             )
             for group, draft, boot in groups
         ]
 
-    def test_groups_are_known_in_full(self):
-        for known, sees_hosts in self.viewers():
-            shown = self.details(sees_hosts)
+    def test_group_schemas_have_exactly_the_fields_shown(self):
+        for known, may_see_hosts in self.viewers():
+            shown = self.details(may_see_hosts)
             for answer in (known.show, known.create, known.update):
                 self.check(answer, *({'vrt_group': each} for each in shown))
 
     def viewers(self):
         return (plugin.groups.TENANT, False), (plugin.groups.ADMIN, True)
 
-    def test_pages_are_known_in_full(self):
-        for known, sees_hosts in self.viewers():
+    def test_page_schemas_have_exactly_the_fields_shown(self):
+        for known, may_see_hosts in self.viewers():
             summary = self.view.summary(self.req(), self.group)
             for answer, shown in (
                 (known.list, [summary]),
-                (known.list_detail, self.details(sees_hosts)),
+                (known.list_detail, self.details(may_see_hosts)),
             ):
                 req = self.req(f'?limit={len(shown)}')
                 self.check(answer, self.view.page(req, shown))
 
-    def test_members_are_known_in_full(self):
-        for known, sees_hosts in self.viewers():
-            shown = group_views.members(
+    def test_member_schemas_have_exactly_the_fields_shown(self):
+        for known, may_see_hosts in self.viewers():
+            shown = group_views.member_views(
                 self.group,
                 self.plans[self.group.id],
                 self.reservations,
-                sees_hosts,
+                may_see_hosts,
             )
             first = self.view.members_page(
                 self.req('?limit=1'), self.group.uuid, shown
@@ -208,15 +213,15 @@ class TestGroups(SchemaCase, base.GroupCase):
             self.check(known.list_members, first, {'members': shown})
             self.check(known.show_member, {'member': shown[0]})
 
-    def test_proposals_are_known_in_full(self):
+    def test_proposal_schema_has_exactly_the_fields_shown(self):
         proposed = objects.VRTProposal(
             status='placed',
             fewest=True,
-            moves={self.group.members[0].path: SEAT},
+            moves={self.group.members[0].path: PLACEMENT},
             created_at=timeutils.utcnow(),
         )
-        for known, sees_hosts in self.viewers():
-            shown = self.view.proposal(self.group, proposed, sees_hosts)
+        for known, may_see_hosts in self.viewers():
+            shown = self.view.proposal(self.group, proposed, may_see_hosts)
             self.check(known.proposal, {'proposal': shown})
 
 
@@ -224,15 +229,15 @@ class TestTerms(SchemaCase):
     def assertKnown(self, expected, schema):
         self.assertEqual(set(expected), set(schema['properties']))
 
-    def test_capabilities_are_known_in_full(self):
+    def test_capabilities_schema_has_exactly_the_fields_shown(self):
         number = {'limit': -1, 'used': 0, 'held': 0}
         names = ('instances', 'cores', 'ram', 'held_members')
         self.check(
             plugin.capabilities.CAPABILITIES,
-            capabilities.show(dict.fromkeys(names, number)),
+            capabilities.view(dict.fromkeys(names, number)),
         )
 
-    def test_statuses_are_those_that_the_api_knows(self):
+    def test_statuses_equal_those_of_the_api(self):
         listed = request_schemas.LIST['properties']['status']['enum']
 
         self.assertEqual(set(listed), set(plugin.groups.GROUP_STATUSES))
@@ -241,17 +246,17 @@ class TestTerms(SchemaCase):
             set(plugin.groups.MEMBER_STATUSES),
         )
 
-    def test_topologies_have_the_parts_that_the_planner_knows(self):
+    def test_topology_schema_equals_the_planners(self):
         node = plugin.topology.with_node({})['definitions']['node']
         self.assertKnown(schemas.NODE['properties'], node)
         self.assertKnown(
             schemas.RELATIONSHIP['properties'],
             plugin.topology.RELATIONSHIP,
         )
-        member = request_schemas.MEMBER['properties'] | schemas.BESIDES
+        member = request_schemas.MEMBER['properties'] | schemas.NON_SPEC
         self.assertKnown(member, plugin.topology.MEMBER)
 
-    def test_policies_have_the_options_that_the_planner_knows(self):
+    def test_policy_options_equal_the_planners(self):
         policies = schemas.GROUP_POLICIES
         options = set().union(*(p['properties'] for p in policies.values()))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What owners are shown, and what only admins are."""
+"""Views of groups: fields for owners, and fields for admins only."""
 
 import datetime
 import hashlib
@@ -17,7 +17,7 @@ from nova_groupext.objects.plan import VRTPlan
 from tests.unit.api import base
 
 HOST, NODE, RACK, PROVIDER = 'cmp-17', 'node-17', 'rack-4', 'the-provider'
-SEAT = {
+PLACEMENT = {
     'host': HOST,
     'node': NODE,
     'provider': PROVIDER,
@@ -43,7 +43,7 @@ CONFLICT = {
     'code': 'vrt.affinity',
     'text': 'zone affinity of the group',
 }
-REASON = {'code': 'vrt.capacity', 'text': 'There is not enough free room.'}
+REASON = {'code': 'vrt.capacity', 'text': 'There is not enough free capacity.'}
 SOFTER = {'at': '', 'policy': 'affinity', 'scope': 'zone', 'strict': False}
 FEWER = {'at': '', 'members': 'master', 'min_count': 0}
 OF_CLASS = {'min_counts': {'master': 0, 'workers/worker': 2}}
@@ -70,18 +70,20 @@ REFUSAL = {
 SECRETS = (HOST, NODE, RACK, PROVIDER, '98765')
 
 
-class TestGroupView(base.GroupCase):
+class TestGroupView(base.GroupTestCase):
     def setUp(self):
         super().setUp()
         self.view = group_views.GroupView()
-        self.group = self.stored()
+        self.group = self.store_group()
 
     def plan(self, status=VRTPlan.PLACED, answer=ANSWER):
         paths = [member.path for member in self.group.members]
         plan = VRTPlan(
             group_id=self.group.id,
             status=status,
-            placement=dict.fromkeys(paths, SEAT) if status == 'placed' else {},
+            placements=dict.fromkeys(paths, PLACEMENT)
+            if status == 'placed'
+            else {},
             answer=answer,
         )
         plan.create(self.context)
@@ -89,11 +91,11 @@ class TestGroupView(base.GroupCase):
             self.group.status = states.Group.PLANNED
         return plan
 
-    def shown(self, plan, sees_hosts=False):
+    def shown(self, plan, may_see_hosts=False):
         plans = {self.group.id: plan} if plan else {}
         return self.view.detail(
             *(self.req(), self.group, plans, {}, None, None, []),
-            sees_hosts,
+            may_see_hosts,
         )
 
     def req(self, path='/os-vrt-groups'):
@@ -101,7 +103,7 @@ class TestGroupView(base.GroupCase):
         req.environ['nova.context'] = self.context
         return req
 
-    def test_an_owner_sees_where_members_are_as_ids(self):
+    def test_owner_sees_domains_as_opaque_ids(self):
         CONF.set_override('domain_key', 'a key', 'vrt')
         self.addCleanup(CONF.clear_override, 'domain_key', 'vrt')
         group = self.shown(self.plan())
@@ -141,13 +143,13 @@ class TestGroupView(base.GroupCase):
                     'message': 'It broke.',
                     'created': '2026-11-25T08:30:00Z',
                 },
-                faults.of(part),
+                faults.view_of(part),
             )
-        told = self.shown(None)
-        self.assertEqual(500, told['fault']['code'])
-        self.assertEqual(410, told['members'][0]['fault']['code'])
+        group = self.shown(None)
+        self.assertEqual(500, group['fault']['code'])
+        self.assertEqual(410, group['members'][0]['fault']['code'])
 
-    def test_an_owner_reads_no_secret_anywhere(self):
+    def test_owner_sees_no_secret(self):
         plans = (
             self.plan(),
             self.plan(VRTPlan.REFUSED, REFUSAL),
@@ -157,25 +159,25 @@ class TestGroupView(base.GroupCase):
             for status in states.Group:
                 self.group.status = status
                 text = jsonutils.dumps(self.shown(plan))
-                told = [secret for secret in SECRETS if secret in text]
-                self.assertEqual([], told, (plan.status, status))
+                leaked = [secret for secret in SECRETS if secret in text]
+                self.assertEqual([], leaked, (plan.status, status))
 
     def test_an_admin_sees_hosts_costs_and_statistics(self):
-        group = self.shown(self.plan(), sees_hosts=True)
+        group = self.shown(self.plan(), may_see_hosts=True)
 
         self.assertEqual({HOST}, {m['host'] for m in group['members']})
         self.assertEqual(ANSWER['cost'], group['cost'])
         self.assertEqual(ANSWER['stats'], group['stats'])
         self.assertEqual(ANSWER['violations'], group['violations'])
 
-    def test_domains_are_other_ids_in_other_projects(self):
+    def test_domain_ids_differ_between_projects(self):
         def domain(project_id):
             return group_views.domain_id(project_id, 'rack', RACK)
 
         self.assertEqual(domain('one'), domain('one'))
         self.assertNotEqual(domain('one'), domain('other'))
 
-    def test_domains_are_other_ids_in_other_clouds(self):
+    def test_domain_ids_differ_between_clouds(self):
         ids = set()
         for key in ('one', 'other'):
             CONF.set_override('domain_key', key, 'vrt')
@@ -185,7 +187,7 @@ class TestGroupView(base.GroupCase):
         self.assertEqual(2, len(ids))
 
     def test_a_group_without_a_plan_is_shown(self):
-        group = self.shown(None, sees_hosts=True)
+        group = self.shown(None, may_see_hosts=True)
 
         self.assertEqual('PLANNING', group['status'])
         self.assertEqual([{}] * 4, [m['domains'] for m in group['members']])
@@ -193,20 +195,20 @@ class TestGroupView(base.GroupCase):
         self.assertIsNone(group['refusal'])
         self.assertIsNone(group['cost'])
 
-    def test_so_is_a_refused_one_that_is_forgotten_at_this_moment(self):
+    def test_refused_group_without_a_plan_is_shown(self):
         self.group.status = states.Group.REFUSED
 
         self.assertIsNone(self.shown(None)['refusal'])
 
-    def test_a_plan_that_could_not_be_held_is_nobodys_place(self):
+    def test_plan_of_an_undecided_group_shows_no_hosts(self):
         plan = self.plan()
         self.group.status = states.Group.UNDECIDED
 
-        members = self.shown(plan, sees_hosts=True)['members']
+        members = self.shown(plan, may_see_hosts=True)['members']
 
         self.assertEqual({None}, {member['host'] for member in members})
 
-    def test_a_released_member_has_no_place(self):
+    def test_released_member_shows_no_domains(self):
         self.group.members[0].status = states.Member.RELEASED
 
         master, worker = self.shown(self.plan())['members'][:2]
@@ -236,12 +238,12 @@ class TestGroupView(base.GroupCase):
             self.shown(self.plan())['violations'],
         )
 
-    def test_times_are_told_in_utc(self):
+    def test_times_are_shown_in_utc(self):
         created = self.shown(None)['created_at']
 
         self.assertEqual('Z', created[-1])
 
-    def test_links_are_made_as_nova_makes_them(self):
+    def test_links_have_the_form_of_novas_links(self):
         links = self.view.summary(self.req(), self.group)['links']
 
         self.assertEqual(
@@ -266,9 +268,9 @@ class TestGroupView(base.GroupCase):
         )
 
 
-class TestCapabilities(base.GroupCase):
+class TestCapabilities(base.GroupTestCase):
     def test_every_parameter_has_a_default_or_is_required(self):
-        policies = capabilities.show({})['capabilities']['policies']
+        policies = capabilities.view({})['capabilities']['policies']
 
         self.assertEqual(
             ['max_skew', 'min_domains', 'scope', 'strict', 'weight'],
@@ -285,7 +287,7 @@ class TestCapabilities(base.GroupCase):
         CONF.set_override('topology_levels', ['rack:rack'], 'vrt')
         self.addCleanup(CONF.clear_override, 'topology_levels', 'vrt')
 
-        shown = capabilities.show({})['capabilities']
+        shown = capabilities.view({})['capabilities']
 
         self.assertEqual(['host', 'rack', 'zone'], shown['scopes'])
         self.assertEqual(1000, shown['limits']['max_members'])

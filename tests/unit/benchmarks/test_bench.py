@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the planner's benchmark makes of its measurements."""
+"""Tables and verdicts of the planner's benchmark."""
 
 import dataclasses
 import io
@@ -45,10 +45,10 @@ UNDECIDED = dataclasses.replace(
 
 
 def _tables(*given, best=5.0):
-    rival = runs.Rival(7.0, {'spreading': False, 'packing': True})
+    baseline = runs.Baseline(7.0, {'spreading': False, 'packing': True})
     made = tables.make(
         list(given),
-        {run.instance: rival for run in given},
+        {run.instance: baseline for run in given},
         {run.instance: best for run in given},
     )
     return [[dict(zip(t.head, r, strict=True)) for r in t.rows] for t in made]
@@ -60,14 +60,14 @@ class TestTables(base.BaseTestCase):
         found = [tables.quantile(values, q) for q in (0, 0.5, 0.95, 1)]
         self.assertEqual([1, 2, 4, 4], found)
 
-    def test_what_never_came_took_endlessly(self):
+    def test_missing_time_counts_as_infinite(self):
         self.assertEqual(math.inf, tables.quantile([1, None], 1))
 
-    def test_costs_are_compared_even_with_none_at_all(self):
+    def test_ratio_to_a_cost_of_zero_is_finite(self):
         self.assertEqual(1, tables.ratio(0, 0))
         self.assertEqual(2, tables.ratio(1, 0))
 
-    def test_a_size_has_a_row(self):
+    def test_each_size_has_a_row(self):
         (row,), _, _ = _tables(RUN, UNDECIDED, best=2.0)
         self.assertEqual('100, 8', row['hosts, members'])
         self.assertEqual('50%', row['solved'])
@@ -78,7 +78,7 @@ class TestTables(base.BaseTestCase):
         self.assertEqual('0%', row['spreading'])
         self.assertEqual('100%', row['packing'])
 
-    def test_a_wrong_answer_solves_nothing(self):
+    def test_wrong_answer_does_not_count_as_solved(self):
         (row,), _, _ = _tables(dataclasses.replace(RUN, wrong='unlawful'))
         self.assertEqual('0%', row['solved'])
         self.assertEqual('0%', row['optimal'])
@@ -98,7 +98,7 @@ class TestTables(base.BaseTestCase):
         self.assertEqual('100%', row['proved'])
         self.assertEqual('100%', row['relaxations'])
 
-    def test_all_forms_show_all_cells(self):
+    def test_text_and_rst_show_all_cells(self):
         table = tables.Table('title', ('a', 'b'), [('1', '22'), ('333', '4')])
         self.assertEqual(
             'title\na    b\n1    22\n333  4\n', tables.text(table)
@@ -125,7 +125,7 @@ class TestBench(base.BaseTestCase):
         (run,) = self._measure(IMPOSSIBLE, answer).runs
         self.assertTrue(run.is_good)
 
-    def test_an_unlawful_plan_is_a_wrong_answer(self):
+    def test_infeasible_plan_is_a_wrong_answer(self):
         cost = {'soft': 0.0, 'bound': 0.0, 'preference': 0.0}
         answer = answers.Answer('placed', placement={}, cost=cost)
         (run,) = self._measure(FITTING, answer).runs
@@ -133,10 +133,10 @@ class TestBench(base.BaseTestCase):
 
     def test_the_planted_plan_is_the_best_known_at_first(self):
         found = self._measure(FITTING, answers.Answer('undecided'))
-        planted = found.rivals[FITTING].planted
+        planted = found.baselines[FITTING].planted
         self.assertEqual({FITTING: planted}, found.best)
 
-    def test_a_cheaper_plan_is_the_best_known_then(self):
+    def test_cheaper_plan_becomes_the_best_known(self):
         _, planted = FITTING.generate()
         cost = dict.fromkeys(('soft', 'bound', 'preference'), 0.0)
         with mock.patch.object(violations, 'soft_cost', side_effect=[9, 0.0]):
@@ -144,7 +144,7 @@ class TestBench(base.BaseTestCase):
             found = self._measure(FITTING, answer)
         self.assertEqual({FITTING: 0.0}, found.best)
 
-    def test_what_was_written_can_be_read(self):
+    def test_written_results_can_be_read(self):
         path = os.path.join(self.useFixture(fixtures.TempDir()).path, 'json')
         found = self._measure(FITTING, answers.Answer('undecided'))
         found.write(path)
@@ -154,14 +154,14 @@ class TestBench(base.BaseTestCase):
 
 
 class TestCommand(base.BaseTestCase):
-    def test_every_family_meets_every_fill(self):
+    def test_every_family_is_run_with_every_fill(self):
         options = command._parse_arguments(['--size', '100x20'])
         found = {(i.family, i.fill) for i, _ in command.choose(options)}
         self.assertLessEqual(
             set(itertools.product(groups.FAMILIES, command.FILLS)), found
         )
 
-    def test_options_go_before_the_plan(self):
+    def test_options_override_the_default_plan(self):
         arguments = '--size 300x30 --instances 2 --refusals 1 --time-limit 3'
         options = command._parse_arguments(arguments.split())
         found = list(command.choose(options))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the planner's benchmark is fed with."""
+"""Generated problems of the planner's benchmark."""
 
 import contextlib
 import io
@@ -17,12 +17,12 @@ from tests.benchmarks.planner import groups
 
 
 def _is_scarce(asked):
-    """Few hosts may take a member of this class, or have what it needs."""
+    """Return whether only few hosts can take members of a class."""
     return 'hosts' in asked or clouds.GPU in asked['request']
 
 
 class TestGenerator(base.BaseTestCase):
-    def test_the_hidden_solution_is_lawful(self):
+    def test_planted_plan_is_feasible(self):
         for family in groups.FAMILIES:
             for fill in (0.7, 0.8, 0.9, 0.95):
                 raw, plan = generator.generate(100, 30, family, fill, 1)
@@ -30,7 +30,7 @@ class TestGenerator(base.BaseTestCase):
                 found = violations.find(problem, violations.Plan(plan, {}))
                 self.assertEqual([], found, f'{family} {fill}')
 
-    def test_all_members_are_planted(self):
+    def test_planted_plan_has_all_members(self):
         for members in (1, 2, 7, 40):
             raw, plan = generator.generate(120, members, 'topology', 0.9, 3)
             topology = problems.parse(raw).topology
@@ -46,13 +46,13 @@ class TestGenerator(base.BaseTestCase):
             self.assertEqual(first, second)
             self.assertNotEqual(first, other)
 
-    def test_there_is_always_a_soft_policy(self):
+    def test_every_group_has_a_soft_policy(self):
         for family in groups.FAMILIES:
             raw, _ = generator.generate(100, 20, family, 0.7, 2)
             policies = problems.parse(raw).topology.policies
             self.assertFalse(all(policy.strict for policy in policies))
 
-    def test_the_cloud_becomes_as_full_as_it_is_to_be(self):
+    def test_cloud_is_filled_to_the_given_share(self):
         for share in (0.7, 0.95):
             rng = random.Random('cloud')
             cloud = clouds.build(rng, 200)
@@ -62,7 +62,7 @@ class TestGenerator(base.BaseTestCase):
             found = sum(map(operator.mul, size, used)) / sum(size)
             self.assertAlmostEqual(share, found, delta=0.01)
 
-    def test_only_the_scarce_family_has_scarce_things(self):
+    def test_only_the_scarce_family_has_scarce_classes(self):
         for family in groups.FAMILIES:
             for seed in range(5):
                 raw, _ = generator.generate(100, 20, family, 0.9, seed)

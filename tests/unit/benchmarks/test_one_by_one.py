@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placing without looking ahead, the planner's rival in the benchmark."""
+"""Placement of one server at a time, the benchmark's comparison."""
 
 from oslotest import base
 
@@ -26,39 +26,39 @@ class TestOneByOne(base.BaseTestCase):
         found = _placed(SPREADING, builders.group(web=1), hosts)
         self.assertEqual({'web-0': 'a2'}, found)
 
-    def test_packing_takes_the_fullest_host_with_room(self):
+    def test_packing_takes_the_fullest_host_with_capacity(self):
         hosts = builders.racks(a=(0, 8), b=(4,))
         found = _placed(PACKING, builders.group(web=1), hosts)
         self.assertEqual({'web-0': 'b1'}, found)
 
-    def test_it_keeps_what_stands_there_apart(self):
+    def test_strict_anti_affinity_is_respected(self):
         rule = builders.policy('anti-affinity', 'rack')
         hosts = builders.racks(a=(8, 8), b=(4,))
         found = _placed(SPREADING, builders.group([rule], web=2), hosts)
         self.assertEqual({'web-0': 'a1', 'web-1': 'b1'}, found)
 
-    def test_it_does_not_look_ahead(self):
+    def test_group_that_needs_lookahead_is_not_placed(self):
         together = builders.policy('affinity', 'rack')
         apart = builders.policy('anti-affinity', 'host')
         topology = builders.group([together, apart], web=2)
         hosts = builders.racks(a=(8,), b=(4, 4))
         self.assertIsNone(_placed(SPREADING, topology, hosts))
 
-    def test_it_uses_the_domains_that_a_spread_still_lacks(self):
+    def test_spread_uses_its_missing_domains_first(self):
         rule = builders.policy('spread', 'rack', min_domains=2, max_skew=1)
         topology = builders.group([rule], web=4)
         hosts = builders.racks(a=(90,), b=(50,), c=(8,))
         found = _placed(SPREADING, topology, hosts)
         self.assertEqual(['a1', 'b1', 'a1', 'b1'], list(found.values()))
 
-    def test_it_never_puts_too_much_at_stake(self):
+    def test_survive_limits_the_members_of_one_domain(self):
         rule = builders.policy('survive', 'rack', min_members=2)
         topology = builders.group([rule], web=4)
         hosts = builders.racks(a=(90,), b=(50,), c=(8,))
         found = _placed(SPREADING, topology, hosts)
         self.assertEqual(['a1', 'a1', 'b1', 'b1'], list(found.values()))
 
-    def test_strict_proximity_follows_the_other_side(self):
+    def test_strict_proximity_keeps_to_the_related_member(self):
         tie = builders.policy('network-proximity', 'rack')
         topology = builders.group(
             relationships=[builders.tie('api', 'web', tie)], api=1, web=1
@@ -67,7 +67,7 @@ class TestOneByOne(base.BaseTestCase):
         found = _placed(SPREADING, topology, hosts)
         self.assertEqual({'api-0': 'b1', 'web-0': 'b1'}, found)
 
-    def test_whatever_it_places_is_lawful(self):
+    def test_every_plan_is_feasible(self):
         found = 0
         for family in groups.FAMILIES:
             for seed in range(3):

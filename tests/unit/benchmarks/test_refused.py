@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That the benchmark's impossible problems are impossible."""
+"""Impossible problems of the planner's benchmark."""
 
 import collections
 import json
@@ -16,8 +16,8 @@ def _generate(kind, seed):
     return problems.parse(raw)
 
 
-def _places(problem, name, most):
-    """Rack -> how many servers of a class fit, at most so many per host."""
+def _capacities(problem, name, most):
+    """Return {rack: servers of a class that fit, up to most per host}."""
     request = problem.classes[name].request
     found = collections.Counter()
     for host in problem.hosts.values():
@@ -27,9 +27,9 @@ def _places(problem, name, most):
 
 
 def _sizes(problem):
-    """Path of a subgroup made to measure -> number of its members."""
-    stems = problem.topology.stems
-    return {s.node: s.count for s in stems if s.node.startswith('job-')}
+    """Return {path of a generated subgroup: number of its members}."""
+    member_sets = problem.topology.member_sets
+    return {s.node: s.count for s in member_sets if s.node.startswith('job-')}
 
 
 class TestRefused(base.BaseTestCase):
@@ -37,7 +37,7 @@ class TestRefused(base.BaseTestCase):
         for seed in (0, 2, 4):
             problem = _generate('local', seed)
             (size,) = _sizes(problem).values()
-            largest = max(_places(problem, 'm24', 1).values())
+            largest = max(_capacities(problem, 'm24', 1).values())
             self.assertEqual(size - 1, largest)
 
     def test_one_gpu_is_missing(self):
@@ -47,20 +47,20 @@ class TestRefused(base.BaseTestCase):
             left = [h.free.get(clouds.GPU, 0) for h in problem.hosts.values()]
             self.assertEqual(size - 1, sum(left))
 
-    def test_only_one_rack_is_large_enough_and_not_for_two(self):
+    def test_only_one_rack_is_large_enough_for_one_subgroup(self):
         for seed in (0, 2, 4):
             problem = _generate('contention', seed)
             (size, _) = _sizes(problem).values()
-            places = _places(problem, 'm24', 1)
-            (rack,) = [r for r, n in places.items() if n >= size]
-            self.assertLess(_places(problem, 'm24', 2)[rack], 2 * size)
+            capacities = _capacities(problem, 'm24', 1)
+            (rack,) = [r for r, n in capacities.items() if n >= size]
+            self.assertLess(_capacities(problem, 'm24', 2)[rack], 2 * size)
 
-    def test_there_are_too_few_large_places(self):
+    def test_capacity_for_one_large_server_is_missing(self):
         for seed in (1, 3, 5):
             problem = _generate('contention', seed)
             needed = sum(_sizes(problem).values())
-            places = _places(problem, 'm32', 3)
-            self.assertEqual(needed - 1, places.total())
+            capacities = _capacities(problem, 'm32', 3)
+            self.assertEqual(needed - 1, capacities.total())
 
     def test_the_same_seed_gives_the_same_file(self):
         for kind in refused.KINDS:

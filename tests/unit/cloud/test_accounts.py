@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are tokens and passwords known to nobody but the cloud's owner?"""
+"""Tokens and passwords of the try-out cloud's accounts."""
 
 import pathlib
 import tempfile
@@ -16,31 +16,31 @@ class TestSecret(base.BaseTestCase):
         top = self.enterContext(tempfile.TemporaryDirectory())
         self.file = pathlib.Path(top, 'secret')
 
-    def told(self):
+    def secrets(self):
         return {
             text
             for account in accounts.ACCOUNTS
             for text in (account.token, account.password)
         }
 
-    def test_all_are_different_and_none_says_whose_it_is(self):
-        told = self.told()
-        self.assertEqual(2 * len(accounts.ACCOUNTS), len(told))
-        self.assertFalse([each for each in told if len(each) != 64])
+    def test_secrets_are_distinct_and_name_no_account(self):
+        secrets = self.secrets()
+        self.assertEqual(2 * len(accounts.ACCOUNTS), len(secrets))
+        self.assertFalse([each for each in secrets if len(each) != 64])
 
-    def test_it_stays_over_a_restart(self):
-        accounts.keep_secret(self.file)
-        before = self.told()
+    def test_secret_survives_a_restart(self):
+        accounts.load_secret(self.file)
+        before = self.secrets()
         self.assertEqual(0o600, self.file.stat().st_mode & 0o777)
 
         accounts._secret = 'another'
-        self.assertEqual(set(), before & self.told())
-        accounts.keep_secret(self.file)
+        self.assertEqual(set(), before & self.secrets())
+        accounts.load_secret(self.file)
 
-        self.assertEqual(before, self.told())
+        self.assertEqual(before, self.secrets())
 
-    def test_another_cloud_has_others(self):
-        accounts.keep_secret(self.file)
+    def test_another_cloud_has_other_tokens(self):
+        accounts.load_secret(self.file)
         before = accounts.ADMIN.token
         self.assertEqual('admin', accounts.by_token(before).name)
 

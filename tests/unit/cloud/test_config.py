@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the written files say what the services and the clients need?"""
+"""Configuration files of the try-out cloud."""
 
 import configparser
 import pathlib
@@ -49,7 +49,7 @@ class TestWrite(base.BaseTestCase):
                 pipeline.index('authtoken'), pipeline.index('keystonecontext')
             )
 
-    def test_filters_stand_in_order_before_the_router(self):
+    def test_filters_come_in_order_before_the_router(self):
         self.write(filters=(('one', 'a:b'), ('two', 'c:d')))
 
         end = ['one', 'two', 'osapi_compute_app_v21']
@@ -58,7 +58,7 @@ class TestWrite(base.BaseTestCase):
         section = self.paste()['filter:two']
         self.assertEqual('c:d', section['paste.filter_factory'])
 
-    def test_router_is_exchanged(self):
+    def test_router_is_replaced(self):
         self.write(router='a.b:c')
 
         section = self.paste()['app:osapi_compute_app_v21']
@@ -91,8 +91,8 @@ class TestWrite(base.BaseTestCase):
 
 
 class TestDefaults(base.BaseTestCase):
-    def test_groups_have_the_options_that_an_operator_gets(self):
-        """But for what an operator has to say, and an interval."""
+    def test_only_required_options_and_the_interval_are_set(self):
+        """All other options have the defaults that operators get."""
         read = configparser.RawConfigParser(strict=False)
         read.read_string(with_groups.HOLISTIC.config)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do users of one SQLite file wait for each other, and reconnect rarely?"""
+"""SQLite databases of the try-out cloud: writers and connections."""
 
 from concurrent import futures
 import pathlib
@@ -17,7 +17,7 @@ ROUNDS = 10
 
 @enginefacade.transaction_context_provider
 class Requester:
-    """What oslo.db wants to know a transaction by."""
+    """A context by which oslo.db identifies a transaction."""
 
 
 class TestOneWriterEach(base.BaseTestCase):
@@ -43,7 +43,7 @@ class TestOneWriterEach(base.BaseTestCase):
                     sqlalchemy.text('UPDATE t SET n = :n'), {'n': n}
                 )
 
-    def test_no_count_is_lost_and_no_writer_fails(self):
+    def test_parallel_writers_lose_no_update(self):
         with databases.one_writer_each():
             with futures.ThreadPoolExecutor(WRITERS) as pool:
                 writers = [
@@ -55,7 +55,7 @@ class TestOneWriterEach(base.BaseTestCase):
         with self.facade.reader.using(Requester()) as session:
             self.assertEqual(WRITERS * ROUNDS, self.read(session))
 
-    def test_a_writer_may_write_within_its_own_transaction(self):
+    def test_nested_writer_joins_its_transaction(self):
         requester = Requester()
         with (
             databases.one_writer_each(),
@@ -64,7 +64,7 @@ class TestOneWriterEach(base.BaseTestCase):
         ):
             self.assertIs(outer, inner)
 
-    def test_stock_behaviour_comes_back(self):
+    def test_stock_transactions_are_restored(self):
         manager = enginefacade._TransactionContextManager
         stock = manager._transaction_scope
 
@@ -82,7 +82,7 @@ class TestKeptConnections(base.BaseTestCase):
         self.url = databases.urls(state)['api']
 
     def opened(self):
-        """How many connections two transactions open."""
+        """Return the number of connections that two transactions open."""
         facade = enginefacade.transaction_context()
         self.addCleanup(facade.dispose_pool)
         facade.configure(connection=self.url)
@@ -97,12 +97,12 @@ class TestKeptConnections(base.BaseTestCase):
                 session.execute(sqlalchemy.text('SELECT 1'))
         return len(opened)
 
-    def test_a_connection_is_used_again(self):
+    def test_connection_is_reused(self):
         # The one that was opened to try the database is used.
-        with databases.kept_connections():
+        with databases.pooled_connections():
             self.assertEqual(0, self.opened())
 
-    def test_afterwards_each_transaction_has_its_own_again(self):
-        with databases.kept_connections():
+    def test_each_transaction_has_its_own_connection_afterwards(self):
+        with databases.pooled_connections():
             pass
         self.assertEqual(2, self.opened())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are hosts spread over racks, and racks over zones?"""
+"""Hosts of the try-out cloud in their racks and zones."""
 
 import collections
 
@@ -9,7 +9,7 @@ from nova_groupext.cloud import hosts
 
 
 class TestEvenly(base.BaseTestCase):
-    def test_twelve_in_four_racks_and_two_zones(self):
+    def test_twelve_hosts_fill_four_racks_in_two_zones(self):
         made = hosts.evenly()
 
         places = collections.Counter((host.zone, host.rack) for host in made)

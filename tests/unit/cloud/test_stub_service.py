@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the look-alikes answer what they promise, and refuse the rest?"""
+"""Stub services of the try-out cloud."""
 
 from oslotest import base
 import webob
@@ -24,7 +24,7 @@ class TestIdentity(base.BaseTestCase):
 
     def issue(self, name='demo', password=None, project='demo'):
         if password is None:
-            password = accounts._derived('password', name)
+            password = accounts._derive('password', name)
         user = {'name': name, 'password': password}
         asked = {
             'identity': {'methods': ['password'], 'password': {'user': user}},
@@ -54,10 +54,10 @@ class TestIdentity(base.BaseTestCase):
         expected = {'identity', 'compute', 'placement', 'image', 'network'}
         self.assertEqual(expected, types)
 
-    def test_wrong_password(self):
+    def test_wrong_password_is_unauthorized(self):
         self.assertEqual(401, self.issue(password='no').status_code)
 
-    def test_refusals_are_told_as_keystone_does(self):
+    def test_errors_have_the_form_of_keystones_errors(self):
         error = self.issue(password='no').json['error']
 
         self.assertEqual(
@@ -69,20 +69,20 @@ class TestIdentity(base.BaseTestCase):
             (404, 'Not Found'), (missing['code'], missing['title'])
         )
 
-    def test_unknown_user(self):
+    def test_unknown_user_is_unauthorized(self):
         self.assertEqual(401, self.issue(name='nobody').status_code)
 
-    def test_project_of_somebody_else(self):
+    def test_project_of_another_user_is_unauthorized(self):
         self.assertEqual(401, self.issue(project='other').status_code)
 
-    def test_body_that_is_no_request(self):
+    def test_malformed_body_is_a_bad_request(self):
         answer = ask(
             self.identity, '/v3/auth/tokens', method='POST', json={'auth': 1}
         )
 
         self.assertEqual(400, answer.status_code)
 
-    def test_validate(self):
+    def test_token_validation_returns_its_user(self):
         headers = {
             'X-Auth-Token': accounts.ADMIN.token,
             'X-Subject-Token': accounts.by_name('other').token,
@@ -92,7 +92,7 @@ class TestIdentity(base.BaseTestCase):
 
         self.assertEqual('other', answer.json['token']['user']['name'])
 
-    def test_projects_by_name(self):
+    def test_project_is_found_by_name(self):
         headers = {'X-Auth-Token': accounts.ADMIN.token}
 
         answer = ask(self.identity, '/v3/projects?name=other', headers=headers)
@@ -123,7 +123,7 @@ class TestIdentity(base.BaseTestCase):
         names = {role['name'] for role in manager['roles']}
         self.assertEqual({'manager', 'member', 'reader'}, names)
 
-    def test_projects_are_not_for_strangers(self):
+    def test_list_of_projects_needs_a_token(self):
         answer = ask(self.identity, '/v3/projects')
 
         self.assertEqual(401, answer.status_code)
@@ -134,7 +134,7 @@ class TestImages(base.BaseTestCase):
         super().setUp()
         self.images = image.Images(URL)
 
-    def test_list(self):
+    def test_list_has_all_images(self):
         listed = ask(self.images, '/v2/images').json['images']
 
         names = [each['name'] for each in listed]
@@ -147,12 +147,12 @@ class TestImages(base.BaseTestCase):
 
         self.assertEqual([], answer.json['images'])
 
-    def test_show(self):
+    def test_show_returns_the_image(self):
         shown = ask(self.images, f'/v2/images/{image.image_id("cirros")}')
 
         self.assertEqual('cirros', shown.json['name'])
 
-    def test_unknown(self):
+    def test_unknown_image_is_not_found(self):
         answer = ask(self.images, '/v2/images/cirros')
 
         self.assertEqual(404, answer.status_code)
@@ -163,12 +163,12 @@ class TestNetworks(base.BaseTestCase):
         super().setUp()
         self.networks = network.Networks(URL)
 
-    def test_nothing_with_the_key_that_clients_expect(self):
+    def test_empty_list_has_the_key_that_clients_expect(self):
         answer = ask(self.networks, '/v2.0/security-groups?fields=id')
 
         self.assertEqual([], answer.json['security_groups'])
 
-    def test_one_that_is_asked_for_is_not_there(self):
+    def test_single_network_resource_is_not_found(self):
         for path, kind in (
             ('ports/x', 'PortNotFound'),
             ('networks/x', 'NetworkNotFound'),
@@ -179,7 +179,7 @@ class TestNetworks(base.BaseTestCase):
             self.assertEqual(404, answer.status_code)
             self.assertEqual(kind, answer.json['NeutronError']['type'])
 
-    def test_no_network_is_made_for_a_project(self):
+    def test_auto_allocated_topology_is_a_conflict(self):
         answer = ask(
             self.networks, '/v2.0/auto-allocated-topology/p?fields=dry-run'
         )
@@ -187,7 +187,7 @@ class TestNetworks(base.BaseTestCase):
         self.assertEqual(409, answer.status_code)
         self.assertIn('NeutronError', answer.json)
 
-    def test_nothing_can_be_made(self):
+    def test_port_cannot_be_created(self):
         answer = ask(
             self.networks, '/v2.0/ports', method='POST', json={'port': {}}
         )
@@ -195,17 +195,17 @@ class TestNetworks(base.BaseTestCase):
         self.assertEqual(404, answer.status_code)
 
 
-class TestDoorkeepers(base.BaseTestCase):
-    def seen(self, doorkeeper, path='/servers', **headers):
-        """The headers that reach the application behind the doorkeeper."""
+class TestTokenFilters(base.BaseTestCase):
+    def seen(self, token_filter, path='/servers', **headers):
+        """Return the headers that reach the application behind a filter."""
 
         @webob.dec.wsgify
         def application(request):
             return webob.Response(json_body=dict(request.headers))
 
-        return ask(doorkeeper(application), path, headers=headers)
+        return ask(token_filter(application), path, headers=headers)
 
-    def test_identity_headers_overrule_what_was_sent(self):
+    def test_identity_headers_replace_those_of_the_client(self):
         demo = accounts.by_name('demo')
 
         answer = self.seen(
@@ -216,13 +216,13 @@ class TestDoorkeepers(base.BaseTestCase):
         self.assertEqual('member,reader', answer.json['X-Roles'])
         self.assertEqual(demo.project_id, answer.json['X-Project-Id'])
 
-    def test_unknown_token(self):
-        for doorkeeper in (tokens.IdentityHeaders, tokens.PlacementToken):
-            answer = self.seen(doorkeeper, **{'X-Auth-Token': 'no'})
+    def test_unknown_token_is_unauthorized(self):
+        for token_filter in (tokens.IdentityHeaders, tokens.PlacementToken):
+            answer = self.seen(token_filter, **{'X-Auth-Token': 'no'})
 
             self.assertEqual(401, answer.status_code)
 
-    def test_placement_token(self):
+    def test_placement_token_has_user_and_project(self):
         admin = accounts.ADMIN
 
         answer = self.seen(
@@ -232,7 +232,7 @@ class TestDoorkeepers(base.BaseTestCase):
         user, _sep, project = answer.json['X-Auth-Token'].partition(':')
         self.assertEqual((admin.user_id, admin.project_id), (user, project))
 
-    def test_placement_root_is_open(self):
+    def test_placement_root_needs_no_token(self):
         answer = self.seen(tokens.PlacementToken, path='/')
 
         self.assertEqual(200, answer.status_code)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does one server bring each request to its application?"""
+"""The HTTP server of the try-out cloud, one for all applications."""
 
 import socket
 
@@ -31,18 +31,18 @@ class TestServer(base.BaseTestCase):
     def test_prefix_becomes_the_script_name(self):
         self.assertEqual('/echo /v1/thing', self.get('/echo/v1/thing').text)
 
-    def test_prefix_alone(self):
+    def test_prefix_alone_has_an_empty_path(self):
         self.assertEqual('/echo ', self.get('/echo').text)
 
-    def test_unknown_prefix(self):
+    def test_unknown_prefix_is_not_found(self):
         self.assertEqual(404, self.get('/other/v1').status_code)
 
-    def test_mounted_later(self):
+    def test_application_mounted_after_the_start_is_served(self):
         self.server.mount('late', echo)
 
         self.assertEqual('/late /', self.get('/late/').text)
 
-    def test_many_may_come_before_it_accepts_any(self):
+    def test_many_connections_are_queued_before_the_start(self):
         busy = web.Server()
         self.addCleanup(busy.stop)
         port = int(busy.url.rpartition(':')[2])
@@ -51,7 +51,7 @@ class TestServer(base.BaseTestCase):
             come = socket.create_connection(('127.0.0.1', port), timeout=1)
             self.addCleanup(come.close)
 
-    def test_who_says_nothing_keeps_nobody_waiting(self):
+    def test_silent_connections_do_not_block_requests(self):
         port = int(self.server.url.rpartition(':')[2])
         for _each in range(2 * web.THREADS):
             silent = socket.create_connection(('127.0.0.1', port), timeout=1)
@@ -59,7 +59,7 @@ class TestServer(base.BaseTestCase):
 
         self.assertEqual('/echo /v1', self.get('/echo/v1').text)
 
-    def test_port_that_is_taken_is_told(self):
+    def test_port_in_use_is_reported(self):
         port = int(self.server.url.rpartition(':')[2])
 
         exc = self.assertRaises(errors.CannotStart, web.Server, port)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the commands say what is wrong in one line?"""
+"""Unit tests of the commands."""

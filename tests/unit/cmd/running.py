@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planners as other processes see them: rows."""
+"""Rows of running planners."""
 
 from oslo_utils import uuidutils
 
@@ -8,8 +8,8 @@ from nova_groupext.db import migration
 from nova_groupext.scheduler import process_names
 
 
-def heard(context, **values):
-    """Return a planner of which something was just heard."""
+def create_planner(context, **values):
+    """Return a planner that has just sent a heartbeat."""
     planner = objects.VRTPlanner(
         **{
             'uuid': uuidutils.generate_uuid(),
@@ -20,5 +20,5 @@ def heard(context, **values):
             **values,
         }
     )
-    planner.beat(context)
+    planner.store_heartbeat(context)
     return planner

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-cloud, as far as it can be told without a cloud."""
+"""nova-groupext-cloud: its arguments and missing modules."""
 
 import contextlib
 import io
@@ -27,13 +27,13 @@ class TestArguments(base.BaseTestCase):
         self.assertEqual(2, exc.code)
         return err.getvalue()
 
-    def test_a_port_that_is_none(self):
+    def test_invalid_port_is_refused(self):
         for port in ('65536', '-1', 'http'):
             self.assertIn('from 0 to 65535', self.refusal(f'--port={port}'))
 
-    def test_a_number_of_hosts_that_is_none(self):
+    def test_invalid_number_of_hosts_is_refused(self):
         for hosts in ('0', '-1', 'many'):
-            self.assertIn('from 1 up', self.refusal(f'--hosts={hosts}'))
+            self.assertIn('of at least 1', self.refusal(f'--hosts={hosts}'))
 
 
 class TestMissingModules(base.BaseTestCase):
@@ -56,7 +56,7 @@ class TestMissingModules(base.BaseTestCase):
             run(),
         )
 
-    def test_missing_module_of_its_own_is_not_blamed_on_the_extra(self):
+    def test_missing_module_of_the_cloud_itself_is_raised(self):
         self.command('import nova_groupext.cloud.nowhere')
 
         self.assertRaises(ModuleNotFoundError, run)

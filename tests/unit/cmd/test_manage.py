@@ -17,7 +17,7 @@ from nova_groupext.db import migration
 
 
 class ManageCase(base.BaseTestCase):
-    """Runs the command with a configuration of the test's own."""
+    """A base class that runs the command with its own configuration."""
 
     def setUp(self):
         super().setUp()
@@ -25,7 +25,7 @@ class ManageCase(base.BaseTestCase):
         self.addCleanup(self.forget)
 
     def forget(self):
-        """Leave the process as a new one would be."""
+        """Reset configuration and engines, as in a new process."""
         CONF.reset()
         engine.reset()
 
@@ -46,14 +46,14 @@ class ManageCase(base.BaseTestCase):
         return name
 
     def mistake(self, *args, **kwargs):
-        """Return what the operator is told, without a traceback."""
+        """Return the error message of a command that fails."""
         status, out, err = self.run_it(*args, **kwargs)
         self.assertEqual((1, ''), (status, out))
         self.assertNotIn('Traceback', err)
         return err
 
     def mistake_in_a_shell(self, *args, config=None):
-        """Return the last line of what the operator is told."""
+        """Return the last line of a failing process's error message."""
         file = config or f'{self.folder}/nova.conf'
         ended = subprocess.run(
             [
@@ -77,7 +77,7 @@ class TestManage(ManageCase):
             (0, migration.head(), ''), self.run_it('db', 'version')
         )
 
-    def test_sync_makes_the_key_of_domains_unless_there_is_one(self):
+    def test_sync_creates_the_domain_key_only_if_missing(self):
         def keys():
             with sqlite3.connect(f'{self.folder}/vrt.sqlite') as connection:
                 return [*connection.execute('SELECT value FROM vrt_keys')]
@@ -93,18 +93,18 @@ class TestManage(ManageCase):
 
         self.assertEqual([made], keys())
 
-    def test_a_revision_that_is_none(self):
+    def test_unknown_revision_is_refused(self):
         self.assertIn('1234', self.mistake('db', 'sync', '1234'))
 
-    def test_no_database_is_configured(self):
+    def test_missing_connection_option_is_named(self):
         for command in (('db', 'sync'), ('db', 'version')):
-            told = self.mistake(*command, database='')
+            message = self.mistake(*command, database='')
 
-            self.assertIn('[vrt_database]connection', told)
-            self.assertIn('[api_database]connection', told)
-            self.assertIn('--config-file', told)
+            self.assertIn('[vrt_database]connection', message)
+            self.assertIn('[api_database]connection', message)
+            self.assertIn('--config-file', message)
 
-    def test_nothing_of_nova_is_configured(self):
+    def test_missing_options_of_nova_are_named(self):
         self.run_it('db', 'sync')
 
         # A process of its own: these initialize all of Nova.
@@ -117,14 +117,14 @@ class TestManage(ManageCase):
         self.assertIn('auth_type', audit)
         self.assertIn('--config-file', audit)
 
-    def test_tables_that_were_never_made(self):
+    def test_missing_tables_are_reported_with_the_remedy(self):
         self.run_it('db', 'version')
 
-        told = self.mistake_in_a_shell('holds', 'stats')
+        message = self.mistake_in_a_shell('holds', 'stats')
 
-        self.assertIn('Run "nova-groupext-manage db sync"', told)
+        self.assertIn('Run "nova-groupext-manage db sync"', message)
 
-    def test_commands_that_are_not_whole(self):
+    def test_incomplete_command_is_refused_with_its_choices(self):
         for args, choices in (
             ((), '{db,holds,planners}'),
             (('db',), '{sync,version}'),
@@ -137,7 +137,7 @@ class TestManage(ManageCase):
             self.assertEqual(2, exc.code)
             self.assertIn(f'are required: {choices}', err.getvalue())
 
-    def test_a_database_that_does_not_answer(self):
+    def test_unreachable_database_is_reported_without_traceback(self):
         self.mistake(
             'db',
             'version',
@@ -145,7 +145,7 @@ class TestManage(ManageCase):
             'max_retries = 0',
         )
 
-    def test_a_database_without_its_driver(self):
+    def test_missing_database_driver_is_named(self):
         self.assertIn(
             'driver_that_is_not_there',
             self.mistake(
@@ -155,12 +155,12 @@ class TestManage(ManageCase):
             ),
         )
 
-    def test_a_url_that_is_none(self):
+    def test_invalid_database_url_is_reported(self):
         self.assertIn(
             'URL', self.mistake('db', 'sync', database='connection = nonsense')
         )
 
-    def test_a_configuration_that_is_not_there(self):
+    def test_missing_configuration_file_is_named(self):
         self.assertIn(
             'nope.conf', self.mistake('--config-file=nope.conf', 'db', 'sync')
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nova-groupext-plan, run as its users run it."""
+"""nova-groupext-plan, run as a command."""
 
 import contextlib
 import io
@@ -46,23 +46,23 @@ SMALL = builders.raw_problem(racks(a=(2,)), group(w=2))
 
 
 class TestAnswers(base.BaseTestCase):
-    def test_placed(self):
+    def test_placed_group_has_status_0(self):
         status, answer = decide(SMALL)
         self.assertEqual((0, 'placed'), (status, answer['status']))
         self.assertEqual({'w-0': 'a1', 'w-1': 'a1'}, answer['placement'])
 
-    def test_refused(self):
+    def test_refused_group_has_status_1(self):
         status, answer = decide(
             builders.raw_problem(racks(a=(2,)), group(w=3))
         )
         self.assertEqual((1, 'refused'), (status, answer['status']))
 
-    def test_undecided(self):
+    def test_undecided_group_has_status_3_and_a_reason(self):
         status, answer = decide(SMALL, '--memory-limit', '16')
         self.assertEqual((3, 'undecided'), (status, answer['status']))
         self.assertIn('16 MiB', answer['stats']['reason'])
 
-    def test_no_time_at_all(self):
+    def test_time_limit_of_0_ends_placed_or_undecided(self):
         status, answer = decide(
             builders.raw_slow_problem(), '--time-limit', '0'
         )
@@ -70,13 +70,13 @@ class TestAnswers(base.BaseTestCase):
             (status, answer['status']), ((0, 'placed'), (3, 'undecided'))
         )
 
-    def test_a_time_limit_of_the_command_line(self):
+    def test_time_limit_option_cuts_the_search_short(self):
         status, answer = decide(
             builders.raw_slow_problem(), '--time-limit', '0.5'
         )
         self.assertEqual((0, True), (status, answer['stats']['cut_short']))
 
-    def test_a_file_and_a_seed(self):
+    def test_file_and_seed_are_accepted(self):
         with tempfile.NamedTemporaryFile('w') as file:
             json.dump(SMALL, file)
             file.flush()
@@ -84,7 +84,7 @@ class TestAnswers(base.BaseTestCase):
         self.assertEqual((0, b''), (done.returncode, done.stderr))
         self.assertEqual('placed', json.loads(done.stdout)['status'])
 
-    def test_the_same_bytes_every_time_but_for_what_is_measured(self):
+    def test_output_is_reproducible_but_for_measurements(self):
         policies = [builders.policy('spread', 'rack', False, min_domains=3)]
         raw = builders.raw_problem(
             racks(a=(3, 3), b=(3, 2), c=(2, 4)), group(policies, a=4, b=3)
@@ -96,28 +96,28 @@ class TestAnswers(base.BaseTestCase):
             )
             done = run('-', data=json.dumps(raw).encode())
             answer, stats = done.stdout.split(b'"stats": ')
-            told = json.loads(stats[:-2])
-            outputs.add((answer, told['stage'], told['cut_short']))
+            parsed = json.loads(stats[:-2])
+            outputs.add((answer, parsed['stage'], parsed['cut_short']))
         self.assertEqual(1, len(outputs))
 
 
 class TestExamples(base.BaseTestCase):
-    def test_they_are_answered_as_the_documentation_tells(self):
+    def test_examples_have_the_documented_answers(self):
         for name, status, words in (
             ('two-hosts', 0, 'placed: 3 of 3 members'),
             ('shop', 0, 'placed: 9 of 9 members'),
             (
                 'shop-too-large',
                 1,
-                'refused: There is not enough free room for 4 db in data '
+                'refused: There is not enough free capacity for 4 db in data '
                 'with the rack spread of data.',
             ),
         ):
             done = run('--explain', str(EXAMPLES / f'{name}.json'))
-            told = done.stderr.decode().splitlines()
-            self.assertEqual((status, words), (done.returncode, told[0]))
+            lines = done.stderr.decode().splitlines()
+            self.assertEqual((status, words), (done.returncode, lines[0]))
 
-    def test_the_picture_is_the_one_that_is_drawn(self):
+    def test_documented_picture_is_up_to_date(self):
         with tempfile.NamedTemporaryFile('r', encoding='utf-8') as file:
             run('--draw', file.name, str(EXAMPLES / 'shop.json'))
             shown = SOURCE / 'images' / 'shop.svg'
@@ -130,28 +130,28 @@ class TestExplain(base.BaseTestCase):
         json.loads(done.stdout)
         return done.stderr.decode()
 
-    def test_placed(self):
+    def test_placed_group_is_explained(self):
         text = self._explained(SMALL)
         self.assertIn('placed: 2 of 2 members\n', text)
 
-    def test_refused(self):
+    def test_refused_group_is_explained(self):
         raw = builders.raw_problem(racks(a=(2,)), group(w=3))
         self.assertTrue(self._explained(raw).startswith('refused: '))
 
-    def test_undecided(self):
+    def test_undecided_group_is_explained_with_its_reason(self):
         text = self._explained(SMALL, '--memory-limit', '16')
         self.assertTrue(text.startswith('undecided: '))
         self.assertIn('16 MiB', text)
 
 
 class TestDraw(base.BaseTestCase):
-    def test_a_picture_beside_the_answer(self):
+    def test_picture_is_drawn_beside_the_answer(self):
         with tempfile.NamedTemporaryFile('r', encoding='utf-8') as file:
             status, answer = decide(SMALL, '--draw', file.name)
             self.assertEqual((0, 'placed'), (status, answer['status']))
             self.assertIn('</svg>', file.read())
 
-    def test_where_none_can_be_written_nothing_is_decided(self):
+    def test_unwritable_picture_is_refused_before_planning(self):
         name = '/does/not/exist.svg'
         done = run('-', '--draw', name, data=json.dumps(SMALL).encode())
         self.assertEqual((2, b''), (done.returncode, done.stdout))
@@ -174,17 +174,17 @@ class TestCheck(base.BaseTestCase):
                 data=json.dumps(problem).encode(),
             )
 
-    def test_an_answer_that_holds(self):
+    def test_right_answer_passes(self):
         refused = builders.raw_problem(racks(a=(2,)), group(w=3))
         for problem in (SMALL, refused):
             _, answer = decide(problem)
             done = self._check(answer, problem=problem)
             self.assertEqual(
-                (0, b'the answer holds\n', b''),
+                (0, b'the answer is correct\n', b''),
                 (done.returncode, done.stdout, done.stderr),
             )
 
-    def test_an_answer_that_does_not_hold(self):
+    def test_wrong_answer_fails_with_its_faults(self):
         _, answer = decide(SMALL)
         answer['unplaced'] = ['w-1']
         answer['cost']['soft'] = 1
@@ -193,7 +193,7 @@ class TestCheck(base.BaseTestCase):
         places = [line.split(b':')[0] for line in done.stdout.splitlines()]
         self.assertEqual([b'$.unplaced', b'$.cost.soft'], places)
 
-    def test_an_answer_that_could_not_be_verified(self):
+    def test_unverified_answer_has_status_3(self):
         policies = [builders.policy('affinity', 'rack')]
         problem = builders.raw_problem(
             racks(a=(2, 1), b=(3, 1)), group(policies, w=5)
@@ -207,7 +207,7 @@ class TestCheck(base.BaseTestCase):
             self.assertEqual((3, b''), (done.returncode, done.stderr))
             self.assertIn(words, done.stdout)
 
-    def test_what_is_no_answer(self):
+    def test_malformed_answer_is_bad_input(self):
         done = self._check({'status': 'lost'})
         self.assertEqual((2, b''), (done.returncode, done.stdout))
         self.assertEqual(
@@ -216,14 +216,14 @@ class TestCheck(base.BaseTestCase):
             done.stderr,
         )
 
-    def test_no_other_work_is_done(self):
+    def test_check_excludes_explain_and_draw(self):
         for other in (['--explain'], ['--draw', '/tmp/x.svg']):
             done = self._check({'status': 'undecided'}, *other)
             self.assertEqual((2, b''), (done.returncode, done.stdout))
 
 
 class TestProgress(base.BaseTestCase):
-    def test_a_terminal_shows_it_and_is_clean_in_the_end(self):
+    def test_terminal_shows_progress_and_is_cleared(self):
         try:
             ours, theirs = os.openpty()
         except OSError as exc:
@@ -245,7 +245,7 @@ class TestProgress(base.BaseTestCase):
         self.assertEqual('placed', json.loads(done.stdout)['status'])
 
 
-class TestEnds(base.BaseTestCase):
+class TestTermination(base.BaseTestCase):
     def _start(self, raw, **kwargs):
         command = subprocess.Popen(
             [*COMMAND, '-'],
@@ -259,8 +259,8 @@ class TestEnds(base.BaseTestCase):
         command.stdin.close()
         return command
 
-    def test_ctrl_c_is_quiet_and_leaves_nothing(self):
-        self.useFixture(test_fixtures.CtrlC())
+    def test_ctrl_c_ends_command_and_solver_silently(self):
+        self.useFixture(test_fixtures.DefaultSigint())
         command = self._start(
             builders.raw_slow_problem(time_limit=60), stdout=subprocess.PIPE
         )
@@ -274,7 +274,7 @@ class TestEnds(base.BaseTestCase):
         while pathlib.Path(f'/proc/{solver[0]}').exists():
             time.sleep(0.01)
 
-    def test_nobody_reads_the_answer(self):
+    def test_closed_output_ends_the_command_silently(self):
         ours, theirs = os.pipe()
         os.close(ours)
         with os.fdopen(theirs, 'wb') as closed:
@@ -282,7 +282,7 @@ class TestEnds(base.BaseTestCase):
             self.assertEqual(141, command.wait(30))
         self.assertEqual(b'', command.stderr.read())
 
-    def test_it_imports_nothing_slow(self):
+    def test_command_imports_no_slow_module(self):
         script = f'import sys, {plan.__name__}; print(*sys.modules)'
         modules = subprocess.check_output([sys.executable, '-c', script])
         self.assertEqual(
@@ -293,7 +293,7 @@ class TestEnds(base.BaseTestCase):
 
 class TestBadInput(base.BaseTestCase):
     def _main(self, *arguments, data=b''):
-        """Run it in this process: status, standard output and error."""
+        """Run the command in this process; return status, output, errors."""
         stdout, stderr = io.StringIO(), io.StringIO()
         stdin = io.TextIOWrapper(io.BytesIO(data))
         self.useFixture(fixtures.MonkeyPatch('sys.stdin', stdin))
@@ -311,14 +311,14 @@ class TestBadInput(base.BaseTestCase):
         self.assertTrue(stderr.isascii())
         self.assertTrue(stderr.startswith(f'{path}: '))
 
-    def test_one_line_is_all_there_is(self):
+    def test_bad_input_prints_a_single_line(self):
         done = run('-', data=b'{}')
         self.assertEqual(
             (2, b'', b'$.version: is missing\n'),
             (done.returncode, done.stdout, done.stderr),
         )
 
-    def test_bad_files(self):
+    def test_bad_file_is_refused_with_its_json_path(self):
         for path, data in (
             ('$', b'{'),
             ('$', b'\xff\xfe'),
@@ -337,17 +337,17 @@ class TestBadInput(base.BaseTestCase):
         ):
             self._refused(path, '-', data=data)
 
-    def test_a_message_is_never_as_long_as_the_file(self):
+    def test_message_about_a_long_file_is_short(self):
         data = json.dumps({**SMALL, 'x' * 10**6: 1}).encode()
         status, stdout, stderr = self._main('-', data=data)
         self.assertEqual((2, ''), (status, stdout))
         self.assertLess(len(stderr), 3_000)
 
-    def test_files_that_cannot_be_read(self):
+    def test_unreadable_file_is_refused(self):
         for name in ('/does/not/exist', os.curdir):
             self._refused('$', name)
 
-    def test_bad_arguments(self):
+    def test_bad_arguments_are_refused(self):
         for arguments in (
             [],
             ['a', 'b'],
@@ -363,7 +363,7 @@ class TestBadInput(base.BaseTestCase):
 
 
 class TestInternalError(base.BaseTestCase):
-    def test_it_is_told_apart_and_prints_no_answer(self):
+    def test_internal_error_has_status_4_and_no_answer(self):
         bug = fixtures.MockPatchObject(
             plan.decide, 'decide', side_effect=RuntimeError('a bug')
         )

@@ -28,9 +28,9 @@ class TestPlanners(test_manage.ManageCase):
         self.assertEqual('', err)
         return status, json.loads(out)
 
-    def test_each_is_told_with_what_it_works_on(self):
-        planner = running.heard(self.context, clock_offset=0.25)
-        group = groups.described()
+    def test_running_planner_is_listed_with_its_groups(self):
+        planner = running.create_planner(self.context, clock_offset=0.25)
+        group = groups.unstored()
         group.create(self.context)
         objects.VRTLease.acquire(
             *(self.context, group.id, planner.uuid),
@@ -58,25 +58,27 @@ class TestPlanners(test_manage.ManageCase):
         self.assertEqual(0, status)
         self.assertIn('ctl-1', out)
 
-    def test_one_that_is_silent_is_wrong(self):
-        running.heard(self.context)
+    def test_silent_planner_is_reported_as_wrong(self):
+        running.create_planner(self.context)
         timeutils.advance_time_seconds(31)
 
         status, [planner] = self.listed()
 
         self.assertEqual(3, status)
-        self.assertEqual(['it was not heard of for 31 s'], planner['wrong'])
+        self.assertEqual(
+            ['it has sent no heartbeat for 31 s'], planner['wrong']
+        )
         status, out, _err = self.run_it('planners')
         self.assertEqual(3, status)
-        self.assertIn('not heard of', out)
+        self.assertIn('no heartbeat', out)
 
-    def test_that_there_is_none_is_wrong(self):
+    def test_absence_of_planners_is_reported_as_wrong(self):
         status, out, _err = self.run_it('planners')
 
         self.assertEqual(3, status)
-        self.assertIn('No planner runs', out)
+        self.assertIn('No planner is running', out)
 
-    def test_without_tables_it_says_what_to_do(self):
+    def test_missing_tables_are_reported_with_the_remedy(self):
         self.assertIn(
             'db sync',
             self.mistake(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line that tells how far it is, and leaves no trace."""
+"""The progress line of nova-groupext-plan."""
 
 import io
 import time
@@ -25,14 +25,14 @@ class Terminal(io.StringIO):
         raise AssertionError(f'{text!r} not in {self.getvalue()!r}')
 
     def screen(self):
-        """What can be seen at the end."""
+        """Return the text that remains visible."""
         line = ''
         for text in self.getvalue().split('\r'):
             line = text + line[len(text) :]
         return line.rstrip(' ')
 
 
-class Gone(Terminal):
+class ClosedTerminal(Terminal):
     """A terminal that was closed."""
 
     def write(self, text):
@@ -52,25 +52,25 @@ class TestLine(base.BaseTestCase):
         for name in ('_DELAY', '_EVERY'):
             self.useFixture(fixtures.MockPatchObject(progress, name, 0.001))
 
-    def test_what_it_tells(self):
+    def test_line_shows_time_members_and_cost(self):
         self._be_quick()
         terminal = Terminal()
         with progress.Line(terminal, 3) as line:
             terminal.wait_for(' s, no plan for 3 members yet')
             line.show(PLACED)
             terminal.wait_for(
-                ' s, cost: 2 of 3 members placed, cost 3.5, at least 1'
+                ' s, cost: 2 of 3 members placed, cost 3.5, lower bound 1'
             )
         self.assertEqual('', terminal.screen())
         self.assertNotIn('\n', terminal.getvalue())
 
-    def test_what_is_decided_at_once_needs_no_line(self):
+    def test_immediate_decision_shows_no_line(self):
         terminal = Terminal()
         with progress.Line(terminal, 3) as line:
             line.show(PLACED)
         self.assertEqual('', terminal.getvalue())
 
-    def test_what_is_no_terminal_stays_clean(self):
+    def test_stream_that_is_no_terminal_stays_empty(self):
         self._be_quick()
         stream = io.StringIO()
         with progress.Line(stream, 3) as line:
@@ -78,7 +78,7 @@ class TestLine(base.BaseTestCase):
             time.sleep(0.05)
         self.assertEqual('', stream.getvalue())
 
-    def test_it_is_gone_after_an_error(self):
+    def test_line_is_cleared_after_an_error(self):
         self._be_quick()
         terminal = Terminal()
 
@@ -90,8 +90,8 @@ class TestLine(base.BaseTestCase):
         self.assertRaises(KeyboardInterrupt, fail)
         self.assertEqual('', terminal.screen())
 
-    def test_a_terminal_that_is_gone_stops_nothing(self):
+    def test_closed_terminal_does_not_stop_the_command(self):
         self._be_quick()
-        with progress.Line(Gone(), 3) as line:
+        with progress.Line(ClosedTerminal(), 3) as line:
             time.sleep(0.05)
             line.show(PLACED)

@@ -48,7 +48,7 @@ class StatusCase(base.BaseTestCase):
 
     def placement(self, *sections):
         _code, results = self.check(*sections)
-        return results['Placement and parallel writers']
+        return results['Placement and concurrent writers']
 
 
 class TestStatus(StatusCase):
@@ -62,36 +62,38 @@ class TestStatus(StatusCase):
         engine.configure()
         migration.sync()
 
-    def test_all_is_well(self):
+    def test_healthy_cloud_passes_all_checks(self):
         self.sync()
         self.planner()
 
         code, results = self.check(self.database())
 
         self.assertEqual(0, code)
-        self.assertEqual((SUCCESS, '1 planners run.'), results['Planners'])
+        self.assertEqual(
+            (SUCCESS, '1 planners are running.'), results['Planners']
+        )
         self.assertEqual(
             (SUCCESS, f'The tables are at revision {migration.head()}.'),
             results['Tables of VRT groups'],
         )
 
     def planner(self, **values):
-        """Let a planner be heard of, as if it were another process."""
-        return running.heard(context.get_admin_context(), **values)
+        """Store a planner that has just sent a heartbeat."""
+        return running.create_planner(context.get_admin_context(), **values)
 
     def planners(self):
         _code, results = self.check(self.database())
         return results['Planners']
 
-    def test_a_cloud_without_planners(self):
+    def test_cloud_without_planners_is_a_warning(self):
         self.sync()
 
         result, details = self.planners()
 
         self.assertEqual(WARNING, result)
-        self.assertIn('No planner runs', details)
+        self.assertIn('No planner is running', details)
 
-    def test_planners_with_which_something_is_wrong(self):
+    def test_planner_with_a_wrong_revision_or_clock_is_a_failure(self):
         self.sync()
         for values, reason in (
             ({'revision': 'older'}, 'tables of revision older'),
@@ -104,11 +106,11 @@ class TestStatus(StatusCase):
 
             self.assertEqual(FAILURE, result)
             self.assertIn(reason, details)
-            planner.forget(context.get_admin_context())
+            planner.remove(context.get_admin_context())
 
-    def test_options_that_contradict_each_other(self):
+    def test_contradictory_options_are_a_failure(self):
         for section, reason in (
-            ('[vrt]\noperation_lease = 60', 'is being decided'),
+            ('[vrt]\noperation_lease = 60', 'is still being planned'),
             (
                 '[vrt]\nmax_hold_lifetime = 86399',
                 'released before their group',
@@ -116,7 +118,7 @@ class TestStatus(StatusCase):
             (
                 '[vrt]\nredeem_replacement_time_limit = 50\n[DEFAULT]\n'
                 'rpc_response_timeout = 50',
-                'Nova gives up servers',
+                'Nova abandons servers',
             ),
         ):
             _code, results = self.check(section)
@@ -125,20 +127,20 @@ class TestStatus(StatusCase):
             self.assertEqual(FAILURE, result)
             self.assertIn(reason, details)
 
-    def test_a_group_may_be_held_for_as_long_as_members_may(self):
+    def test_max_hold_lifetime_equal_to_that_of_groups_passes(self):
         _code, results = self.check('[vrt]\nmax_hold_lifetime = 86400')
 
         self.assertEqual(SUCCESS, results['Options'][0])
 
-    def test_the_defaults_contradict_nothing(self):
+    def test_default_options_pass(self):
         _code, results = self.check()
 
         self.assertEqual(SUCCESS, results['Options'][0])
 
-    def test_before_there_are_tables_planners_are_not_known_of(self):
+    def test_planners_without_tables_are_a_warning(self):
         self.assertEqual(WARNING, self.planners()[0])
 
-    def test_the_tables_are_in_novas_api_database_by_default(self):
+    def test_tables_default_to_novas_api_database(self):
         self.sync()
 
         result, _details = self.tables(self.database('api_database'))
@@ -148,39 +150,39 @@ class TestStatus(StatusCase):
     def test_the_worst_result_is_the_exit_status(self):
         self.assertEqual(FAILURE, self.check(self.database())[0])
 
-    def test_tables_that_were_never_made(self):
+    def test_missing_tables_are_a_failure(self):
         result, details = self.tables(self.database())
 
         self.assertEqual(FAILURE, result)
         self.assertIn('none', details)
         self.assertIn('nova-groupext-manage db sync', details)
 
-    def test_tables_that_cannot_be_reached(self):
+    def test_unreachable_database_is_a_failure(self):
         result, details = self.tables(self.database(name='nowhere/vrt'))
 
         self.assertEqual(FAILURE, result)
         self.assertIn('does not answer', details)
 
-    def test_no_database_is_configured(self):
+    def test_missing_connection_is_a_failure(self):
         result, details = self.tables()
 
         self.assertEqual(FAILURE, result)
         self.assertIn('[vrt_database]connection', details)
         self.assertEqual(WARNING, self.placement()[0])
 
-    def test_a_url_that_is_none(self):
+    def test_invalid_database_url_is_a_failure(self):
         nonsense = '[vrt_database]\nconnection=nonsense'
 
         self.assertEqual(FAILURE, self.tables(nonsense)[0])
         self.assertEqual(WARNING, self.placement(nonsense)[0])
 
-    def test_one_attempt_of_placement_is_enough(self):
+    def test_single_attempt_of_placement_passes(self):
         result, details = self.placement(f'[placement]\n{RETRIES}=1')
 
         self.assertEqual(SUCCESS, result)
         self.assertIn(RETRIES, details)
 
-    def test_more_attempts_are_too_many(self):
+    def test_several_attempts_of_placement_are_a_warning(self):
         result, details = self.placement(
             f'[placement]\n{RETRIES}=2',
             '[placement_database]\nconnection=postgresql://nobody/nowhere',
@@ -189,21 +191,21 @@ class TestStatus(StatusCase):
         self.assertEqual(WARNING, result)
         self.assertIn(f'{RETRIES} = 1', details)
 
-    def test_sqlite_has_one_writer(self):
+    def test_sqlite_database_of_placement_passes(self):
         for section in ('vrt_database', 'placement_database'):
             result, details = self.placement(self.database(section))
 
             self.assertEqual(SUCCESS, result)
             self.assertIn('[placement_database]connection', details)
 
-    def test_a_driver_that_is_not_there(self):
+    def test_missing_driver_of_placement_is_a_warning(self):
         result, _details = self.placement(
             '[placement_database]\nconnection=mysql+nosuchdriver://x/y'
         )
 
         self.assertEqual(WARNING, result)
 
-    def test_a_configuration_that_is_not_there(self):
+    def test_missing_configuration_file_is_an_error(self):
         err = io.StringIO()
         with contextlib.redirect_stderr(err):
             code = status.main(['--config-file=nope', 'upgrade', 'check'])

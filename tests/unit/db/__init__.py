@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are tables and migrations one and the same?"""
+"""Unit tests of the tables and of the access to them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what the database breaks off written again, as a whole and once?"""
+"""Retries of transactions that the database aborts."""
 
 import fixtures as mock
 from nova import context
@@ -16,8 +16,8 @@ from tests import fixtures
 from tests import groups
 
 
-class TestBrokenOff(base.BaseTestCase):
-    """The database breaks transactions off when they are to be committed."""
+class TestAbortedTransactions(base.BaseTestCase):
+    """The database aborts transactions at their commit."""
 
     def setUp(self):
         super().setUp()
@@ -25,7 +25,7 @@ class TestBrokenOff(base.BaseTestCase):
         self.context = context.get_admin_context()
         self.useFixture(mock.MockPatch('time.sleep'))
 
-    def break_off(self, times):
+    def abort_commits(self, times):
         breaks = iter(range(times))
 
         def on_commit(_connection):
@@ -35,12 +35,12 @@ class TestBrokenOff(base.BaseTestCase):
         sa.event.listen(engine.get_engine(), 'commit', on_commit)
 
     def create(self):
-        group = groups.described()
+        group = groups.unstored()
         group.create(self.context)
         return group
 
     def test_a_group_is_created_once_with_all_its_parts(self):
-        self.break_off(2)
+        self.abort_commits(2)
 
         self.create()
 
@@ -52,22 +52,22 @@ class TestBrokenOff(base.BaseTestCase):
                 'vrt_policies': 3,
                 'vrt_relationships': 1,
             },
-            fixtures.rows(),
+            fixtures.row_counts(),
         )
 
     def test_a_group_is_deleted_with_all_its_parts(self):
         group = self.create()
-        self.break_off(2)
+        self.abort_commits(2)
 
-        group.destroy(self.context)
+        group.purge(self.context)
 
-        self.assertEqual({}, fixtures.rows())
+        self.assertEqual({}, fixtures.row_counts())
 
     def test_holds_are_created_once(self):
         group = self.create()
-        self.break_off(2)
+        self.abort_commits(2)
 
-        holds = groups.holds(self.context, group)
+        holds = groups.create_holds(self.context, group)
 
         stored = objects.VRTHold.list_by_group(self.context, group.id)
         self.assertEqual(
@@ -77,7 +77,7 @@ class TestBrokenOff(base.BaseTestCase):
 
     def test_a_change_is_made_once(self):
         group = self.create()
-        self.break_off(2)
+        self.abort_commits(2)
 
         group.change(self.context, states.Group.PLANNED)
 
@@ -85,10 +85,10 @@ class TestBrokenOff(base.BaseTestCase):
 
     def test_several_changes_are_made_once(self):
         group = self.create()
-        holds = groups.holds(self.context, group)
-        self.break_off(2)
+        holds = groups.create_holds(self.context, group)
+        self.abort_commits(2)
 
-        groups.hold(self.context, group, holds, None)
+        groups.hold_all(self.context, group, holds, None)
 
         stored = group.get(self.context, group.uuid)
         self.assertEqual(
@@ -96,8 +96,8 @@ class TestBrokenOff(base.BaseTestCase):
             (stored.generation, stored.members[0].status),
         )
 
-    def test_what_is_done_under_a_lock_is_done_again_as_a_whole(self):
-        self.break_off(2)
+    def test_work_under_a_row_lock_is_retried_as_a_whole(self):
+        self.abort_commits(2)
         groups_made = []
 
         def work():
@@ -108,17 +108,17 @@ class TestBrokenOff(base.BaseTestCase):
             return objects.VRTGroup.count(self.context, 'project')
 
         db.insert_if_missing(
-            self.context, models.Project, project_id='project'
+            self.context, models.ProjectLock, project_id='project'
         )
         counted = db.with_row_lock(
-            self.context, models.Project, work, project_id='project'
+            self.context, models.ProjectLock, work, project_id='project'
         )
 
         self.assertEqual(1, counted)
-        self.assertEqual(1, fixtures.rows()['vrt_groups'])
-        self.assertEqual(1, fixtures.rows()['vrt_projects'])
+        self.assertEqual(1, fixtures.row_counts()['vrt_groups'])
+        self.assertEqual(1, fixtures.row_counts()['vrt_project_locks'])
 
-    def test_a_row_that_is_locked_is_not_told_to_be_changed(self):
+    def test_row_lock_does_not_change_updated_at(self):
         group = self.create()
 
         db.with_row_lock(self.context, models.Group, lambda: None, id=group.id)
@@ -129,24 +129,24 @@ class TestBrokenOff(base.BaseTestCase):
             ).updated_at
         )
 
-    def test_a_row_that_is_locked_is_changed_for_all_nodes_of_a_cluster(self):
-        """Galera's other nodes see no lock: what changed they compare."""
+    def test_row_lock_increments_the_counter_of_the_row(self):
+        """Galera's other nodes see no lock, only rows that were written."""
         group = self.create()
         db.insert_if_missing(
-            self.context, models.Project, project_id='project'
+            self.context, models.ProjectLock, project_id='project'
         )
 
         for _time in range(2):
             for model, key in (
                 (models.Group, {'id': group.id}),
-                (models.Project, {'project_id': 'project'}),
+                (models.ProjectLock, {'project_id': 'project'}),
             ):
                 db.with_row_lock(self.context, model, lambda: None, **key)
 
-        for model in (models.Group, models.Project):
+        for model in (models.Group, models.ProjectLock):
             self.assertEqual(2, db.find_one(self.context, model).counter)
 
-    def test_nothing_is_run_again_inside_a_lock(self):
+    def test_statement_inside_a_row_lock_is_not_retried(self):
         calls = []
 
         def statement(*_args):
@@ -171,9 +171,9 @@ class TestBrokenOff(base.BaseTestCase):
         )
         self.assertEqual(1, len(calls))
 
-    def test_what_is_broken_off_again_and_again_is_an_error(self):
+    def test_transaction_that_is_always_aborted_is_an_error(self):
         group = self.create()
-        self.break_off(1000)
+        self.abort_commits(1000)
 
         self.assertRaises(
             db_exc.DBDeadlock,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does every handler know all that trouble with a database is raised as?"""
+"""Handlers of database errors, each of which has to catch every kind."""
 
 import ast
 import pathlib
@@ -14,7 +14,7 @@ ERRORS = PACKAGE / 'db' / 'database_errors.py'
 
 
 class TestHandlers(base.BaseTestCase):
-    def test_nobody_catches_the_translated_errors_alone(self):
+    def test_no_handler_catches_translated_errors_alone(self):
         wrong = [
             f'{path.relative_to(PACKAGE)}:{node.lineno}'
             for path in PACKAGE.rglob('*.py')

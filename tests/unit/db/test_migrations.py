@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the migrations make the tables that the models describe?"""
+"""Migrations, which create the tables of the models."""
 
 from alembic import script
 from oslotest import base
@@ -13,23 +13,23 @@ class TestMigrations(base.BaseTestCase):
         super().setUp()
         self.useFixture(fixtures.Database(sync=False))
 
-    def test_there_is_one_head(self):
+    def test_migrations_have_one_head(self):
         scripts = script.ScriptDirectory.from_config(
             migration.alembic_config()
         )
 
         self.assertEqual([migration.head()], scripts.get_heads())
 
-    def test_the_models_are_what_the_migrations_make(self):
+    def test_migrations_create_the_tables_of_the_models(self):
         migration.sync()
 
-        self.assertEqual([], fixtures.differences())
+        self.assertEqual([], fixtures.model_differences())
 
-    def test_syncing_twice_changes_nothing(self):
+    def test_second_sync_changes_nothing(self):
         migration.sync()
         migration.sync()
 
         self.assertEqual(migration.head(), migration.version())
 
-    def test_before_the_first_sync_there_is_no_version(self):
+    def test_version_before_the_first_sync_is_none(self):
         self.assertIsNone(migration.version())

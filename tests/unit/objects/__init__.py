@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the objects keep what they are told, and only lawful changes?"""
+"""Unit tests of the objects: stored values and allowed changes."""

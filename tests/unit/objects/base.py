@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups in a database of the test's own."""
+"""Base classes with groups in a database."""
 
 from nova import context
 from oslotest import base
@@ -11,14 +11,14 @@ from tests import fixtures
 from tests import groups
 
 
-class GroupCase(base.BaseTestCase):
+class GroupTestCase(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.Database())
         self.context = context.get_admin_context()
 
     def create(self, **values):
-        group = groups.described(**values)
+        group = groups.unstored(**values)
         group.create(self.context)
         return group
 
@@ -26,44 +26,44 @@ class GroupCase(base.BaseTestCase):
         return objects.VRTGroup.get(self.context, group.uuid)
 
 
-class HeldCase(GroupCase):
-    def held(self, expires_at=None):
-        """Return a group of three that are held."""
+class HeldGroupTestCase(GroupTestCase):
+    def create_held_group(self, expires_at=None):
+        """Return a group with three held members."""
         group = self.create()
-        holds = groups.holds(self.context, group)
-        groups.hold(self.context, group, holds, expires_at)
+        holds = groups.create_holds(self.context, group)
+        groups.hold_all(self.context, group, holds, expires_at)
         return self.get(group)
 
-    def with_hold(self, member):
-        """Return a member and what it holds, as servers are given them."""
-        return member, objects.VRTHold.get_by_member(self.context, member.id)
+    def member_and_hold(self, member):
+        """Return a member and its hold."""
+        return member, objects.VRTHold.find_by_member(self.context, member.id)
 
     def holds_of(self, group):
         return objects.VRTHold.list_by_group(self.context, group.id)
 
-    def forget(self, group):
-        """Forget a group of which nothing is held any more."""
+    def delete(self, group):
+        """Delete a group after the release of its holds."""
         for hold in self.holds_of(group):
             hold.release(self.context)
-        objects.VRTHold.orphan(self.context, group.id)
-        group.destroy(self.context)
+        objects.VRTHold.detach(self.context, group.id)
+        group.purge(self.context)
 
     def redeem(self, *members):
         for member in members:
             member.change(self.context, states.Member.REDEEMING)
-            self.become_server(member)
+            self.complete_redeem(member)
 
-    def become_server(self, member):
-        """Let a member that is REDEEMING be a server."""
+    def complete_redeem(self, member):
+        """Redeem the hold of a member that is REDEEMING."""
         self._change(transitions.redeem, member, states.Member.ACTIVE)
 
-    def end(self, member, became):
-        """End a member's hold; returns whether that was done."""
+    def end_hold(self, member, became):
+        """End a member's hold; return whether that succeeded."""
         return self._change(transitions.end_hold, member, became)
 
     def _change(self, transition, member, became):
-        hold = objects.VRTHold.get_by_member(self.context, member.id)
-        done = transition(self.context, hold, member.changed(became))
+        hold = objects.VRTHold.find_by_member(self.context, member.id)
+        done = transition(self.context, hold, member.status_change(became))
         if done:
             member.status = became
         return done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the last things that happened to a group remembered, and told apart?"""
+"""Events of a group: the last ones are stored with their requesters."""
 
 import logging
 
@@ -13,19 +13,19 @@ from nova_groupext.objects import event as events
 from tests.unit.objects import base
 
 
-class TestEvents(base.HeldCase):
+class TestEvents(base.HeldGroupTestCase):
     def setUp(self):
         super().setUp()
-        self.group = self.held()
+        self.group = self.create_held_group()
 
-    def told(self):
-        found = objects.VRTEvent.of_groups(self.context, [self.group.id])
+    def stored_events(self):
+        found = objects.VRTEvent.by_group(self.context, [self.group.id])
         return found.get(self.group.id, [])
 
-    def test_a_request_is_remembered_with_who_has_made_it(self):
-        objects.VRTEvent.asked(self.context, self.group.id, 'replan')
+    def test_event_of_a_request_has_its_requester(self):
+        objects.VRTEvent.record_request(self.context, self.group.id, 'replan')
 
-        [event] = self.told()
+        [event] = self.stored_events()
 
         self.assertEqual('replan', event.name)
         self.assertEqual(
@@ -38,12 +38,12 @@ class TestEvents(base.HeldCase):
         )
         self.assertIsNotNone(event.created_at)
 
-    def test_what_planners_do_is_not_said_to_be_a_users(self):
-        objects.VRTEvent.happened(
+    def test_event_of_a_planner_has_no_requester(self):
+        objects.VRTEvent.record_change(
             self.context, self.group.id, 'undecided', 'It took too long.'
         )
 
-        [event] = self.told()
+        [event] = self.stored_events()
 
         self.assertEqual('It took too long.', event.message)
         self.assertEqual(
@@ -51,37 +51,41 @@ class TestEvents(base.HeldCase):
             (event.request_id, event.user_id, event.project_id),
         )
 
-    def test_the_last_ones_are_kept_the_newest_first(self):
-        for number in range(events.KEPT + 3):
-            objects.VRTEvent.happened(
+    def test_last_events_are_kept_newest_first(self):
+        for number in range(events.MAX_EVENTS + 3):
+            objects.VRTEvent.record_change(
                 self.context, self.group.id, f'e-{number}'
             )
 
-        names = [event.name for event in self.told()]
+        names = [event.name for event in self.stored_events()]
 
-        wanted = range(events.KEPT + 2, 2, -1)
+        wanted = range(events.MAX_EVENTS + 2, 2, -1)
         self.assertEqual([f'e-{number}' for number in wanted], names)
 
-    def test_they_are_forgotten_with_their_group(self):
-        objects.VRTEvent.asked(self.context, self.group.id, 'create')
+    def test_events_are_deleted_with_their_group(self):
+        objects.VRTEvent.record_request(self.context, self.group.id, 'create')
 
-        self.forget(self.group)
+        self.delete(self.group)
 
         self.assertEqual(0, db.count(self.context, models.Event))
 
-    def test_a_group_that_is_forgotten_meanwhile_is_no_trouble(self):
+    def test_event_of_a_deleted_group_is_logged_without_traceback(self):
         gone = db_exc.DBReferenceError('vrt_events', 'key', 'id', 'vrt_groups')
         log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
         with fixtures.MockPatchObject(db, 'insert', side_effect=gone):
-            objects.VRTEvent.asked(self.context, self.group.id, 'create')
+            objects.VRTEvent.record_request(
+                self.context, self.group.id, 'create'
+            )
 
-        self.assertIn('forgotten before event create', log.output)
+        self.assertIn('Event create was not stored', log.output)
         self.assertNotIn('Traceback', log.output)
 
-    def test_trouble_with_the_database_is_nobody_elses(self):
+    def test_database_error_is_not_raised(self):
         with fixtures.MockPatchObject(
             db, 'insert', side_effect=db_exc.DBConnectionError
         ):
-            objects.VRTEvent.asked(self.context, self.group.id, 'create')
+            objects.VRTEvent.record_request(
+                self.context, self.group.id, 'create'
+            )
 
-        self.assertEqual([], self.told())
+        self.assertEqual([], self.stored_events())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When is what is held given back because its time is over?"""
+"""Expiry and extension of groups."""
 
 import datetime
 
@@ -18,13 +18,15 @@ Hold = states.Hold
 NOON = datetime.datetime(2026, 11, 1, 12)
 
 
-class TestExpiry(base.HeldCase):
+class TestExpiry(base.HeldGroupTestCase):
     """A held group of three is extended or expires, as a whole."""
 
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.Clock(NOON))
-        self.group = self.held(NOON + datetime.timedelta(seconds=60))
+        self.group = self.create_held_group(
+            NOON + datetime.timedelta(seconds=60)
+        )
 
     def pass_seconds(self, seconds):
         timeutils.advance_time_seconds(seconds)
@@ -50,7 +52,7 @@ class TestExpiry(base.HeldCase):
         error = self.assertRaises(exception.GroupStateConflict, self.extend)
         return error.format_message().partition(' is ')[2]
 
-    def test_it_is_held_until_its_time_is_over(self):
+    def test_group_is_held_until_it_expires(self):
         self.pass_seconds(59)
         self.assertEqual([], self.expired())
         self.assertFalse(self.expire())
@@ -66,7 +68,7 @@ class TestExpiry(base.HeldCase):
         )
         self.assertEqual(['RELEASING'] * 3, self.holds())
 
-    def test_its_members_say_why_they_are_released(self):
+    def test_members_of_an_expired_group_have_its_fault(self):
         self.pass_seconds(60)
         self.expire()
 
@@ -75,7 +77,7 @@ class TestExpiry(base.HeldCase):
             {member.fault for member in self.get(self.group).members},
         )
 
-    def test_what_is_a_server_or_becomes_one_stays(self):
+    def test_active_and_redeeming_members_do_not_expire(self):
         first, second, _third = self.group.members
         self.redeem(first)
         second.change(self.context, Member.REDEEMING)
@@ -89,8 +91,8 @@ class TestExpiry(base.HeldCase):
         )
         self.assertEqual(['REDEEMED', 'HELD', 'RELEASING'], self.holds())
 
-    def test_who_has_failed_keeps_its_fault(self):
-        transitions.end(
+    def test_failed_member_of_an_expired_group_keeps_its_fault(self):
+        transitions.end_member(
             self.context,
             self.group.members[0],
             Member.FAILED,
@@ -106,7 +108,7 @@ class TestExpiry(base.HeldCase):
             (failed.status, failed.fault),
         )
 
-    def test_extending_counts_from_now(self):
+    def test_extension_counts_from_now(self):
         self.pass_seconds(30)
         generation = self.get(self.group).generation
 
@@ -118,7 +120,7 @@ class TestExpiry(base.HeldCase):
         )
         self.assertEqual(generation + 1, group.generation)
 
-    def test_who_was_extended_in_time_does_not_expire(self):
+    def test_group_extended_in_time_does_not_expire(self):
         """The reaper has found the group just before it was extended."""
         self.pass_seconds(59)
         self.extend()
@@ -128,7 +130,7 @@ class TestExpiry(base.HeldCase):
 
         self.assertEqual((Group.HELD, *[Member.HELD] * 3), self.state())
 
-    def test_who_has_expired_is_not_extended(self):
+    def test_extension_of_an_expired_group_is_refused(self):
         self.pass_seconds(60)
 
         self.assertEqual(
@@ -136,13 +138,13 @@ class TestExpiry(base.HeldCase):
         )
         self.expire()
         self.assertEqual(
-            'RELEASED: nothing of it is held; it expired at '
+            'RELEASED: it has no held members; it expired at '
             '2026-11-01T12:01:00Z',
             self.refusal(),
         )
 
-    def test_an_extension_that_comes_late_changes_nothing(self):
-        """Its clock was before the end, its turn after the expiry."""
+    def test_late_extension_by_a_stale_object_is_refused(self):
+        """Its clock is before the end, its transaction after the expiry."""
         stale = self.get(self.group)
         self.pass_seconds(60)
         self.expire()
@@ -156,28 +158,28 @@ class TestExpiry(base.HeldCase):
             (Group.RELEASED, *[Member.RELEASED] * 3), self.state()
         )
 
-    def test_members_that_are_being_created_are_extended(self):
+    def test_group_with_redeeming_members_is_extended(self):
         for member in self.group.members:
             member.change(self.context, Member.REDEEMING)
 
         self.extend()
 
-    def test_what_holds_nothing_is_not_extended(self):
+    def test_extension_of_a_group_without_holds_is_refused(self):
         self.redeem(*self.group.members)
 
-        self.assertEqual('ACTIVE: nothing of it is held', self.refusal())
+        self.assertEqual('ACTIVE: it has no held members', self.refusal())
 
-    def test_a_hold_is_good_until_its_group_expires(self):
+    def test_member_is_redeemable_until_its_group_expires(self):
         def obstacles():
             by_path = objects.VRTMember.get_by_path(
                 self.context, self.group.uuid, 'master', project_id='project'
             )
             by_id = objects.VRTMember.find_by_id(self.context, by_path.id)
-            return {each.why_not_redeemable() for each in (by_path, by_id)}
+            return {each.redeem_obstacle() for each in (by_path, by_id)}
 
         self.assertEqual({None}, obstacles())
         self.pass_seconds(60)
-        told = 'its group expired at 2026-11-01T12:01:00Z'
-        self.assertEqual({told}, obstacles())
+        fault = 'its group expired at 2026-11-01T12:01:00Z'
+        self.assertEqual({fault}, obstacles())
         self.expire()
-        self.assertEqual({told}, obstacles())
+        self.assertEqual({fault}, obstacles())

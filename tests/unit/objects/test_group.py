@@ -17,8 +17,8 @@ Member = states.Member
 Group = states.Group
 
 
-class TestGroup(base.GroupCase):
-    def test_the_topology_comes_back_as_it_was_described(self):
+class TestGroup(base.GroupTestCase):
+    def test_stored_topology_equals_the_description(self):
         group = self.get(self.create())
 
         self.assertEqual(
@@ -26,12 +26,12 @@ class TestGroup(base.GroupCase):
             topology.compose(group, lambda member: member.description),
         )
 
-    def test_a_new_group_is_being_planned(self):
+    def test_new_group_is_planning(self):
         group = self.create()
 
         self.assertEqual((Group.PLANNING, 1), (group.status, group.generation))
 
-    def test_a_client_token_makes_one_group_of_a_project(self):
+    def test_second_group_with_a_client_token_is_a_duplicate(self):
         self.create(client_token='token')
 
         self.assertRaises(
@@ -39,7 +39,7 @@ class TestGroup(base.GroupCase):
         )
         self.create(client_token='token', project_id='other')
 
-    def test_of_two_changes_from_the_same_state_one_wins(self):
+    def test_concurrent_change_of_one_generation_conflicts(self):
         group = self.create()
         stale = self.get(group)
         group.change(self.context, Group.PLANNED)
@@ -54,7 +54,7 @@ class TestGroup(base.GroupCase):
             (Group.PLANNED, 2), (self.get(group).status, group.generation)
         )
 
-    def test_a_change_that_does_not_exist_is_refused(self):
+    def test_invalid_change_of_state_is_refused(self):
         group = self.create()
 
         self.assertRaises(
@@ -64,7 +64,7 @@ class TestGroup(base.GroupCase):
             Group.ACTIVE,
         )
 
-    def test_paths_tell_upper_and_lower_case_apart(self):
+    def test_paths_are_case_sensitive(self):
         group = self.create(
             members=[
                 groups.member('db', 'db', {}),
@@ -75,7 +75,7 @@ class TestGroup(base.GroupCase):
 
         self.assertEqual(['db', 'DB'], [m.path for m in group.members])
 
-    def test_lists_show_a_project_its_own_in_pages(self):
+    def test_lists_have_pages_of_one_projects_groups(self):
         first, second = self.create(), self.create()
         self.create(project_id='other')
 
@@ -96,7 +96,7 @@ class TestGroup(base.GroupCase):
 
         self.assertEqual([], objects.VRTGroup.list(self.context))
 
-    def test_it_is_deleted_whatever_else_happens_to_it(self):
+    def test_stale_object_of_a_group_can_be_deleted(self):
         group = self.create()
         stale = self.get(group)
         group.change(self.context, Group.REFUSED)
@@ -108,7 +108,7 @@ class TestGroup(base.GroupCase):
             exception.GroupNotFound, group.mark_deleted, self.context
         )
 
-    def test_what_is_no_uuid_is_not_looked_up(self):
+    def test_invalid_uuid_is_not_found_without_a_query(self):
         models.Base.metadata.drop_all(engine.get_engine())
 
         for name in ('', 'a\0', '7f3a9d0c'):
@@ -122,12 +122,12 @@ class TestGroup(base.GroupCase):
     def test_destroying_a_group_leaves_no_row(self):
         group = self.create()
 
-        group.destroy(self.context)
+        group.purge(self.context)
 
-        self.assertEqual({}, fixtures.rows())
+        self.assertEqual({}, fixtures.row_counts())
 
 
-class TestMember(base.GroupCase):
+class TestMember(base.GroupTestCase):
     def setUp(self):
         super().setUp()
         self.group = self.create()
@@ -137,7 +137,7 @@ class TestMember(base.GroupCase):
             self.context, self.group.uuid, path, project_id=project_id
         )
 
-    def test_of_two_servers_one_reserves_the_member(self):
+    def test_second_reservation_of_a_member_conflicts(self):
         self.get_member('master').change(self.context, Member.HELD)
         one, other = self.get_member('master'), self.get_member('master')
         one.change(self.context, Member.REDEEMING, server_uuid=self.group.uuid)
@@ -152,7 +152,7 @@ class TestMember(base.GroupCase):
             self.group.uuid, self.get_member('master').server_uuid
         )
 
-    def test_another_project_does_not_find_it(self):
+    def test_member_of_another_project_is_not_found(self):
         self.assertRaises(
             exception.MemberNotFound, self.get_member, 'master', 'other'
         )
@@ -163,7 +163,7 @@ class TestMember(base.GroupCase):
         )
         return [member.path for member in found]
 
-    def test_a_path_names_one_or_all_of_a_stem_or_a_subgroup(self):
+    def test_path_matches_a_member_a_member_set_or_a_subgroup(self):
         both = ['workers/worker-0', 'workers/worker-1']
         for name, expected in (
             ('master', ['master']),
@@ -173,14 +173,14 @@ class TestMember(base.GroupCase):
         ):
             self.assertEqual(expected, self.paths(name), name)
 
-    def test_a_path_that_names_nothing_is_not_found(self):
+    def test_path_without_members_is_not_found(self):
         for name in ('Workers', 'worker', 'work', 'workers/', '%', '', '/'):
             self.assertRaises(exception.MemberNotFound, self.paths, name)
         self.assertRaises(
             exception.MemberNotFound, self.paths, 'workers', 'other'
         )
 
-    def test_nobody_finds_it_once_its_group_is_deleted(self):
+    def test_member_of_a_deleted_group_is_not_found(self):
         self.group.mark_deleted(self.context)
 
         self.assertRaises(exception.MemberNotFound, self.get_member, 'master')

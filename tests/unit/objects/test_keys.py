@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Have all processes of a cloud the same secret?"""
+"""Keys that all processes of a cloud share."""
 
 import fixtures
 
@@ -8,21 +8,21 @@ from nova_groupext.objects import keys
 from tests.unit.objects import base
 
 
-class TestDomainKey(base.GroupCase):
+class TestDomainKey(base.GroupTestCase):
     def setUp(self):
         super().setUp()
         # As in a process that has not read it yet.
-        keys.stored.cache_clear()
-        self.addCleanup(keys.stored.cache_clear)
+        keys.get_cached.cache_clear()
+        self.addCleanup(keys.get_cached.cache_clear)
 
-    def test_the_first_one_stores_what_the_others_read(self):
-        first = keys.stored(keys.DOMAINS)
-        keys.stored.cache_clear()
+    def test_key_is_stored_once_and_read_afterwards(self):
+        first = keys.get_cached(keys.DOMAIN_KEY)
+        keys.get_cached.cache_clear()
 
-        self.assertEqual(first, keys.stored(keys.DOMAINS))
+        self.assertEqual(first, keys.get_cached(keys.DOMAIN_KEY))
         self.assertGreaterEqual(len(first), 64)
 
-    def test_who_is_not_the_first_one_takes_the_others(self):
+    def test_key_stored_meanwhile_by_another_process_is_used(self):
         insert, made = db.insert, []
 
         def after_another(*args, **values):
@@ -32,5 +32,5 @@ class TestDomainKey(base.GroupCase):
 
         self.useFixture(fixtures.MockPatchObject(db, 'insert', after_another))
 
-        self.assertEqual('theirs', keys.stored(keys.DOMAINS))
+        self.assertEqual('theirs', keys.get_cached(keys.DOMAIN_KEY))
         self.assertEqual(1, len(made))

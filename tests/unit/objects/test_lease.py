@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who works on a group, and what becomes of the work of who is gone?"""
+"""Leases of groups, and planners without heartbeats."""
 
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
@@ -14,7 +14,7 @@ from tests import groups
 from tests.unit.objects import base
 
 
-class LeaseCase(base.GroupCase):
+class LeaseCase(base.GroupTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.Clock())
@@ -30,7 +30,7 @@ class LeaseCase(base.GroupCase):
         found = {
             group.uuid
             for waiting in (
-                objects.VRTGroup.list_left,
+                objects.VRTGroup.list_abandoned,
                 objects.VRTGroup.list_to_plan,
             )
             for group in waiting(self.context)
@@ -42,30 +42,30 @@ class LeaseCase(base.GroupCase):
 
 
 class TestLease(LeaseCase):
-    def test_one_at_a_time_works_on_a_group(self):
+    def test_second_lease_of_a_group_is_refused(self):
         lease = self.acquire()
 
         self.assertIsNone(self.acquire('another'))
-        lease.asked = 1
+        lease.waiters = 1
         self.assertTrue(lease.release(self.context))
         self.assertIsNotNone(self.acquire('another'))
 
-    def test_who_is_asked_meanwhile_looks_once_more(self):
+    def test_lease_requested_meanwhile_is_released_at_the_second_try(self):
         lease = self.acquire()
         self.acquire('another')
 
         self.assertFalse(lease.release(self.context))
         self.assertTrue(lease.release(self.context))
-        self.assertNotIn('vrt_leases', fixtures.rows())
+        self.assertNotIn('vrt_leases', fixtures.row_counts())
 
-    def test_who_only_tries_leaves_no_word(self):
+    def test_try_to_acquire_leaves_no_request(self):
         lease = self.acquire()
         tried = self.acquire('another', objects.VRTLease.try_to_acquire)
 
         self.assertIsNone(tried)
         self.assertTrue(lease.release(self.context))
 
-    def test_a_lease_that_has_ended_is_taken_over(self):
+    def test_expired_lease_is_taken_over(self):
         late = self.acquire()
         self.pass_seconds(61)
 
@@ -75,7 +75,7 @@ class TestLease(LeaseCase):
         self.assertTrue(late.release(self.context))
         lease.renew(self.context)
 
-    def test_one_that_is_renewed_is_not(self):
+    def test_renewed_lease_is_not_taken_over(self):
         lease = self.acquire()
         self.pass_seconds(50)
         lease.renew(self.context)
@@ -83,9 +83,9 @@ class TestLease(LeaseCase):
 
         self.assertIsNone(self.acquire('another'))
 
-    def test_a_draft_is_busy_with_the_group_that_it_revises(self):
-        draft = groups.described()
-        revisions.start(self.context, self.group, draft)
+    def test_draft_is_leased_with_the_group_that_it_revises(self):
+        draft = groups.unstored()
+        revisions.store_draft(self.context, self.group, draft)
         self.assertEqual(set(), objects.VRTLease.leased_groups(self.context))
 
         self.acquire()
@@ -93,20 +93,20 @@ class TestLease(LeaseCase):
         busy = objects.VRTLease.leased_groups(self.context)
         self.assertEqual({self.group.id, draft.id}, busy)
 
-    def test_it_goes_with_its_group(self):
+    def test_lease_is_deleted_with_its_group(self):
         lease = self.acquire()
-        self.group.destroy(self.context)
+        self.group.purge(self.context)
 
         self.assertTrue(lease.release(self.context))
 
 
 class TestWaiting(LeaseCase):
-    def test_a_group_waits_until_it_is_worked_on(self):
+    def test_group_waits_until_its_lease_is_acquired(self):
         self.assertEqual([self.group.uuid], self.waiting())
         self.acquire()
         self.assertEqual([], self.waiting())
 
-    def test_what_is_left_waits_whatever_its_state_is(self):
+    def test_group_with_an_expired_lease_waits_in_any_state(self):
         self.change(self.group, 'ERROR')
         self.assertEqual([], self.waiting())
         self.acquire()
@@ -114,11 +114,11 @@ class TestWaiting(LeaseCase):
 
         self.assertEqual([self.group.uuid], self.waiting())
 
-    def test_a_group_waits_for_its_draft(self):
+    def test_group_with_a_draft_waits(self):
         self.change(self.group, 'HELD')
         self.assertEqual([], self.waiting())
 
-        revisions.start(self.context, self.group, groups.described())
+        revisions.store_draft(self.context, self.group, groups.unstored())
 
         self.assertEqual([self.group.uuid], self.waiting())
 
@@ -143,50 +143,54 @@ class TestPlanner(LeaseCase):
             revision='revision',
             clock_offset=0.0,
         )
-        planner.beat(self.context)
+        planner.store_heartbeat(self.context)
         return planner
 
     def silent(self):
-        found = objects.VRTPlanner.list_silent(self.context, self.INTERVAL)
+        found = objects.VRTPlanner.list_dead(self.context, self.INTERVAL)
         return [planner.host for planner in found]
 
-    def test_who_gives_no_sign_of_life_is_silent(self):
+    def test_planner_without_a_heartbeat_is_silent(self):
         planner, _other = self.planner('a'), self.planner('b')
         self.pass_seconds(25)
-        planner.beat(self.context)
+        planner.store_heartbeat(self.context)
         self.assertEqual([], self.silent())
         self.pass_seconds(10)
 
         self.assertEqual(['b'], self.silent())
 
-    def test_its_work_is_left_to_others_when_it_is_forgotten(self):
+    def test_group_of_a_deleted_planner_waits(self):
         planner, other = self.planner('a'), self.planner('b')
         self.acquire(planner.uuid)
 
-        other.forget(self.context)
+        other.remove(self.context)
         self.assertEqual([], self.waiting())
-        planner.forget(self.context)
+        planner.remove(self.context)
 
         self.assertEqual([self.group.uuid], self.waiting())
         self.assertEqual([], objects.VRTPlanner.list(self.context))
 
-    def test_who_was_only_slow_is_there_again(self):
+    def test_heartbeat_of_a_deleted_planner_restores_its_row(self):
         planner = self.planner('a')
-        planner.forget(self.context)
+        planner.remove(self.context)
 
-        planner.beat(self.context)
+        planner.store_heartbeat(self.context)
 
         [found] = objects.VRTPlanner.list(self.context)
         self.assertEqual(planner.uuid, found.uuid)
 
-    def test_what_nobody_works_on_is_ended(self):
+    def test_ended_operation_frees_its_group(self):
         self.acquire()
-        self.assertEqual([], objects.VRTLease.operations(self.context, 'you'))
-        operations = objects.VRTLease.operations(self.context, 'me')
-        objects.VRTLease.end(self.context, [])
+        self.assertEqual(
+            [], objects.VRTLease.list_operations(self.context, 'you')
+        )
+        operations = objects.VRTLease.list_operations(self.context, 'me')
+        objects.VRTLease.end_all(self.context, [])
         self.assertEqual([], self.waiting())
 
-        objects.VRTLease.end(self.context, operations)
+        objects.VRTLease.end_all(self.context, operations)
 
         self.assertEqual([self.group.uuid], self.waiting())
-        self.assertEqual([], objects.VRTLease.operations(self.context, 'me'))
+        self.assertEqual(
+            [], objects.VRTLease.list_operations(self.context, 'me')
+        )

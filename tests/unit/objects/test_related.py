@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which members of other groups count, and where?"""
+"""Members of other groups in relationships."""
 
 from nova_groupext.objects import related
 from nova_groupext.objects import transitions
 from tests.unit.objects import base
 
 
-class TestRelated(base.HeldCase):
+class TestRelated(base.HeldGroupTestCase):
     def is_known(self, group, path='', project_id='project'):
-        return related.is_known(self.context, project_id, group.uuid, path)
+        return related.has_members(self.context, project_id, group.uuid, path)
 
-    def seats(self, group, path=''):
+    def located_paths(self, group, path=''):
         return sorted(
             member
-            for member, _host, _node in related.seats(
+            for member, _host, _node in related.list_locations(
                 self.context, 'project', group.uuid, path
             )
         )
 
-    def test_parts_are_members_names_of_counted_ones_and_subgroups(self):
-        group = self.held()
+    def test_path_matches_members_member_sets_and_subgroups(self):
+        group = self.create_held_group()
         workers = ['workers/worker-0', 'workers/worker-1']
         for path, expected in (
             ('', ['master', *workers]),
@@ -31,27 +31,29 @@ class TestRelated(base.HeldCase):
             ('Workers', []),
         ):
             self.assertEqual(bool(expected), self.is_known(group, path), path)
-            self.assertEqual(expected, self.seats(group, path), path)
+            self.assertEqual(expected, self.located_paths(group, path), path)
 
-    def test_other_projects_know_nothing_of_it(self):
-        self.assertFalse(self.is_known(self.held(), project_id='other'))
+    def test_group_of_another_project_is_unknown(self):
+        self.assertFalse(
+            self.is_known(self.create_held_group(), project_id='other')
+        )
 
-    def test_a_deleted_group_is_none(self):
-        group = self.held()
+    def test_deleted_group_is_unknown(self):
+        group = self.create_held_group()
         group.mark_deleted(self.context)
 
         self.assertFalse(self.is_known(group))
-        self.assertEqual([], self.seats(group))
+        self.assertEqual([], self.located_paths(group))
 
-    def test_a_draft_is_none(self):
-        draft = self.create(revises_id=self.held().id)
+    def test_draft_is_unknown(self):
+        draft = self.create(revises_id=self.create_held_group().id)
 
         self.assertFalse(self.is_known(draft))
 
-    def test_who_holds_nothing_is_nowhere(self):
-        whatif, group = self.create(), self.held()
-        transitions.give_up(self.context, group, group.members[:1])
+    def test_member_without_a_hold_has_no_location(self):
+        whatif, group = self.create(), self.create_held_group()
+        transitions.release_members(self.context, group, group.members[:1])
 
         self.assertTrue(self.is_known(whatif))
-        self.assertEqual([], self.seats(whatif))
-        self.assertEqual(2, len(self.seats(group)))
+        self.assertEqual([], self.located_paths(whatif))
+        self.assertEqual(2, len(self.located_paths(group)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the docs tell the states of a hold as the program has them?"""
+"""The documented states of a hold, compared with the program's."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).parents[3]
 
 
 class TestProtocolPage(base.BaseTestCase):
-    def test_it_has_every_state_and_what_comes_next(self):
+    def test_page_has_every_state_and_the_next_ones(self):
         text = ROOT.joinpath(PAGE).read_text('utf-8')
         [table] = re.findall(
             r'The states of a hold\n=+\n(.*?)\n=+\n', text, re.S

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What do rows and members say while holds change hands, and after that?"""
+"""Swaps of holds: prepared, committed and compensated."""
 
 import datetime
 
@@ -27,34 +27,38 @@ SOON = NOON + datetime.timedelta(seconds=60)
 LATER = NOON + datetime.timedelta(hours=1)
 
 
-class SwapCase(base.HeldCase):
-    """The first of three members moves, the third is left out."""
+class SwapCase(base.HeldGroupTestCase):
+    """A group whose first member moves and whose third is left out."""
 
     def setUp(self):
         super().setUp()
-        self.group = self.held()
+        self.group = self.create_held_group()
         self.first, self.second, self.third = self.group.members
-        self.lease = groups.lease(self.context, self.group)
+        self.lease = groups.acquire_lease(self.context, self.group)
 
     def draft(self, excluded_hosts=None, without=()):
         self.group = self.get(self.group)
-        draft = revisions.again(self.group, excluded_hosts)
-        revisions.start(self.context, self.group, draft)
+        draft = revisions.replacement_draft(self.group, excluded_hosts)
+        revisions.store_draft(self.context, self.group, draft)
         placed = [m for m in self.group.members if m.path not in without]
         objects.VRTPlan(
             group_id=draft.id,
             status=objects.VRTPlan.PLACED,
-            placement={m.path: groups.seat(uuids.host, 1) for m in placed},
+            placements={
+                m.path: groups.placement(uuids.host, 1) for m in placed
+            },
             answer={},
         ).create(self.context)
         return draft
 
     def hold_of(self, member):
-        return objects.VRTHold.get_by_member(self.context, member.id)
+        return objects.VRTHold.find_by_member(self.context, member.id)
 
     def row(self, member):
-        """A hold of another place, not created yet."""
-        return objects.VRTHold.of(member, groups.seat(uuids.host, 1))
+        """Return a hold on another provider, not created yet."""
+        return objects.VRTHold.for_member(
+            member, groups.placement(uuids.host, 1)
+        )
 
     def beside(self, *members):
         return objects.VRTHold.create_all(
@@ -62,7 +66,7 @@ class SwapCase(base.HeldCase):
         )
 
     def check(self):
-        """Nothing speaks against it."""
+        """Accept every swap."""
 
     def commit(self, draft, swap, check=None, **values):
         """Commit a swap; one that was not prepared is checked."""
@@ -77,19 +81,22 @@ class SwapCase(base.HeldCase):
     def prepared(self, draft):
         old, leaving = self.hold_of(self.first), self.hold_of(self.third)
         swap = swaps.Swap(
-            [old], swaps.pair([old], [self.row(self.first)]), [], [leaving]
+            [old],
+            swaps.pair_successors([old], [self.row(self.first)]),
+            [],
+            [leaving],
         )
         return revisions.prepare(
             *(self.context, self.lease, self.group, draft, swap, self.check)
         )
 
     def take_over(self):
-        """Another planner has the group by now."""
-        objects.VRTLease.end(self.context, [self.lease.operation])
-        self.assertIsNotNone(groups.lease(self.context, self.group))
+        """Let another planner take the lease of the group."""
+        objects.VRTLease.end_all(self.context, [self.lease.operation])
+        self.assertIsNotNone(groups.acquire_lease(self.context, self.group))
 
     def statuses(self):
-        """{member path: (its status, its hold's)}, of those that have both."""
+        """Return [(status of a member, status of its hold or None)]."""
         rows = {
             hold.member_id: hold.status
             for hold in self.holds_of(self.group)
@@ -106,10 +113,10 @@ class TestPrepared(SwapCase):
         self.made = self.draft()
 
     def reserve(self, member):
-        own = {uuidutils.generate_uuid(): self.with_hold(member)}
+        own = {uuidutils.generate_uuid(): self.member_and_hold(member)}
         return transitions.reserve(self.context, own)
 
-    def test_who_changes_hands_or_leaves_becomes_no_server(self):
+    def test_member_in_a_prepared_swap_is_not_reserved(self):
         self.prepared(self.made)
 
         for member, is_free in (
@@ -121,34 +128,34 @@ class TestPrepared(SwapCase):
         ids = [member.id for member in self.group.members]
         self.assertEqual(
             {self.first.id, self.third.id},
-            objects.VRTHold.changing(self.context, ids),
+            objects.VRTHold.members_in_swap(self.context, ids),
         )
 
-    def test_nor_is_it_released_by_its_owner(self):
+    def test_release_of_a_member_in_a_prepared_swap_is_refused(self):
         self.prepared(self.made)
         before = self.statuses()
 
         for member in (self.first, self.third):
             self.assertRaises(
                 exception.MemberStateConflict,
-                transitions.give_up,
+                transitions.release_members,
                 *(self.context, self.group, [member]),
             )
 
         self.assertEqual(before, self.statuses())
-        self.assertTrue(transitions.give_up(self.context, self.group))
+        self.assertTrue(transitions.release_members(self.context, self.group))
         self.assertEqual(
             [Member.HELD, Member.RELEASED, Member.HELD],
             [member.status for member in self.get(self.group).members],
         )
 
-    def test_it_is_what_a_swap_of_the_group_is(self):
-        self.assertIsNone(swaps.Swap.of(self.context, self.group.id))
+    def test_prepared_swap_can_be_read_from_the_rows(self):
+        self.assertIsNone(swaps.Swap.load(self.context, self.group.id))
 
         swap = self.prepared(self.made)
 
-        read = swaps.Swap.of(self.context, self.group.id)
-        for name in ('olds', 'successors', 'leaving', 'beside'):
+        read = swaps.Swap.load(self.context, self.group.id)
+        for name in ('old_holds', 'successors', 'ending', 'separate'):
             self.assertEqual(
                 [each.uuid for each in getattr(swap, name)],
                 [each.uuid for each in getattr(read, name)],
@@ -156,10 +163,10 @@ class TestPrepared(SwapCase):
             )
         self.assertEqual(
             self.made.uuid,
-            objects.VRTGroup.prepared_draft(self.context, self.group.id),
+            objects.VRTGroup.find_prepared_draft(self.context, self.group.id),
         )
 
-    def test_who_was_redeemed_meanwhile_is_not_exchanged(self):
+    def test_swap_of_a_member_redeemed_meanwhile_conflicts(self):
         swap = swaps.Swap([self.old], [self.row(self.first)])
         self.assertTrue(self.reserve(self.first))
 
@@ -173,9 +180,9 @@ class TestPrepared(SwapCase):
         self.assertEqual(
             (Member.REDEEMING, Hold.REDEEMING), self.statuses()[0]
         )
-        self.assertIsNone(swaps.Swap.of(self.context, self.group.id))
+        self.assertIsNone(swaps.Swap.load(self.context, self.group.id))
 
-    def test_who_has_lost_the_lease_prepares_nothing(self):
+    def test_prepare_without_the_lease_is_refused(self):
         before = self.statuses()
         self.take_over()
 
@@ -183,7 +190,7 @@ class TestPrepared(SwapCase):
 
         self.assertEqual(before, self.statuses())
 
-    def test_a_group_that_was_deleted_prepares_nothing(self):
+    def test_prepare_for_a_deleted_group_conflicts(self):
         self.group.mark_deleted(self.context)
 
         self.assertRaises(
@@ -192,7 +199,7 @@ class TestPrepared(SwapCase):
 
 
 class TestCommit(SwapCase):
-    def test_who_moves_is_held_by_its_successor(self):
+    def test_moved_member_is_held_by_its_successor(self):
         draft = self.draft()
         swap = self.prepared(draft)
 
@@ -209,18 +216,18 @@ class TestCommit(SwapCase):
             self.statuses(),
         )
         self.assertEqual(Group.RELEASING, self.get(draft).status)
-        self.assertIsNone(swaps.Swap.of(self.context, self.group.id))
+        self.assertIsNone(swaps.Swap.load(self.context, self.group.id))
 
-    def test_a_draft_that_counts_is_prepared_no_more(self):
+    def test_committed_draft_is_not_prepared_any_more(self):
         draft = self.draft()
 
         self.commit(draft, self.prepared(draft))
 
         self.assertIsNone(
-            objects.VRTGroup.prepared_draft(self.context, self.group.id)
+            objects.VRTGroup.find_prepared_draft(self.context, self.group.id)
         )
 
-    def test_who_has_lost_the_lease_commits_nothing(self):
+    def test_commit_without_the_lease_is_refused(self):
         draft = self.draft()
         swap = self.prepared(draft)
         before = self.statuses()
@@ -230,7 +237,7 @@ class TestCommit(SwapCase):
 
         self.assertEqual(before, self.statuses())
 
-    def test_of_a_group_that_was_deleted_nothing_is_held(self):
+    def test_successor_of_a_deleted_group_is_releasing(self):
         draft = self.draft()
         swap = self.prepared(draft)
         self.group.mark_deleted(self.context)
@@ -243,7 +250,7 @@ class TestCommit(SwapCase):
         self.assertEqual(Hold.RELEASING, successor.status)
         self.assertEqual(Group.RELEASING, self.get(self.group).status)
 
-    def test_what_is_gone_from_placement_is_nobodys(self):
+    def test_member_of_a_lost_successor_is_failed(self):
         draft = self.draft()
         swap = self.prepared(draft)
 
@@ -252,17 +259,17 @@ class TestCommit(SwapCase):
 
         self.assertEqual((Member.FAILED, None), self.statuses()[0])
 
-    def test_who_has_failed_is_held_by_a_replan(self):
-        self.end(self.first, Member.FAILED)
+    def test_failed_member_is_held_by_a_replan(self):
+        self.end_hold(self.first, Member.FAILED)
         draft = self.draft({self.first.path: []})
 
         self.commit(draft, swaps.Swap([], [], self.beside(self.first)))
 
         self.assertEqual((Member.HELD, Hold.HELD), self.statuses()[0])
 
-    def test_where_all_have_failed_a_replan_holds_the_group_again(self):
+    def test_replan_holds_a_group_whose_members_have_all_failed(self):
         for member in self.group.members:
-            self.end(member, Member.FAILED)
+            self.end_hold(member, Member.FAILED)
         self.group = self.get(self.group)
         self.assertEqual(Group.RELEASED, self.group.status)
         draft = self.draft({self.first.path: []})
@@ -271,10 +278,10 @@ class TestCommit(SwapCase):
 
         self.assertEqual(Group.HELD, self.get(self.group).status)
 
-    def test_who_was_released_is_not_held_by_a_replan(self):
+    def test_replan_of_a_member_released_meanwhile_conflicts(self):
         draft = self.draft({self.first.path: []})
         swap = swaps.Swap([], [], self.beside(self.first))
-        transitions.give_up(self.context, self.group, [self.first])
+        transitions.release_members(self.context, self.group, [self.first])
 
         self.assertRaises(
             exception.GenerationConflict, self.commit, draft, swap
@@ -282,21 +289,23 @@ class TestCommit(SwapCase):
 
         self.assertEqual((Member.RELEASED, None), self.statuses()[0])
 
-    def test_who_is_released_after_that_was_prepared_is_not_held_either(self):
-        self.end(self.second, Member.FAILED)
+    def test_member_released_after_prepare_is_not_held(self):
+        self.end_hold(self.second, Member.FAILED)
         draft = self.draft({self.second.path: []})
         swap = self.prepared(draft)
         [beside] = self.beside(self.second)
-        transitions.give_up(self.context, self.group, [self.second])
+        transitions.release_members(self.context, self.group, [self.second])
 
-        self.commit(draft, swaps.Swap(swap.olds, swap.successors, [beside]))
+        self.commit(
+            draft, swaps.Swap(swap.old_holds, swap.successors, [beside])
+        )
 
         self.assertEqual((Member.RELEASED, None), self.statuses()[1])
         [row] = objects.VRTHold.list_by_uuids(self.context, [beside.uuid])
         self.assertEqual(Hold.RELEASING, row.status)
 
-    def test_to_who_was_held_its_server_may_still_be_on_the_way(self):
-        """Else whoever boots the group creates another one."""
+    def test_held_member_keeps_the_uuid_of_its_requested_server(self):
+        """Otherwise a boot of the group would create a second server."""
         self.first.change(
             self.context, Member.HELD, server_uuid=uuids.on_its_way
         )
@@ -308,7 +317,7 @@ class TestCommit(SwapCase):
             uuids.on_its_way, self.get(self.group).members[0].server_uuid
         )
 
-    def test_of_who_has_failed_the_server_is_forgotten(self):
+    def test_failed_member_loses_the_uuid_of_its_server(self):
         self.redeem(self.first)
         old = self.hold_of(self.first)
         db.compare_and_set(
@@ -327,46 +336,46 @@ class TestCommit(SwapCase):
         self.assertEqual(Hold.RELEASED, row.status)
 
 
-class TestTurnBack(SwapCase):
-    def test_who_was_to_move_is_held_where_it_was_by_its_successor(self):
+class TestCompensate(SwapCase):
+    def test_compensated_member_is_held_on_its_old_host(self):
         before = self.statuses()
         old = self.hold_of(self.first)
         draft = self.draft()
         swap = self.prepared(draft)
 
-        revisions.turn_back(self.context, self.lease, draft, swap, ())
+        revisions.compensate(self.context, self.lease, draft, swap, ())
 
         self.assertEqual(before, self.statuses())
         now = self.hold_of(self.first)
         self.assertEqual(swap.successors[0].uuid, now.uuid)
-        self.assertEqual({**old.place(), 'uuid': now.uuid}, now.place())
+        self.assertEqual(old.capacity_columns(), now.capacity_columns())
         self.assertIsNone(
-            objects.VRTGroup.prepared_draft(self.context, self.group.id)
+            objects.VRTGroup.find_prepared_draft(self.context, self.group.id)
         )
-        self.assertIsNone(swaps.Swap.of(self.context, self.group.id))
+        self.assertIsNone(swaps.Swap.load(self.context, self.group.id))
 
-    def test_it_is_prepared_anew_after_that(self):
+    def test_compensated_draft_can_be_prepared_and_committed(self):
         draft = self.draft()
         swap = self.prepared(draft)
-        revisions.turn_back(self.context, self.lease, draft, swap, ())
+        revisions.compensate(self.context, self.lease, draft, swap, ())
 
         self.commit(draft, self.prepared(draft))
 
         self.assertEqual((Member.TENTATIVE, None), self.statuses()[2])
 
-    def test_of_a_successor_that_owns_nothing_the_member_fails(self):
+    def test_member_of_a_lost_compensation_is_failed(self):
         draft = self.draft()
         swap = self.prepared(draft)
 
         lost = {swap.successors[0].uuid}
-        revisions.turn_back(self.context, self.lease, draft, swap, lost)
+        revisions.compensate(self.context, self.lease, draft, swap, lost)
 
         self.assertEqual((Member.FAILED, None), self.statuses()[0])
 
-    def test_requests_that_may_still_come_are_watched(self):
+    def test_successor_of_a_compensated_swap_is_watched(self):
         draft = self.draft()
         swap = self.prepared(draft)
-        revisions.turn_back(self.context, self.lease, draft, swap, ())
+        revisions.compensate(self.context, self.lease, draft, swap, ())
 
         [row] = objects.VRTHold.list_by_uuids(
             self.context, [swap.successors[0].uuid]
@@ -376,52 +385,52 @@ class TestTurnBack(SwapCase):
 
 
 class TestPair(SwapCase):
-    def test_every_hold_has_a_successor_of_its_own(self):
-        olds = [self.hold_of(self.first), self.hold_of(self.second)]
+    def test_every_old_hold_is_paired_with_a_successor(self):
+        old_holds = [self.hold_of(self.first), self.hold_of(self.second)]
 
-        found = swaps.pair(olds, [self.row(self.third)])
+        found = swaps.pair_successors(old_holds, [self.row(self.third)])
 
         self.assertEqual(
-            [old.uuid for old in olds],
-            [each.otherwise['uuid'] for each in found],
+            [old.uuid for old in old_holds],
+            [each.if_compensated['uuid'] for each in found],
         )
         self.assertEqual({}, found[1].allocations)
 
-    def test_what_has_no_counterpart_is_nothing_otherwise(self):
+    def test_successor_without_an_old_hold_has_no_compensation(self):
         old = self.hold_of(self.first)
 
-        [_one, other] = swaps.pair(
+        [_one, other] = swaps.pair_successors(
             [old], [self.row(self.first), self.row(self.third)]
         )
 
-        self.assertIsNone(other.turned_back())
+        self.assertIsNone(other.as_compensated())
 
 
 class TestExpiry(SwapCase):
-    """A group may be extended while it is planned around what it has."""
+    """A group may be extended while its revision is planned."""
 
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.Clock(NOON))
 
     def revised(self, expires_at, excluded_hosts=None, extended=None):
-        """Return until when a group is held after a revision."""
-        self.group = self.held(expires_at)
+        """Return the expiry of a group after a revision."""
+        self.group = self.create_held_group(expires_at)
         self.first, self.second, self.third = self.group.members
-        self.lease = groups.lease(self.context, self.group)
+        self.lease = groups.acquire_lease(self.context, self.group)
         draft = self.draft(excluded_hosts)
         if extended is not None:
             self.group.extend(self.context, extended)
         self.commit(draft, swaps.Swap([], []))
         return self.get(self.group).expires_at
 
-    def test_nothing_of_an_extension_is_lost(self):
+    def test_extension_during_a_revision_is_kept(self):
         for excluded_hosts in (None, {}):
             self.assertEqual(LATER, self.revised(SOON, excluded_hosts, 3600))
 
-    def test_a_replan_leaves_a_group_that_expires_sooner_as_it_is(self):
+    def test_replan_keeps_an_expiry_that_was_shortened(self):
         self.assertEqual(SOON, self.revised(LATER, {}, extended=60))
 
-    def test_a_revision_is_held_as_long_as_a_new_group(self):
+    def test_revision_expires_like_a_new_group(self):
         for before in (None, NOON):
             self.assertEqual(SOON, self.revised(before))

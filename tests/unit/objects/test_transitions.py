@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens to a group, its members and their holds at once."""
+"""Transitions of a group, its members and their holds."""
 
 import datetime
 
@@ -23,93 +23,95 @@ Group = states.Group
 Hold = states.Hold
 
 
-class TestStatus(base.HeldCase):
-    """What a held group becomes is decided by its members, at once."""
+class TestStatus(base.HeldGroupTestCase):
+    """The status of a group follows from those of its members."""
 
     def setUp(self):
         super().setUp()
-        self.group = self.held()
+        self.group = self.create_held_group()
         self.first, self.second, self.third = self.group.members
 
     def status(self):
         return self.get(self.group).status
 
-    def give_up(self, *members):
-        return transitions.give_up(self.context, self.group, members or None)
+    def release(self, *members):
+        return transitions.release_members(
+            self.context, self.group, members or None
+        )
 
-    def test_it_stays_held_while_one_member_is_held(self):
+    def test_group_with_a_held_member_is_held(self):
         self.redeem(self.first, self.second)
 
         self.assertEqual(Group.HELD, self.status())
 
-    def test_it_stays_held_while_one_member_is_being_created(self):
+    def test_group_with_a_redeeming_member_is_held(self):
         self.redeem(self.first, self.second)
         self.third.change(self.context, Member.REDEEMING)
 
-        self.give_up()
+        self.release()
 
         self.assertEqual(Group.HELD, self.status())
 
-    def test_it_is_active_when_the_rest_are_servers_or_released(self):
+    def test_group_of_servers_and_released_members_is_active(self):
         self.redeem(self.first, self.second)
-        self.give_up(self.third)
+        self.release(self.third)
 
         self.assertEqual(Group.ACTIVE, self.status())
 
-    def test_it_is_active_when_the_rest_have_failed(self):
+    def test_group_of_servers_and_failed_members_is_active(self):
         self.redeem(self.first, self.second)
-        transitions.end(
+        transitions.end_member(
             self.context, self.third, Member.FAILED, 'its host has burnt down'
         )
 
         self.assertEqual(Group.ACTIVE, self.status())
 
-    def test_it_is_released_when_no_member_is_a_server(self):
-        self.assertTrue(self.give_up())
+    def test_group_of_released_members_is_released(self):
+        self.assertTrue(self.release())
 
         self.assertEqual(Group.RELEASED, self.status())
-        self.assertFalse(self.give_up())
+        self.assertFalse(self.release())
 
-    def test_it_is_released_when_its_last_server_was_deleted(self):
+    def test_group_is_released_with_its_last_server(self):
         self.redeem(self.first)
-        self.give_up()
+        self.release()
         [first, *_others] = self.get(self.group).members
-        self.end(first, Member.RELEASED)
+        self.end_hold(first, Member.RELEASED)
 
         self.assertEqual(Group.RELEASED, self.status())
 
     def redeemed_and_failed(self):
-        """Let the first member's server fail and keep what it owns."""
+        """Let the first member fail while its server has an allocation."""
         self.redeem(self.first)
-        transitions.end(
+        transitions.end_member(
             self.context, self.first, Member.FAILED, 'nobody has built it'
         )
 
-    def test_it_is_active_while_a_server_that_failed_owns_something(self):
+    def test_group_is_active_while_a_failed_server_has_a_hold(self):
         self.redeemed_and_failed()
-        self.give_up(self.second, self.third)
+        self.release(self.second, self.third)
         self.assertEqual(Group.ACTIVE, self.status())
 
-        self.end(self.first, Member.FAILED)
+        self.end_hold(self.first, Member.FAILED)
 
         self.assertEqual(Group.RELEASED, self.status())
 
-    def test_a_failed_member_is_given_up_with_its_servers_hold(self):
+    def test_release_of_a_failed_member_releases_its_hold(self):
         self.redeemed_and_failed()
 
-        self.give_up(self.first)
+        self.release(self.first)
 
         held = {each.status for each in self.holds_of(self.group)}
         self.assertEqual({Hold.HELD}, held)
 
-    def test_a_deleted_one_stays_deleted(self):
+    def test_deleted_group_stays_releasing(self):
         self.group.mark_deleted(self.context)
 
-        self.give_up()
+        self.release()
 
         self.assertEqual(Group.RELEASING, self.status())
 
-    def test_every_change_counts(self):
+    def test_every_transition_increments_the_generation(self):
         before = self.get(self.group).generation
 
         self.redeem(self.first)
@@ -117,16 +119,16 @@ class TestStatus(base.HeldCase):
         self.assertEqual(before + 1, self.get(self.group).generation)
 
 
-class TestReserve(base.HeldCase):
-    """Several servers get a member each, or none of them does."""
+class TestReserve(base.HeldGroupTestCase):
+    """Several servers reserve a member each, or none does."""
 
     def setUp(self):
         super().setUp()
-        self.group = self.held()
+        self.group = self.create_held_group()
         self.uuids = [uuidutils.generate_uuid() for _each in range(2)]
 
     def reserve(self, *members):
-        pairs = [self.with_hold(member) for member in members]
+        pairs = [self.member_and_hold(member) for member in members]
         servers = dict(zip(self.uuids, pairs, strict=True))
         return transitions.reserve(self.context, servers)
 
@@ -134,7 +136,7 @@ class TestReserve(base.HeldCase):
         members = self.get(self.group).members
         return [(member.status, member.server_uuid) for member in members]
 
-    def test_every_server_is_written_to_its_member(self):
+    def test_every_reserved_member_has_its_server(self):
         first, second, _third = self.group.members
 
         self.assertTrue(self.reserve(second, first))
@@ -149,7 +151,7 @@ class TestReserve(base.HeldCase):
         )
         self.assertEqual(Member.REDEEMING, first.status)
 
-    def test_when_one_member_is_taken_no_other_is(self):
+    def test_reservation_with_one_taken_member_is_refused(self):
         first, second, _third = self.group.members
         stale = self.get(self.group).members[1]
         second.change(self.context, Member.REDEEMING)
@@ -160,34 +162,34 @@ class TestReserve(base.HeldCase):
         self.assertEqual(before, self.reserved())
         self.assertEqual(Member.HELD, first.status)
 
-    def test_a_server_that_has_a_member_gets_no_other(self):
+    def test_second_member_for_one_server_is_refused(self):
         """A request that is delivered twice may find two that are free."""
         for member, is_free in zip(
             self.group.members, (True, False), strict=False
         ):
-            own = {self.uuids[0]: self.with_hold(member)}
+            own = {self.uuids[0]: self.member_and_hold(member)}
             done = transitions.reserve(self.context, own)
             self.assertEqual(is_free, done)
 
-    def test_what_has_expired_is_not_reserved(self):
+    def test_member_of_an_expired_group_is_not_reserved(self):
         db.compare_and_set(self.context, models.Group, expires_at=clock.now())
-        own = {self.uuids[0]: self.with_hold(self.group.members[0])}
+        own = {self.uuids[0]: self.member_and_hold(self.group.members[0])}
 
         self.assertFalse(transitions.reserve(self.context, own))
 
 
-class TestHold(base.GroupCase):
+class TestHold(base.GroupTestCase):
     """A plan is committed by the holder of the lease, as it was decided."""
 
     def setUp(self):
         super().setUp()
         self.group = self.create()
-        self.rows = groups.holds(self.context, self.group)
-        self.lease = groups.lease(self.context, self.group)
+        self.rows = groups.create_holds(self.context, self.group)
+        self.lease = groups.acquire_lease(self.context, self.group)
 
     def hold(self):
         expires_at = timeutils.utcnow() + datetime.timedelta(hours=1)
-        transitions.hold(
+        transitions.hold_group(
             self.context, self.lease, self.group, self.rows, expires_at
         )
 
@@ -203,7 +205,7 @@ class TestHold(base.GroupCase):
 
     def test_plan_of_a_planner_that_has_lost_the_lease_is_refused(self):
         self.lease.release(self.context)
-        groups.lease(self.context, self.group)
+        groups.acquire_lease(self.context, self.group)
 
         self.assert_refused()
 
@@ -217,22 +219,22 @@ class TestHold(base.GroupCase):
 
         self.assert_refused()
 
-    def test_plan_of_which_a_row_has_ended_is_refused(self):
-        objects.VRTHold.retire(self.context, self.rows[:1])
+    def test_plan_with_an_ended_hold_is_refused(self):
+        objects.VRTHold.abandon(self.context, self.rows[:1])
 
         self.assertRaises(exception.GenerationConflict, self.hold)
         self.assertEqual(Group.PLANNING, self.get(self.group).status)
 
 
-class TestResizeReservation(base.HeldCase):
-    """What is held for the resize of a server becomes the server's once."""
+class TestResizeReservation(base.HeldGroupTestCase):
+    """A resize reservation is redeemed once, by its server."""
 
     def setUp(self):
         super().setUp()
-        self.group = self.held()
+        self.group = self.create_held_group()
         member = self.group.members[0]
         self.row = objects.VRTHold.reservation(
-            member, groups.seat(uuids.rp, 1)
+            member, groups.placement(uuids.rp, 1)
         )
         self.row.create(self.context)
         transitions.commit_placeholders(self.context, self.group, [self.row])
@@ -241,7 +243,7 @@ class TestResizeReservation(base.HeldCase):
         [row] = objects.VRTHold.list_by_uuids(self.context, [self.row.uuid])
         return row
 
-    def test_reservation_that_has_ended_does_not_end_again(self):
+    def test_redeemed_reservation_is_not_ended_by_a_stale_object(self):
         stale = self.current()
         transitions.redeem_reservation(
             self.context, self.current(), uuids.server
@@ -251,8 +253,8 @@ class TestResizeReservation(base.HeldCase):
 
         self.assertEqual(Hold.REDEEMING, self.current().status)
 
-    def test_reservation_that_a_swap_ends_is_not_reserved(self):
-        lease = groups.lease(self.context, self.group)
+    def test_reservation_in_a_swap_is_not_redeemed(self):
+        lease = groups.acquire_lease(self.context, self.group)
         swaps.prepare(self.context, lease, (), [self.current()])
 
         self.assertFalse(
@@ -263,7 +265,7 @@ class TestResizeReservation(base.HeldCase):
 
         self.assertEqual(Hold.HELD, self.current().status)
 
-    def test_reservation_of_another_server_is_not_reserved(self):
+    def test_reservation_of_another_server_is_not_redeemed(self):
         transitions.redeem_reservation(
             self.context, self.current(), uuids.server
         )
@@ -274,7 +276,7 @@ class TestResizeReservation(base.HeldCase):
             )
         )
 
-    def test_reservation_that_was_concluded_is_not_concluded_again(self):
+    def test_second_end_of_a_reservation_changes_nothing(self):
         transitions.redeem_reservation(
             self.context, self.current(), uuids.server
         )
@@ -285,12 +287,12 @@ class TestResizeReservation(base.HeldCase):
         self.assertEqual(Hold.REDEEMED, self.current().status)
 
 
-class TestEndHold(base.HeldCase):
+class TestEndHold(base.HeldGroupTestCase):
     """A hold ends once, and together with its member's change."""
 
     def setUp(self):
         super().setUp()
-        self.group = self.held()
+        self.group = self.create_held_group()
         self.member = self.group.members[0]
 
     def state(self):
@@ -301,36 +303,36 @@ class TestEndHold(base.HeldCase):
             self.holds_of(group)[0].status,
         )
 
-    def test_of_two_who_end_it_one_does(self):
+    def test_second_end_of_a_hold_is_refused(self):
         stale = self.get(self.group).members[0]
 
-        self.assertTrue(self.end(self.member, Member.FAILED))
+        self.assertTrue(self.end_hold(self.member, Member.FAILED))
 
         before = self.state()
         hold = self.holds_of(self.group)[0]
         hold.status = Hold.HELD
-        change = stale.changed(Member.FAILED)
+        change = stale.status_change(Member.FAILED)
         self.assertFalse(transitions.end_hold(self.context, hold, change))
         self.assertEqual(before, self.state())
 
-    def test_a_member_that_became_another_keeps_it(self):
+    def test_hold_of_a_redeeming_member_is_not_ended(self):
         stale = self.get(self.group).members[0]
         self.member.change(self.context, Member.REDEEMING)
         before = self.state()
 
-        self.assertFalse(self.end(stale, Member.FAILED))
+        self.assertFalse(self.end_hold(stale, Member.FAILED))
 
         self.assertEqual(before, self.state())
 
-    def test_what_became_of_one_server_is_not_said_of_the_next(self):
+    def test_end_of_an_old_server_is_not_written_to_the_next(self):
         first, second = uuids.first, uuids.second
         self.be_shelved(first)
-        [stale] = objects.VRTMember.list_servers(self.context)
+        [stale] = objects.VRTMember.list_with_servers(self.context)
         self.be_shelved(second)
 
         self.assertRaises(
             exception.MemberStateConflict,
-            transitions.end,
+            transitions.end_member,
             *(self.context, stale, Member.RELEASED, 'it was deleted'),
         )
 
@@ -348,7 +350,7 @@ class TestEndHold(base.HeldCase):
             server_uuid=server,
         )
 
-    def test_what_was_never_promised_does_not_end(self):
+    def test_uncommitted_hold_does_not_end(self):
         for status in (Hold.WRITING, Hold.EXCHANGING, Hold.RELEASING):
             hold = self.holds_of(self.group)[0]
             hold.status = status

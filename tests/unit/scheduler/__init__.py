@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts around Placement, each by itself."""
+"""Unit tests of ``nova_groupext/scheduler``."""

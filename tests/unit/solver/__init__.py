@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of the planner."""
 
-from tests import unhurried
+from tests import time_slices
 
-unhurried.stretch()
+time_slices.lengthen_all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small problems, written briefly."""
+"""Builders of small problems."""
 
 import dataclasses
 import itertools
@@ -79,7 +79,7 @@ def problem(*args, **kwargs):
 
 
 def solve(*args, **kwargs):
-    """The answer to it, searched in this process."""
+    """The answer to such a problem, found in this process."""
     return stages.solve(problem(*args, **kwargs))
 
 
@@ -93,7 +93,7 @@ def by_host(answer):
 
 
 def raw_slow_problem(**others):
-    """Placed at once; it takes far longer to prove the least cost."""
+    """A problem placed at once, whose least cost takes long to prove."""
     cpus = random.Random(1).choices(range(9), k=120)
     rows = {f'r{n}': cpus[3 * n : 3 * n + 3] for n in range(40)}
     near = tie('a', 'b', policy('network-proximity', 'rack', False))
@@ -112,7 +112,7 @@ def slow_problem(**others):
 
 
 def raw_hard_problem(**others):
-    """There is a plan, without a spare VCPU; it takes long to find."""
+    """A problem whose plans use every VCPU and take long to find."""
     chance = random.Random(2)
     hosts, sizes = [], []
     for number in range(60):
@@ -134,7 +134,7 @@ def hard_problem(**others):
 
 
 def untimed(answer):
-    """An answer without what differs each time."""
+    """An answer without its measurements."""
     differs = ('seconds', 'first_seconds', 'peak_mib')
     stats = {k: v for k, v in answer.stats.items() if k not in differs}
     return dataclasses.replace(answer, stats=stats)

@@ -22,9 +22,9 @@ class _Action(command.GroupCommand):
 class HoldGroup(_Action):
     """Hold a group that was only planned, or try to plan it once more"""
 
-    WAIT = 'the group is planned, and held'
+    WAIT = 'the group is planned and held'
 
-    def act(self, group, parsed_args):
+    def run_action(self, group, parsed_args):
         self.vrt.hold_group(group, parsed_args.generation)
 
 
@@ -35,10 +35,10 @@ class ReleaseGroup(_Action):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        _add_members(parser, 'Member to give up')
+        _add_members(parser, 'Member to release')
         return parser
 
-    def act(self, group, parsed_args):
+    def run_action(self, group, parsed_args):
         self.vrt.release_group(
             group, parsed_args.members, parsed_args.generation
         )
@@ -47,14 +47,14 @@ class ReleaseGroup(_Action):
 class ReplanGroup(_Action):
     """Choose hosts again for members without a server"""
 
-    WAIT = 'the decision is made, and held'
+    WAIT = 'the group is planned and held again'
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
         _add_members(parser, 'Member that may move')
         return parser
 
-    def act(self, group, parsed_args):
+    def run_action(self, group, parsed_args):
         self.vrt.replan_group(
             group, parsed_args.members, parsed_args.generation
         )
@@ -71,11 +71,12 @@ class ExtendGroup(_Action):
             '--expires-in',
             metavar='<seconds>',
             type=int,
-            help="How long from now (default: the group's own)",
+            help='Seconds from now until the holds expire (default: the '
+            "group's own value)",
         )
         return parser
 
-    def act(self, group, parsed_args):
+    def run_action(self, group, parsed_args):
         self.vrt.extend_group(
             group, parsed_args.expires_in, parsed_args.generation
         )
@@ -84,7 +85,7 @@ class ExtendGroup(_Action):
 class AdoptGroup(_Action):
     """Turn existing servers into members of a group"""
 
-    WAIT = 'the rest is planned, and held, around them'
+    WAIT = 'the other members are planned and held around them'
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
@@ -99,7 +100,7 @@ class AdoptGroup(_Action):
         )
         return parser
 
-    def act(self, group, parsed_args):
+    def run_action(self, group, parsed_args):
         compute = self.app.client_manager.compute
         servers = {
             path: compute.find_server(name, ignore_missing=False).id
@@ -111,34 +112,34 @@ class AdoptGroup(_Action):
 class BootGroup(_Action):
     """Create the servers of all held members"""
 
-    WAIT = 'Nova has been asked for all servers'
+    WAIT = 'the creation of all servers has been requested'
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--servers',
             metavar='<file>',
-            help='File in JSON or YAML with what the servers are besides '
-            'their flavor and image, as POST /servers takes it, by path, by '
-            'name of counted members, or for all by "default"; - for '
-            'standard input',
+            help='File in JSON or YAML with the properties of the servers '
+            'besides flavor and image, in the form of POST /servers, by '
+            'path, by name of counted members, or for all by "default"; - '
+            'for standard input',
         )
         return parser
 
-    def act(self, group, parsed_args):
+    def run_action(self, group, parsed_args):
         servers = None
         if parsed_args.servers:
             servers = definition.load(parsed_args.servers)
         self.vrt.boot_group(group, servers, parsed_args.generation)
 
-    def wait(self, group):
+    def wait_for_plan(self, group):
         with progress.Line(self.app.stderr) as line:
-            found = self.vrt.wait_for_boot(group, callback=line.show)
-        if found.boot['fault'] or found.boot['faults']:
+            booted = self.vrt.wait_for_boot(group, callback=line.show)
+        if booted.boot['fault'] or booted.boot['faults']:
             raise exceptions.CommandError(
-                '\n'.join(sentences.boot(found.boot))
+                '\n'.join(sentences.format_boot(booted.boot))
             )
-        return found
+        return booted
 
 
 class ProposeMoves(command.ShowOne):
@@ -155,20 +156,20 @@ class ProposeMoves(command.ShowOne):
         proposal = self.vrt.propose_moves(
             group, generation=parsed_args.generation
         )
-        told = {
+        columns = {
             'status': proposal.status,
             'fewest': proposal.is_fewest,
-            'moves': '\n'.join(map(_move, proposal.moves)),
+            'moves': '\n'.join(map(_format_move, proposal.moves)),
         }
-        return tuple(told), tuple(told.values())
+        return tuple(columns), tuple(columns.values())
 
 
-def _move(move):
+def _format_move(move):
     """Return one line: member, server and destination of a move."""
-    where = move.get('host') or ', '.join(
+    destination = move.get('host') or ', '.join(
         f'{level} {domain}' for level, domain in move['domains'].items()
     )
-    return f'{move["path"]} ({move["server_id"]}) to {where}'
+    return f'{move["path"]} ({move["server_id"]}) to {destination}'
 
 
 def _add_members(parser, what):

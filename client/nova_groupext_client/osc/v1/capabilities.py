@@ -33,12 +33,12 @@ class ShowCapabilities(command.ShowOne):
     """Show which policies, scopes, limits and quota there are for groups"""
 
     def take_action(self, parsed_args):
-        found = self.vrt.get_capabilities()
+        capabilities = self.vrt.get_capabilities()
         return zip(
-            ('version', found.version),
-            ('scopes', format_columns.ListColumn(found.scopes)),
-            ('policies', _Policies(found.policies)),
-            ('limits', columns.Tree(found.limits)),
-            ('quota', _Quota(found.quota)),
+            ('version', capabilities.version),
+            ('scopes', format_columns.ListColumn(capabilities.scopes)),
+            ('policies', _Policies(capabilities.policies)),
+            ('limits', columns.Tree(capabilities.limits)),
+            ('quota', _Quota(capabilities.quota)),
             strict=True,
         )

@@ -37,31 +37,32 @@ class Deploy(command.Lister):
             '--expires-in',
             metavar='<seconds>',
             type=int,
-            help='How long places are kept for members that are no servers',
+            help='Seconds for which members without servers are held',
         )
         parser.add_argument(
             '--parallel',
             metavar='<number>',
             type=command.positive,
             default=_PARALLEL,
-            help=f'Requests at a time (default: {_PARALLEL})',
+            help=f'Number of concurrent requests (default: {_PARALLEL})',
         )
-        instead = parser.add_mutually_exclusive_group()
-        instead.add_argument(
+        mode = parser.add_mutually_exclusive_group()
+        mode.add_argument(
             '--resume',
             metavar='<group>',
-            help='Go on with a group that was begun (name or ID)',
+            help='Continue the deployment of a group (name or ID)',
         )
-        instead.add_argument(
+        mode.add_argument(
             '--dry-run',
             action='store_true',
-            help='Only ask whether it fits; if not, why, and what would help',
+            help='Only check whether the group fits; if not, show why and '
+            'what would help',
         )
-        instead.add_argument(
+        mode.add_argument(
             '--emit-heat',
             metavar='<group>',
-            help='Write the template for Heat, with the hints of a group that '
-            'is held (name or ID)',
+            help='Write the template for Heat with the hints of a held group '
+            '(name or ID)',
         )
         return parser
 
@@ -71,8 +72,8 @@ class Deploy(command.Lister):
 
     def take_action(self, parsed_args):
         self.vrt  # noqa: B018 (adds conn.vrt to the connection)
-        known = parsed_args.resume or parsed_args.emit_heat
-        group = self.find(known) if known else None
+        name_or_id = parsed_args.resume or parsed_args.emit_heat
+        group = self.find(name_or_id) if name_or_id else None
         template = templates.load(
             parsed_args.template,
             parsed_args.parameters,
@@ -82,18 +83,20 @@ class Deploy(command.Lister):
             else parsed_args.name,
         )
         if parsed_args.emit_heat:
-            return self._emit(group, template, parsed_args)
+            return self._heat_template(group, template, parsed_args)
         with self._deploying(parsed_args, template) as deployment:
             if parsed_args.dry_run:
-                return self._ask(deployment, template, parsed_args)
+                return self._plan_only(deployment, template, parsed_args)
             if parsed_args.resume:
-                _check_same(group, deployment.topology, template, parsed_args)
+                _check_topology(
+                    group, deployment.topology, template, parsed_args
+                )
                 deployment.resume(group)
             else:
                 deployment.describe(**_attributes(template, parsed_args))
             deployment.create()
             deployment.release()
-        return self._outcome(deployment, _again(parsed_args, template))
+        return self._result(deployment, _resume_command(parsed_args, template))
 
     def produce_output(self, parsed_args, columns, data):
         if not parsed_args.emit_heat:
@@ -107,39 +110,45 @@ class Deploy(command.Lister):
         from nova_groupext_client.deploy import deployment
         from nova_groupext_client.deploy import messages
 
-        made = None
+        running = None
         try:
             with (
-                templates.located(parsed_args.template, template),
+                templates.errors_located(parsed_args.template, template),
                 contextlib.ExitStack() as stack,
             ):
-                made = self._deployment(parsed_args, template)
-                stack.enter_context(made)
-                yield made
+                running = self._deployment(parsed_args, template)
+                stack.enter_context(running)
+                yield running
         except KeyboardInterrupt:
-            told = self._stopped('Stopped.', made, parsed_args, template)
-            raise exceptions.CommandError(told) from None
+            message = self._interruption_message(
+                'Stopped.', running, parsed_args, template
+            )
+            raise exceptions.CommandError(message) from None
         except deployment.NotPlanned as exc:
             why_not = messages.not_held
             if parsed_args.dry_run:
                 why_not = messages.does_not_fit
             raise exceptions.CommandError(why_not(exc.group)) from exc
-        except deployment.FAULTS as exc:
-            why = f'{command.sentence(exc)}\nStopped.'
-            told = self._stopped(why, made, parsed_args, template)
-            raise exceptions.CommandError(told) from exc
+        except deployment.ERRORS as exc:
+            reason = f'{command.error_message(exc)}\nStopped.'
+            message = self._interruption_message(
+                reason, running, parsed_args, template
+            )
+            raise exceptions.CommandError(message) from exc
 
     @staticmethod
-    def _stopped(why, made, parsed_args, template):
+    def _interruption_message(reason, running, parsed_args, template):
         from nova_groupext_client.deploy import messages
 
-        again = _again(parsed_args, template)
-        if made is not None and made.group is not None:
-            return messages.stopped(why, made, again)
+        command_line = _resume_command(parsed_args, template)
+        if running is not None and running.group is not None:
+            return messages.stopped(reason, running, command_line)
         if parsed_args.resume:
-            again = f'{again} --resume {shlex.quote(parsed_args.resume)}'
-            return f'{why} To go on:  {again}'
-        return f'{why} Nothing was made.'
+            command_line = (
+                f'{command_line} --resume {shlex.quote(parsed_args.resume)}'
+            )
+            return f'{reason} To continue:  {command_line}'
+        return f'{reason} Nothing was created.'
 
     def _deployment(self, parsed_args, template):
         from nova_groupext_client.deploy import deployment
@@ -159,92 +168,101 @@ class Deploy(command.Lister):
     def _connection(self):
         return self.app.client_manager.sdk_connection
 
-    def _ask(self, deployment, template, parsed_args):
+    def _plan_only(self, deployment, template, parsed_args):
         from nova_groupext_client.deploy import messages
         from nova_groupext_client.deploy import what_if
 
         try:
-            group = what_if.ask(
+            group = what_if.plan_only(
                 deployment, **_attributes(template, parsed_args)
             )
         finally:
             if deployment.group is not None:
-                self._say(messages.not_deleted(deployment.group))
-        self._say(*messages.unmet(group))
+                self._print(messages.not_deleted(deployment.group))
+        self._print(*messages.unmet_policies(group))
         return what_if.table(group)
 
-    def _emit(self, group, template, parsed_args):
+    def _heat_template(self, group, template, parsed_args):
         from nova_groupext_client.deploy import messages
         from nova_groupext_client.deploy import names
 
-        with templates.located(parsed_args.template, template):
+        with templates.errors_located(parsed_args.template, template):
             topology = names.with_ids(
                 template.definition, names.Names(self._connection)
             )
-        _check_same(group, topology, template, parsed_args)
+        _check_topology(group, topology, template, parsed_args)
         if group.status != 'HELD':
             raise exceptions.CommandError(
-                f'Group {group.name} ({group.id}) is {group.status}: nothing '
-                'is held for Heat to create.'
+                f'Group {group.name} ({group.id}) is {group.status}: it has '
+                'no held members for Heat to create.'
             )
-        told = messages.not_held_for_heat(group)
-        if told is not None:
-            raise exceptions.CommandError(told)
+        message = messages.not_held_for_heat(group)
+        if message is not None:
+            raise exceptions.CommandError(message)
         return (), template.with_hints(group.id)
 
-    def _outcome(self, deployment, again):
+    def _result(self, deployment, command_line):
         from nova_groupext_client.deploy import messages
 
-        told = messages.partial(deployment, again)
-        if told is not None:
+        message = messages.partial(deployment, command_line)
+        if message is not None:
             self._is_partial = True
-            self._say(told)
+            self._print(message)
         return _COLUMNS, [
             (each.path, str(each.state), each.server_id, each.fault)
             for each in deployment.members.values()
         ]
 
-    def _say(self, *lines):
+    def _print(self, *lines):
         self.app.stderr.writelines(f'{line}\n' for line in lines)
 
 
 def _attributes(template, parsed_args):
-    given = {
+    attributes = {
         'name': template.name,
         'description': template.description or None,
         'expires_in': parsed_args.expires_in,
     }
-    return {n: value for n, value in given.items() if value is not None}
+    return {n: value for n, value in attributes.items() if value is not None}
 
 
-def _check_same(group, topology, template, parsed_args):
+def _check_topology(group, topology, template, parsed_args):
     """Raise CommandError if the group has another topology."""
     if group.topology != topology:
-        words = ['openstack', 'vrt', 'group', 'set', group.id, '--wait']
-        words += ['--template', *_source(parsed_args, template)]
+        arguments = ['openstack', 'vrt', 'group', 'set', group.id, '--wait']
+        arguments += [
+            '--template',
+            *_template_arguments(parsed_args, template),
+        ]
         raise exceptions.CommandError(
-            f'Group {group.name} ({group.id}) was described in another way '
-            'than by this template with these parameters. To revise the '
-            f'group, before you repeat this:\n  {shlex.join(words)}'
+            f'Group {group.name} ({group.id}) differs from this template '
+            'with these parameters. To revise the group before you repeat '
+            'the command:\n'
+            f'  {shlex.join(arguments)}'
         )
 
 
-def _again(parsed_args, template):
+def _resume_command(parsed_args, template):
     """Return the command line to resume, without --resume and secrets."""
-    words = ['openstack', 'vrt', 'deploy', *_source(parsed_args, template)]
+    arguments = [
+        'openstack',
+        'vrt',
+        'deploy',
+        *_template_arguments(parsed_args, template),
+    ]
     if parsed_args.name:
-        words += ['--name', parsed_args.name]
-    return shlex.join(words)
+        arguments += ['--name', parsed_args.name]
+    return shlex.join(arguments)
 
 
-def _source(parsed_args, template):
+def _template_arguments(parsed_args, template):
     """Return the arguments for the template and its parameters."""
-    words = [parsed_args.template]
+    arguments = [parsed_args.template]
     for option, text in parsed_args.parameters:
-        name, _is_one, _value = text.partition('=')
-        is_told = option == templates.FILE or name not in template.hidden
-        words += [option, text if is_told else f'{name}=...']
-    return words
+        name, _separator, _value = text.partition('=')
+        is_shown = option == templates.FILE or name not in template.hidden
+        arguments += [option, text if is_shown else f'{name}=...']
+    return arguments
 
 
 def _show_nothing(members):

@@ -44,13 +44,13 @@ _FORMATTERS = {
     'cost': columns.Tree,
     'stats': columns.Tree,
 }
-_LISTED = {
+_LIST_COLUMNS = {
     'id': 'ID',
     'name': 'Name',
     'status': 'Status',
 }
-_LONG = {
-    **_LISTED,
+_LONG_COLUMNS = {
+    **_LIST_COLUMNS,
     'members': 'Members',
     'expires_at': 'Expires At',
     'description': 'Description',
@@ -66,8 +66,8 @@ class CreateGroup(command.ShowOne):
             'name',
             metavar='<name>',
             nargs='?',
-            help='New name (default: the one in the definition, or that of '
-            'the template file)',
+            help='Name of the group (default: the name in the definition or '
+            'of the template file)',
         )
         definition.add_options(parser)
         _add_attributes(parser)
@@ -76,34 +76,34 @@ class CreateGroup(command.ShowOne):
             dest='hold',
             action='store_false',
             default=None,
-            help='Only ask what would be possible; nothing is kept',
+            help='Plan the group without holding capacity',
         )
         parser.add_argument(
             '--client-token',
             metavar='<text>',
-            help='Any text; the same one again, with the same definition, '
-            'gives the group that is there already',
+            help='Any text; repeating the command with the same text and '
+            'definition returns the existing group',
         )
-        command.add_wait(parser, 'the group is planned, and held')
+        command.add_wait(parser, 'the group is planned and held')
         return parser
 
     def take_action(self, parsed_args):
-        with definition.reading(
+        with definition.read_attributes(
             parsed_args, self.app.client_manager.sdk_connection
-        ) as wanted:
-            wanted = _without(wanted, 'generation', 'keep_server')
-            wanted |= command.given(
+        ) as attributes:
+            attributes = _drop(attributes, 'generation', 'keep_server')
+            attributes |= command.given_options(
                 parsed_args,
                 *('name', 'description', 'expires_in', 'hold', 'client_token'),
             )
-            for needed in ('name', 'topology'):
-                if needed not in wanted:
+            for required in ('name', 'topology'):
+                if required not in attributes:
                     raise exceptions.CommandError(
-                        f'The group needs a {needed}: give it one, or name a '
-                        'file with --definition or --template.'
+                        f'The group needs a {required}: give it one, or name '
+                        'a file with --definition or --template.'
                     )
-            group = self.vrt.create_group(**wanted)
-        return _show(self.wait(group) if parsed_args.wait else group)
+            group = self.vrt.create_group(**attributes)
+        return _show(self.wait_for_plan(group) if parsed_args.wait else group)
 
 
 class ListGroup(command.Lister):
@@ -140,7 +140,7 @@ class ListGroup(command.Lister):
         parser.add_argument(
             '--changes-since',
             metavar='<time>',
-            help='Only groups that were made or changed since (ISO 8601)',
+            help='Only groups created or changed since this time (ISO 8601)',
         )
         parser.add_argument(
             '--all-projects',
@@ -169,7 +169,7 @@ class ListGroup(command.Lister):
         return parser
 
     def take_action(self, parsed_args):
-        query = command.given(
+        query = command.given_options(
             parsed_args,
             *('name', 'status', 'member_status', 'server_id'),
             *('client_token', 'changes_since', 'project_id', 'marker'),
@@ -177,17 +177,19 @@ class ListGroup(command.Lister):
         if parsed_args.sort:
             key, _colon, direction = parsed_args.sort.partition(':')
             query |= {'sort_key': key, 'sort_dir': direction or 'asc'}
-        shown = dict(_LONG if parsed_args.long else _LISTED)
+        shown_columns = dict(
+            _LONG_COLUMNS if parsed_args.long else _LIST_COLUMNS
+        )
         if parsed_args.all_projects:
             query['all_projects'] = True
-            shown['project_id'] = 'Project ID'
+            shown_columns['project_id'] = 'Project ID'
         groups = self.vrt.groups(
             details=parsed_args.long, max_items=parsed_args.limit, **query
         )
-        return shown.values(), (
+        return shown_columns.values(), (
             [
                 columns.cell(group, each, members=columns.Counts)
-                for each in shown
+                for each in shown_columns
             ]
             for group in groups
         )
@@ -207,7 +209,7 @@ class ShowGroup(command.ShowOne):
         parser.add_argument(
             '--draw',
             metavar='<file.svg>',
-            help='Write a picture of racks, hosts and members as well',
+            help='Also write a picture of racks, hosts and members',
         )
         return parser
 
@@ -217,9 +219,9 @@ class ShowGroup(command.ShowOne):
             _draw(self._group, parsed_args.draw)
         return _show(self._group)
 
-    def produce_output(self, parsed_args, *shown):
+    def produce_output(self, parsed_args, *shown_columns):
         if not parsed_args.map:
-            return super().produce_output(parsed_args, *shown)
+            return super().produce_output(parsed_args, *shown_columns)
         from nova_groupext_client.drawing import text
 
         width = shutil.get_terminal_size().columns
@@ -230,7 +232,7 @@ class ShowGroup(command.ShowOne):
 class SetGroup(command.GroupCommand):
     """Change a group; a new topology is planned around its servers"""
 
-    WAIT = 'the revision is planned, and held'
+    WAIT = 'the revision is planned and held'
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
@@ -240,39 +242,42 @@ class SetGroup(command.GroupCommand):
             '--relax',
             metavar='<number>',
             type=int,
-            help='Do what would help, according to the refusal of the group '
-            'or of its revision: the first, second... of these',
+            help='Apply a change that the refusal of the group or of its '
+            'revision proposes, by its number',
         )
         _add_attributes(parser)
         command.add_keep_server(parser)
         command.add_generation(parser)
         return parser
 
-    def act(self, group, parsed_args):
+    def run_action(self, group, parsed_args):
         if parsed_args.relax is not None:
             self._relax(group, parsed_args)
             return
-        with definition.reading(
+        with definition.read_attributes(
             parsed_args, self.app.client_manager.sdk_connection
-        ) as wanted:
-            wanted = _without(wanted, 'hold', 'client_token')
+        ) as attributes:
+            attributes = _drop(attributes, 'hold', 'client_token')
             if parsed_args.template:
-                wanted.pop('name')
-            wanted |= command.given(
+                attributes.pop('name')
+            attributes |= command.given_options(
                 parsed_args, 'name', 'description', 'expires_in'
             )
-            if not wanted:
+            if not attributes:
                 raise exceptions.CommandError('There is nothing to change.')
-            wanted |= command.given(parsed_args, 'generation')
+            attributes |= command.given_options(parsed_args, 'generation')
             if parsed_args.keep_server:
-                wanted['keep_server'] = True
-            self.vrt.update_group(group, **wanted)
+                attributes['keep_server'] = True
+            self.vrt.update_group(group, **attributes)
 
     def _relax(self, group, parsed_args):
-        given = command.given(parsed_args, 'name', 'description', 'expires_in')
-        if given or parsed_args.keep_server:
+        options = command.given_options(
+            parsed_args, 'name', 'description', 'expires_in'
+        )
+        if options or parsed_args.keep_server:
             raise exceptions.CommandError(
-                '--relax changes the topology, and nothing else.'
+                '--relax changes only the topology; change other attributes '
+                'in another command.'
             )
         self.vrt.relax_group(group, parsed_args.relax, parsed_args.generation)
 
@@ -297,7 +302,7 @@ class DeleteGroup(command.Command):
                 self.vrt.delete_group(self.find(each), ignore_missing=False)
             except Exception as exc:
                 failed += 1
-                self.log.error('%s: %s', each, command.sentence(exc))
+                self.log.error('%s: %s', each, command.error_message(exc))
         if failed:
             raise exceptions.CommandError(
                 f'{failed} of {len(parsed_args.groups)} groups were not '
@@ -313,13 +318,15 @@ def _add_attributes(parser):
         '--expires-in',
         metavar='<seconds>',
         type=int,
-        help='How long places are kept for members that are no servers',
+        help='Seconds for which members without servers are held',
     )
 
 
-def _without(wanted, *names):
+def _drop(attributes, *names):
     """Drop attributes of the other command: both take the same file."""
-    return {name: each for name, each in wanted.items() if name not in names}
+    return {
+        name: each for name, each in attributes.items() if name not in names
+    }
 
 
 def _show(group):

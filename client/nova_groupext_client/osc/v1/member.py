@@ -8,11 +8,11 @@ from osc_lib.cli import parseractions
 from nova_groupext_client.osc import columns
 from nova_groupext_client.osc import command
 
-_LISTED = {'path': 'Path', 'status': 'Status', 'server_id': 'Server ID'}
-_LONG = {**_LISTED, 'domains': 'Domains', 'fault': 'Fault'}
+_LIST_COLUMNS = {'path': 'Path', 'status': 'Status', 'server_id': 'Server ID'}
+_LONG_COLUMNS = {**_LIST_COLUMNS, 'domains': 'Domains', 'fault': 'Fault'}
 _FORMATTERS = {'domains': columns.Domains, 'fault': columns.Fault}
 
-_OPTIONS = [
+_POLICY_OPTIONS = [
     'strict',
     'weight',
     'max_per_domain',
@@ -49,11 +49,16 @@ class ListMember(command.Lister):
         members = self.vrt.members(
             self.find(parsed_args.group),
             max_items=parsed_args.limit,
-            **command.given(parsed_args, 'status', 'marker'),
+            **command.given_options(parsed_args, 'status', 'marker'),
         )
-        shown = dict(_LONG if parsed_args.long else _LISTED)
-        return shown.values(), (
-            [columns.cell(member, name, **_FORMATTERS) for name in shown]
+        shown_columns = dict(
+            _LONG_COLUMNS if parsed_args.long else _LIST_COLUMNS
+        )
+        return shown_columns.values(), (
+            [
+                columns.cell(member, name, **_FORMATTERS)
+                for name in shown_columns
+            ]
             for member in members
         )
 
@@ -61,15 +66,15 @@ class ListMember(command.Lister):
 class AddMember(command.GroupCommand):
     """Add a member to a group, or more counted members"""
 
-    WAIT = 'the member is planned, and held'
+    WAIT = 'the member is planned and held'
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'path',
             metavar='<path>',
-            help='Where it is to be, such as front/cache, or the path of '
-            'counted members, such as front/web',
+            help='Path of the new member, such as front/cache, or of '
+            'existing counted members, such as front/web',
         )
         parser.add_argument(
             '--flavor', metavar='<flavor>', help='Flavor (name or ID)'
@@ -82,24 +87,24 @@ class AddMember(command.GroupCommand):
             '--boot-from-volume',
             action='store_true',
             default=None,
-            help='Its server boots from a volume',
+            help='Boot its server from a volume',
         )
         parser.add_argument(
             '--availability-zone',
             metavar='<zone>',
-            help='The zone that it has to be in',
+            help='Availability zone of the member',
         )
         parser.add_argument(
             '--count',
             metavar='<number>',
             type=int,
-            help='How many equal ones are added',
+            help='Number of equal members to add',
         )
         parser.add_argument(
             '--min-count',
             metavar='<number>',
             type=int,
-            help='How many of them are enough',
+            help='Minimum number of them that must be planned',
         )
         parser.add_argument(
             '--policy',
@@ -107,15 +112,15 @@ class AddMember(command.GroupCommand):
             dest='policies',
             action=parseractions.MultiKeyValueAction,
             required_keys=['type', 'scope'],
-            optional_keys=_OPTIONS,
-            help='Policy about it, or about all that are added, such as '
+            optional_keys=_POLICY_OPTIONS,
+            help='Policy on the added members, such as '
             'type=anti-affinity,scope=rack,strict=false (repeat option for '
-            f'several policies; options: {", ".join(_OPTIONS)})',
+            f'several policies; options: {", ".join(_POLICY_OPTIONS)})',
         )
         return parser
 
-    def act(self, group, parsed_args):
-        wanted = command.given(
+    def run_action(self, group, parsed_args):
+        attributes = command.given_options(
             parsed_args,
             *('path', 'flavor', 'boot_from_volume', 'availability_zone'),
             *('count', 'min_count'),
@@ -123,13 +128,13 @@ class AddMember(command.GroupCommand):
         if parsed_args.image is not None:
             images = self.app.client_manager.image
             found = images.find_image(parsed_args.image, ignore_missing=False)
-            wanted['image'] = found.id
+            attributes['image'] = found.id
         if parsed_args.policies:
-            wanted['policies'] = [
+            attributes['policies'] = [
                 {name: _value(text) for name, text in policy.items()}
                 for policy in parsed_args.policies
             ]
-        self.vrt.create_member(group, **wanted)
+        self.vrt.create_member(group, **attributes)
 
 
 class RemoveMember(command.GroupCommand):
@@ -146,7 +151,7 @@ class RemoveMember(command.GroupCommand):
         command.add_generation(parser)
         return parser
 
-    def act(self, group, parsed_args):
+    def run_action(self, group, parsed_args):
         self.vrt.delete_member(
             group,
             parsed_args.path,

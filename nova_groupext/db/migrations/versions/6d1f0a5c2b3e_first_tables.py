@@ -13,7 +13,7 @@ revision = '6d1f0a5c2b3e'
 down_revision = None
 
 
-def _exact(length):
+def _case_sensitive(length):
     return sa.String(length).with_variant(
         mysql.VARCHAR(length, charset='utf8mb4', collation='utf8mb4_bin'),
         'mysql',
@@ -25,7 +25,7 @@ def _counter():
     return sa.Column('counter', sa.Integer, nullable=False, server_default='0')
 
 
-PATH = _exact(512)
+PATH = _case_sensitive(512)
 
 
 def _create(name, *parts):
@@ -42,7 +42,7 @@ def _create(name, *parts):
     )
 
 
-def _points_to(table, column, target, ondelete=None):
+def _foreign_key(table, column, target, ondelete=None):
     return sa.ForeignKeyConstraint(
         [column],
         [f'{target}.id'],
@@ -73,8 +73,8 @@ def upgrade():
         sa.Column('fault_at', sa.DateTime),
         sa.Column('generation', sa.Integer, nullable=False),
         _counter(),
-        sa.Column('hold', sa.Boolean, nullable=False),
-        sa.Column('client_token', _exact(255)),
+        sa.Column('hold_when_planned', sa.Boolean, nullable=False),
+        sa.Column('client_token', _case_sensitive(255)),
         sa.Column('request_digest', sa.String(64)),
         sa.Column('expires_in', sa.Integer, nullable=False),
         sa.Column('expires_at', sa.DateTime),
@@ -84,7 +84,7 @@ def upgrade():
         sa.Column('is_prepared', sa.Boolean, nullable=False),
         sa.Column('excluded_hosts', sa.JSON),
         sa.Column('drift', sa.JSON),
-        _points_to('vrt_groups', 'revises_id', 'vrt_groups'),
+        _foreign_key('vrt_groups', 'revises_id', 'vrt_groups'),
         _unique('vrt_groups', 'uuid'),
         _unique('vrt_groups', 'project_id', 'client_token'),
     )
@@ -95,7 +95,7 @@ def upgrade():
         'vrt_subgroups',
         sa.Column('group_id', sa.Integer, nullable=False),
         sa.Column('path', PATH, nullable=False),
-        _points_to('vrt_subgroups', 'group_id', 'vrt_groups', 'CASCADE'),
+        _foreign_key('vrt_subgroups', 'group_id', 'vrt_groups', 'CASCADE'),
     )
     _index('vrt_subgroups', 'group_id')
 
@@ -103,18 +103,18 @@ def upgrade():
         'vrt_members',
         sa.Column('group_id', sa.Integer, nullable=False),
         sa.Column('path', PATH, nullable=False),
-        sa.Column('stem', PATH, nullable=False),
+        sa.Column('member_set', PATH, nullable=False),
         sa.Column('status', sa.String(16), nullable=False),
         sa.Column('fault', sa.Text),
         sa.Column('fault_at', sa.DateTime),
         sa.Column('server_uuid', sa.String(36)),
         sa.Column('replacement_attempts', sa.Integer, nullable=False),
         sa.Column('held_since', sa.DateTime),
-        sa.Column('growth_since', sa.DateTime),
+        sa.Column('reservation_since', sa.DateTime),
         sa.Column('description', sa.JSON, nullable=False),
-        sa.Column('request', sa.JSON, nullable=False),
+        sa.Column('resolved_request', sa.JSON, nullable=False),
         sa.Column('server_flavor', sa.JSON),
-        _points_to('vrt_members', 'group_id', 'vrt_groups', 'CASCADE'),
+        _foreign_key('vrt_members', 'group_id', 'vrt_groups', 'CASCADE'),
         _unique('vrt_members', 'group_id', 'path'),
     )
     _index('vrt_members', 'group_id')
@@ -125,7 +125,7 @@ def upgrade():
         sa.Column('group_id', sa.Integer, nullable=False),
         sa.Column('at', PATH, nullable=False),
         sa.Column('definition', sa.JSON, nullable=False),
-        _points_to('vrt_relationships', 'group_id', 'vrt_groups', 'CASCADE'),
+        _foreign_key('vrt_relationships', 'group_id', 'vrt_groups', 'CASCADE'),
     )
     _index('vrt_relationships', 'group_id')
 
@@ -136,8 +136,8 @@ def upgrade():
         sa.Column('relationship_id', sa.Integer),
         sa.Column('type', sa.String(32), nullable=False),
         sa.Column('definition', sa.JSON, nullable=False),
-        _points_to('vrt_policies', 'group_id', 'vrt_groups', 'CASCADE'),
-        _points_to(
+        _foreign_key('vrt_policies', 'group_id', 'vrt_groups', 'CASCADE'),
+        _foreign_key(
             'vrt_policies', 'relationship_id', 'vrt_relationships', 'CASCADE'
         ),
     )
@@ -149,9 +149,10 @@ def upgrade():
         sa.Column('uuid', sa.String(36), nullable=False),
         sa.Column('group_id', sa.Integer, nullable=False),
         sa.Column('status', sa.String(16), nullable=False),
-        sa.Column('placement', sa.JSON, nullable=False),
+        sa.Column('placements', sa.JSON, nullable=False),
         sa.Column('answer', sa.JSON, nullable=False),
-        _points_to('vrt_plans', 'group_id', 'vrt_groups', 'CASCADE'),
+        sa.Column('is_outdated', sa.Boolean, nullable=False),
+        _foreign_key('vrt_plans', 'group_id', 'vrt_groups', 'CASCADE'),
         _unique('vrt_plans', 'uuid'),
     )
     _index('vrt_plans', 'group_id')
@@ -169,14 +170,14 @@ def upgrade():
         sa.Column('provider_uuid', sa.String(36), nullable=False),
         sa.Column('allocations', sa.JSON, nullable=False),
         sa.Column('mappings', sa.JSON, nullable=False),
-        sa.Column('otherwise', sa.JSON),
-        sa.Column('leaves', sa.Boolean, nullable=False),
+        sa.Column('if_compensated', sa.JSON),
+        sa.Column('ends_with_swap', sa.Boolean, nullable=False),
         sa.Column('watched_at', sa.DateTime),
-        sa.Column('looks', sa.Integer, nullable=False),
+        sa.Column('checks', sa.Integer, nullable=False),
         sa.Column('lost', sa.Boolean, nullable=False),
-        _points_to('vrt_holds', 'group_id', 'vrt_groups'),
-        _points_to('vrt_holds', 'member_id', 'vrt_members'),
-        _points_to('vrt_holds', 'resize_member_id', 'vrt_members'),
+        _foreign_key('vrt_holds', 'group_id', 'vrt_groups'),
+        _foreign_key('vrt_holds', 'member_id', 'vrt_members'),
+        _foreign_key('vrt_holds', 'resize_member_id', 'vrt_members'),
         _unique('vrt_holds', 'uuid'),
     )
     for column in (
@@ -192,8 +193,8 @@ def upgrade():
         sa.Column('server_uuid', sa.String(36), nullable=False),
         sa.Column('host', sa.String(255), nullable=False),
         sa.Column('node', sa.String(255), nullable=False),
-        _points_to('vrt_moves', 'group_id', 'vrt_groups', 'CASCADE'),
-        _points_to('vrt_moves', 'member_id', 'vrt_members', 'CASCADE'),
+        _foreign_key('vrt_moves', 'group_id', 'vrt_groups', 'CASCADE'),
+        _foreign_key('vrt_moves', 'member_id', 'vrt_members', 'CASCADE'),
     )
     _index('vrt_moves', 'group_id')
     _index('vrt_moves', 'member_id')
@@ -204,8 +205,8 @@ def upgrade():
         sa.Column('operation', sa.String(36), nullable=False),
         sa.Column('owner', sa.String(255), nullable=False),
         sa.Column('ends_at', sa.DateTime, nullable=False),
-        sa.Column('asked', sa.Integer, nullable=False),
-        _points_to('vrt_leases', 'group_id', 'vrt_groups', 'CASCADE'),
+        sa.Column('waiters', sa.Integer, nullable=False),
+        _foreign_key('vrt_leases', 'group_id', 'vrt_groups', 'CASCADE'),
         _unique('vrt_leases', 'group_id'),
         _unique('vrt_leases', 'operation'),
     )
@@ -214,14 +215,14 @@ def upgrade():
     _create(
         'vrt_boots',
         sa.Column('group_id', sa.Integer, nullable=False),
-        sa.Column('request', sa.String(255), nullable=False),
+        sa.Column('request_id', sa.String(255), nullable=False),
         sa.Column('status', sa.String(16), nullable=False),
         sa.Column('missing', sa.Integer, nullable=False),
         sa.Column('created', sa.Integer, nullable=False),
         sa.Column('faults', sa.JSON, nullable=False),
         sa.Column('fault', sa.Text),
-        sa.Column('heard_at', sa.DateTime, nullable=False),
-        _points_to('vrt_boots', 'group_id', 'vrt_groups', 'CASCADE'),
+        sa.Column('heartbeat_at', sa.DateTime, nullable=False),
+        _foreign_key('vrt_boots', 'group_id', 'vrt_groups', 'CASCADE'),
         _unique('vrt_boots', 'group_id'),
     )
 
@@ -232,7 +233,7 @@ def upgrade():
         sa.Column('fewest', sa.Boolean, nullable=False),
         sa.Column('moves', sa.JSON, nullable=False),
         sa.Column('claimed_until', sa.DateTime),
-        _points_to('vrt_proposals', 'group_id', 'vrt_groups', 'CASCADE'),
+        _foreign_key('vrt_proposals', 'group_id', 'vrt_groups', 'CASCADE'),
         _unique('vrt_proposals', 'group_id'),
     )
 
@@ -244,7 +245,7 @@ def upgrade():
         sa.Column('user_id', sa.String(255)),
         sa.Column('project_id', sa.String(255)),
         sa.Column('message', sa.Text),
-        _points_to('vrt_events', 'group_id', 'vrt_groups', 'CASCADE'),
+        _foreign_key('vrt_events', 'group_id', 'vrt_groups', 'CASCADE'),
     )
     _index('vrt_events', 'group_id')
 
@@ -255,15 +256,15 @@ def upgrade():
         sa.Column('process', sa.String(255), nullable=False),
         sa.Column('revision', sa.String(32), nullable=False),
         sa.Column('clock_offset', sa.Float, nullable=False),
-        sa.Column('heard_at', sa.DateTime, nullable=False),
+        sa.Column('heartbeat_at', sa.DateTime, nullable=False),
         _unique('vrt_planners', 'uuid'),
     )
 
     _create(
-        'vrt_projects',
+        'vrt_project_locks',
         sa.Column('project_id', sa.String(255), nullable=False),
         _counter(),
-        _unique('vrt_projects', 'project_id'),
+        _unique('vrt_project_locks', 'project_id'),
     )
 
     _create(

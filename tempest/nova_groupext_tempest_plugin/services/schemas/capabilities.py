@@ -41,7 +41,7 @@ _PARAMETER = shapes.closed(
     ),
 )
 
-CAPABILITIES = shapes.answer(
+CAPABILITIES = shapes.response(
     200,
     shapes.closed(
         {

@@ -43,7 +43,7 @@ _SUMMARY = {
 }
 
 _POLICY_NAME = shapes.closed({'type': shapes.TEXT, 'scope': shapes.TEXT})
-_BROKEN = {'at': {'type': 'string'}, 'policy': _POLICY_NAME}
+_VIOLATION = {'at': {'type': 'string'}, 'policy': _POLICY_NAME}
 
 _CHANGE = {
     'at': {'type': 'string'},
@@ -177,9 +177,9 @@ def _detail(for_admin):
         'members': shapes.array(_member(for_admin)),
         'fault': _FAULT_OR_NULL,
         'refusal': _refusal(for_admin),
-        'violations': shapes.array(shapes.closed({**_BROKEN, **cost})),
+        'violations': shapes.array(shapes.closed({**_VIOLATION, **cost})),
         'revision': _revision(for_admin),
-        'drift': shapes.array(shapes.closed(_BROKEN)),
+        'drift': shapes.array(shapes.closed(_VIOLATION)),
         'boot': shapes.nullable(_BOOT),
         'events': shapes.array(_EVENT),
     }
@@ -218,14 +218,14 @@ def _proposal(for_admin):
     )
 
 
-def _page(name, shown):
+def _page(name, item_schema):
     links = f'{name}_links'
     return shapes.closed(
-        {name: shapes.array(shown), links: _LINKS}, optional=[links]
+        {name: shapes.array(item_schema), links: _LINKS}, optional=[links]
     )
 
 
-def _answers(for_admin):
+def _schemas(for_admin):
     """Return the response schemas, named after the client's methods."""
     detail = topology.with_node(
         shapes.closed({'vrt_group': _detail(for_admin)})
@@ -233,24 +233,26 @@ def _answers(for_admin):
     member = _member(for_admin)
     location = {'type': 'object', 'required': ['location']}
     return types.SimpleNamespace(
-        show=shapes.answer(200, detail),
-        create=shapes.answer(202, detail, response_header=location),
-        update=shapes.answer(202, detail),
-        delete=shapes.answer(202),
-        list=shapes.answer(200, _page('vrt_groups', shapes.closed(_SUMMARY))),
-        list_detail=shapes.answer(
+        show=shapes.response(200, detail),
+        create=shapes.response(202, detail, response_header=location),
+        update=shapes.response(202, detail),
+        delete=shapes.response(202),
+        list=shapes.response(
+            200, _page('vrt_groups', shapes.closed(_SUMMARY))
+        ),
+        list_detail=shapes.response(
             200,
             topology.with_node(_page('vrt_groups', _detail(for_admin))),
         ),
-        action=shapes.answer(202),
-        proposal=shapes.answer(
+        action=shapes.response(202),
+        proposal=shapes.response(
             200, shapes.closed({'proposal': _proposal(for_admin)})
         ),
-        list_members=shapes.answer(200, _page('members', member)),
-        show_member=shapes.answer(200, shapes.closed({'member': member})),
-        change_members=shapes.answer(202),
+        list_members=shapes.response(200, _page('members', member)),
+        show_member=shapes.response(200, shapes.closed({'member': member})),
+        change_members=shapes.response(202),
     )
 
 
-TENANT = _answers(for_admin=False)
-ADMIN = _answers(for_admin=True)
+TENANT = _schemas(for_admin=False)
+ADMIN = _schemas(for_admin=True)

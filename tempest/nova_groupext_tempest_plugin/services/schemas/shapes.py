@@ -40,7 +40,7 @@ def mapping(values):
     return {'type': 'object', 'additionalProperties': values}
 
 
-def answer(status_code, body=None, **more):
+def response(status_code, body=None, **more):
     """Return a schema for ``RestClient.validate_response``."""
     expected = {'status_code': [status_code], **more}
     return expected if body is None else {**expected, 'response_body': body}

@@ -8,8 +8,8 @@ imports nothing of Tempest.
 import dataclasses
 from typing import Any
 
-NOBODY = '7f3a9d0c-0b0e-4d3f-8d8e-0a8f2b1c9d10'
-COLOUR = '?colour=red'
+UNKNOWN_ID = '7f3a9d0c-0b0e-4d3f-8d8e-0a8f2b1c9d10'
+UNKNOWN_PARAMETER = '?colour=red'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,17 +27,17 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True)
-class Bad(Call):
+class BadCall(Call):
     """An invalid request; ``where`` is the JSON path of its error."""
 
-    where: str = ''
+    json_path: str = ''
 
 
 #: Names of the calls that the role ``reader`` permits.
-READS = {'capabilities', 'list', 'detail', 'show', 'members', 'member'}
+READER_CALLS = {'capabilities', 'list', 'detail', 'show', 'members', 'member'}
 
 
-def of_project(topology):
+def calls_of_project(topology):
     """Return the valid calls of routes without a group id."""
     group = {'vrt_group': {'name': 'good', 'topology': topology}}
     return [
@@ -48,7 +48,7 @@ def of_project(topology):
     ]
 
 
-def of_group(group):
+def calls_of_group(group):
     """Return every call for a group; all are valid, but may conflict."""
     root = f'/{group["id"]}'
     last = group['members'][-1]['path']
@@ -78,7 +78,7 @@ def of_group(group):
 
 def _actions(path):
     return {
-        'adopt': {'servers': {path: NOBODY}},
+        'adopt': {'servers': {path: UNKNOWN_ID}},
         'boot': {'servers': {'default': {'networks': 'none'}}},
         'extend': {'expires_in': 3600},
         'hold': None,
@@ -88,15 +88,15 @@ def _actions(path):
     }
 
 
-def bad_of_project(topology):
+def bad_calls_of_project(topology):
     """Return invalid requests to the routes without a group id."""
 
-    def create(where, **group):
+    def create(json_path, **group):
         body = {'vrt_group': {'name': 'bad', 'topology': topology, **group}}
-        return Bad('create', 'POST', '', body, f'$.vrt_group.{where}')
+        return BadCall('create', 'POST', '', body, f'$.vrt_group.{json_path}')
 
-    def describe(where, **parts):
-        return create(f'topology.{where}', topology={**topology, **parts})
+    def describe(json_path, **parts):
+        return create(f'topology.{json_path}', topology={**topology, **parts})
 
     policies = {
         'policies[0].type': {'type': 'nearness', 'scope': 'host'},
@@ -108,23 +108,29 @@ def bad_of_project(topology):
             'colour': 'red',
         },
     }
-    unknown = {'a': {'flavor': NOBODY, 'image': NOBODY}}
+    unknown = {'a': {'flavor': UNKNOWN_ID, 'image': UNKNOWN_ID}}
     between = [{'between': ['a', 'nobody']}]
     return [
-        Bad('capabilities', 'GET', f'/capabilities{COLOUR}', None, QUERY),
-        Bad('list', 'GET', COLOUR, None, QUERY),
-        Bad('list', 'GET', '?status=held', None, 'query.status'),
-        Bad('list', 'GET', '?marker=red', None, 'query.marker'),
-        Bad(
+        BadCall(
+            'capabilities',
+            'GET',
+            f'/capabilities{UNKNOWN_PARAMETER}',
+            None,
+            QUERY,
+        ),
+        BadCall('list', 'GET', UNKNOWN_PARAMETER, None, QUERY),
+        BadCall('list', 'GET', '?status=held', None, 'query.status'),
+        BadCall('list', 'GET', '?marker=red', None, 'query.marker'),
+        BadCall(
             'list',
             'GET',
-            f'?sort_key=name&marker={NOBODY}',
+            f'?sort_key=name&marker={UNKNOWN_ID}',
             None,
             'query.marker',
         ),
-        Bad('detail', 'GET', f'/detail{COLOUR}', None, QUERY),
-        Bad('create', 'POST', '', {}, '$.vrt_group'),
-        Bad('create', 'POST', '', [], '$'),
+        BadCall('detail', 'GET', f'/detail{UNKNOWN_PARAMETER}', None, QUERY),
+        BadCall('create', 'POST', '', {}, '$.vrt_group'),
+        BadCall('create', 'POST', '', [], '$'),
         create('colour', colour='red'),
         create('name', name=' blank '),
         create('name', name=''),
@@ -141,36 +147,50 @@ def bad_of_project(topology):
     ]
 
 
-def bad_of_group(group):
+def bad_calls_of_group(group):
     """Return invalid requests to the routes of a group."""
     root = f'/{group["id"]}'
     members = f'{root}/members'
     last = group['members'][-1]['path']
 
-    def update(where, **described):
-        return Bad('update', 'PUT', root, {'vrt_group': described}, where)
+    def update(json_path, **described):
+        return BadCall(
+            'update', 'PUT', root, {'vrt_group': described}, json_path
+        )
 
     return [
-        Bad('show', 'GET', root + COLOUR, None, QUERY),
-        Bad('proposal', 'GET', f'{root}/proposal{COLOUR}', None, QUERY),
-        Bad('members', 'GET', members + COLOUR, None, QUERY),
-        Bad('member', 'GET', f'{members}/{last}{COLOUR}', None, QUERY),
-        Bad('delete', 'DELETE', f'{root}?generation=0', None, SEEN),
+        BadCall('show', 'GET', root + UNKNOWN_PARAMETER, None, QUERY),
+        BadCall(
+            'proposal',
+            'GET',
+            f'{root}/proposal{UNKNOWN_PARAMETER}',
+            None,
+            QUERY,
+        ),
+        BadCall('members', 'GET', members + UNKNOWN_PARAMETER, None, QUERY),
+        BadCall(
+            'member',
+            'GET',
+            f'{members}/{last}{UNKNOWN_PARAMETER}',
+            None,
+            QUERY,
+        ),
+        BadCall('delete', 'DELETE', f'{root}?generation=0', None, SEEN),
         update('$.vrt_group.generation', topology=group['topology']),
         update(
             '$.vrt_group.topology.colour',
             generation=1,
             topology={'colour': 'red'},
         ),
-        Bad('add', 'POST', members, {'member': {}}, '$.member.path'),
-        Bad(
+        BadCall('add', 'POST', members, {'member': {}}, '$.member.path'),
+        BadCall(
             'add',
             'POST',
             members,
             {'member': {'path': 'no/a'}},
             '$.member.path',
         ),
-        Bad(
+        BadCall(
             'remove',
             'DELETE',
             f'{members}/{last}?keep_server=maybe',
@@ -178,11 +198,13 @@ def bad_of_group(group):
             'query.keep_server',
         ),
         *(
-            Bad(name, 'POST', f'{root}/action', {name: body}, f'$.{where}')
-            for name, body, where in _BAD_ACTIONS
+            BadCall(
+                name, 'POST', f'{root}/action', {name: body}, f'$.{json_path}'
+            )
+            for name, body, json_path in _BAD_ACTIONS
         ),
-        Bad('action', 'POST', f'{root}/action', {}, '$'),
-        Bad('action', 'POST', f'{root}/action', {'fly': None}, '$.fly'),
+        BadCall('action', 'POST', f'{root}/action', {}, '$'),
+        BadCall('action', 'POST', f'{root}/action', {'fly': None}, '$.fly'),
     ]
 
 

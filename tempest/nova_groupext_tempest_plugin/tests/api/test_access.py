@@ -15,13 +15,13 @@ class OtherProjectTest(base.BaseGroupTest):
     @classmethod
     def resource_setup(cls):
         super().resource_setup()
-        cls.planned = cls.create_group(topologies.some(), hold=False)
+        cls.planned = cls.create_group(topologies.equal_members(), hold=False)
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('3f0a6f3e-6d0b-4b52-9d38-2f8f1b9c8e11')
     def test_group_of_another_project_is_answered_as_an_unknown_one(self):
-        own, nobody = self.planned['id'], calls.NOBODY
-        for call in calls.of_group(self.planned):
+        own, nobody = self.planned['id'], calls.UNKNOWN_ID
+        for call in calls.calls_of_group(self.planned):
             foreign = self.refusal(call.method, call.path, call.body)
             unknown = self.refusal(
                 call.method, call.path.replace(own, nobody), call.body
@@ -59,19 +59,23 @@ class OtherProjectTest(base.BaseGroupTest):
         alone = {'type': 'exclusive', 'scope': 'host'}
 
         self.assertRaises(
-            lib_exc.Forbidden, self.describe, topologies.some(1, [alone])
+            lib_exc.Forbidden,
+            self.describe,
+            topologies.equal_members(1, [alone]),
         )
 
     @decorators.idempotent_id('3f0a6f3e-6d0b-4b52-9d38-2f8f1b9c8e14')
-    def test_marker_of_another_project_is_as_good_as_an_unknown_one(self):
+    def test_marker_of_another_project_is_answered_as_an_unknown_one(self):
         # The default order is by id: any id is a valid marker.
-        own = self.describe(topologies.some(1), self.other_groups, hold=False)
+        own = self.describe(
+            topologies.equal_members(1), self.other_groups, hold=False
+        )
         listed = self.other_groups.list_groups(marker=self.planned['id'])
         self.assertIn(own['id'], [g['id'] for g in listed['vrt_groups']])
 
         # The order by name would reveal the name of the marker's group.
         messages = []
-        for marker in (self.planned['id'], calls.NOBODY):
+        for marker in (self.planned['id'], calls.UNKNOWN_ID):
             refusal = self.assertRaises(
                 lib_exc.BadRequest,
                 self.other_groups.list_groups,
@@ -96,16 +100,16 @@ class ReaderTest(base.BaseGroupTest):
     @classmethod
     def resource_setup(cls):
         super().resource_setup()
-        cls.planned = cls.create_group(topologies.some(), hold=False)
+        cls.planned = cls.create_group(topologies.equal_members(), hold=False)
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('3f0a6f3e-6d0b-4b52-9d38-2f8f1b9c8e21')
     def test_reader_changes_nothing(self):
         for call in [
-            *calls.of_project(topologies.some()),
-            *calls.of_group(self.planned),
+            *calls.calls_of_project(topologies.equal_members()),
+            *calls.calls_of_group(self.planned),
         ]:
-            if call.name not in calls.READS:
+            if call.name not in calls.READER_CALLS:
                 self.assertRaises(
                     lib_exc.Forbidden,
                     self.reader.call,
@@ -117,7 +121,7 @@ class ReaderTest(base.BaseGroupTest):
         self.assertEqual(self.planned, self.group(self.planned['id']))
 
     @decorators.idempotent_id('3f0a6f3e-6d0b-4b52-9d38-2f8f1b9c8e22')
-    def test_reader_sees_what_a_member_of_the_project_sees(self):
+    def test_reader_sees_the_same_as_a_member_of_the_project(self):
         group_id = self.planned['id']
         path = self.planned['members'][0]['path']
         for client in (self.reader, self.groups):
@@ -138,13 +142,13 @@ class SecondUserTest(base.BaseGroupTest):
 
     @decorators.idempotent_id('3f0a6f3e-6d0b-4b52-9d38-2f8f1b9c8e31')
     def test_second_user_of_the_project_revises_and_deletes_a_group(self):
-        group = self.describe(topologies.some(), hold=False)
+        group = self.describe(topologies.equal_members(), hold=False)
         second = self.os_project_manager.vrt.GroupsClient()
 
         second.update_group(
             group['id'],
             generation=group['generation'],
-            topology=topologies.some(3),
+            topology=topologies.equal_members(3),
         )
         shown = second.show_group(group['id'])['vrt_group']
         second.delete_group(group['id'])

@@ -17,7 +17,7 @@ HOUR = 3600
 
 
 class ActionsTest(base.BaseGroupTest):
-    def conflict(self, group, action, **body):
+    def assert_conflict(self, group, action, **body):
         """Check that an action conflicts with the state of a group."""
         before = self.group(group['id'])
         refusal = self.assertRaises(
@@ -28,8 +28,8 @@ class ActionsTest(base.BaseGroupTest):
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('d5e9a3c7-1f42-4c58-b6d0-2a7b8c9d5401')
-    def test_release_of_a_member_keeps_the_others(self):
-        group = self.hold(topologies.some(3))
+    def test_release_of_a_member_keeps_the_other_holds(self):
+        group = self.hold(topologies.equal_members(3))
 
         self.groups.act(group['id'], 'release', members=['a-1'])
 
@@ -43,7 +43,7 @@ class ActionsTest(base.BaseGroupTest):
 
     @decorators.idempotent_id('d5e9a3c7-1f42-4c58-b6d0-2a7b8c9d5402')
     def test_release_of_all_members_releases_the_group(self):
-        group = self.hold(topologies.some(2))
+        group = self.hold(topologies.equal_members(2))
 
         self.groups.act(group['id'], 'release')
 
@@ -55,7 +55,7 @@ class ActionsTest(base.BaseGroupTest):
 
     @decorators.idempotent_id('d5e9a3c7-1f42-4c58-b6d0-2a7b8c9d5403')
     def test_action_on_an_unknown_member_is_not_found(self):
-        group = self.hold(topologies.some(1))
+        group = self.hold(topologies.equal_members(1))
         for action in ('release', 'replan'):
             self.assertRaises(
                 lib_exc.NotFound,
@@ -69,19 +69,19 @@ class ActionsTest(base.BaseGroupTest):
 
     @decorators.idempotent_id('d5e9a3c7-1f42-4c58-b6d0-2a7b8c9d5404')
     def test_extension_counts_from_now(self):
-        group = self.hold(topologies.some(1), expires_in=HOUR // 2)
+        group = self.hold(topologies.equal_members(1), expires_in=HOUR // 2)
 
         self.groups.act(group['id'], 'extend', expires_in=2 * HOUR)
 
         extended = self.group(group['id'])
-        longer = _time(extended) - _time(group)
+        longer = _expiry_seconds(extended) - _expiry_seconds(group)
         self.assertGreaterEqual(longer, 1.5 * HOUR)
         self.assertLess(longer, 2 * HOUR)
         self.assertGreater(extended['generation'], group['generation'])
 
     @decorators.idempotent_id('d5e9a3c7-1f42-4c58-b6d0-2a7b8c9d5405')
-    def test_replan_holds_what_was_released(self):
-        group = self.hold(topologies.some(2))
+    def test_replan_holds_released_members(self):
+        group = self.hold(topologies.equal_members(2))
         self.groups.act(group['id'], 'release', members=['a-1'])
 
         self.groups.act(group['id'], 'replan')
@@ -91,21 +91,23 @@ class ActionsTest(base.BaseGroupTest):
         )
 
     @decorators.idempotent_id('d5e9a3c7-1f42-4c58-b6d0-2a7b8c9d5406')
-    def test_actions_on_a_group_that_holds_nothing_are_conflicts(self):
-        group = self.describe(topologies.some(1), hold=False)
+    def test_actions_on_a_group_without_holds_are_conflicts(self):
+        group = self.describe(topologies.equal_members(1), hold=False)
 
         for action in ('release', 'extend', 'boot'):
-            self.assertIn('PLANNED', self.conflict(group, action))
+            self.assertIn('PLANNED', self.assert_conflict(group, action))
 
     @decorators.idempotent_id('d5e9a3c7-1f42-4c58-b6d0-2a7b8c9d5407')
     def test_hold_of_a_held_group_is_a_conflict(self):
-        group = self.hold(topologies.some(1))
+        group = self.hold(topologies.equal_members(1))
 
-        self.assertIn('HELD', self.conflict(group, 'hold'))
+        self.assertIn('HELD', self.assert_conflict(group, 'hold'))
 
     @decorators.idempotent_id('d5e9a3c7-1f42-4c58-b6d0-2a7b8c9d5408')
     def test_proposal_for_an_unbroken_group_moves_nothing(self):
-        group = self.hold(topologies.some(2, [topologies.APART]))
+        group = self.hold(
+            topologies.equal_members(2, [topologies.HOST_ANTI_AFFINITY])
+        )
 
         self.assertRaises(
             lib_exc.NotFound, self.groups.show_proposal, group['id']
@@ -120,8 +122,8 @@ class ActionsTest(base.BaseGroupTest):
         )
 
     @decorators.idempotent_id('d5e9a3c7-1f42-4c58-b6d0-2a7b8c9d5409')
-    def test_events_tell_who_asked_for_what_and_what_came_of_it(self):
-        group = self.hold(topologies.some(1))
+    def test_events_name_requests_users_and_outcomes(self):
+        group = self.hold(topologies.equal_members(1))
 
         asked = self.groups.act(group['id'], 'extend')
 
@@ -136,7 +138,7 @@ class ActionsTest(base.BaseGroupTest):
         )
 
 
-def _time(group):
+def _expiry_seconds(group):
     """Return the expiry time of a group, in seconds since the epoch."""
     expires_at = datetime.datetime.fromisoformat(group['expires_at'])
     return expires_at.timestamp()

@@ -14,9 +14,9 @@ class AdminTest(base.BaseGroupTest):
     @classmethod
     def resource_setup(cls):
         super().resource_setup()
-        cls.own = cls.create_group(topologies.some(1), hold=False)
+        cls.own = cls.create_group(topologies.equal_members(1), hold=False)
         cls.other = cls.create_group(
-            topologies.some(1), cls.other_groups, hold=False
+            topologies.equal_members(1), cls.other_groups, hold=False
         )
 
     def admin_group(self, group):
@@ -66,7 +66,7 @@ class AdminTest(base.BaseGroupTest):
 
     @decorators.idempotent_id('3f0a6f3e-6d0b-4b52-9d38-2f8f1b9c8e46')
     def test_admin_boots_no_servers_for_another_project(self):
-        group = self.hold(topologies.some(1))
+        group = self.hold(topologies.equal_members(1))
 
         self.assertRaises(
             lib_exc.NotFound, self.admin_groups.act, group['id'], 'boot'
@@ -80,7 +80,7 @@ class AdminTest(base.BaseGroupTest):
 
     @decorators.idempotent_id('3f0a6f3e-6d0b-4b52-9d38-2f8f1b9c8e45')
     def test_domains_of_one_host_are_the_same_in_all_groups(self):
-        again = self.describe(topologies.some(1), hold=False)
+        again = self.describe(topologies.equal_members(1), hold=False)
         hosts = {
             self.admin_group(group)['members'][0]['host']
             for group in (self.own, again)

@@ -14,8 +14,11 @@ class GenerationTest(base.BaseGroupTest):
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('b8d7f2a1-95c3-4e06-8a40-6f1e2d3c4301')
     def test_update_with_an_old_generation_is_a_conflict(self):
-        group = self.describe(topologies.some(1), hold=False)
-        first, second = topologies.some(2), topologies.some(3)
+        group = self.describe(topologies.equal_members(1), hold=False)
+        first, second = (
+            topologies.equal_members(2),
+            topologies.equal_members(3),
+        )
         old = group['generation']
 
         self.groups.update_group(group['id'], generation=old, topology=first)
@@ -33,22 +36,22 @@ class GenerationTest(base.BaseGroupTest):
         self.assertGreater(now['generation'], old)
 
     @decorators.idempotent_id('b8d7f2a1-95c3-4e06-8a40-6f1e2d3c4302')
-    def test_update_with_a_generation_to_come_is_a_conflict(self):
-        group = self.describe(topologies.some(1), hold=False)
+    def test_update_with_a_future_generation_is_a_conflict(self):
+        group = self.describe(topologies.equal_members(1), hold=False)
 
         self.assertRaises(
             lib_exc.Conflict,
             self.groups.update_group,
             group['id'],
             generation=group['generation'] + 1,
-            topology=topologies.some(2),
+            topology=topologies.equal_members(2),
         )
 
         self.assertEqual(group, self.group(group['id']))
 
     @decorators.idempotent_id('b8d7f2a1-95c3-4e06-8a40-6f1e2d3c4306')
-    def test_nothing_is_done_for_an_old_generation(self):
-        group = self.hold(topologies.some(2))
+    def test_actions_with_an_old_generation_are_conflicts(self):
+        group = self.hold(topologies.equal_members(2))
         old = group['generation']
         self.groups.act(group['id'], 'extend', generation=old)
         extended = self.group(group['id'])
@@ -85,7 +88,7 @@ class ClientTokenTest(base.BaseGroupTest):
         super().setUp()
         self.request = {
             'name': data_utils.rand_name(type(self).__name__),
-            'topology': topologies.some(1),
+            'topology': topologies.equal_members(1),
             'hold': False,
             'client_token': data_utils.rand_uuid(),
         }
@@ -108,7 +111,7 @@ class ClientTokenTest(base.BaseGroupTest):
         self.assertRaises(
             lib_exc.Conflict,
             self.groups.create_group,
-            **{**self.request, 'topology': topologies.some(2)},
+            **{**self.request, 'topology': topologies.equal_members(2)},
         )
 
         self.assertEqual(group, self.group(group['id']))

@@ -14,7 +14,7 @@ from nova_groupext_tempest_plugin.tests import base
 class GroupsTest(base.BaseGroupTest):
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('6a1d2c3b-0d5e-4b0c-8f3a-71c2f0b9a101')
-    def test_described_group_is_shown_as_it_was_described(self):
+    def test_group_is_shown_as_described(self):
         described = topologies.nested()
         name = data_utils.rand_name(type(self).__name__)
         created = self.groups.create_group(
@@ -43,8 +43,8 @@ class GroupsTest(base.BaseGroupTest):
 
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('6a1d2c3b-0d5e-4b0c-8f3a-71c2f0b9a102')
-    def test_deleted_group_is_gone_at_once(self):
-        group_id = self.hold(topologies.some())['id']
+    def test_deleted_group_is_not_found_at_once(self):
+        group_id = self.hold(topologies.equal_members())['id']
 
         self.groups.delete_group(group_id)
 
@@ -55,8 +55,8 @@ class GroupsTest(base.BaseGroupTest):
             self.assertNotIn(group_id, [group['id'] for group in listed])
 
     @decorators.idempotent_id('6a1d2c3b-0d5e-4b0c-8f3a-71c2f0b9a107')
-    def test_group_is_renamed_and_planned_no_second_time(self):
-        group = self.hold(topologies.some(1))
+    def test_renamed_group_is_not_replanned(self):
+        group = self.hold(topologies.equal_members(1))
         name = data_utils.rand_name(type(self).__name__)
 
         renamed = self.groups.update_group(
@@ -93,5 +93,5 @@ class GroupsTest(base.BaseGroupTest):
             lib_exc.BadRequest,
             self.groups.create_group,
             name='too many',
-            topology=topologies.some(many),
+            topology=topologies.equal_members(many),
         )

@@ -15,10 +15,10 @@ class HintsTest(servers.BaseServerTest):
     @classmethod
     def resource_setup(cls):
         super().resource_setup()
-        cls.held = cls.create_group(topologies.some(2))
+        cls.held = cls.create_group(topologies.equal_members(2))
         cls.hints = {'vrt_group': cls.held['id'], 'vrt_member': 'a-0'}
 
-    def refuse(self, error, hints, client=None, **server):
+    def assert_refused(self, error, hints, client=None, **server):
         """Check that hints are refused and the group stays unchanged."""
         refusal = self.assertRaises(
             error,
@@ -38,9 +38,9 @@ class HintsTest(servers.BaseServerTest):
             ({'vrt_member': 'a-0'}, ''),
             ({**self.hints, 'vrt_member': 7}, 'vrt_member'),
             ({**self.hints, 'vrt_group': self.held['name']}, 'vrt_group'),
-            ({**self.hints, 'same_host': [calls.NOBODY]}, 'same_host'),
+            ({**self.hints, 'same_host': [calls.UNKNOWN_ID]}, 'same_host'),
         ):
-            message = self.refuse(lib_exc.BadRequest, bad)
+            message = self.assert_refused(lib_exc.BadRequest, bad)
             path, _colon, reason = message.partition(': ')
             self.assertTrue(path.startswith('$["os:scheduler_hints"]'), path)
             self.assertTrue(path.endswith(where), path)
@@ -48,7 +48,9 @@ class HintsTest(servers.BaseServerTest):
 
     @decorators.idempotent_id('9e2f4a6c-8d1b-4c37-b5a0-1d3e5f7a9b02')
     def test_several_servers_of_one_member_are_refused(self):
-        message = self.refuse(lib_exc.BadRequest, self.hints, min_count=2)
+        message = self.assert_refused(
+            lib_exc.BadRequest, self.hints, min_count=2
+        )
 
         self.assertTrue(message.startswith('$.server.min_count: '), message)
 
@@ -56,17 +58,17 @@ class HintsTest(servers.BaseServerTest):
     @decorators.idempotent_id('9e2f4a6c-8d1b-4c37-b5a0-1d3e5f7a9b03')
     def test_hints_of_another_project_are_not_found(self):
         other = self.os_alt.servers_client
-        unknown = {**self.hints, 'vrt_group': calls.NOBODY}
+        unknown = {**self.hints, 'vrt_group': calls.UNKNOWN_ID}
 
-        foreign = self.refuse(lib_exc.NotFound, self.hints, other)
-        nobody = self.refuse(lib_exc.NotFound, unknown, other)
+        foreign = self.assert_refused(lib_exc.NotFound, self.hints, other)
+        nobody = self.assert_refused(lib_exc.NotFound, unknown, other)
 
         self.assertEqual(
-            nobody.replace(calls.NOBODY, self.held['id']), foreign
+            nobody.replace(calls.UNKNOWN_ID, self.held['id']), foreign
         )
 
     @decorators.idempotent_id('9e2f4a6c-8d1b-4c37-b5a0-1d3e5f7a9b04')
     def test_more_servers_than_members_are_refused(self):
         hints = {**self.hints, 'vrt_member': 'a'}
 
-        self.refuse(lib_exc.Conflict, hints, min_count=3, max_count=3)
+        self.assert_refused(lib_exc.Conflict, hints, min_count=3, max_count=3)

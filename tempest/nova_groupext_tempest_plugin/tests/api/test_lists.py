@@ -15,7 +15,7 @@ class ListsTest(base.BaseGroupTest):
 
     @decorators.idempotent_id('6a1d2c3b-0d5e-4b0c-8f3a-71c2f0b9a103')
     def test_list_is_filtered_by_name_and_status(self):
-        group = self.describe(topologies.some(), hold=False)
+        group = self.describe(topologies.equal_members(), hold=False)
         for detail in (False, True):
             for query, is_found in (
                 ({'name': group['name']}, True),
@@ -29,7 +29,7 @@ class ListsTest(base.BaseGroupTest):
                 self.assertEqual(is_found, found, query)
 
     @decorators.idempotent_id('6a1d2c3b-0d5e-4b0c-8f3a-71c2f0b9a104')
-    def test_detailed_list_shows_what_the_group_shows(self):
+    def test_detailed_list_shows_the_same_as_the_group(self):
         group = self.describe(topologies.nested(), hold=False)
 
         listed = self.groups.list_groups(detail=True, name=group['name'])
@@ -40,7 +40,7 @@ class ListsTest(base.BaseGroupTest):
     def test_list_is_filtered_by_members_tokens_and_time(self):
         token = data_utils.rand_uuid()
         group = self.describe(
-            topologies.some(1), hold=False, client_token=token
+            topologies.equal_members(1), hold=False, client_token=token
         )
         for query, is_found in (
             ({'member_status': 'TENTATIVE'}, True),
@@ -60,7 +60,9 @@ class ListsTest(base.BaseGroupTest):
         prefix = data_utils.rand_name(type(self).__name__)
         second, first = (
             self.describe(
-                topologies.some(1), hold=False, name=f'{prefix}-{last}'
+                topologies.equal_members(1),
+                hold=False,
+                name=f'{prefix}-{last}',
             )['id']
             for last in 'ba'
         )

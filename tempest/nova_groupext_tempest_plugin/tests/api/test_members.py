@@ -28,7 +28,7 @@ class MembersTest(base.BaseGroupTest):
             self.assertEqual(member, shown['member'])
 
     @decorators.idempotent_id('e7a0b4d8-2c53-4d69-87e1-3b8c9d0e6505')
-    def test_members_come_in_pages_and_are_filtered_by_status(self):
+    def test_members_are_listed_in_pages_and_filtered_by_status(self):
         group_id = self.planned['id']
         first, second = self.planned['members']
 
@@ -53,7 +53,7 @@ class MembersTest(base.BaseGroupTest):
         self.assertEqual(self.planned, self.group(self.planned['id']))
 
     @decorators.idempotent_id('e7a0b4d8-2c53-4d69-87e1-3b8c9d0e6503')
-    def test_member_that_is_there_is_not_added_again(self):
+    def test_addition_of_an_existing_member_is_refused(self):
         self.assertRaises(
             lib_exc.BadRequest,
             self.groups.add_member,
@@ -66,7 +66,7 @@ class MembersTest(base.BaseGroupTest):
 
     @decorators.idempotent_id('e7a0b4d8-2c53-4d69-87e1-3b8c9d0e6504')
     def test_only_the_last_counted_member_is_removed(self):
-        group = self.describe(topologies.some(3), hold=False)
+        group = self.describe(topologies.equal_members(3), hold=False)
 
         self.assertRaises(
             lib_exc.Conflict, self.groups.remove_member, group['id'], 'a-1'

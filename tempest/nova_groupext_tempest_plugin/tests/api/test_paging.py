@@ -18,9 +18,9 @@ class PagingTest(base.BaseGroupTest):
         super().resource_setup()
         cls.name = data_utils.rand_name(cls.__name__)
         cls.ids = [
-            cls.create_group(topologies.some(1), name=cls.name, hold=False)[
-                'id'
-            ]
+            cls.create_group(
+                topologies.equal_members(1), name=cls.name, hold=False
+            )['id']
             for _number in range(GROUPS)
         ]
 

@@ -21,7 +21,7 @@ class RelationsTest(base.BaseGroupTest):
     def test_members_of_many_parts_are_on_one_host(self):
         together = {
             'between': ['a', 'b', 'c'],
-            'policies': [topologies.TOGETHER],
+            'policies': [topologies.HOST_AFFINITY],
         }
         group = self.describe(
             {
@@ -35,12 +35,12 @@ class RelationsTest(base.BaseGroupTest):
         self.assertEqual(1, len({self.host(group, path) for path in 'abc'}))
 
     @decorators.idempotent_id('2e8b5d1f-7c3a-4961-b0e4-9d6f3a7c1502')
-    def test_policy_stands_on_a_member(self):
+    def test_policy_on_a_member_is_satisfied(self):
         group = self.describe(
             {
                 'members': {
                     'a': topologies.member(
-                        count=2, policies=[topologies.TOGETHER]
+                        count=2, policies=[topologies.HOST_AFFINITY]
                     )
                 }
             },
@@ -50,20 +50,22 @@ class RelationsTest(base.BaseGroupTest):
         self.assertEqual('PLANNED', group['status'])
         self.assertEqual(self.host(group, 'a-0'), self.host(group, 'a-1'))
 
-    def beside(self, group_id):
+    def topology_beside(self, group_id):
         """Return a topology with a soft affinity to another group."""
-        beside = {**topologies.TOGETHER, 'strict': False}
+        topology_beside = {**topologies.HOST_AFFINITY, 'strict': False}
         parts = ['b', {'group': group_id}]
         return {
             'members': {'b': topologies.member()},
-            'relationships': [{'between': parts, 'policies': [beside]}],
+            'relationships': [
+                {'between': parts, 'policies': [topology_beside]}
+            ],
         }
 
     @decorators.idempotent_id('2e8b5d1f-7c3a-4961-b0e4-9d6f3a7c1503')
-    def test_member_is_planned_beside_those_of_another_group(self):
-        other = self.hold(topologies.some(1))
+    def test_member_is_planned_beside_another_group(self):
+        other = self.hold(topologies.equal_members(1))
 
-        group = self.describe(self.beside(other['id']), hold=False)
+        group = self.describe(self.topology_beside(other['id']), hold=False)
 
         self.assertEqual('PLANNED', group['status'])
         is_beside = self.host(group, 'b') == self.host(other, 'a-0')
@@ -73,16 +75,16 @@ class RelationsTest(base.BaseGroupTest):
     @decorators.idempotent_id('2e8b5d1f-7c3a-4961-b0e4-9d6f3a7c1504')
     def test_group_of_another_project_is_unknown(self):
         other = self.describe(
-            topologies.some(1), self.other_groups, hold=False
+            topologies.equal_members(1), self.other_groups, hold=False
         )
-        told = []
+        messages = []
         for unknown in (other['id'], data_utils.rand_uuid()):
             refusal = self.assertRaises(
                 lib_exc.BadRequest,
                 self.groups.create_group,
                 name=data_utils.rand_name(type(self).__name__),
-                topology=self.beside(unknown),
+                topology=self.topology_beside(unknown),
             )
-            told.append(str(refusal).replace(unknown, ''))
+            messages.append(str(refusal).replace(unknown, ''))
 
-        self.assertEqual(*told)
+        self.assertEqual(*messages)

@@ -18,7 +18,8 @@ class AdoptingTest(servers.BaseServerTest):
         server = self.create_server()
         self.wait_for_server(server)
         group = self.describe(
-            topologies.some(2, [topologies.APART]), hold=False
+            topologies.equal_members(2, [topologies.HOST_ANTI_AFFINITY]),
+            hold=False,
         )
 
         self.groups.act(group['id'], 'adopt', servers={'a-0': server})
@@ -32,16 +33,16 @@ class AdoptingTest(servers.BaseServerTest):
         one, two = adopted['members']
         self.assertEqual(server, one['server_id'])
         self.assertNotEqual(one['domains']['host'], two['domains']['host'])
-        self.refuse(lib_exc.Conflict, group, 'a-1', server)
+        self.assert_adoption_refused(lib_exc.Conflict, group, 'a-1', server)
 
     @decorators.idempotent_id('5a9fb1d4-7da8-4cbe-9236-80d3b5c1d002')
     def test_server_of_another_project_is_not_found(self):
         client = self.os_alt.servers_client
         server = self.create_server(client)
-        group = self.describe(topologies.some(1), hold=False)
+        group = self.describe(topologies.equal_members(1), hold=False)
 
-        self.refuse(lib_exc.NotFound, group, 'a-0', server)
-        self.refuse(lib_exc.NotFound, group, 'a-1', server)
+        self.assert_adoption_refused(lib_exc.NotFound, group, 'a-0', server)
+        self.assert_adoption_refused(lib_exc.NotFound, group, 'a-1', server)
 
         self.assertEqual(group, self.group(group['id']))
 
@@ -49,16 +50,16 @@ class AdoptingTest(servers.BaseServerTest):
     def test_server_is_adopted_once(self):
         server = self.create_server()
         self.wait_for_server(server)
-        group = self.describe(topologies.some(2), hold=False)
+        group = self.describe(topologies.equal_members(2), hold=False)
 
-        refusal = self.refuse(
+        refusal = self.assert_adoption_refused(
             lib_exc.BadRequest, group, 'a-0', server, **{'a-1': server}
         )
 
         message = refusal.resp_body['message']
         self.assertTrue(message.startswith('$.adopt.servers.a-1: '), message)
 
-    def refuse(self, error, group, path, server, **others):
+    def assert_adoption_refused(self, error, group, path, server, **others):
         return self.assertRaises(
             error,
             self.groups.act,

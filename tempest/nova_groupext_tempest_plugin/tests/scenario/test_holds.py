@@ -16,7 +16,8 @@ class WhatIfTest(servers.BaseServerTest):
     @decorators.idempotent_id('3e7d9fb2-5b86-4a9c-b014-6eb1f3a9b801')
     def test_what_if_is_held_later(self):
         group = self.describe(
-            topologies.some(2, [topologies.APART]), hold=False
+            topologies.equal_members(2, [topologies.HOST_ANTI_AFFINITY]),
+            hold=False,
         )
         self.assertEqual('PLANNED', group['status'])
         self.assertIsNone(group['expires_at'])
@@ -36,7 +37,7 @@ class WhatIfTest(servers.BaseServerTest):
 class ExpiryTest(servers.BaseServerTest):
     @decorators.idempotent_id('3e7d9fb2-5b86-4a9c-b014-6eb1f3a9b802')
     def test_expired_group_is_released(self):
-        group = self.hold(topologies.some(2), expires_in=SECONDS)
+        group = self.hold(topologies.equal_members(2), expires_in=SECONDS)
 
         released = waiters.wait_for_status(
             self.groups, group['id'], 'RELEASED'
@@ -53,7 +54,7 @@ class ExpiryTest(servers.BaseServerTest):
 
     @decorators.idempotent_id('3e7d9fb2-5b86-4a9c-b014-6eb1f3a9b803')
     def test_server_stays_when_the_rest_of_its_group_expires(self):
-        group = self.hold(topologies.some(2))
+        group = self.hold(topologies.equal_members(2))
         server = self.create_member(group, 'a-0')
         waiters.wait_for_members(self.groups, group['id'], {'a-0': 'ACTIVE'})
 

@@ -39,8 +39,8 @@ class ResizeTest(BaseMoveTest):
             )
 
     @decorators.idempotent_id('6b0ac2e5-8eb9-4dcf-a347-91e4c6d2e101')
-    def test_server_is_resized_to_where_its_new_size_is_held(self):
-        group = self.hold(topologies.some(1))
+    def test_resized_server_gets_the_reserved_host(self):
+        group = self.hold(topologies.equal_members(1))
         group_id = group['id']
         server = self.create_member(group, 'a-0')
         active = waiters.wait_for_status(self.groups, group_id, 'ACTIVE')
@@ -49,7 +49,7 @@ class ResizeTest(BaseMoveTest):
         self.groups.update_group(
             group_id,
             generation=active['generation'],
-            topology=topologies.some(1, flavor=flavor),
+            topology=topologies.equal_members(1, flavor=flavor),
         )
         revised = waiters.wait_for_decision(self.groups, group_id)
         self.assertEqual('HELD', revised['status'], revised)
@@ -66,7 +66,7 @@ class ResizeTest(BaseMoveTest):
             self.groups,
             group_id,
             lambda now: now['members'][0]['resize'] is None,
-            'nothing is held for a resize',
+            'no capacity is held for a resize',
         )
         self.assertEqual('ACTIVE', resized['status'])
         self.assertEqual(server, resized['members'][0]['server_id'])
@@ -87,7 +87,9 @@ class ColdMigrationTest(BaseMoveTest):
         """Return a group of two servers on two hosts of one domain."""
         scopes = self.groups.show_capabilities()['capabilities']['scopes']
         near = {'type': 'affinity', 'scope': scopes[1]}
-        group = self.hold(topologies.some(2, [topologies.APART, near]))
+        group = self.hold(
+            topologies.equal_members(2, [topologies.HOST_ANTI_AFFINITY, near])
+        )
         self.create_members(group)
         return waiters.wait_for_status(self.groups, group['id'], 'ACTIVE')
 

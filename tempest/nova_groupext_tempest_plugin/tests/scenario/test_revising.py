@@ -21,13 +21,15 @@ class RevisingTest(servers.BaseServerTest):
     @decorators.attr(type='smoke')
     @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c901')
     def test_revision_keeps_servers_and_holds_new_members(self):
-        group = self.hold(topologies.some(2, [topologies.APART]))
+        group = self.hold(
+            topologies.equal_members(2, [topologies.HOST_ANTI_AFFINITY])
+        )
         server = self.create_member(group, 'a-0')
         started = waiters.wait_for_members(
             self.groups, group['id'], {'a-0': 'ACTIVE'}
         )
 
-        larger = topologies.some(3, [topologies.APART])
+        larger = topologies.equal_members(3, [topologies.HOST_ANTI_AFFINITY])
         revised = self.revise(group['id'], larger, name='revised')
 
         self.assertIsNone(revised['revision'])
@@ -44,7 +46,7 @@ class RevisingTest(servers.BaseServerTest):
 
     @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c902')
     def test_refused_revision_changes_nothing_but_the_generation(self):
-        group = self.hold(topologies.some(2))
+        group = self.hold(topologies.equal_members(2))
 
         refused = self.revise(group['id'], topologies.impossible('sub'))
 
@@ -57,15 +59,20 @@ class RevisingTest(servers.BaseServerTest):
             self.assertEqual(group[name], refused[name])
 
     @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c903')
-    def test_server_is_dropped_only_to_go_on_by_itself(self):
-        group = self.hold(topologies.some(2))
+    def test_member_with_a_server_is_removed_only_with_keep_server(self):
+        group = self.hold(topologies.equal_members(2))
         server = self.create_member(group, 'a-1')
         waiters.wait_for_members(self.groups, group['id'], {'a-1': 'ACTIVE'})
 
         self.assertRaises(
-            lib_exc.Conflict, self.revise, group['id'], topologies.some(1)
+            lib_exc.Conflict,
+            self.revise,
+            group['id'],
+            topologies.equal_members(1),
         )
-        left = self.revise(group['id'], topologies.some(1), keep_server=True)
+        left = self.revise(
+            group['id'], topologies.equal_members(1), keep_server=True
+        )
 
         self.assertEqual({'a-0': 'HELD'}, waiters.member_statuses(left))
         shown = self.servers.show_server(server)['server']
@@ -74,12 +81,14 @@ class RevisingTest(servers.BaseServerTest):
 
 class MembersTest(servers.BaseServerTest):
     @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c904')
-    def test_members_come_and_go_one_by_one(self):
+    def test_members_are_added_and_removed_one_by_one(self):
         group_id = self.hold(topologies.nested())['id']
         first = {'a': 'HELD', 'sub/b-0': 'HELD'}
 
         self.groups.add_member(group_id, path='sub/c', **topologies.member())
-        self.assertEqual({**first, 'sub/c': 'HELD'}, self.decided(group_id))
+        self.assertEqual(
+            {**first, 'sub/c': 'HELD'}, self.wait_for_statuses(group_id)
+        )
         self.groups.add_member(group_id, path='sub/b', count=2)
         self.assertEqual(
             {
@@ -88,21 +97,21 @@ class MembersTest(servers.BaseServerTest):
                 'sub/b-2': 'HELD',
                 'sub/c': 'HELD',
             },
-            self.decided(group_id),
+            self.wait_for_statuses(group_id),
         )
         for path in ('sub/b-2', 'sub/b-1', 'sub/c'):
             self.groups.remove_member(group_id, path)
-            left = self.decided(group_id)
+            left = self.wait_for_statuses(group_id)
             self.assertNotIn(path, left)
         self.assertEqual(first, left)
 
-    def decided(self, group_id):
+    def wait_for_statuses(self, group_id):
         """Wait for the decision, and return {member path: status}."""
         group = waiters.wait_for_decision(self.groups, group_id)
         return waiters.member_statuses(group)
 
     @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c905')
-    def test_member_is_removed_from_under_its_server(self):
+    def test_member_is_removed_and_its_server_kept(self):
         group = self.hold(topologies.nested())
         server = self.create_member(group, 'a')
         waiters.wait_for_members(self.groups, group['id'], {'a': 'ACTIVE'})
@@ -115,6 +124,8 @@ class MembersTest(servers.BaseServerTest):
         )
         self.groups.remove_member(group['id'], 'a', keep_server=True)
 
-        self.assertEqual({'sub/b-0': 'HELD'}, self.decided(group['id']))
+        self.assertEqual(
+            {'sub/b-0': 'HELD'}, self.wait_for_statuses(group['id'])
+        )
         shown = self.servers.show_server(server)['server']
         self.assertEqual('ACTIVE', shown['status'])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a group read as it is stored?"""
+"""Definitions of stored groups."""
 
 from oslotest import base
 
@@ -8,10 +8,12 @@ from tests import groups
 
 
 class TestRead(base.BaseTestCase):
-    def test_policies_are_about_the_members_that_are_stored(self):
+    def test_policies_cover_the_stored_members(self):
         policy = {'type': 'exclusive', 'scope': 'host'}
         for size in (1, 3):
-            group = groups.alike(size, policies=[groups.policy('', policy)])
+            group = groups.equal_members(
+                size, policies=[groups.policy('', policy)]
+            )
 
             [found] = definition.read(group).policies
 

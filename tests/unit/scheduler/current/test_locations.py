@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where is everybody, while servers move, rest, leave and come back?"""
+"""Locations of members whose servers move, leave or come back."""
 
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
-from nova_groupext.objects import relocation
+from nova_groupext.objects import move_transitions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.current import locations
@@ -12,25 +12,25 @@ from tests import groups
 from tests.unit.objects import base
 
 Member = states.Member
-Seat = locations.Location
+Location = locations.Location
 
 
-class TestPositions(base.HeldCase):
+class TestMemberLocations(base.HeldGroupTestCase):
     def setUp(self):
         super().setUp()
-        self.group = self.held()
+        self.group = self.create_held_group()
         self.first, self.second, _third = self.group.members
         self.first.change(
             self.context,
             Member.REDEEMING,
             server_uuid=uuidutils.generate_uuid(),
         )
-        self.become_server(self.first)
+        self.complete_redeem(self.first)
 
-    def now(self):
-        return locations.of(self.context, self.group)
+    def read_locations(self):
+        return locations.read(self.context, self.group)
 
-    def begin(self, host, **kwargs):
+    def start_move(self, host, **kwargs):
         move = objects.VRTMove(
             group_id=self.group.id,
             member_id=self.first.id,
@@ -38,143 +38,153 @@ class TestPositions(base.HeldCase):
             host=host,
             node=f'{host}.node',
         )
-        return move, relocation.begin_move(self.context, move, **kwargs)
+        return move, move_transitions.start_move(self.context, move, **kwargs)
 
     def hold_of(self, member):
-        return objects.VRTHold.get_by_member(self.context, member.id)
+        return objects.VRTHold.find_by_member(self.context, member.id)
 
-    def follow(self, hold, host):
-        seat = {
-            **groups.seat(host, 1),
+    def store_location(self, hold, host):
+        entry = {
+            **groups.placement(host, 1),
             'provider': uuidutils.generate_uuid(),
             'domains': {'host': host},
         }
-        return relocation.follow(self.context, self.first, hold, seat)
+        return move_transitions.store_location(
+            self.context, self.first, hold, entry
+        )
 
     def generation(self):
         return self.get(self.group).generation
 
-    def test_a_member_is_where_its_hold_is(self):
-        nodes = self.now().nodes()
+    def test_member_is_located_at_its_hold(self):
+        nodes = self.read_locations().nodes()
 
         self.assertEqual({each.path for each in self.group.members}, {*nodes})
         self.assertEqual(
             {self.hold_of(self.second).node}, nodes['workers/worker-0']
         )
 
-    def test_a_member_that_moves_is_at_two_places(self):
+    def test_moving_member_has_two_locations(self):
         source = self.hold_of(self.first).node
 
-        self.begin('target')
+        self.start_move('target')
 
-        now = self.now()
+        now = self.read_locations()
         self.assertEqual({source, 'target.node'}, now.nodes()['master'])
-        self.assertEqual('target', now.names['target.node'])
-        self.assertNotIn('master', now.nodes(besides='master'))
+        self.assertEqual('target', now.host_names['target.node'])
+        self.assertNotIn('master', now.nodes(excluded='master'))
 
-    def test_what_is_not_allowed_is_not_written(self):
+    def test_forbidden_move_is_not_written(self):
         before = self.generation()
 
-        _move, is_begun = self.begin('target', is_allowed=lambda: False)
+        _move, is_started = self.start_move('target', is_allowed=lambda: False)
 
-        self.assertFalse(is_begun)
-        self.assertEqual({}, self.now().targets)
+        self.assertFalse(is_started)
+        self.assertEqual({}, self.read_locations().destinations)
         self.assertEqual(before, self.generation())
 
-    def test_a_move_is_judged_when_no_other_can_begin(self):
-        seen = []
+    def test_move_is_checked_with_the_moves_before_it(self):
+        checked = []
 
-        self.begin('one')
-        self.begin('two', is_allowed=lambda: seen.append(self.now()) or True)
+        self.start_move('one')
+        self.start_move(
+            'two',
+            is_allowed=lambda: checked.append(self.read_locations()) or True,
+        )
 
-        [now] = seen
-        self.assertEqual({Seat('one', 'one.node')}, now.targets['master'])
+        [now] = checked
+        self.assertEqual(
+            {Location('one', 'one.node')}, now.destinations['master']
+        )
 
-    def test_a_move_ends_what_was_planned_before_it(self):
+    def test_move_increments_the_generation(self):
         before = self.generation()
 
-        self.begin('target')
+        self.start_move('target')
 
         self.assertEqual(before + 1, self.generation())
 
-    def test_of_a_group_that_is_gone_nothing_is_written(self):
-        self.forget(self.group)
+    def test_move_of_a_deleted_group_is_not_written(self):
+        self.delete(self.group)
 
-        _move, is_begun = self.begin('target')
+        _move, is_started = self.start_move('target')
 
-        self.assertFalse(is_begun)
+        self.assertFalse(is_started)
 
-    def test_a_group_is_forgotten_with_its_moves(self):
-        self.begin('target')
-        self.forget(self.group)
+    def test_moves_are_deleted_with_their_group(self):
+        self.start_move('target')
+        self.delete(self.group)
 
         moves = objects.VRTMove.by_member(self.context, [self.first.id])
         self.assertEqual({}, moves)
 
-    def test_only_the_moves_that_are_over_are_forgotten(self):
-        over, _ = self.begin('one')
-        self.begin('two')
+    def test_only_ended_moves_are_deleted(self):
+        ended, _ = self.start_move('one')
+        self.start_move('two')
 
-        objects.VRTMove.forget(self.context, [over])
+        objects.VRTMove.delete_all(self.context, [ended])
 
         self.assertEqual(
-            {'master': {Seat('two', 'two.node')}}, self.now().targets
+            {'master': {Location('two', 'two.node')}},
+            self.read_locations().destinations,
         )
 
-    def test_who_lost_its_server_does_not_move(self):
-        self.begin('target')
+    def test_failed_member_has_no_move(self):
+        self.start_move('target')
         self.first.change(self.context, Member.FAILED)
 
-        self.assertEqual({}, self.now().targets)
-        objects.VRTMove.forget_orphans(self.context)
+        self.assertEqual({}, self.read_locations().destinations)
+        objects.VRTMove.delete_unowned(self.context)
 
         moves = objects.VRTMove.by_member(self.context, [self.first.id])
         self.assertEqual({}, moves)
 
-    def test_hold_and_plan_follow_a_server(self):
+    def test_hold_and_plan_get_the_location_of_a_moved_server(self):
         plan = objects.VRTPlan(
             group_id=self.group.id,
             status=objects.VRTPlan.PLACED,
-            placement={'master': {'host': 'old'}, 'other': {'host': 'x'}},
+            placements={'master': {'host': 'old'}, 'other': {'host': 'x'}},
             answer={},
         )
         plan.create(self.context)
 
-        self.assertTrue(self.follow(self.hold_of(self.first), 'new'))
+        self.assertTrue(self.store_location(self.hold_of(self.first), 'new'))
 
         hold = self.hold_of(self.first)
         self.assertEqual(
             ('new', 'new', states.Hold.REDEEMED),
             (hold.host, hold.node, hold.status),
         )
-        placement = plan.newest(self.context, self.group.id).placement
+        placements = plan.find_newest(self.context, self.group.id).placements
         self.assertEqual(
             {'master': 'new', 'other': 'x'},
-            {path: seat['host'] for path, seat in placement.items()},
+            {path: each['host'] for path, each in placements.items()},
         )
 
-    def test_who_has_moved_again_is_not_followed_to_an_old_place(self):
+    def test_outdated_location_of_a_server_is_not_written(self):
         stale = self.hold_of(self.first)
-        self.follow(self.hold_of(self.first), 'new')
+        self.store_location(self.hold_of(self.first), 'new')
 
-        self.assertFalse(self.follow(stale, 'late'))
+        self.assertFalse(self.store_location(stale, 'late'))
         self.assertEqual('new', self.hold_of(self.first).host)
 
-    def test_who_is_shelved_is_nowhere_and_comes_back(self):
-        self.end(self.first, Member.SHELVED)
-        self.assertNotIn('master', self.now().seats)
+    def test_shelved_member_has_no_location_until_it_is_unshelved(self):
+        self.end_hold(self.first, Member.SHELVED)
+        self.assertNotIn('master', self.read_locations().locations)
 
-        self.assertTrue(self.follow(None, 'new'))
+        self.assertTrue(self.store_location(None, 'new'))
 
-        self.assertEqual(Seat('new', 'new'), self.now().seats['master'])
+        self.assertEqual(
+            Location('new', 'new'), self.read_locations().locations['master']
+        )
         fresh = self.get(self.group).members[0]
         self.assertEqual(Member.ACTIVE, fresh.status)
         self.assertEqual(self.first.server_uuid, fresh.server_uuid)
 
     def test_a_group_of_shelved_servers_is_active(self):
-        transitions.give_up(self.context, self.get(self.group))
+        transitions.release_members(self.context, self.get(self.group))
 
-        self.end(self.first, Member.SHELVED)
+        self.end_hold(self.first, Member.SHELVED)
 
         self.assertEqual(states.Group.ACTIVE, self.get(self.group).status)
 
@@ -182,9 +192,11 @@ class TestPositions(base.HeldCase):
         drift = [{'at': '', 'policy': {'type': 'affinity', 'scope': 'zone'}}]
         group = self.get(self.group)
 
-        self.assertTrue(relocation.note_drift(self.context, group, drift))
+        self.assertTrue(
+            move_transitions.store_drift(self.context, group, drift)
+        )
         self.assertEqual(drift, self.get(group).drift)
         self.assertEqual(group.generation, self.generation())
 
-        self.begin('target')
-        self.assertFalse(relocation.note_drift(self.context, group, []))
+        self.start_move('target')
+        self.assertFalse(move_transitions.store_drift(self.context, group, []))

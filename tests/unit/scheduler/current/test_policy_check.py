@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose place must a server not take, as the others are now?"""
+"""Policy checks of members that are redeemed."""
 
 from oslo_utils import uuidutils
 
@@ -12,54 +12,54 @@ from tests.unit.objects import base
 APART = {'type': 'anti-affinity', 'scope': 'host'}
 
 
-class TestRedeemJudge(base.HeldCase):
+class TestRedeemCheck(base.HeldGroupTestCase):
     def held_at(self, *hosts, policies=(APART,)):
         """Hold a group with its members on some hosts."""
-        group = groups.alike(
+        group = groups.equal_members(
             len(hosts), policies=[groups.policy('', each) for each in policies]
         )
         group.create(self.context)
         holds = objects.VRTHold.create_all(
             self.context,
             [
-                objects.VRTHold.of(member, self.seat(host))
+                objects.VRTHold.for_member(member, self.plan_entry(host))
                 for member, host in zip(group.members, hosts, strict=True)
             ],
         )
-        groups.hold(self.context, group, holds, None)
+        groups.hold_all(self.context, group, holds, None)
         return self.get(group)
 
     @staticmethod
-    def seat(host):
+    def plan_entry(host):
         provider = uuidutils.generate_uuid()
-        return {**groups.seat(host, 1), 'provider': provider}
+        return {**groups.placement(host, 1), 'provider': provider}
 
-    def refused(self, group, judge=None):
-        judge = judge or policy_check.RedeemCheck(self.context, group.uuid)
-        return [member.path for member in judge.refused(group.members)]
+    def refused(self, group, check=None):
+        check = check or policy_check.RedeemCheck(self.context, group.uuid)
+        return [member.path for member in check.refused(group.members)]
 
-    def test_who_shares_a_host_with_another_is_refused(self):
+    def test_members_that_share_a_host_are_refused(self):
         group = self.held_at('h1', 'h1', 'h2')
 
         self.assertEqual(['m-0', 'm-1'], self.refused(group))
 
-    def test_without_policies_nobody_is_refused(self):
+    def test_group_without_policies_refuses_no_member(self):
         group = self.held_at('h1', 'h1', policies=())
 
         self.assertEqual([], self.refused(group))
 
-    def test_a_soft_policy_refuses_nobody(self):
+    def test_soft_policy_refuses_no_member(self):
         group = self.held_at(
             'h1', 'h1', policies=({**APART, 'strict': False},)
         )
 
         self.assertEqual([], self.refused(group))
 
-    def test_of_a_group_that_is_deleted_nothing_is_judged(self):
-        """Whether its members can be servers still, their rows tell."""
+    def test_deleted_group_is_not_checked(self):
+        """The rows of its members decide whether these can be redeemed."""
         group = self.held_at('h1', 'h1')
-        judge = policy_check.RedeemCheck(self.context, group.uuid)
-        self.refused(group, judge)
+        check = policy_check.RedeemCheck(self.context, group.uuid)
+        self.refused(group, check)
         group.change(self.context, states.Group.RELEASING)
 
-        self.assertEqual([], self.refused(group, judge))
+        self.assertEqual([], self.refused(group, check))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is there an end to planning, and a lease until then?"""
+"""Deadlines of planning, and leases until then."""
 
 import fixtures
 from nova import context
@@ -10,42 +10,42 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.scheduler.decide import deadlines
-from tests import fixtures as ours
+from tests import fixtures as test_fixtures
 from tests import groups
 
 
 class TestDeadline(base.BaseTestCase):
     def setUp(self):
         super().setUp()
-        self.useFixture(ours.Database())
+        self.useFixture(test_fixtures.Database())
         self.context = context.get_admin_context()
         self.now = 0.0
         self.useFixture(
             fixtures.MonkeyPatch('time.monotonic', lambda: self.now)
         )
-        group = groups.described()
+        group = groups.unstored()
         group.create(self.context)
-        self.lease = groups.lease(self.context, group)
+        self.lease = groups.acquire_lease(self.context, group)
 
     def deadline(self, seconds):
         return deadlines.Deadline(self.context, self.lease, seconds)
 
     def ends_soon(self):
-        """Let the lease end a second from now; returns when it ended."""
+        """Let the lease end in a second; return the time of its end."""
         db.compare_and_set(self.context, models.Lease, ends_at=clock.now(1))
         return self.ends_at()
 
     def ends_at(self):
         return db.find_one(self.context, models.Lease).ends_at
 
-    def test_it_ends(self):
+    def test_planning_after_its_deadline_is_out_of_time(self):
         deadline = self.deadline(60)
-        deadline.go_on()
+        deadline.check()
         self.now = 59
-        deadline.go_on()
+        deadline.check()
         self.now = 60
 
-        error = self.assertRaises(exception.OutOfTime, deadline.go_on)
+        error = self.assertRaises(exception.OutOfTime, deadline.check)
 
         self.assertIn('60 seconds', str(error))
         self.assertRaises(exception.OutOfTime, deadline.for_deciding)
@@ -62,32 +62,32 @@ class TestDeadline(base.BaseTestCase):
         ):
             before = self.ends_soon()
 
-            deadline.go_on()
+            deadline.check()
 
             self.assertEqual(is_due, self.ends_at() > before, self.now)
 
-    def test_who_has_lost_the_lease_does_not_go_on(self):
+    def test_planning_without_the_lease_is_stopped(self):
         deadline = self.deadline(60)
         db.delete(self.context, models.Lease)
 
-        self.assertRaises(exception.GroupBusy, deadline.go_on)
+        self.assertRaises(exception.GroupBusy, deadline.check)
 
-    def test_no_time_passes_while_the_quota_is_asked_for(self):
+    def test_time_while_the_deadline_is_stopped_does_not_count(self):
         deadline = self.deadline(60)
         self.now = 40
-        with deadline.stopped():
+        with deadline.paused():
             self.now = 140
         before = self.ends_soon()
 
-        deadline.go_on()
+        deadline.check()
 
         self.assertGreater(self.ends_at(), before)
         self.now = 159
-        deadline.go_on()
+        deadline.check()
         self.now = 160
-        self.assertRaises(exception.OutOfTime, deadline.go_on)
+        self.assertRaises(exception.OutOfTime, deadline.check)
 
-    def test_a_decision_leaves_time_to_hold_it_and_fits_into_the_lease(self):
+    def test_time_for_deciding_leaves_time_to_hold(self):
         deadline = self.deadline(100)
         self.assertEqual(60, deadline.for_deciding())
         self.now = 50
@@ -95,8 +95,8 @@ class TestDeadline(base.BaseTestCase):
         self.lease.seconds = 40
         self.assertEqual(20, deadline.for_deciding())
 
-    def test_where_nothing_is_written_there_is_no_lease(self):
+    def test_deadline_works_without_a_lease(self):
         self.lease = None
         deadline = self.deadline(10)
-        deadline.go_on()
+        deadline.check()
         self.assertEqual(6, deadline.for_deciding())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is welcome where servers may come to be, and is a plan lawful there?"""
+"""Policies at all locations where moves and resizes may end."""
 
 from oslotest import base
 
@@ -9,11 +9,11 @@ from nova_groupext.scheduler.decide import end_states
 from tests import groups
 
 
-class TestEnds(base.BaseTestCase):
+class TestEndStates(base.BaseTestCase):
     """Members ``a`` on x and ``b`` on y, which never share a host."""
 
     def ends(self, resizes=None, targets=None):
-        group = groups.described(
+        group = groups.unstored(
             subgroups=[],
             members=[groups.member(path, path, {}) for path in 'ab'],
             policies=[
@@ -21,10 +21,13 @@ class TestEnds(base.BaseTestCase):
             ],
             relationships=[],
         )
-        placement = {'a': groups.seat('x', 1), 'b': groups.seat('y', 1)}
-        seats = {
-            path: locations.Location(seat['host'], seat['node'])
-            for path, seat in placement.items()
+        placement = {
+            'a': groups.placement('x', 1),
+            'b': groups.placement('y', 1),
+        }
+        current = {
+            path: locations.Location(entry['host'], entry['node'])
+            for path, entry in placement.items()
         }
         resizes = {
             path: locations.Location(host, host)
@@ -34,41 +37,41 @@ class TestEnds(base.BaseTestCase):
             path: {locations.Location(host, host)}
             for path, host in (targets or {}).items()
         }
-        now = locations.MemberLocations(seats, targets, {})
-        return end_states.EndStates(None, group, placement, resizes, now)
+        present = locations.MemberLocations(current, targets, {})
+        return end_states.EndStates(None, group, placement, resizes, present)
 
-    def test_who_shares_a_host_with_one_who_may_be_there_is_unwelcome(self):
+    def test_resizes_to_one_host_are_rejected(self):
         for resizes, unwelcome in (
             ({'a': 'z'}, set()),
             ({'a': 'x'}, set()),
             ({'a': 'z', 'b': 'z'}, {'a', 'b'}),
         ):
-            found = self.ends(resizes).unwelcome(resizes)
+            found = self.ends(resizes).rejected_members(resizes)
             self.assertEqual(unwelcome, found, resizes)
 
-    def test_two_do_not_change_places(self):
+    def test_resizes_that_exchange_hosts_are_rejected(self):
         """Either may be resized first."""
         resizes = {'a': 'y', 'b': 'x'}
-        self.assertEqual({*'ab'}, self.ends(resizes).unwelcome(resizes))
+        self.assertEqual({*'ab'}, self.ends(resizes).rejected_members(resizes))
 
-    def test_nobody_comes_where_another_may_move(self):
+    def test_resize_to_the_target_of_a_move_is_rejected(self):
         moving = self.ends(targets={'a': 'y'})
-        self.assertEqual({'b'}, moving.unwelcome({'b': 'y'}))
+        self.assertEqual({'b'}, moving.rejected_members({'b': 'y'}))
         self.assertEqual({'a'}, {*moving.moving})
 
-    def test_a_move_may_not_end_beside_one_who_stays(self):
+    def test_move_to_the_host_of_another_member_conflicts(self):
         self.ends(targets={'a': 'z'}).check()
         error = self.assertRaises(
             exception.MemberStateConflict, self.ends(targets={'a': 'y'}).check
         )
         self.assertIn('Member a ', error.format_message())
 
-    def test_those_who_move_are_named_together(self):
+    def test_conflict_names_all_moving_members(self):
         error = end_states.conflict({'b', 'a'})
 
         self.assertIn('Members a, b are moving: ', error.format_message())
 
-    def test_what_is_at_rest_is_not_looked_at(self):
+    def test_members_without_moves_are_not_checked(self):
         settled = self.ends()
         settled.check()
-        self.assertEqual(set(), settled.unwelcome({'b': 'x'}))
+        self.assertEqual(set(), settled.rejected_members({'b': 'x'}))

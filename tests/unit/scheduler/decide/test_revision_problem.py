@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a revision ask?"""
+"""The planner's problem of a revision."""
 
 from oslotest import base
 
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler.decide import revision_problem
+from nova_groupext.solver.model import problems
 
 RAW = {
     'version': 1,
@@ -19,17 +20,17 @@ RAW = {
 }
 
 
-class TestPosing(base.BaseTestCase):
+class TestRevisionProblem(base.BaseTestCase):
     def allow_same_host(self, is_allowed):
         CONF.set_override('allow_resize_to_same_host', is_allowed)
         self.addCleanup(CONF.clear_override, 'allow_resize_to_same_host')
 
     def read(self):
-        growing = {'a': 'x'}
-        raw = revision_problem.pinning(RAW, {}, growing)
-        return revision_problem.read(raw, growing, set())
+        resizing = {'a': 'x'}
+        problem = revision_problem.pin(problems.parse(RAW), {}, resizing)
+        return revision_problem.build(problem, resizing, set())
 
-    def test_who_is_to_be_resized_had_rather_stay(self):
+    def test_resized_member_prefers_its_own_host(self):
         self.allow_same_host(True)
 
         problem = self.read()
@@ -39,7 +40,7 @@ class TestPosing(base.BaseTestCase):
         self.assertEqual({*'xyz'}, own.hosts)
         self.assertEqual('x', max(own.scores, key=own.scores.get))
 
-    def test_unless_nova_does_not_resize_there(self):
+    def test_own_host_is_excluded_if_nova_does_not_resize_there(self):
         self.allow_same_host(False)
 
         self.assertEqual({*'yz'}, self.read().class_of['a'].hosts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does every project get a slot, and who is waited for in any case?"""
+"""Slots of a planner, shared between projects and urgent requests."""
 
 import contextlib
 
@@ -16,41 +16,41 @@ class TestSlots(base.BaseTestCase):
         self.addCleanup(self.stack.close)
 
     def take(self, project, **kwargs):
-        return self.stack.enter_context(self.slots.taken(project, **kwargs))
+        return self.stack.enter_context(self.slots.take(project, **kwargs))
 
-    def test_no_project_has_all_of_them(self):
+    def test_one_project_does_not_get_all_slots(self):
         found = [self.take(each) for each in ('a', 'a', 'a', 'b', 'c')]
 
         self.assertEqual([True, True, False, True, False], found)
 
-    def test_what_was_given_back_is_taken_again(self):
-        with self.slots.taken('a'), self.slots.taken('a') as second:
+    def test_released_slot_can_be_taken(self):
+        with self.slots.take('a'), self.slots.take('a') as second:
             self.assertTrue(second)
             self.assertFalse(self.slots.admits('a'))
-            with self.slots.taken('a') as third:
+            with self.slots.take('a') as third:
                 self.assertFalse(third)
 
         self.assertTrue(self.take('a'))
         self.assertTrue(self.take('a'))
 
-    def test_one_more_is_for_who_is_waited_for(self):
+    def test_one_more_slot_is_for_an_urgent_request(self):
         for project in ('a', 'a', 'b'):
             self.take(project)
-        with self.slots.taken('a', is_urgent=True) as urgent:
+        with self.slots.take('a', is_urgent=True) as urgent:
             self.assertTrue(urgent)
             self.assertFalse(self.take('b', is_urgent=True))
 
         self.assertTrue(self.take('b', is_urgent=True))
 
-    def test_who_is_waited_for_takes_any_first(self):
+    def test_urgent_request_takes_any_free_slot_first(self):
         self.assertTrue(self.take('a', is_urgent=True))
         self.assertTrue(self.take('a', is_urgent=True))
         self.assertTrue(self.take('a', is_urgent=True))
         self.assertFalse(self.take('a', is_urgent=True))
         self.assertTrue(self.take('b'))
 
-    def test_an_error_gives_it_back(self):
-        with contextlib.suppress(ValueError), self.slots.taken('a'):
+    def test_error_releases_the_slot(self):
+        with contextlib.suppress(ValueError), self.slots.take('a'):
             raise ValueError
         self.assertTrue(self.take('a'))
         self.assertTrue(self.take('a'))
@@ -67,13 +67,13 @@ class TestSlots(base.BaseTestCase):
             ['b1', 'c1', 'a1', 'a2', 'a3'], self.slots.in_turn(waiting)
         )
 
-    def test_who_had_a_turn_comes_after_who_had_none(self):
+    def test_project_after_its_turn_comes_last(self):
         waiting = [(name[0], name) for name in ('b1', 'b2', 'c1')]
-        with self.slots.taken('b'):
+        with self.slots.take('b'):
             pass
         self.assertEqual(['c1', 'b1', 'b2'], self.slots.in_turn(waiting))
 
-        with self.slots.taken('c'):
+        with self.slots.take('c'):
             pass
 
         self.assertEqual(['b1', 'c1', 'b2'], self.slots.in_turn(waiting))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a move that begins heed what has happened since its filter looked?"""
+"""Moves that begin after their group has changed."""
 
 import datetime
 import types
@@ -21,12 +21,12 @@ NOON = datetime.datetime(2026, 11, 1, 12)
 NO_RACKS = {'policies': [], 'relationships': []}
 
 
-class TestMove(base.HeldCase):
+class TestMove(base.HeldGroupTestCase):
     def setUp(self):
         super().setUp()
         group = self.create(**NO_RACKS)
-        holds = groups.holds(self.context, group)
-        groups.hold(self.context, group, holds, None)
+        holds = groups.create_holds(self.context, group)
+        groups.hold_all(self.context, group, holds, None)
         self.group = self.get(group)
         self.first, self.second, _third = self.group.members
         self.first.change(
@@ -34,43 +34,43 @@ class TestMove(base.HeldCase):
             states.Member.REDEEMING,
             server_uuid=uuidutils.generate_uuid(),
         )
-        self.become_server(self.first)
+        self.complete_redeem(self.first)
         self.group = self.get(self.group)
-        hold = objects.VRTHold.get_by_member(self.context, self.second.id)
-        self.seat = locations.Location(hold.host, hold.node)
+        hold = objects.VRTHold.find_by_member(self.context, self.second.id)
+        self.location = locations.Location(hold.host, hold.node)
         self.move = destinations.Move(
-            self.context, self.group, self.group.members[0], {self.seat}
+            self.context, self.group, self.group.members[0], {self.location}
         )
 
     def revise(self, **described):
-        draft = groups.described(**{**NO_RACKS, **described})
-        revisions.start(self.context, self.group, draft)
+        draft = groups.unstored(**{**NO_RACKS, **described})
+        revisions.store_draft(self.context, self.group, draft)
         plan = objects.VRTPlan(
             group_id=draft.id,
             status=objects.VRTPlan.PLACED,
-            placement={},
+            placements={},
             answer={},
         )
         plan.create(self.context)
-        lease = groups.lease(self.context, self.group)
+        lease = groups.acquire_lease(self.context, self.group)
         revisions.commit(
             *(self.context, lease, self.group, draft),
             *(swaps.Swap([], []), lambda: None),
         )
         lease.release(self.context)
 
-    def test_it_goes_where_it_was_let(self):
-        self.assertTrue(self.move.allows(self.seat))
-        self.assertIsNotNone(self.move.begin(self.context, self.seat))
+    def test_move_to_an_allowed_host_begins(self):
+        self.assertTrue(self.move.allows(self.location))
+        self.assertIsNotNone(self.move.start(self.context, self.location))
 
     def claim(self, claim_resources):
-        request = types.SimpleNamespace(move=self.move, seat=self.seat)
+        request = types.SimpleNamespace(move=self.move, location=self.location)
         return destinations.claim(self.context, request, claim_resources)
 
     def moves(self):
         return objects.VRTMove.list_by_group(self.context, self.group.id)
 
-    def test_a_move_that_is_refused_is_forgotten(self):
+    def test_move_refused_by_placement_is_deleted(self):
         self.assertFalse(self.claim(lambda: False))
         self.assertEqual([], self.moves())
 
@@ -85,33 +85,33 @@ class TestMove(base.HeldCase):
         self.assertRaises(nova_exc.NoValidHost, self.claim, claim_resources)
         self.assertEqual(1, len(self.moves()))
 
-    def test_a_policy_that_came_meanwhile_is_kept(self):
+    def test_move_that_breaks_a_new_policy_does_not_begin(self):
         apart = {'type': 'anti-affinity', 'scope': 'host'}
         self.revise(policies=[groups.policy('', apart)])
 
-        self.assertIsNone(self.move.begin(self.context, self.seat))
+        self.assertIsNone(self.move.start(self.context, self.location))
 
-    def test_a_member_that_came_meanwhile_counts(self):
+    def test_move_begins_although_a_member_was_added(self):
         new = groups.member('new', 'new', {})
-        self.revise(members=[*groups.described().members, new])
+        self.revise(members=[*groups.unstored().members, new])
 
-        self.assertIsNotNone(self.move.begin(self.context, self.seat))
+        self.assertIsNotNone(self.move.start(self.context, self.location))
 
-    def test_a_server_whose_group_is_deleted_is_nobodys(self):
+    def test_server_of_a_deleted_group_is_no_member(self):
         self.group.mark_deleted(self.context)
-        self.assert_nobodys(exception.GroupNotFound)
+        self.assert_no_member(exception.GroupNotFound)
 
-    def test_a_server_whose_group_is_forgotten_is_nobodys(self):
-        self.forget(self.group)
-        self.assert_nobodys(exception.GroupNotFound)
+    def test_server_of_a_purged_group_is_no_member(self):
+        self.delete(self.group)
+        self.assert_no_member(exception.GroupNotFound)
 
-    def test_a_server_that_has_left_the_group_is_nobodys(self):
-        others = groups.described().members[1:]
+    def test_server_removed_from_its_group_is_no_member(self):
+        others = groups.unstored().members[1:]
         self.revise(members=others, keep_server=True)
-        self.assert_nobodys(exception.MemberNotFound)
+        self.assert_no_member(exception.MemberNotFound)
 
-    def assert_nobodys(self, error):
-        self.assertRaises(error, self.move.begin, self.context, self.seat)
+    def assert_no_member(self, error):
+        self.assertRaises(error, self.move.start, self.context, self.location)
         self.assertEqual(
             [], objects.VRTMove.list_by_group(self.context, self.group.id)
         )

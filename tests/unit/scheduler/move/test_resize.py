@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a resize go on whatever becomes of what is held for it?"""
+"""Resizes, and what they need from a planner."""
 
 import contextlib
 import types
@@ -14,66 +14,73 @@ from tests import groups
 from tests.unit.objects import base
 
 
-class TestFind(base.HeldCase):
+class TestFind(base.HeldGroupTestCase):
     def setUp(self):
         super().setUp()
-        self.group = self.held()
+        self.group = self.create_held_group()
         self.reservation = objects.VRTHold.reservation(
-            self.group.members[0], groups.seat(uuidutils.generate_uuid(), 1)
+            self.group.members[0],
+            groups.placement(uuidutils.generate_uuid(), 1),
         )
         self.reservation.create(self.context)
 
     def find(self, meanwhile):
-        """Look for what is held, and do something once that is read."""
+        """Find a reservation, and call a function once it is read."""
 
         def read(*_args):
             meanwhile()
             return self.reservation
 
         self.useFixture(
-            fixtures.MockPatchObject(objects.VRTHold, 'get_reservation', read)
+            fixtures.MockPatchObject(objects.VRTHold, 'find_reservation', read)
         )
         spec = types.SimpleNamespace(instance_uuid=uuidutils.generate_uuid())
-        return resize.find(self.context, spec, host_manager=None)
+        return resize.find_reservation(self.context, spec, host_manager=None)
 
-    def test_it_goes_where_there_is_room_when_its_group_was_forgotten(self):
-        self.assertIsNone(self.find(lambda: self.forget(self.group)))
+    def test_reservation_of_a_purged_group_is_ignored(self):
+        self.assertIsNone(self.find(lambda: self.delete(self.group)))
 
 
-class TestRooms(base.HeldCase):
-    """Only who is shelved, of a group that is to be alone, needs a planner."""
+class TestOwnCapacity(base.HeldGroupTestCase):
+    """Only shelved members of exclusive groups need a planner."""
 
     EXCLUSIVE = groups.policy('', {'type': 'exclusive', 'scope': 'host'})
 
-    def asked(self, status, *policies):
+    def asked_paths(self, status, *policies):
         """Return the paths that a planner is asked about."""
         group = self.create(policies=[*policies])
         member = group.members[0]
         member.status = status
         asked = []
         for owner, name, replacement in (
-            (resize, 'find', lambda *_args: None),
-            (resize.destinations, 'find', lambda *_args: (group, member)),
+            (resize, 'find_reservation', lambda *_args: None),
+            (
+                resize.destinations,
+                'find_member',
+                lambda *_args: (group, member),
+            ),
             (
                 resize.replacement_request.ReplacementRequest,
-                'find',
-                lambda _search, paths, _why: asked.extend(paths),
+                'send',
+                lambda _request, paths, _reason: asked.extend(paths),
             ),
         ):
             self.useFixture(fixtures.MockPatchObject(owner, name, replacement))
-        pointed = types.SimpleNamespace(group=group.uuid)
+        ref = types.SimpleNamespace(group=group.uuid)
         spec = types.SimpleNamespace(instance_uuid=uuidutils.generate_uuid())
         with contextlib.suppress(nova_exc.NoValidHost):
             self.assertEqual(
-                [], [*resize.rooms(self.context, pointed, spec, None)]
+                [], [*resize.iter_reservations(self.context, ref, spec, None)]
             )
         return asked
 
-    def test_a_shelved_member_that_is_to_be_alone(self):
-        self.assertEqual(['master'], self.asked('SHELVED', self.EXCLUSIVE))
+    def test_shelved_exclusive_member_needs_a_planner(self):
+        self.assertEqual(
+            ['master'], self.asked_paths('SHELVED', self.EXCLUSIVE)
+        )
 
-    def test_one_that_is_not_shelved(self):
-        self.assertEqual([], self.asked('ACTIVE', self.EXCLUSIVE))
+    def test_active_exclusive_member_needs_no_planner(self):
+        self.assertEqual([], self.asked_paths('ACTIVE', self.EXCLUSIVE))
 
-    def test_one_that_shares_its_host(self):
-        self.assertEqual([], self.asked('SHELVED'))
+    def test_shelved_member_without_a_policy_needs_no_planner(self):
+        self.assertEqual([], self.asked_paths('SHELVED'))

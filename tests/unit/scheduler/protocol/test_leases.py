@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a planner work on with what it has, and take over what others left?"""
+"""Leases of a planner: kept by heartbeats, taken over from others."""
 
 import datetime
 import subprocess
@@ -16,156 +16,161 @@ from tests import fixtures
 from tests.unit.objects import base
 
 
-class TestProcess(base.GroupCase):
-    def test_it_is_there_until_it_has_ended(self):
-        other = subprocess.Popen(['sleep', '60'])
+class TestProcess(base.GroupTestCase):
+    def test_process_is_gone_once_it_has_ended(self):
+        process = subprocess.Popen(['sleep', '60'])
         name = process_names.own().split('/')
-        began = process_names._began(f'{other.pid}')
-        name = '/'.join((*name[:2], f'{other.pid}', began))
+        began = process_names._start_time(f'{process.pid}')
+        name = '/'.join((*name[:2], f'{process.pid}', began))
         self.assertFalse(process_names.is_gone(name))
         self.assertFalse(process_names.is_gone(process_names.own()))
-        self.assertEqual(other.pid, process_names.pid_of(name))
+        self.assertEqual(process.pid, process_names.pid_of(name))
 
-        other.kill()
-        other.wait()
+        process.kill()
+        process.wait()
 
         self.assertTrue(process_names.is_gone(name))
 
-    def test_another_process_with_its_pid_is_not_the_same(self):
+    def test_process_whose_pid_is_reused_is_gone(self):
         boot, namespace, pid, began = process_names.own().split('/')
 
         self.assertTrue(
             process_names.is_gone(f'{boot}/{namespace}/{pid}/{int(began) - 1}')
         )
 
-    def test_of_another_container_nothing_is_known(self):
+    def test_process_of_another_container_is_not_gone(self):
         boot, _namespace, _pid, _began = process_names.own().split('/')
 
         self.assertFalse(process_names.is_gone(f'{boot}/pid:[1]/1/1'))
 
-    def test_before_the_machine_was_started_anew(self):
+    def test_process_from_before_a_reboot_is_gone(self):
         self.assertTrue(process_names.is_gone('another/pid:[1]/1/1'))
 
 
-class TestLeases(base.GroupCase):
+class TestLeases(base.GroupTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.Clock())
         self.group = self.create()
-        self.one, self.other = leases.Leases('ctl-1'), leases.Leases('ctl-1')
-        for each in (self.one, self.other):
+        self.planner, self.other_planner = (
+            leases.Leases('ctl-1'),
+            leases.Leases('ctl-1'),
+        )
+        for each in (self.planner, self.other_planner):
             each.beat(self.context)
 
-    def acquire(self, who, leaves_word=False):
-        return who.acquire(
-            self.context, self.group.id, leaves_word=leaves_word
+    def acquire(self, planner, wakes_owner=False):
+        return planner.acquire(
+            self.context, self.group.id, wakes_owner=wakes_owner
         )
 
-    def end(self, who):
-        """Let a planner's process be gone."""
+    def end_process(self, planner):
+        """Let a planner be of a process that has ended."""
         own = process_names.own()
-        who._planner.process = own.rpartition('/')[0] + '/1'
-        who._planner.forget(self.context)
-        who._planner.beat(self.context)
+        planner._planner.process = own.rpartition('/')[0] + '/1'
+        planner._planner.remove(self.context)
+        planner._planner.store_heartbeat(self.context)
 
-    def test_a_beat_leaves_alone_what_is_worked_on(self):
-        lease = self.acquire(self.one)
+    def test_heartbeat_keeps_leases_in_use(self):
+        lease = self.acquire(self.planner)
 
-        self.one.beat(self.context)
+        self.planner.beat(self.context)
 
-        self.assertIsNone(self.acquire(self.other))
+        self.assertIsNone(self.acquire(self.other_planner))
         lease.renew(self.context)
 
-    def test_a_beat_ends_what_is_not_worked_on_any_more(self):
-        self.one.lay_down(self.acquire(self.one))
+    def test_heartbeat_ends_leases_that_are_not_in_use(self):
+        self.planner.drop(self.acquire(self.planner))
 
-        self.one.beat(self.context)
+        self.planner.beat(self.context)
 
-        self.assertIsNotNone(self.acquire(self.other))
+        self.assertIsNotNone(self.acquire(self.other_planner))
 
-    def test_who_gets_no_lease_works_on_nothing(self):
-        self.acquire(self.one)
-        self.acquire(self.other, leaves_word=True)
+    def test_planner_without_a_lease_has_no_operation(self):
+        self.acquire(self.planner)
+        self.acquire(self.other_planner, wakes_owner=True)
 
-        self.assertEqual(set(), self.other._operations)
+        self.assertEqual(set(), self.other_planner._operations)
 
-    def test_what_a_gone_process_of_the_host_had_is_taken_over_at_once(self):
-        self.end(self.one)
-        self.acquire(self.one)
+    def test_lease_of_a_gone_process_is_taken_over_at_once(self):
+        self.end_process(self.planner)
+        self.acquire(self.planner)
 
-        self.other.take_over(self.context)
+        self.other_planner.take_over(self.context)
 
-        self.assertIsNotNone(self.acquire(self.other))
+        self.assertIsNotNone(self.acquire(self.other_planner))
 
-    def test_what_a_process_that_runs_has_is_not(self):
-        self.acquire(self.one)
+    def test_lease_of_a_running_process_is_not_taken_over(self):
+        self.acquire(self.planner)
 
-        self.other.take_over(self.context)
+        self.other_planner.take_over(self.context)
 
-        self.assertIsNone(self.acquire(self.other))
+        self.assertIsNone(self.acquire(self.other_planner))
 
-    def test_nor_is_what_one_of_another_host_has(self):
-        far = leases.Leases('ctl-2')
-        self.end(far)
-        self.acquire(far)
+    def test_lease_of_a_process_on_another_host_is_not_taken_over(self):
+        remote_planner = leases.Leases('ctl-2')
+        self.end_process(remote_planner)
+        self.acquire(remote_planner)
 
-        self.other.take_over(self.context)
+        self.other_planner.take_over(self.context)
 
-        self.assertIsNone(self.acquire(self.other))
+        self.assertIsNone(self.acquire(self.other_planner))
 
-    def test_what_a_silent_one_has_is_taken_over_after_a_while(self):
+    def test_lease_of_a_silent_planner_is_taken_over_later(self):
         CONF.set_override('operation_lease', 300, 'vrt')
         self.addCleanup(CONF.clear_override, 'operation_lease', 'vrt')
-        self.acquire(self.one)
+        self.acquire(self.planner)
         timeutils.advance_time_seconds(29)
-        self.other.beat(self.context)
-        self.assertIsNone(self.acquire(self.other))
+        self.other_planner.beat(self.context)
+        self.assertIsNone(self.acquire(self.other_planner))
         timeutils.advance_time_seconds(2)
 
-        self.other.beat(self.context)
+        self.other_planner.beat(self.context)
 
-        self.assertIsNotNone(self.acquire(self.other))
+        self.assertIsNotNone(self.acquire(self.other_planner))
 
-    def test_who_was_silent_itself_takes_nobody_for_dead(self):
-        """The database was away: nobody could be heard of."""
-        self.acquire(self.one)
+    def test_planner_after_an_outage_takes_over_no_lease_at_first(self):
+        """The database was unreachable: no heartbeat could be stored."""
+        self.acquire(self.planner)
         timeutils.advance_time_seconds(60)
 
-        self.other.beat(self.context)
-        self.assertIsNone(self.acquire(self.other))
-        for _beat in range(planners.MISSED - 1):
+        self.other_planner.beat(self.context)
+        self.assertIsNone(self.acquire(self.other_planner))
+        for _beat in range(planners.MAX_MISSED_HEARTBEATS - 1):
             timeutils.advance_time_seconds(5)
-            self.other.beat(self.context)
-        self.assertIsNone(self.acquire(self.other))
-        self.other.beat(self.context)
+            self.other_planner.beat(self.context)
+        self.assertIsNone(self.acquire(self.other_planner))
+        self.other_planner.beat(self.context)
 
-        self.assertIsNotNone(self.acquire(self.other))
+        self.assertIsNotNone(self.acquire(self.other_planner))
 
-    def test_a_beat_spares_what_is_acquired_while_it_reads(self):
-        operations = objects.VRTLease.operations
+    def test_heartbeat_keeps_leases_acquired_meanwhile(self):
+        operations = objects.VRTLease.list_operations
 
         def read(context, owner):
             found = operations(context, owner)
-            self.acquire(self.one)
+            self.acquire(self.planner)
             return found
 
-        with fixture.MockPatchObject(objects.VRTLease, 'operations', read):
-            self.one.beat(self.context)
+        with fixture.MockPatchObject(
+            objects.VRTLease, 'list_operations', read
+        ):
+            self.planner.beat(self.context)
 
-        self.assertIsNone(self.acquire(self.other))
+        self.assertIsNone(self.acquire(self.other_planner))
 
-    def test_who_ends_leaves_nothing_behind(self):
-        self.acquire(self.one)
+    def test_ended_planner_leaves_no_lease_and_no_row(self):
+        self.acquire(self.planner)
 
-        self.one.end(self.context)
+        self.planner.end(self.context)
 
-        self.assertIsNotNone(self.acquire(self.other))
-        [left] = objects.VRTPlanner.list(self.context)
-        self.assertEqual(self.other._planner.uuid, left.uuid)
+        self.assertIsNotNone(self.acquire(self.other_planner))
+        [row] = objects.VRTPlanner.list(self.context)
+        self.assertEqual(self.other_planner._planner.uuid, row.uuid)
 
 
-class TestClock(base.GroupCase):
-    def test_it_is_compared_with_that_of_the_database(self):
+class TestClock(base.GroupTestCase):
+    def test_clock_offset_to_the_database_is_stored(self):
         planner = leases.Leases('ctl-1')
         for ahead in (-600, 600):
             now = timeutils.utcnow()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is what is left of a resource split so that Placement takes all of it?"""
+"""Placeholders: free capacity, split into amounts for Placement."""
 
 import itertools
 
@@ -16,48 +16,50 @@ def inventory(min_unit=1, max_unit=8, step_size=1):
     }
 
 
-class TestShares(base.BaseTestCase):
-    def shares(self, rest, **units):
-        return placeholders.split(inventory(**units), rest)
+class TestSplit(base.BaseTestCase):
+    def amounts(self, free, **units):
+        return placeholders.split(inventory(**units), free)
 
-    def test_what_one_consumer_may_have_is_one_share(self):
-        self.assertEqual([8], self.shares(8))
+    def test_capacity_up_to_max_unit_is_not_split(self):
+        self.assertEqual([8], self.amounts(8))
 
-    def test_as_many_consumers_as_max_unit_demands(self):
-        self.assertEqual([7, 7, 7], self.shares(21))
+    def test_capacity_above_max_unit_is_split(self):
+        self.assertEqual([7, 7, 7], self.amounts(21))
 
-    def test_a_ratio_may_leave_a_part_of_a_unit(self):
-        self.assertEqual([4], self.shares(4.5))
+    def test_fraction_of_a_unit_is_left_free(self):
+        self.assertEqual([4], self.amounts(4.5))
 
-    def test_nobody_can_have_a_part_of_a_step(self):
-        self.assertEqual([6, 3], self.shares(11, step_size=3))
+    def test_fraction_of_a_step_is_left_free(self):
+        self.assertEqual([6, 3], self.amounts(11, step_size=3))
 
-    def test_the_last_share_is_not_too_small(self):
-        self.assertEqual([5, 5], self.shares(10, min_unit=4))
+    def test_no_amount_is_below_min_unit(self):
+        self.assertEqual([5, 5], self.amounts(10, min_unit=4))
 
-    def test_what_is_too_little_for_anybody_is_left(self):
-        self.assertEqual([], self.shares(3, min_unit=4))
-        self.assertEqual([8], self.shares(10, min_unit=6))
+    def test_capacity_below_min_unit_is_left_free(self):
+        self.assertEqual([], self.amounts(3, min_unit=4))
+        self.assertEqual([8], self.amounts(10, min_unit=6))
 
-    def test_where_nothing_is_left_there_is_no_share(self):
-        self.assertEqual([], self.shares(0))
-        self.assertEqual([], self.shares(-2))
+    def test_full_inventory_is_not_split(self):
+        self.assertEqual([], self.amounts(0))
+        self.assertEqual([], self.amounts(-2))
 
-    def test_an_inventory_that_nobody_can_use_has_no_share(self):
-        self.assertEqual([], self.shares(9, max_unit=2, step_size=3))
+    def test_unusable_inventory_is_not_split(self):
+        self.assertEqual([], self.amounts(9, max_unit=2, step_size=3))
 
-    def test_every_share_is_allowed_and_nobody_can_have_the_remainder(self):
+    def test_amounts_are_allowed_and_their_remainder_is_unusable(self):
         sizes = range(1, 7)
-        for least, most, step in itertools.product(sizes, sizes, sizes):
-            allowed = {n for n in range(least, most + 1) if n % step == 0}
-            for rest in range(30):
-                shares = self.shares(
-                    rest, min_unit=least, max_unit=most, step_size=step
+        for min_unit, max_unit, step in itertools.product(sizes, sizes, sizes):
+            allowed = {
+                n for n in range(min_unit, max_unit + 1) if n % step == 0
+            }
+            for free in range(30):
+                amounts = self.amounts(
+                    free, min_unit=min_unit, max_unit=max_unit, step_size=step
                 )
 
-                case = (least, most, step, rest, shares)
-                remainder = rest - sum(shares)
-                self.assertLessEqual(set(shares), allowed, case)
+                case = (min_unit, max_unit, step, free, amounts)
+                remainder = free - sum(amounts)
+                self.assertLessEqual(set(amounts), allowed, case)
                 self.assertGreaterEqual(remainder, 0, case)
                 self.assertFalse(
                     [amount for amount in allowed if amount <= remainder], case

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is proved to be impossible without a solver."""
+"""Proofs of infeasibility without a solver."""
 
 import subprocess
 import sys
@@ -16,8 +16,8 @@ from tests.unit.solver.builders import tie
 
 
 def prove(*args, **kwargs):
-    """Names of the tags of a proof, None if there is none."""
-    found = bounds.impossible(builders.problem(*args, **kwargs))
+    """Return the names of a proof's assumptions, None without a proof."""
+    found = bounds.prove_infeasible(builders.problem(*args, **kwargs))
     if found is None:
         return None
     return {
@@ -28,22 +28,22 @@ def prove(*args, **kwargs):
     }
 
 
-class TestRoom(base.BaseTestCase):
-    def test_a_class_that_fits_on_too_few_hosts(self):
+class TestCapacity(base.BaseTestCase):
+    def test_class_that_fits_on_too_few_hosts_is_impossible(self):
         two = {'two': {'request': {'VCPU': 2}}}
         big = {'class': 'two', 'count': 3}
         self.assertEqual({'w'}, prove(racks(a=(3, 3)), group(w=big), two))
         self.assertIsNone(prove(racks(a=(3, 4)), group(w=big), two))
 
-    def test_stems_of_one_class_together(self):
+    def test_member_sets_of_one_class_count_together(self):
         self.assertEqual({'v', 'w'}, prove(racks(a=(3,)), group(v=2, w=2)))
         self.assertIsNone(prove(racks(a=(4,)), group(v=2, w=2)))
 
-    def test_single_members_of_one_class_share_a_host(self):
+    def test_single_members_of_one_class_may_share_a_host(self):
         one = {'class': 'one'}
         self.assertIsNone(prove(racks(a=(2,)), group(v=one, w=one)))
 
-    def test_a_resource_that_is_short_in_all(self):
+    def test_total_shortage_of_a_resource_is_impossible(self):
         classes = {
             'two': {'request': {'VCPU': 2}},
             'three': {'request': {'VCPU': 3}},
@@ -54,7 +54,7 @@ class TestRoom(base.BaseTestCase):
         self.assertEqual({'v', 'w'}, prove(racks(a=(6, 3)), members, classes))
         self.assertIsNone(prove(racks(a=(6, 4)), members, classes))
 
-    def test_what_no_sum_of_requests_uses_is_no_room(self):
+    def test_capacity_that_no_sum_of_requests_uses_is_ignored(self):
         classes = {
             'four': {'request': {'VCPU': 4}},
             'six': {'request': {'VCPU': 6}},
@@ -66,7 +66,7 @@ class TestRoom(base.BaseTestCase):
             {'v', 'w'}, prove(racks(a=(7, 5, 3)), members, classes)
         )
 
-    def test_those_that_share_few_hosts(self):
+    def test_classes_that_share_too_few_hosts_are_impossible(self):
         classes = {
             name: {'request': {'VCPU': 1, name: 1}, 'hosts': ['a1']}
             for name in ('x', 'y')
@@ -82,7 +82,7 @@ class TestRoom(base.BaseTestCase):
             ),
         )
 
-    def test_members_that_take_different_ways_share_a_host(self):
+    def test_members_with_different_alternatives_share_a_host(self):
         classes = {
             'gpu': {
                 'request': {'VCPU': 1},
@@ -96,7 +96,7 @@ class TestRoom(base.BaseTestCase):
         gpus = {'class': 'gpu', 'count': 3}
         self.assertEqual({'w'}, prove(hosts, group(w=gpus), classes))
 
-    def test_amounts_near_the_largest(self):
+    def test_largest_amounts_do_not_overflow(self):
         most = 2**63 - 1
         classes = {
             'all': {'request': {'B': most}},
@@ -109,28 +109,28 @@ class TestRoom(base.BaseTestCase):
             prove(hosts, group(w={'class': 'all', 'count': 2}), classes),
         )
 
-    def test_pinned_members_need_no_room(self):
+    def test_pinned_members_need_no_capacity(self):
         self.assertIsNone(
             prove(racks(a=(1,)), group(w=2), pinned={'w-1': 'a1'})
         )
 
-    def test_no_hosts(self):
+    def test_cloud_without_hosts_takes_only_optional_members(self):
         self.assertEqual({'w'}, prove([], group(w=1)))
-        may = {'class': 'one', 'min_count': 0}
-        self.assertIsNone(prove([], group(w=may)))
-        affine = group([policy('affinity', 'rack')], w=may)
+        optional = {'class': 'one', 'min_count': 0}
+        self.assertIsNone(prove([], group(w=optional)))
+        affine = group([policy('affinity', 'rack')], w=optional)
         self.assertIsNone(prove([], affine))
 
 
 class TestPolicies(base.BaseTestCase):
-    def test_no_domain_is_large_enough(self):
+    def test_affinity_without_a_large_domain_is_impossible(self):
         together = group([policy('affinity', 'rack')], w=4)
         self.assertEqual(
             {'affinity', 'w'}, prove(racks(a=(2, 1), b=(3,)), together)
         )
         self.assertIsNone(prove(racks(a=(2, 2), b=(3,)), together))
 
-    def test_no_domain_has_room_for_parts_that_are_apart(self):
+    def test_affinity_without_a_domain_of_enough_hosts_is_impossible(self):
         classes = {'two': {'request': {'VCPU': 2}}}
         apart = policy('anti-affinity', 'host')
         topology = group(
@@ -160,7 +160,7 @@ class TestPolicies(base.BaseTestCase):
             prove(racks(a=(8, 8)), group((), relationships, w=3))
         )
 
-    def test_a_domain_within_a_domain(self):
+    def test_nested_affinity_without_a_domain_is_impossible(self):
         hosts = [
             builders.host('a1', 'a', 'x', 4),
             *(builders.host(f'y{n}', f'y{n}', 'y', 3) for n in range(3)),
@@ -171,7 +171,7 @@ class TestPolicies(base.BaseTestCase):
         )
         self.assertEqual({'affinity', 'g/w', 'v'}, prove(hosts, topology))
 
-    def test_both_ends_of_a_relationship(self):
+    def test_proximity_needs_one_domain_for_both_ends(self):
         near = tie('v', 'w', policy('network-proximity', 'rack'))
         topology = group((), [near], v=2, w=2)
         self.assertEqual(
@@ -181,21 +181,21 @@ class TestPolicies(base.BaseTestCase):
         topology['members']['v']['min_count'] = 0
         self.assertIsNone(prove(racks(a=(3,), b=(3,)), topology))
 
-    def test_the_domain_of_a_pinned_member(self):
+    def test_affinity_needs_the_domain_of_a_pinned_member(self):
         together = group([policy('affinity', 'rack')], w=3)
         self.assertEqual(
             {'affinity', 'w'},
             prove(racks(a=(1,), b=(8,)), together, pinned={'w-0': 'a1'}),
         )
 
-    def test_too_few_domains_to_be_apart(self):
+    def test_anti_affinity_over_too_few_domains_is_impossible(self):
         apart = group([policy('anti-affinity', 'rack', max_per_domain=2)], w=4)
         self.assertEqual(
             {'anti-affinity', 'w'}, prove(racks(a=(8, 8), b=(1,)), apart)
         )
         self.assertIsNone(prove(racks(a=(8, 8), b=(2,)), apart))
 
-    def test_parts_that_are_apart_and_need_the_same_hosts(self):
+    def test_anti_affinity_of_groups_on_few_hosts_is_impossible(self):
         apart = group([policy('anti-affinity', 'host')], w=2)
         topology = group(groups={'g': apart, 'h': apart})
         self.assertEqual(
@@ -204,25 +204,25 @@ class TestPolicies(base.BaseTestCase):
         )
         self.assertIsNone(prove(racks(a=(2, 2)), topology))
 
-    def test_too_few_domains_to_be_spread(self):
+    def test_spread_over_too_few_domains_is_impossible(self):
         wide = group([policy('spread', 'rack', min_domains=3)], w=4)
         self.assertEqual({'spread', 'w'}, prove(racks(a=(8,), b=(8,)), wide))
         self.assertIsNone(prove(racks(a=(8,), b=(8,), c=(1,)), wide))
 
-    def test_domains_too_uneven_to_be_spread(self):
+    def test_spread_over_uneven_domains_is_impossible(self):
         even = group([policy('spread', 'rack')], w=4)
         self.assertEqual({'spread', 'w'}, prove(racks(a=(8,), b=(1,)), even))
         self.assertIsNone(prove(racks(a=(3,), b=(2,)), even))
 
-    def test_a_number_that_cannot_be_divided_evenly(self):
+    def test_spread_of_an_indivisible_number_is_impossible(self):
         even = policy('spread', 'rack', max_skew=0)
         hosts = racks(a=(8,), b=(8,), c=(8,))
         self.assertEqual({'spread', 'w'}, prove(hosts, group([even], w=7)))
         self.assertIsNone(prove(hosts, group([even], w=8)))
-        some = {'class': 'one', 'count': 8, 'min_count': 7}
-        self.assertIsNone(prove(hosts, group([even], w=some)))
+        partly_optional = {'class': 'one', 'count': 8, 'min_count': 7}
+        self.assertIsNone(prove(hosts, group([even], w=partly_optional)))
 
-    def test_members_that_have_to_be_together_and_apart(self):
+    def test_affinity_and_anti_affinity_of_a_pair_are_impossible(self):
         near = tie('w-1', 'w-3', policy('affinity', 'rack'))
         for scope, expected in (
             ('rack', {'affinity', 'anti-affinity', 'w'}),
@@ -232,7 +232,7 @@ class TestPolicies(base.BaseTestCase):
             hosts = racks(a=(8, 8), b=(8,), c=(8,), d=(8,))
             self.assertEqual(expected, prove(hosts, topology), scope)
 
-    def test_pinned_members_count_in_a_domain_within_a_domain(self):
+    def test_pinned_members_count_in_nested_domains(self):
         inner = group([policy('spread', 'host')], w=4)
         topology = group([policy('affinity', 'rack')], groups={'g': inner})
         pinned = {'g/w-0': 'a1', 'g/w-1': 'a1'}
@@ -252,7 +252,7 @@ class TestPolicies(base.BaseTestCase):
         hosts = racks(a=(8,), b=(8,))
         self.assertIsNone(prove(hosts, topology, classes))
 
-    def test_too_few_would_survive(self):
+    def test_survive_with_too_few_survivors_is_impossible(self):
         safe = group([policy('survive', 'rack', min_members=3)], w=4)
         self.assertEqual({'survive'}, prove(racks(a=(8,), b=(2,)), safe))
         self.assertEqual(
@@ -261,7 +261,7 @@ class TestPolicies(base.BaseTestCase):
         )
         self.assertIsNone(prove(racks(a=(1,), b=(1,), c=(1,), d=(1,)), safe))
 
-    def test_others_are_where_members_have_to_be_alone(self):
+    def test_exclusive_without_an_empty_domain_is_impossible(self):
         hosts = racks(a=(8,), b=(8,))
         hosts[0]['foreign'] = True
         topology = group(
@@ -277,12 +277,12 @@ class TestPolicies(base.BaseTestCase):
             prove([hosts[1]], topology, pinned={'g/w-0': 'b1'}),
         )
 
-    def test_hosts_without_a_domain(self):
+    def test_host_without_a_domain_takes_no_member(self):
         lone = [builders.host('n', None, 'z'), *racks(a=(1,))]
         topology = group([policy('spread', 'rack', min_domains=1)], w=2)
         self.assertEqual({'spread', 'w'}, prove(lone, topology))
 
-    def test_what_pins_break(self):
+    def test_pins_that_break_a_policy_are_impossible(self):
         topology = group([policy('affinity', 'rack')], w=2)
         pins = {'w-0': 'a1', 'w-1': 'b1'}
         self.assertEqual(
@@ -290,16 +290,16 @@ class TestPolicies(base.BaseTestCase):
         )
 
 
-class TestLook(base.BaseTestCase):
-    def test_hosts_where_members_cannot_be_are_left_out(self):
+class TestNarrowing(base.BaseTestCase):
+    def test_hosts_that_cannot_take_a_member_are_excluded(self):
         together = group([policy('affinity', 'rack')], w=3)
         problem = builders.problem(
             racks(a=(2,), b=(2, 2), c=(8,)), group(groups={'g': together}, x=4)
         )
-        proof, shares, narrowed = bounds.look(problem)
+        proof, shares, reduced = bounds.analyse(problem)
         self.assertIsNone(proof)
         self.assertEqual({'g/w': 3 / 12, 'x': 4 / 14}, shares)
-        hosts = {p: c.hosts for p, c in narrowed.class_of.items()}
+        hosts = {p: c.hosts for p, c in reduced.class_of.items()}
         self.assertEqual({'b1', 'b2', 'c1'}, hosts['g/w-0'])
         self.assertEqual({'a1', 'b1', 'b2', 'c1'}, hosts['x-0'])
 
@@ -308,18 +308,18 @@ class TestLook(base.BaseTestCase):
         problem = builders.problem(
             racks(a=(2,), b=(2,)), together, pinned={'w-0': 'b1'}
         )
-        narrowed = bounds.look(problem)[2]
-        self.assertIs(problem.classes['one'], narrowed.class_of['w-0'])
-        self.assertEqual({'b1'}, narrowed.class_of['w-1'].hosts)
+        reduced = bounds.analyse(problem)[2]
+        self.assertIs(problem.classes['one'], reduced.class_of['w-0'])
+        self.assertEqual({'b1'}, reduced.class_of['w-1'].hosts)
 
 
-class TestCloud(base.BaseTestCase):
-    def test_it_serves_other_problems_with_the_same_hosts_only(self):
+class TestHostArrays(base.BaseTestCase):
+    def test_arrays_are_used_only_for_the_same_hosts(self):
         problem = builders.problem(racks(a=(1,)), group(w=2))
         other = builders.problem(racks(a=(2,)), group(w=2))
-        cloud = bounds.HostArrays(problem)
-        self.assertIsNotNone(bounds.impossible(problem, cloud))
-        self.assertIsNone(bounds.impossible(other, cloud))
+        arrays = bounds.HostArrays(problem)
+        self.assertIsNotNone(bounds.prove_infeasible(problem, arrays))
+        self.assertIsNone(bounds.prove_infeasible(other, arrays))
 
 
 class TestImports(base.BaseTestCase):

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that changes in a state while members sit down, to compare."""
+"""Comparable snapshots of search states."""
 
 
 def of(state):
-    """A value that is equal for settings that are in the same state."""
+    """Return a value that is equal for equal search states."""
     matrices = state.matrices
-    arrays = (matrices.free, matrices.room, matrices.loss)
+    arrays = (matrices.free, matrices.capacity, matrices.opportunity_cost)
     return [array.tolist() for array in arrays], [
         (
             propagator.counts.tolist(),
             propagator.is_open,
-            getattr(propagator, 'home', None),
-            getattr(propagator, 'others', propagator.counts).tolist(),
+            getattr(propagator, 'fixed_domain', None),
+            getattr(
+                propagator, 'uncovered_counts', propagator.counts
+            ).tolist(),
             [
                 counts.tolist()
                 for _, counts in getattr(propagator, '_wider', ())

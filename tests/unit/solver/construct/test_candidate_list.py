@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are a few hosts for each unit enough, and ones it may use?"""
+"""Candidate lists: a few hosts for each equivalence class."""
 
 import numpy as np
 from oslotest import base
@@ -13,23 +13,27 @@ from tests.unit.solver.builders import policy
 from tests.unit.solver.builders import racks
 
 
-class ScoutCase(base.BaseTestCase):
+class SearchStateCase(base.BaseTestCase):
     def make(self, hosts, topology, classes=None, **others):
         problem = builders.problem(hosts, topology, classes, **others)
         return search_state.SearchState(problem)
 
-    def pick(self, state, width=2.0, seed=0):
-        """First member -> ids of the hosts that are picked for its unit."""
-        picks = candidate_list.HostSampler(state, np.random.default_rng(seed))
-        wanted = {unit: len(unit.members) for unit in state.units}
+    def sample(self, state, ratio=2.0, seed=0):
+        """Return {first member: ids of the hosts sampled for its class}."""
+        sampler = candidate_list.HostSampler(
+            state, np.random.default_rng(seed)
+        )
+        demand = {
+            eq_class: len(eq_class.members) for eq_class in state.eq_classes
+        }
         return {
-            unit.members[0]: sorted(hosts)
-            for unit, hosts in picks.pick(wanted, width).items()
+            eq_class.members[0]: sorted(hosts)
+            for eq_class, hosts in sampler.sample(demand, ratio).items()
         }
 
 
-class TestPick(ScoutCase):
-    def test_only_hosts_that_may_be_used(self):
+class TestSample(SearchStateCase):
+    def test_only_allowed_hosts_are_sampled(self):
         classes = {'one': {'request': {'VCPU': 1}}}
         classes['one']['hosts'] = ['a1', 'a2', 'b1', 'n1']
         hosts = [*racks(a=(8, 0), b=(8,), c=(8,)), builders.host('n1')]
@@ -37,35 +41,37 @@ class TestPick(ScoutCase):
         state = self.make(
             hosts, group([policy('exclusive', 'rack')], w=9), classes
         )
-        self.assertEqual({'w-0': ['a1']}, self.pick(state, width=9))
+        self.assertEqual({'w-0': ['a1']}, self.sample(state, ratio=9))
 
-    def test_room_for_more_than_need_it(self):
+    def test_sampled_hosts_have_spare_capacity(self):
         state = self.make(racks(a=[2] * 20), group(w=4))
-        for width, least in ((1, 2), (2, 4), (3, 6)):
-            picked = self.pick(state, width)['w-0']
-            self.assertGreaterEqual(len(picked), least)
-            self.assertLess(len(picked), 20)
+        for ratio, min_hosts in ((1, 2), (2, 4), (3, 6)):
+            sampled = self.sample(state, ratio)['w-0']
+            self.assertGreaterEqual(len(sampled), min_hosts)
+            self.assertLess(len(sampled), 20)
 
-    def test_all_hosts_where_they_hardly_do(self):
+    def test_scarce_hosts_are_all_sampled(self):
         state = self.make(racks(a=[1] * 4), group(w=4))
-        self.assertEqual(['a1', 'a2', 'a3', 'a4'], self.pick(state)['w-0'])
+        self.assertEqual(['a1', 'a2', 'a3', 'a4'], self.sample(state)['w-0'])
 
-    def test_a_unit_without_a_host_gets_none(self):
+    def test_class_without_a_host_gets_none(self):
         state = self.make(racks(a=(0,)), group(w=1))
-        self.assertEqual({'w-0': []}, self.pick(state))
+        self.assertEqual({'w-0': []}, self.sample(state))
 
-    def test_hosts_of_several_domains_if_a_policy_asks_for_them(self):
+    def test_policy_over_domains_gets_hosts_of_several_domains(self):
         rows = dict.fromkeys('abcdef', (99, 1, 1, 1))
-        for rule, least in (
+        for rule, min_hosts in (
             (policy('anti-affinity', 'rack'), 4),
             (policy('spread', 'rack', min_domains=4), 4),
             (policy('survive', 'rack', min_members=3), 4),
         ):
             state = self.make(racks(**rows), group([rule], w=4))
-            picked = self.pick(state, width=1)['w-0']
-            self.assertGreaterEqual(len({name[0] for name in picked}), least)
+            sampled = self.sample(state, ratio=1)['w-0']
+            self.assertGreaterEqual(
+                len({name[0] for name in sampled}), min_hosts
+            )
 
-    def test_those_who_go_together_get_the_same_domain(self):
+    def test_affine_classes_get_hosts_of_the_same_domain(self):
         classes = {'two': {'request': {'VCPU': 2}}}
         state = self.make(
             racks(a=(8, 8), b=(8, 8), c=(8, 8)),
@@ -76,65 +82,71 @@ class TestPick(ScoutCase):
             ),
             classes,
         )
-        found = self.pick(state)
+        found = self.sample(state)
         racks_of = [{name[0] for name in found[path]} for path in found]
         self.assertEqual(2, len(racks_of))
         self.assertEqual(racks_of[0], racks_of[1])
         self.assertEqual(1, len(racks_of[0]))
 
-    def test_a_domain_that_is_too_small_is_none(self):
+    def test_too_small_domain_is_not_sampled(self):
         state = self.make(
             racks(a=(1,), b=(2, 2), c=(1, 1)),
             group([policy('affinity', 'rack')], w=3),
         )
-        self.assertEqual(['b1', 'b2'], self.pick(state)['w-0'])
+        self.assertEqual(['b1', 'b2'], self.sample(state)['w-0'])
 
-    def test_more_than_one_of_many_domains(self):
+    def test_several_of_many_domains_are_sampled(self):
         rows = {f'r{number:02}': (4,) for number in range(12)}
         state = self.make(
             racks(**rows), group([policy('affinity', 'rack')], w=3)
         )
-        picked = self.pick(state)['w-0']
-        self.assertGreater(len(picked), 1)
-        self.assertLess(len(picked), 12)
+        sampled = self.sample(state)['w-0']
+        self.assertGreater(len(sampled), 1)
+        self.assertLess(len(sampled), 12)
 
-    def test_the_same_seed_the_same_hosts(self):
+    def test_same_seed_samples_the_same_hosts(self):
         state = self.make(racks(a=[3] * 40), group(w=4))
-        first = self.pick(state, seed=3)
-        self.assertEqual(first, self.pick(state, seed=3))
-        others = [self.pick(state, seed=seed) for seed in range(4)]
+        first = self.sample(state, seed=3)
+        self.assertEqual(first, self.sample(state, seed=3))
+        others = [self.sample(state, seed=seed) for seed in range(4)]
         self.assertTrue(any(other != first for other in others))
 
 
-class TestRank(ScoutCase):
-    def rank(self, state, noise=None):
-        """Numbers of the domains, for all units of the first propagator."""
+class TestDomainRanking(SearchStateCase):
+    def rank_domains(self, state, perturbation=None):
+        """Return numbers of domains for the first propagator's classes."""
         propagator = state.propagators[0]
         size = len(state.matrices.hosts)
-        found = domain_ranking.rank(
+        domains = domain_ranking.rank_domains(
             state,
             propagator,
-            {unit: state.hosts(unit) for unit in propagator.units},
-            {unit: len(unit.members) for unit in propagator.units},
-            np.ones(size) if noise is None else np.array(noise),
+            {
+                eq_class: state.hosts(eq_class)
+                for eq_class in propagator.eq_classes
+            },
+            {
+                eq_class: len(eq_class.members)
+                for eq_class in propagator.eq_classes
+            },
+            np.ones(size) if perturbation is None else np.array(perturbation),
         )
-        return found.tolist()
+        return domains.tolist()
 
     def together(self, **rows):
         return self.make(
             racks(**rows), group([policy('affinity', 'rack')], w=4)
         )
 
-    def test_the_fullest_that_is_large_enough_comes_first(self):
+    def test_fullest_domain_that_is_large_enough_comes_first(self):
         state = self.together(a=(9,), b=(2, 2), c=(3, 3), d=(3,))
-        self.assertEqual([1, 2, 0], self.rank(state))
+        self.assertEqual([1, 2, 0], self.rank_domains(state))
 
-    def test_chance_may_change_the_order(self):
+    def test_perturbation_may_change_the_order(self):
         state = self.together(a=(9,), b=(2, 2))
-        self.assertEqual([1, 0], self.rank(state))
-        self.assertEqual([0, 1], self.rank(state, [9, 1, 1]))
+        self.assertEqual([1, 0], self.rank_domains(state))
+        self.assertEqual([0, 1], self.rank_domains(state, [9, 1, 1]))
 
-    def test_what_fits_alone_may_not_fit_together(self):
+    def test_domain_that_fits_each_class_only_alone_is_left_out(self):
         classes = {'x': {'request': {'VCPU': 2, 'DISK': 1}}}
         classes['y'] = {'request': {'VCPU': 1, 'DISK': 2}}
         hosts = racks(a=(3,), b=(6,))
@@ -145,14 +157,16 @@ class TestRank(ScoutCase):
             x={'class': 'x', 'count': 1},
             y={'class': 'y', 'count': 2},
         )
-        self.assertEqual([1], self.rank(self.make(hosts, topology, classes)))
+        self.assertEqual(
+            [1], self.rank_domains(self.make(hosts, topology, classes))
+        )
 
-    def test_what_is_known_not_to_fit_is_left_out(self):
+    def test_domain_known_not_to_fit_is_left_out(self):
         state = self.together(a=(9,), b=(2, 2), c=(3, 3))
         state.fitting[state.propagators[0]] = [0, 2]
-        self.assertEqual([2, 0], self.rank(state))
+        self.assertEqual([2, 0], self.rank_domains(state))
 
-    def test_a_wider_domain_holds_one_that_fits(self):
+    def test_wider_domain_without_a_fitting_inner_one_is_left_out(self):
         below = {'g': group([policy('affinity', 'rack')], w=2)}
         hosts = [
             builders.host(f'{zone}{rack}', f'{zone}{rack}', zone)
@@ -162,27 +176,34 @@ class TestRank(ScoutCase):
         state = self.make(
             hosts, group([policy('affinity', 'zone')], groups=below, v=1)
         )
-        narrow, wide = sorted(state.propagators, key=lambda g: g.size)
-        state.propagators.sort(key=lambda g: -g.size)
-        state.fitting[narrow] = [3]
-        self.assertEqual('zone', wide.policy.scope)
-        self.assertEqual([1], self.rank(state))
+        inner, outer = sorted(
+            state.propagators, key=lambda propagator: propagator.final_count
+        )
+        state.propagators.sort(key=lambda propagator: -propagator.final_count)
+        state.fitting[inner] = [3]
+        self.assertEqual('zone', outer.policy.scope)
+        self.assertEqual([1], self.rank_domains(state))
 
 
-class TestRoom(ScoutCase):
-    def room(self, state):
+class TestDomainCapacity(SearchStateCase):
+    def estimate_capacity(self, state):
         propagator = state.propagators[0]
-        wanted = {unit: len(unit.members) for unit in propagator.units}
-        return domain_ranking.room(state, propagator, wanted).tolist()
+        demand = {
+            eq_class: len(eq_class.members)
+            for eq_class in propagator.eq_classes
+        }
+        return domain_ranking.estimate_capacity(
+            state, propagator, demand
+        ).tolist()
 
-    def test_is_how_many_a_domain_takes(self):
+    def test_capacity_is_the_number_of_members_that_fit(self):
         state = self.make(
             racks(a=(3, 2), b=(1,), c=(0,)),
             group([policy('spread', 'rack')], w=6),
         )
-        self.assertEqual([5, 1, 0], self.room(state))
+        self.assertEqual([5, 1, 0], self.estimate_capacity(state))
 
-    def test_members_of_several_classes_share_it(self):
+    def test_classes_share_the_capacity_of_a_domain(self):
         classes = {'two': {'request': {'VCPU': 2}}}
         state = self.make(
             racks(a=(6,), b=(0,)),
@@ -193,6 +214,6 @@ class TestRoom(ScoutCase):
             ),
             classes,
         )
-        found = self.room(state)
-        self.assertIn(found[0], (3, 4))
-        self.assertEqual(0, found[1])
+        capacity = self.estimate_capacity(state)
+        self.assertIn(capacity[0], (3, 4))
+        self.assertEqual(0, capacity[1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do attempts find plans, and only lawful ones?"""
+"""Randomised greedy construction with squeaky-wheel priorities."""
 
 from oslotest import base
 
@@ -13,12 +13,12 @@ from tests.unit.solver.builders import racks
 from tests.unit.solver.builders import tie
 from tests.unit.solver.construct import state_snapshots
 
-# Within so many attempts all that is tried here succeeds.
-ATTEMPTS = 8
+# Iterations after which every construction here has succeeded.
+ITERATIONS = 8
 
 
 def sizes(*numbers):
-    """Classes c2, c3...; a member of one asks for so many VCPU."""
+    """Classes c2, c3...; a member of c2 requests two VCPU."""
     return {f'c{n}': {'request': {'VCPU': n}} for n in numbers}
 
 
@@ -28,34 +28,34 @@ def some(name, count, least=None):
     return {'class': name, 'count': count, 'min_count': least}
 
 
-class GreedyCase(base.BaseTestCase):
+class ConstructionCase(base.BaseTestCase):
     def make(self, hosts, topology, classes=None, **others):
         problem = builders.problem(hosts, topology, classes, **others)
         return squeaky_wheel.SqueakyWheel(problem)
 
     def plans(self, *args, heeds_soft=True, **kwargs):
-        """All plans of some attempts, each looked at."""
-        attempts = self.make(*args, **kwargs)
-        before = state_snapshots.of(attempts.state)
+        """Return the plans of some constructions, all of them verified."""
+        greedy = self.make(*args, **kwargs)
+        before = state_snapshots.of(greedy.state)
         plans = []
-        for _ in range(ATTEMPTS):
-            plan = attempts.attempt(heeds_soft)
-            self.assertEqual(before, state_snapshots.of(attempts.state))
+        for _ in range(ITERATIONS):
+            plan = greedy.run_iteration(heeds_soft)
+            self.assertEqual(before, state_snapshots.of(greedy.state))
             if plan is not None:
-                faults = violations.find(attempts.problem, plan)
-                self.assertEqual([], faults)
+                found_violations = violations.find(greedy.problem, plan)
+                self.assertEqual([], found_violations)
                 plans.append(plan)
         return plans
 
     def plan(self, *args, **kwargs):
-        """The first of them; host id -> paths of the members there."""
+        """Return {host id: paths of its members} of the first plan."""
         plans = self.plans(*args, **kwargs)
         self.assertNotEqual([], plans)
         return builders.by_host(plans[0])
 
 
-class TestAttempt(GreedyCase):
-    def test_the_largest_sit_down_first(self):
+class TestConstruction(ConstructionCase):
+    def test_largest_member_is_placed_first(self):
         # One by one in path order they would not fit.
         found = self.plan(
             racks(a=(8, 4, 4)),
@@ -64,13 +64,13 @@ class TestAttempt(GreedyCase):
         )
         self.assertEqual(['b'], found['a1'])
 
-    def test_each_where_the_others_lose_least(self):
+    def test_host_of_the_least_opportunity_cost_is_taken(self):
         found = self.plan(
             racks(a=(9, 8)), group(a=some('c4', 2), b=1), sizes(4)
         )
         self.assertIn('b-0', found['a1'])
 
-    def test_a_domain_for_all_is_found_before_anybody_sits(self):
+    def test_domain_is_chosen_before_any_assignment(self):
         found = self.plan(
             # The best single host is in a rack that is too small.
             racks(a=(3,), b=(2, 2), c=(1, 1, 1)),
@@ -79,7 +79,7 @@ class TestAttempt(GreedyCase):
         )
         self.assertEqual({'b1': ['a-0'], 'b2': ['a-1']}, found)
 
-    def test_domains_in_domains(self):
+    def test_nested_domains_are_chosen_together(self):
         hosts = [
             builders.host(f'{zone}{rack}{number}', f'{zone}{rack}', zone, cpu)
             for zone, cpus in (('y', (3, 1)), ('z', (2, 2)))
@@ -95,7 +95,7 @@ class TestAttempt(GreedyCase):
         )
         self.assertEqual({'za1', 'za2', 'zb1', 'zb2'}, found.keys())
 
-    def test_what_is_next_to_each_other_is_in_one_domain(self):
+    def test_strict_proximity_places_both_ends_in_one_domain(self):
         ties = [tie('a', 'b', policy('network-proximity', 'rack'))]
         found = self.plan(
             racks(a=(2,), b=(1, 2)),
@@ -104,7 +104,7 @@ class TestAttempt(GreedyCase):
         )
         self.assertEqual({'b1': ['b'], 'b2': ['a']}, found)
 
-    def test_no_more_than_so_many_in_a_domain(self):
+    def test_anti_affinity_limits_the_members_of_a_domain(self):
         rule = policy('anti-affinity', 'rack', max_per_domain=2)
         found = self.plan(racks(a=(8, 8), b=(8,), c=(1,)), group([rule], w=5))
         by_rack = {name[0]: 0 for name in found}
@@ -112,17 +112,17 @@ class TestAttempt(GreedyCase):
             by_rack[name[0]] += len(paths)
         self.assertEqual({'a': 2, 'b': 2, 'c': 1}, by_rack)
 
-    def test_as_many_in_each_of_some_domains(self):
+    def test_spread_balances_the_members_of_domains(self):
         rule = policy('spread', 'rack', max_skew=0, min_domains=2)
         found = self.plan(racks(a=(8,), b=(3,), c=(1,)), group([rule], w=6))
         self.assertEqual([3, 3], [len(paths) for paths in found.values()])
 
-    def test_enough_survive(self):
+    def test_survive_limits_the_members_of_a_domain(self):
         rule = policy('survive', 'rack', failures=1, min_members=3)
         found = self.plan(racks(a=(9,), b=(9,), c=(2,)), group([rule], w=5))
         self.assertLessEqual(max(map(len, found.values())), 2)
 
-    def test_nobody_else_in_a_domain(self):
+    def test_exclusive_domain_has_no_other_members(self):
         below = {'g': group([policy('exclusive', 'rack')], w=2)}
         hosts = racks(a=(8,), b=(8, 8), c=(8,))
         hosts[0]['foreign'] = True
@@ -132,7 +132,7 @@ class TestAttempt(GreedyCase):
         self.assertNotIn('a', own)
         self.assertEqual(set(), own & others)
 
-    def test_union_of_overlapping_sets(self):
+    def test_overlapping_policies_are_met_together(self):
         ties = [tie('f', 'g', policy('anti-affinity', 'host'))]
         policies = [policy('affinity', 'rack')]
         below = {name: group(w=2) for name in ('f', 'g', 'h')}
@@ -142,7 +142,7 @@ class TestAttempt(GreedyCase):
         )
         self.assertEqual({'b'}, {name[0] for name in found})
 
-    def test_alternatives(self):
+    def test_alternatives_leave_resources_to_other_classes(self):
         classes = {
             'gpu': {
                 'request': {'VCPU': 99},
@@ -159,7 +159,7 @@ class TestAttempt(GreedyCase):
         )
         self.assertEqual({'g-0': 0, 'g-1': 0}, plan.alternative)
 
-    def test_amounts_as_large_as_they_may_be(self):
+    def test_largest_amounts_do_not_overflow(self):
         huge = 2**63 - 1
         hosts = [
             {'id': f'h{n}', 'domains': {'rack': 'a'}, 'free': {'X': huge}}
@@ -176,8 +176,8 @@ class TestAttempt(GreedyCase):
         self.assertEqual(4, len(found))
 
 
-class TestMembers(GreedyCase):
-    def test_as_many_as_fit_but_no_fewer_than_have_to(self):
+class TestMembers(ConstructionCase):
+    def test_as_many_members_as_fit_are_placed(self):
         for least, expected in ((1, 3), (3, 3), (4, None)):
             plans = self.plans(
                 racks(a=(2,), b=(1,)), group(w=some('one', 5, least))
@@ -185,7 +185,7 @@ class TestMembers(GreedyCase):
             placed = max((len(p.placement) for p in plans), default=None)
             self.assertEqual(expected, placed)
 
-    def test_all_may_be_left_out(self):
+    def test_all_optional_members_may_be_left_out(self):
         plans = self.plans(racks(a=(0,)), group(w=some('one', 5, 0)))
         self.assertEqual([{}], [plan.placement for plan in plans[:1]])
 
@@ -197,7 +197,7 @@ class TestMembers(GreedyCase):
             self.assertEqual('a1', plan.placement['w-2'])
             self.assertEqual(least, len(plan.placement))
 
-    def test_a_full_domain_of_a_pinned_member_is_no_end_of_a_soft_policy(self):
+    def test_soft_affinity_leaves_the_full_domain_of_a_pin(self):
         found = self.plan(
             racks(a=(0,), b=(8,)),
             group([policy('affinity', 'rack', False)], w=2),
@@ -206,14 +206,14 @@ class TestMembers(GreedyCase):
         self.assertEqual({'a1': ['w-0'], 'b1': ['w-1']}, found)
 
 
-class TestSoft(GreedyCase):
-    def test_soft_policies_are_kept_where_that_is_easy(self):
+class TestSoft(ConstructionCase):
+    def test_soft_policies_are_met_if_that_is_easy(self):
         for kind, expected in (('spread', 2), ('affinity', 1)):
             rule = policy(kind, 'rack', False)
             found = self.plan(racks(a=(9,), b=(2,)), group([rule], w=4))
             self.assertEqual(expected, len(found))
 
-    def test_they_do_not_stand_in_the_way(self):
+    def test_soft_policies_do_not_prevent_a_plan(self):
         self.plan(
             racks(a=(2,), b=(2,)),
             group(
@@ -226,7 +226,7 @@ class TestSoft(GreedyCase):
             ),
         )
 
-    def test_they_may_be_left_out_of_account(self):
+    def test_soft_policies_may_be_ignored(self):
         rule = policy('anti-affinity', 'host', False)
         hosts = racks(a=(9,), b=(2,), c=(2,))
         for heeds_soft, expected in ((True, 3), (False, 1)):
@@ -235,82 +235,85 @@ class TestSoft(GreedyCase):
 
 
 class Countdown:
-    """A budget that strikes when it was asked so many times."""
+    """A budget that expires after a number of checks."""
 
     def __init__(self, times):
-        self._left = times
+        self._remaining = times
 
     def check(self):
-        self._left -= 1
-        if self._left < 0:
+        self._remaining -= 1
+        if self._remaining < 0:
             raise time_budget.OutOfTime
 
 
-class TestBreakingOff(GreedyCase):
-    def test_what_takes_too_long_is_undone_wherever_it_is_broken_off(self):
-        attempts = self.make(
+class TestInterruption(ConstructionCase):
+    def test_interrupted_construction_is_undone(self):
+        greedy = self.make(
             racks(a=(2, 2), b=(3,), c=(4, 1)),
             group(groups={'g': group([policy('affinity', 'rack')], w=3)}, v=3),
         )
-        before = state_snapshots.of(attempts.state)
+        before = state_snapshots.of(greedy.state)
         found = []
         for times in range(20):
-            found.append(attempts.attempt(budget=Countdown(times)))
-            self.assertEqual(before, state_snapshots.of(attempts.state))
-        # Each seat asks, and each domain that is to be shared.
+            found.append(greedy.run_iteration(budget=Countdown(times)))
+            self.assertEqual(before, state_snapshots.of(greedy.state))
+        # Each assignment checks the budget, and each choice of a domain.
         self.assertEqual([None] * 7, found[:7])
         self.assertIsNotNone(found[-1])
 
 
-class TestFailing(GreedyCase):
-    def test_what_failed_is_not_tried_again_in_the_same_room(self):
-        # There is room for any of the three, and for all of them none.
+class TestFailure(ConstructionCase):
+    def test_failed_domain_is_not_tried_twice(self):
+        # Each of the three members fits alone, all of them do not.
         below = group(
             [policy('affinity', 'rack')], a=some('c3', 2), b=some('c2', 1)
         )
         hosts = racks(a=(4, 4), b=(5,))
         for host in hosts:
             host['domains']['zone'] = 'z'
-        attempts = self.make(
+        greedy = self.make(
             hosts,
-            # Without those three the others are seated in the zone.
+            # Without these three the others are placed in the zone.
             group([policy('affinity', 'zone')], groups={'g': below}, o=5),
             sizes(2, 3),
         )
-        narrow = next(
+        rack_propagator = next(
             propagator
-            for propagator in attempts.state.propagators
+            for propagator in greedy.state.propagators
             if propagator.policy.scope == 'rack'
         )
         tried = []
-        settle = narrow.settle
-        narrow.settle = lambda home: (tried.append(home), settle(home))
-        self.assertIsNone(attempts.attempt())
+        fix_domain = rack_propagator.fix_domain
+        rack_propagator.fix_domain = lambda fixed_domain: (
+            tried.append(fixed_domain),
+            fix_domain(fixed_domain),
+        )
+        self.assertIsNone(greedy.run_iteration())
         self.assertEqual(sorted(set(tried)), sorted(tried))
         self.assertNotEqual([], tried)
 
 
-class TestMost(GreedyCase):
-    """What an attempt that failed has come to."""
+class TestBestPartialPlan(ConstructionCase):
+    """The best partial plan of failed constructions."""
 
-    def test_nothing_before_an_attempt_failed(self):
-        attempts = self.make(racks(a=(2,)), group(w=2))
-        attempts.attempt()
-        self.assertIsNone(attempts.most)
+    def test_partial_plan_is_none_before_a_failure(self):
+        greedy = self.make(racks(a=(2,)), group(w=2))
+        greedy.run_iteration()
+        self.assertIsNone(greedy.best_partial)
 
-    def test_those_who_sit_and_those_who_found_no_place(self):
-        attempts = self.make(
+    def test_partial_plan_has_placed_and_unplaced_members(self):
+        greedy = self.make(
             racks(a=(4, 4)),
             group(a=some('c3', 2), b=some('c2', 2)),
             sizes(2, 3),
         )
-        self.assertIsNone(attempts.attempt())
-        plan, missing = attempts.most
+        self.assertIsNone(greedy.run_iteration())
+        plan, unplaced = greedy.best_partial
         self.assertEqual({'a-0': 'a1', 'a-1': 'a2'}, plan.placement)
-        self.assertEqual([['b-0', 'b-1']], missing)
+        self.assertEqual([['b-0', 'b-1']], unplaced)
 
-    def test_those_who_go_together_are_missing_together(self):
-        attempts = self.make(
+    def test_affine_members_are_unplaced_together(self):
+        greedy = self.make(
             racks(a=(2,), b=(2,)),
             group(
                 groups={
@@ -322,15 +325,15 @@ class TestMost(GreedyCase):
             ),
             sizes(2),
         )
-        self.assertIsNone(attempts.attempt())
-        plan, missing = attempts.most
+        self.assertIsNone(greedy.run_iteration())
+        plan, unplaced = greedy.best_partial
         self.assertEqual({'o-0'}, plan.placement.keys())
         self.assertEqual(
-            [['g/v-0', 'g/w-0', 'g/w-1']], [sorted(m) for m in missing]
+            [['g/v-0', 'g/w-0', 'g/w-1']], [sorted(m) for m in unplaced]
         )
 
-    def test_the_attempt_that_came_furthest(self):
-        attempts = self.make(
+    def test_partial_plan_with_the_fewest_unplaced_is_kept(self):
+        greedy = self.make(
             racks(a=(4, 4, 4)),
             group(
                 **{f'm{n}': {'class': f'c{n}'} for n in (2, 3, 4)},
@@ -339,18 +342,18 @@ class TestMost(GreedyCase):
             sizes(2, 3, 4),
         )
         fewest = 9
-        for _ in range(ATTEMPTS):
-            self.assertIsNone(attempts.attempt())
-            missing = attempts.most[1]
-            self.assertLessEqual(len(missing), fewest)
-            fewest = len(missing)
+        for _ in range(ITERATIONS):
+            self.assertIsNone(greedy.run_iteration())
+            unplaced = greedy.best_partial[1]
+            self.assertLessEqual(len(unplaced), fewest)
+            fewest = len(unplaced)
         self.assertEqual(1, fewest)
 
 
-class TestSeed(GreedyCase):
+class TestSeed(ConstructionCase):
     def series(self, seed):
-        """Placements of several attempts."""
-        attempts = self.make(
+        """Return the placements of several constructions."""
+        greedy = self.make(
             racks(a=(3, 3, 3), b=(3, 3, 3), c=(3, 3, 3)),
             group(
                 [policy('spread', 'rack', False, min_domains=3)],
@@ -360,7 +363,7 @@ class TestSeed(GreedyCase):
             sizes(2),
             seed=seed,
         )
-        plans = [attempts.attempt() for _ in range(ATTEMPTS)]
+        plans = [greedy.run_iteration() for _ in range(ITERATIONS)]
         return [plan and plan.placement for plan in plans]
 
     def test_the_same_seed_gives_the_same_plans(self):
@@ -369,15 +372,15 @@ class TestSeed(GreedyCase):
     def test_other_seeds_give_other_plans(self):
         self.assertNotEqual(self.series(7), self.series(8))
 
-    def test_no_two_attempts_need_be_alike(self):
+    def test_constructions_of_one_seed_differ(self):
         plans = {repr(plan) for plan in self.series(7)}
         self.assertGreater(len(plans), 1)
 
 
-class TestRaising(GreedyCase):
-    def test_what_failed_before_is_tried_first(self):
-        # By what they need in all, s comes first, and takes the only rack
-        # that r could use.
+class TestPriorities(ConstructionCase):
+    def test_members_that_failed_are_placed_first(self):
+        # By total need s comes first, and takes the only rack that r could
+        # use.
         hosts = [
             *(builders.host(f'a{n}', 'a', 'z', 6) for n in (1, 2)),
             *(builders.host(f'b{n}', 'b', 'z', 4) for n in (1, 2, 3, 4)),
@@ -387,8 +390,8 @@ class TestRaising(GreedyCase):
             'r': group(together, w=some('c6', 1), v=some('c5', 1)),
             's': group(together, w=some('c3', 4)),
         }
-        attempts = self.make(hosts, group(groups=below), sizes(3, 5, 6))
-        plans = [attempts.attempt() for _ in range(ATTEMPTS)]
+        greedy = self.make(hosts, group(groups=below), sizes(3, 5, 6))
+        plans = [greedy.run_iteration() for _ in range(ITERATIONS)]
         found = [plan for plan in plans if plan is not None]
         self.assertNotEqual([], found)
         self.assertEqual('a1', found[0].placement['r/w-0'])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are prices that lie far apart paid in the right order?"""
+"""Levels of policies whose unit costs are far apart."""
 
 import fractions
 
@@ -16,53 +16,53 @@ def _policy(at, members=2):
 
 
 class TestSplit(base.BaseTestCase):
-    def split(self, *prices, members=2):
+    def split(self, *costs, members=2):
         by_policy = {
-            _policy(str(index), members): fractions.Fraction(price)
-            for index, price in enumerate(prices)
+            _policy(str(index), members): fractions.Fraction(cost)
+            for index, cost in enumerate(costs)
         }
         return [
-            sorted(map(str, tier.values()))
-            for tier in cost_levels.split(by_policy)
+            sorted(map(str, level.values()))
+            for level in cost_levels.split(by_policy)
         ]
 
-    def test_prices_in_range_stay_together(self):
+    def test_similar_costs_are_one_level(self):
         self.assertEqual([['1', '1000']], self.split('1', '1000'))
 
-    def test_prices_far_apart_are_paid_the_dear_ones_first(self):
+    def test_distant_costs_are_levels_with_the_highest_first(self):
         self.assertEqual(
             [['10000000'], ['1/2', '1/5']], self.split('0.5', '1e7', '0.2')
         )
 
-    def test_what_the_last_member_costs_counts(self):
-        """The second one too many in a domain costs twice the price."""
+    def test_cost_of_the_last_member_counts(self):
+        """The second excess member of a domain costs twice as much."""
         self.assertEqual([['1', '100000']], self.split('1', '1e5', members=1))
         self.assertEqual(
             [['100000'], ['1']], self.split('1', '1e5', members=2)
         )
 
-    def test_equal_prices_are_paid_together(self):
+    def test_equal_costs_are_one_level(self):
         self.assertEqual(
             [['10000000'], ['1', '1', '1']], self.split('1', '1', '1', '1e7')
         )
 
-    def test_cheap_ones_that_could_outweigh_a_dear_one_stay_with_it(self):
+    def test_costs_that_may_outweigh_a_higher_one_share_its_level(self):
         self.assertEqual(
             [['1/1000', '1000']],
             self.split('0.001', '1000', members=1_000_000),
         )
 
-    def test_the_unit_is_what_all_prices_are_multiples_of(self):
+    def test_unit_is_the_common_divisor_of_all_costs(self):
         self.assertEqual(
             fractions.Fraction(1, 20),
-            cost_levels.unit(
+            cost_levels.common_unit(
                 [fractions.Fraction('0.25'), fractions.Fraction('0.2')]
             ),
         )
 
 
 class TestFarApart(base.BaseTestCase):
-    def test_both_rules_and_the_order_of_hosts_are_kept_exactly(self):
+    def test_both_policies_and_the_order_of_hosts_are_kept(self):
         """Sharing api-0's host with db-0 costs a million times more."""
         found = builders.solve(
             [builders.host(name, cpu=2) for name in 'abc'],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does HiGHS say what is so, and the same every time?"""
+"""Mixed integer programs, solved by HiGHS."""
 
 import fixtures
 from highspy import ObjSense
@@ -11,9 +11,9 @@ from nova_groupext.solver.model import time_budget
 
 
 def knapsack(size, seed=0):
-    """A programme that takes a while, and its objective."""
+    """A program that takes a while, and its objective."""
     solver = milp.MixedIntegerProgram(seed, time_budget.TimeBudget(60))
-    columns = [solver.add_whole(3) for _ in range(size)]
+    columns = [solver.add_integer(3) for _ in range(size)]
     for turn in range(3):
         weights = [(7 + turn * 11 + 13 * n * n) % 101 + 9 for n in range(size)]
         load = highs.qsum(
@@ -29,66 +29,68 @@ def knapsack(size, seed=0):
 
 
 class TestRun(base.BaseTestCase):
-    """With and without what pays for large programmes."""
+    """Programs without and with the options for large ones."""
 
-    LARGE = milp._LARGE
+    LARGE = milp._LARGE_PROGRAM
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MockPatchObject(milp, '_LARGE', self.LARGE))
+        self.useFixture(
+            fixtures.MockPatchObject(milp, '_LARGE_PROGRAM', self.LARGE)
+        )
         self.solver = milp.MixedIntegerProgram(0, time_budget.TimeBudget(60))
 
     def run_(self, objective=None, sense=ObjSense.kMinimize, seconds=60):
         objective = highs.qsum([]) if objective is None else objective
         return milp.run(self.solver, objective, sense, seconds)
 
-    def test_the_best_whole_numbers(self):
-        first, second = self.solver.add_whole(9), self.solver.add_whole(9)
+    def test_optimum_has_integer_values(self):
+        first, second = self.solver.add_integer(9), self.solver.add_integer(9)
         self.solver.add_row(first * 2 + second * 3 <= 8)
-        outcome = self.run_(first * 3 + second * 5, ObjSense.kMaximize)
-        self.assertIs(milp.Status.OPTIMAL, outcome.status)
+        result = self.run_(first * 3 + second * 5, ObjSense.kMaximize)
+        self.assertIs(milp.Status.OPTIMAL, result.status)
         self.assertEqual(
             [1, 2],
-            [round(outcome.values[each.index]) for each in (first, second)],
+            [round(result.values[each.index]) for each in (first, second)],
         )
-        self.assertAlmostEqual(13, outcome.bound)
+        self.assertAlmostEqual(13, result.bound)
 
-    def test_any_solution(self):
-        column = self.solver.add_whole(9)
+    def test_solution_is_found_without_an_objective(self):
+        column = self.solver.add_integer(9)
         self.solver.add_row(column >= 4)
-        outcome = self.run_()
-        self.assertIs(milp.Status.OPTIMAL, outcome.status)
-        self.assertGreaterEqual(outcome.values[column.index], 4 - 1e-6)
+        result = self.run_()
+        self.assertIs(milp.Status.OPTIMAL, result.status)
+        self.assertGreaterEqual(result.values[column.index], 4 - 1e-6)
 
-    def test_a_proof_that_there_is_none(self):
-        column = self.solver.add_whole(9)
+    def test_infeasible_program_is_proved(self):
+        column = self.solver.add_integer(9)
         self.solver.add_row(column * 2 >= 5)
         self.solver.add_row(column * 2 <= 5)
-        outcome = self.run_(column)
-        self.assertIs(milp.Status.INFEASIBLE, outcome.status)
-        self.assertEqual([], outcome.values)
+        result = self.run_(column)
+        self.assertIs(milp.Status.INFEASIBLE, result.status)
+        self.assertEqual([], result.values)
 
-    def test_nothing_to_choose(self):
-        outcome = self.run_()
-        self.assertIs(milp.Status.OPTIMAL, outcome.status)
-        self.assertEqual(0, outcome.bound)
+    def test_program_without_columns_is_optimal(self):
+        result = self.run_()
+        self.assertIs(milp.Status.OPTIMAL, result.status)
+        self.assertEqual(0, result.bound)
 
-    def test_one_objective_after_the_other(self):
-        first, second = self.solver.add_whole(5), self.solver.add_whole(5)
+    def test_second_objective_is_optimised_after_the_first(self):
+        first, second = self.solver.add_integer(5), self.solver.add_integer(5)
         self.solver.add_row(first + second <= 6)
         self.run_(first, ObjSense.kMaximize)
         self.solver.add_row(first >= 5)
-        outcome = self.run_(second, ObjSense.kMaximize)
-        self.assertAlmostEqual(1, outcome.values[second.index])
+        result = self.run_(second, ObjSense.kMaximize)
+        self.assertAlmostEqual(1, result.values[second.index])
 
-    def test_columns_that_come_later_are_whole_too(self):
-        first = self.solver.add_whole(9)
+    def test_column_added_later_is_integer(self):
+        first = self.solver.add_integer(9)
         self.run_(first, ObjSense.kMaximize)
-        second = self.solver.add_whole(9)
+        second = self.solver.add_integer(9)
         self.solver.add_row(second * 2 <= 5)
-        outcome = self.run_(second, ObjSense.kMaximize)
-        self.assertAlmostEqual(2, outcome.values[second.index])
-        self.assertAlmostEqual(2, outcome.bound)
+        result = self.run_(second, ObjSense.kMaximize)
+        self.assertAlmostEqual(2, result.values[second.index])
+        self.assertAlmostEqual(2, result.bound)
 
 
 class TestRunLarge(TestRun):
@@ -96,17 +98,17 @@ class TestRunLarge(TestRun):
 
 
 class TestTime(base.BaseTestCase):
-    def test_none_at_all_proves_nothing(self):
+    def test_time_limit_of_0_proves_nothing(self):
         solver, worth = knapsack(60)
-        outcome = milp.run(solver, worth, ObjSense.kMaximize, 0)
-        self.assertIn(outcome.status, (milp.Status.UNKNOWN, milp.Status.FOUND))
+        result = milp.run(solver, worth, ObjSense.kMaximize, 0)
+        self.assertIn(result.status, (milp.Status.UNKNOWN, milp.Status.FOUND))
 
-    def test_what_is_known_is_not_lost(self):
+    def test_known_solution_is_kept_without_time(self):
         solver, worth = knapsack(60)
         solver.mark_integer()
         solver.setSolution(1, [0], [0])
-        outcome = milp.run(solver, worth, ObjSense.kMaximize, 0)
-        self.assertIsNot(milp.Status.INFEASIBLE, outcome.status)
+        result = milp.run(solver, worth, ObjSense.kMaximize, 0)
+        self.assertIsNot(milp.Status.INFEASIBLE, result.status)
 
 
 class TestSeed(base.BaseTestCase):
@@ -114,17 +116,17 @@ class TestSeed(base.BaseTestCase):
         found = []
         for _ in range(2):
             solver, worth = knapsack(15, seed=7)
-            outcome = milp.run(solver, worth, ObjSense.kMaximize, 60)
-            self.assertIs(milp.Status.OPTIMAL, outcome.status)
-            found.append(outcome.values)
+            result = milp.run(solver, worth, ObjSense.kMaximize, 60)
+            self.assertIs(milp.Status.OPTIMAL, result.status)
+            found.append(result.values)
         self.assertEqual(*found)
 
     def test_every_seed_gives_the_same_optimum(self):
         bounds = set()
         for seed in range(3):
             solver, worth = knapsack(12, seed)
-            outcome = milp.run(solver, worth, ObjSense.kMaximize, 60)
-            bounds.add(round(outcome.bound, 6))
+            result = milp.run(solver, worth, ObjSense.kMaximize, 60)
+            bounds.add(round(result.bound, 6))
         self.assertEqual(1, len(bounds))
 
 
@@ -132,11 +134,11 @@ class TestWriting(base.BaseTestCase):
     def write(self, seconds):
         solver = milp.MixedIntegerProgram(0, time_budget.TimeBudget(seconds))
         for _ in range(1000):
-            solver.add_row(solver.add_whole(1) >= 1)
+            solver.add_row(solver.add_integer(1) >= 1)
         return solver
 
-    def test_stops_when_time_is_over(self):
+    def test_writing_stops_when_time_is_over(self):
         self.assertRaises(time_budget.OutOfTime, self.write, 0)
 
-    def test_goes_on_while_there_is_time(self):
+    def test_writing_goes_on_while_there_is_time(self):
         self.assertEqual(1000, self.write(60).numConstrs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is every objective brought to its optimum, one after the other?"""
+"""Objectives, optimised one after another."""
 
 import fractions
 
@@ -18,18 +18,18 @@ from tests.unit.solver.builders import policy
 from tests.unit.solver.builders import racks
 
 
-def some(count, least=0):
+def optional(count, least=0):
     return {'class': 'one', 'count': count, 'min_count': least}
 
 
 class ExactCase(base.BaseTestCase):
     def exact(self, *args, seconds=60, **others):
         problem = builders.problem(*args, **others)
-        return objectives.Exact(problem, time_budget.TimeBudget(seconds))
+        return objectives.ExactSolver(problem, time_budget.TimeBudget(seconds))
 
 
 class TestStartFrom(ExactCase):
-    def test_the_first_plan_is_kept_until_there_is_a_better_one(self):
+    def test_first_plan_is_kept_if_no_plan_is_better(self):
         exact = self.exact(racks(a=(2, 2)), group(w=2))
         plan = violations.Plan({'w-0': 'a2', 'w-1': 'a2'}, {})
         exact.start_from(plan)
@@ -39,7 +39,7 @@ class TestStartFrom(ExactCase):
         self.assertEqual(plan, exact.plan)
         self.assertTrue(exact.is_proved)
 
-    def test_its_ways_are_known(self):
+    def test_alternatives_of_the_first_plan_are_kept(self):
         classes = {
             'gpu': {
                 'request': {},
@@ -50,32 +50,32 @@ class TestStartFrom(ExactCase):
         hosts[0]['free'] = {'GPU0': 1, 'GPU1': 1}
         exact = self.exact(hosts, group(g={'class': 'gpu'}), classes)
         exact.start_from(violations.Plan({'g': 'a1'}, {'g': 1}))
-        ((seat, count),) = exact.counts.items()
-        self.assertEqual((1, 1), (seat.place.way, count))
+        ((variable, count),) = exact.counts.items()
+        self.assertEqual((1, 1), (variable.host_option.option, count))
 
-    def test_a_worse_plan_is_no_hindrance(self):
+    def test_poor_first_plan_is_improved(self):
         exact = self.exact(
             racks(a=(1,), b=(2,)),
-            group([policy('affinity', 'rack', False)], w=some(2)),
+            group([policy('affinity', 'rack', False)], w=optional(2)),
         )
         exact.start_from(violations.Plan({}, {}))
         self.assertIs(milp.Status.OPTIMAL, exact.place_members())
         exact.minimise_cost()
-        self.assertEqual((2, 0, 0), exact.rank)
+        self.assertEqual((2, 0, 0), exact.objective)
 
 
 class TestFindAny(ExactCase):
-    def test_a_plan(self):
+    def test_feasible_problem_has_a_plan(self):
         exact = self.exact(racks(a=(1, 1)), group(w=2))
         self.assertIs(milp.Status.OPTIMAL, exact.find_any().status)
         self.assertEqual(2, len(exact.plan.placement))
 
-    def test_none(self):
+    def test_infeasible_problem_has_no_plan(self):
         exact = self.exact(racks(a=(1,)), group(w=2))
         self.assertIs(milp.Status.INFEASIBLE, exact.find_any().status)
         self.assertIsNone(exact.plan)
 
-    def test_amounts_beyond_what_the_solver_can_tell(self):
+    def test_amounts_beyond_the_precision_of_the_solver_are_exact(self):
         huge = 2**63 - 1
         classes = {
             'most': {'request': {'X': huge - 1}},
@@ -94,7 +94,7 @@ class TestFindAny(ExactCase):
 
 
 class TestBound(ExactCase):
-    def test_is_the_cost_where_that_is_proved(self):
+    def test_bound_equals_a_proved_cost(self):
         exact = self.exact(
             racks(a=(1,), b=(1,), c=(1,)),
             group([policy('affinity', 'rack', False, weight=0.1)], w=3),
@@ -102,46 +102,44 @@ class TestBound(ExactCase):
         exact.place_members()
         exact.minimise_cost()
         self.assertEqual(fractions.Fraction('0.2'), exact.bound)
-        self.assertEqual(-exact.bound, exact.rank[1])
+        self.assertEqual(-exact.bound, exact.objective[1])
 
-    def test_stays_below_where_time_ran_out(self):
+    def test_bound_is_below_an_unproved_cost(self):
         problem = builders.slow_problem()
-        exact = objectives.Exact(problem, time_budget.TimeBudget(60))
-        exact.start_from(squeaky_wheel.SqueakyWheel(problem).attempt())
-        exact.go_on(time_budget.TimeBudget(0.4))
+        exact = objectives.ExactSolver(problem, time_budget.TimeBudget(60))
+        exact.start_from(squeaky_wheel.SqueakyWheel(problem).run_iteration())
+        exact.extend_time(time_budget.TimeBudget(0.4))
         for step in (exact.place_members, exact.minimise_cost):
-            improve._do(step, exact)
+            improve._run_step(step, exact)
         self.assertFalse(exact.is_proved)
-        self.assertLess(exact.bound, -exact.rank[1])
+        self.assertLess(exact.bound, -exact.objective[1])
         self.assertGreaterEqual(exact.bound, 0)
 
-    def test_the_time_is_not_used_up_by_the_number_of_members(self):
+    def test_placing_members_does_not_use_up_the_time(self):
         problem = builders.problem(
             racks(a=(3,), b=(2,)),
-            group([policy('affinity', 'rack', False)], w=some(6, 1)),
+            group([policy('affinity', 'rack', False)], w=optional(6, 1)),
         )
-        exact = objectives.Exact(problem, time_budget.TimeBudget(60))
+        exact = objectives.ExactSolver(problem, time_budget.TimeBudget(60))
         exact.place_members()
-        self.assertEqual(5, exact.rank[0])
-        self.assertGreater(exact.budget.left(), 30)
+        self.assertEqual(5, exact.objective[0])
+        self.assertGreater(exact.budget.remaining(), 30)
 
-    def test_fewer_members_never_pay_for_less_cost(self):
+    def test_members_are_not_traded_for_cost(self):
         exact = self.exact(
             racks(a=(1,), b=(1,)),
-            group([policy('affinity', 'rack', False)], w=some(2)),
+            group([policy('affinity', 'rack', False)], w=optional(2)),
         )
         exact.place_members()
         exact.minimise_cost()
-        self.assertEqual((2, -1, 0), exact.rank)
+        self.assertEqual((2, -1, 0), exact.objective)
 
 
-class TestCrowds(ExactCase):
-    def test_what_slips_through_rounding_is_forbidden(self):
-        # In such units the small one asks for nothing.
+class TestNoGoodCuts(ExactCase):
+    def test_plan_made_possible_by_rounding_is_cut_off(self):
+        # In such units the request of the small member rounds to nothing.
         self.useFixture(
-            fixtures.MockPatchObject(
-                objectives.variables, '_LARGEST_AMOUNT', 1e-6
-            )
+            fixtures.MockPatchObject(objectives.variables, '_MAX_AMOUNT', 1e-6)
         )
         classes = {
             'big': {'request': {'X': 10**6 - 1}},
@@ -152,9 +150,12 @@ class TestCrowds(ExactCase):
                 {'id': 'h1', 'free': {'X': 10**6}},
                 {'id': 'h2', 'free': {'X': 1}},
             ],
-            group(b=some(1) | {'class': 'big'}, c=some(1) | {'class': 'bit'}),
+            group(
+                b=optional(1) | {'class': 'big'},
+                c=optional(1) | {'class': 'bit'},
+            ),
             classes,
         )
         exact.place_members()
-        self.assertEqual(1, exact.rank[0])
+        self.assertEqual(1, exact.objective[0])
         self.assertEqual([], violations.find(exact.problem, exact.plan))

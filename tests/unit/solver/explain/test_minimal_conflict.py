@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Few tags that exclude one another."""
+"""Minimal conflicts between assumptions."""
 
 from unittest import mock
 
@@ -18,46 +18,49 @@ from tests.unit.solver.builders import racks
 
 def find(*args, seconds=60, **kwargs):
     problem = builders.problem(*args, **kwargs)
-    asked = feasibility_oracle.Oracle(problem, time_budget.TimeBudget(seconds))
-    return minimal_conflict.find(asked, assumptions.of(problem))
+    budget = time_budget.TimeBudget(seconds)
+    oracle = feasibility_oracle.Oracle(problem, budget)
+    return minimal_conflict.find(oracle, assumptions.of_problem(problem))
 
 
-def names(found):
-    return [each.path if len(each) == 1 else each.type for each in found.tags]
+def names(conflict):
+    return [
+        each.path if len(each) == 1 else each.type for each in conflict.assumed
+    ]
 
 
-class TestShrink(base.BaseTestCase):
-    def shrink(self, tags, *conflicts):
-        self.asked = 0
+class TestQuickXplain(base.BaseTestCase):
+    def quickxplain(self, assumed, *conflicts):
+        self.queries = 0
 
-        def is_impossible(some):
-            self.asked += 1
-            return any(conflict <= set(some) for conflict in conflicts)
+        def is_infeasible(subset):
+            self.queries += 1
+            return any(conflict <= set(subset) for conflict in conflicts)
 
-        return minimal_conflict.quickxplain(is_impossible, tags)
+        return minimal_conflict.quickxplain(is_infeasible, assumed)
 
-    def test_what_is_left_is_a_conflict_and_minimal(self):
+    def test_result_is_a_minimal_conflict(self):
         for conflict in ({0}, {31}, {3, 17}, {0, 1, 2}, {5, 6, 20, 31}):
-            found = self.shrink(list(range(32)), conflict)
+            found = self.quickxplain(list(range(32)), conflict)
             self.assertEqual(conflict, set(found))
 
-    def test_few_among_many_take_few_questions(self):
-        self.shrink(list(range(1024)), {100, 900})
-        self.assertLess(self.asked, 50)
+    def test_small_conflict_takes_few_queries(self):
+        self.quickxplain(list(range(1024)), {100, 900})
+        self.assertLess(self.queries, 50)
 
-    def test_of_several_conflicts_the_one_of_the_first_tags(self):
-        self.assertEqual([1, 2], self.shrink([1, 2, 3], {1, 2}, {2, 3}))
+    def test_conflict_of_the_first_assumptions_is_found(self):
+        self.assertEqual([1, 2], self.quickxplain([1, 2, 3], {1, 2}, {2, 3}))
 
-    def test_questions_without_an_answer_leave_a_conflict(self):
-        def is_impossible(some):
-            return 4 in some and len(some) > 5
+    def test_undecided_queries_leave_a_conflict(self):
+        def is_infeasible(assumed):
+            return 4 in assumed and len(assumed) > 5
 
-        found = minimal_conflict.quickxplain(is_impossible, list(range(10)))
+        found = minimal_conflict.quickxplain(is_infeasible, list(range(10)))
         self.assertIn(4, found)
 
 
 class TestFind(base.BaseTestCase):
-    def test_a_policy_and_the_members_it_is_about(self):
+    def test_conflict_has_a_policy_and_its_members(self):
         found = find(
             racks(a=(2,), b=(2,)),
             group(groups={'g': group([policy('affinity', 'rack')], w=3)}, x=1),
@@ -65,15 +68,15 @@ class TestFind(base.BaseTestCase):
         self.assertEqual(['affinity', 'g/w'], names(found))
         self.assertTrue(found.is_minimal)
 
-    def test_members_alone_where_they_do_not_fit_anyhow(self):
+    def test_conflict_of_capacity_has_only_members(self):
         found = find(
             racks(a=(2,), b=(2,)),
             group([policy('affinity', 'rack')], w=3, x=2),
         )
         self.assertEqual(['w', 'x'], names(found))
 
-    def test_a_linked_part_rather_than_everything(self):
-        # Comparisons do not tell: two threes leave no room for the two.
+    def test_conflict_is_limited_to_a_related_part(self):
+        # Bounds do not prove it: two threes leave no capacity for the two.
         classes = {
             'three': {'request': {'VCPU': 3}},
             'two': {'request': {'VCPU': 2}},
@@ -95,7 +98,7 @@ class TestFind(base.BaseTestCase):
         self.assertEqual(['affinity', 'g/three', 'g/two'], names(found))
         self.assertTrue(found.is_minimal)
 
-    def test_without_time_the_conflict_may_be_more_than_is_needed(self):
+    def test_conflict_found_without_time_is_not_minimal(self):
         everything = group(
             [policy('affinity', 'rack'), policy('spread', 'host')], w=3
         )
@@ -103,7 +106,7 @@ class TestFind(base.BaseTestCase):
         self.assertEqual(['affinity', 'w'], names(found))
         self.assertFalse(found.is_minimal)
 
-    def test_a_plan_of_what_was_proved_impossible_is_a_bug(self):
+    def test_plan_of_a_problem_proved_impossible_is_an_error(self):
         verdict = feasibility.Verdict(plan=object())
-        with mock.patch.object(feasibility, 'ask', return_value=verdict):
+        with mock.patch.object(feasibility, 'solve', return_value=verdict):
             self.assertRaises(RuntimeError, find, racks(a=(2,)), group(w=3))

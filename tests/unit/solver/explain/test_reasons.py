@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in the way, and the sentence that says so."""
+"""Reasons of refusals, and their sentences."""
 
 from oslotest import base
 
@@ -18,25 +18,25 @@ class TestReasons(base.BaseTestCase):
         answer = builders.solve(*args, **kwargs)
         self.assertEqual({'code': code, 'text': text}, answer.reason)
 
-    def test_too_little_room(self):
+    def test_too_little_capacity_is_the_reason(self):
         self.assertReason(
             'vrt.capacity',
-            'There is not enough free room for 3 w in g with the rack '
+            'There is not enough free capacity for 3 w in g with the rack '
             'affinity of g.',
             racks(a=(2,), b=(2,)),
             group(groups={'g': group([policy('affinity', 'rack')], w=3)}),
         )
 
-    def test_others_are_everywhere(self):
+    def test_foreign_consumers_are_the_reason(self):
         self.assertReason(
-            'vrt.occupied',
-            'What others have in this cloud leaves no place for 1 w with the '
+            'vrt.foreign',
+            'Servers outside of the group leave no hosts for 1 w with the '
             'rack exclusivity of the group.',
             [builders.host('a1', 'a', foreign=True)],
             group([policy('exclusive', 'rack')], w=1),
         )
 
-    def test_too_few_suitable_hosts(self):
+    def test_too_few_suitable_hosts_are_the_reason(self):
         classes = {'gpu': {'request': {'VCPU': 1}, 'hosts': ['a1']}}
         self.assertReason(
             'vrt.hosts',
@@ -50,7 +50,7 @@ class TestReasons(base.BaseTestCase):
             classes,
         )
 
-    def test_no_suitable_host(self):
+    def test_class_without_hosts_is_the_reason(self):
         classes = {'gpu': {'request': {}, 'hosts': []}}
         self.assertReason(
             'vrt.hosts',
@@ -60,7 +60,7 @@ class TestReasons(base.BaseTestCase):
             classes,
         )
 
-    def test_no_hosts_at_all(self):
+    def test_cloud_without_hosts_is_the_reason(self):
         self.assertReason(
             'vrt.hosts',
             'Too few hosts can take 1 w.',
@@ -68,32 +68,32 @@ class TestReasons(base.BaseTestCase):
             group(w=1),
         )
 
-    def test_pins_break_a_policy_by_themselves(self):
+    def test_pins_that_break_a_policy_are_the_reason(self):
         self.assertReason(
             'vrt.pinned',
-            'The rack affinity of the group cannot be kept: servers that the '
-            'group has already break it.',
+            'The existing servers of the group violate the rack affinity of '
+            'the group.',
             racks(a=(8,), b=(8,)),
             group([policy('affinity', 'rack')], w=3),
             pinned={'w-0': 'a1', 'w-1': 'b1'},
         )
 
-    def test_pins_leave_no_place_for_others(self):
+    def test_pins_that_leave_no_host_are_the_reason(self):
         self.assertReason(
             'vrt.pinned',
-            'The servers that the group has already leave no place for '
-            '3 w with the host anti-affinity of the group.',
+            'The existing servers of the group leave no hosts for 3 w with '
+            'the host anti-affinity of the group.',
             racks(a=(8, 8, 8)),
             group([policy('anti-affinity', 'host')], w=3, x=1),
             pinned={'x-0': 'a1'},
         )
 
-    def test_policies_contradict_one_another(self):
+    def test_contradictory_policies_are_the_reason(self):
         self.assertReason(
             'vrt.policies',
-            'However much room were free, there would be no place for a and '
-            'b with the host affinity of the group and host anti-affinity '
-            'between a and b.',
+            'Even with unlimited capacity there is no plan for a and b with '
+            'the host affinity of the group and host anti-affinity between a '
+            'and b.',
             racks(a=(8, 8)),
             group(
                 [policy('affinity', 'host')],
@@ -103,17 +103,17 @@ class TestReasons(base.BaseTestCase):
             ),
         )
 
-    def test_not_found_out_in_time(self):
+    def test_reason_is_unknown_without_time(self):
         problem = builders.problem(racks(a=(2,)), group(w=3))
         *_, refusal = explain.refusals(problem, time_budget.TimeBudget(0))
         self.assertEqual(reasons.UNKNOWN, refusal.reason['code'])
-        self.assertEqual('There is no place for 3 w.', refusal.reason['text'])
+        self.assertEqual('There is no plan for 3 w.', refusal.reason['text'])
         self.assertTrue(refusal.is_cut_short)
         self.assertEqual([], refusal.relaxations)
 
 
-class TestWords(base.BaseTestCase):
-    def test_items_of_a_conflict(self):
+class TestSentences(base.BaseTestCase):
+    def test_items_of_a_conflict_have_codes_and_texts(self):
         answer = builders.solve(
             racks(a=(1, 1)),
             group(
@@ -152,12 +152,13 @@ class TestWords(base.BaseTestCase):
             answer.conflict,
         )
 
-    def test_many_names_are_not_listed(self):
+    def test_long_list_of_names_is_shortened(self):
         answer = builders.solve(
             racks(a=(6,)), group(**dict.fromkeys('abcdefg', 1))
         )
         self.assertEqual(7, len(answer.conflict))
         self.assertEqual(
-            'There is not enough free room for 1 a, 1 b, 1 c, 1 d and 3 more.',
+            'There is not enough free capacity for 1 a, 1 b, 1 c, 1 d and 3 '
+            'more.',
             answer.reason['text'],
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes that are offered, and how."""
+"""Relaxations that are offered for a refused problem."""
 
 import fixtures
 from oslotest import base
@@ -22,27 +22,27 @@ from tests.unit.solver.builders import racks
 AFFINITY = policy('affinity', 'rack')
 
 
-def menu(*args, **kwargs):
-    """Change of every relaxation, by its text."""
+def relaxations_of(*args, **kwargs):
+    """Return {text: change} of the relaxations of a problem."""
     found = builders.solve(*args, **kwargs).relaxations
     return {entry['text']: entry['change'] for entry in found}
 
 
 class TestRelaxations(base.BaseTestCase):
-    SMALL = feasible.SMALL
+    SMALL = feasible.SMALL_VARIABLES
 
     def setUp(self):
         super().setUp()
         self.useFixture(
-            fixtures.MockPatchObject(feasible, 'SMALL', self.SMALL)
+            fixtures.MockPatchObject(feasible, 'SMALL_VARIABLES', self.SMALL)
         )
 
     def assertOffered(self, expected, *args, **kwargs):
-        offered = menu(*args, **kwargs)
+        offered = relaxations_of(*args, **kwargs)
         self.assertEqual(expected, offered)
         self.assertEqual(list(expected), list(offered))
 
-    def test_a_soft_policy_or_fewer_members(self):
+    def test_soft_policy_and_fewer_members_are_offered(self):
         self.assertOffered(
             {
                 'fits if the rack affinity of g is soft': {
@@ -61,7 +61,7 @@ class TestRelaxations(base.BaseTestCase):
             group(groups={'g': group([AFFINITY], w=8)}),
         )
 
-    def test_fewest_members_lost_first(self):
+    def test_change_that_loses_the_fewest_members_comes_first(self):
         self.assertOffered(
             {
                 'fits without b': {'at': '', 'members': 'b', 'min_count': 0},
@@ -77,7 +77,7 @@ class TestRelaxations(base.BaseTestCase):
         )
 
     def test_a_policy_that_does_not_help_is_not_offered(self):
-        offered = menu(
+        offered = relaxations_of(
             racks(a=(2,), b=(2,)),
             group([AFFINITY, policy('spread', 'host')], w=3),
         )
@@ -98,7 +98,7 @@ class TestRelaxations(base.BaseTestCase):
             pinned={'w-0': 'a1', 'w-3': 'a1'},
         )
 
-    def test_fewer_of_a_class(self):
+    def test_fewer_members_of_a_class_are_offered(self):
         three = {'class': 'two', 'count': 3}
         self.assertOffered(
             {
@@ -112,7 +112,7 @@ class TestRelaxations(base.BaseTestCase):
             {'two': {'request': {'VCPU': 2}}},
         )
 
-    def test_several_policies_where_one_is_not_enough(self):
+    def test_joint_changes_are_offered_if_single_ones_do_not_help(self):
         self.assertOffered(
             {
                 'fits if the rack affinity of g and the rack affinity of h '
@@ -143,7 +143,7 @@ class TestRelaxations(base.BaseTestCase):
             ),
         )
 
-    def test_policies_and_members_where_neither_is_enough(self):
+    def test_joint_change_of_policies_and_members_is_offered(self):
         self.assertOffered(
             {
                 'fits with 1 of 2 w if the rack affinity of the group is '
@@ -164,7 +164,7 @@ class TestRelaxations(base.BaseTestCase):
             pinned={'p-0': 'a1', 'p-1': 'b1'},
         )
 
-    def test_what_is_offered_helps(self):
+    def test_offered_change_makes_the_problem_feasible(self):
         raw = builders.raw_problem(
             racks(a=(4, 2), b=(5,)), group([AFFINITY], w=8)
         )
@@ -175,19 +175,19 @@ class TestRelaxations(base.BaseTestCase):
 
 
 class TestRelaxationsOfLarge(TestRelaxations):
-    """The same changes where all is not placed anew at once."""
+    """The same changes, found without solving whole problems."""
 
     SMALL = 0
 
 
-class Hard(feasibility_oracle.Oracle):
-    """Questions about a problem that takes too long as a whole."""
+class SlowOracle(feasibility_oracle.Oracle):
+    """An oracle of a problem that takes too long as a whole."""
 
     def __init__(self, problem, verdicts):
-        """Nothing but the first questions has an answer.
+        """Answer only the first queries.
 
-        :param verdicts: ask.Verdict objects on a plan without the conflict,
-            and on what is asked then
+        :param verdicts: feasibility.Verdict objects, first on a plan without
+            the conflict, then on the next queries
         """
         super().__init__(problem, time_budget.TimeBudget(60))
         self._verdicts = list(verdicts)
@@ -196,7 +196,7 @@ class Hard(feasibility_oracle.Oracle):
         if self._verdicts:
             verdict = self._verdicts.pop(0)
             self.is_cut_short = verdict == feasibility.Verdict(
-                closest=verdict.closest
+                best_partial_plan=verdict.best_partial_plan
             )
             return verdict
         if not problem.pinned:
@@ -206,11 +206,13 @@ class Hard(feasibility_oracle.Oracle):
 
 
 class TestHardProblems(base.BaseTestCase):
-    """What is offered if no whole problem is solved in time."""
+    """Relaxations that are offered if whole problems take too long."""
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MockPatchObject(feasible, 'SMALL', 0))
+        self.useFixture(
+            fixtures.MockPatchObject(feasible, 'SMALL_VARIABLES', 0)
+        )
         self.useFixture(
             fixtures.MockPatchObject(feasible, 'complete', lambda *_: None)
         )
@@ -218,18 +220,18 @@ class TestHardProblems(base.BaseTestCase):
             racks(a=(2, 3), b=(3,)),
             group(u=1, v=1, groups={'g': group([AFFINITY], w=5)}),
         )
-        rule = assumptions.PolicyAssumption('g', 'affinity', 'rack')
-        self.core = minimal_conflict.Conflict(
-            (rule, assumptions.MemberAssumption('g/w')), True
+        affinity = assumptions.PolicyAssumption('g', 'affinity', 'rack')
+        self.conflict = minimal_conflict.Conflict(
+            (affinity, assumptions.MemberAssumption('g/w')), True
         )
 
-    def menu(self, *verdicts):
-        asked = Hard(self.problem, verdicts)
-        found = relax.find_corrections(asked, self.core)
-        return [entry['text'] for entry in found], asked.is_cut_short
+    def relaxations_of(self, *verdicts):
+        oracle = SlowOracle(self.problem, verdicts)
+        found = relax.find_corrections(oracle, self.conflict)
+        return [entry['text'] for entry in found], oracle.is_cut_short
 
-    def test_a_plan_without_the_conflict_is_built_upon(self):
-        texts, _ = self.menu(
+    def test_plan_without_the_conflict_is_extended(self):
+        texts, _ = self.relaxations_of(
             feasibility.Verdict(
                 violations.Plan({'u-0': 'a1', 'v-0': 'a1'}, {})
             )
@@ -242,20 +244,24 @@ class TestHardProblems(base.BaseTestCase):
             texts,
         )
 
-    def test_whoever_was_left_out_may_be_left_out(self):
-        texts, is_cut_short = self.menu(
-            feasibility.Verdict(closest=violations.Plan({'u-0': 'a1'}, {}))
+    def test_members_missing_from_a_partial_plan_may_be_left_out(self):
+        texts, is_cut_short = self.relaxations_of(
+            feasibility.Verdict(
+                best_partial_plan=violations.Plan({'u-0': 'a1'}, {})
+            )
         )
         self.assertEqual(['fits with 4 of 5 w in g'], texts)
         self.assertTrue(is_cut_short)
 
-    def test_the_same_without_several_conflicts(self):
-        texts, is_cut_short = self.menu(
-            feasibility.Verdict(is_impossible=True),
-            feasibility.Verdict(closest=violations.Plan({'u-0': 'a1'}, {})),
+    def test_members_may_be_left_out_despite_a_second_conflict(self):
+        texts, is_cut_short = self.relaxations_of(
+            feasibility.Verdict(is_infeasible=True),
+            feasibility.Verdict(
+                best_partial_plan=violations.Plan({'u-0': 'a1'}, {})
+            ),
         )
         self.assertEqual(['fits with 4 of 5 w in g'], texts)
         self.assertTrue(is_cut_short)
 
-    def test_nothing_if_nothing_was_found(self):
-        self.assertEqual([], self.menu()[0])
+    def test_no_change_is_offered_without_a_plan(self):
+        self.assertEqual([], self.relaxations_of()[0])

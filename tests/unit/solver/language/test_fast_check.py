@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quick look never lets through what jsonschema refuses."""
+"""The fast schema check, compared with jsonschema."""
 
 import math
 
@@ -56,8 +56,8 @@ def values(draw, schema):
         return draw(strategies.sampled_from(['', 'a', 'bc', 'x' * 255]))
     if kind in ('integer', 'number'):
         limits = [schema.get(k) for k in ('minimum', 'maximum')]
-        known = [limit for limit in limits if limit is not None]
-        return draw(strategies.sampled_from([0, 1, 3.0, 0.5, *known]))
+        given_limits = [limit for limit in limits if limit is not None]
+        return draw(strategies.sampled_from([0, 1, 3.0, 0.5, *given_limits]))
     if kind == 'boolean':
         return draw(strategies.booleans())
     return schema['const'] if 'const' in schema else draw(ODD)
@@ -67,10 +67,10 @@ def values(draw, schema):
 def objects(draw, schema):
     """An object with some of the keys of a schema."""
     parts = schema.get('properties', {})
-    wanted = schema.get('required', [])
+    required = schema.get('required', [])
     keys = draw(strategies.sets(strategies.sampled_from([*parts, 'x', ''])))
     if draw(strategies.integers(0, 4)):
-        keys |= set(wanted)
+        keys |= set(required)
     others = schema.get('additionalProperties', {})
     return {
         key: draw(values(parts.get(key, others or {})))
@@ -83,22 +83,22 @@ def is_valid(value, schema):
     return validation._validator()(schema).is_valid(value)
 
 
-class TestIsSurely(base.BaseTestCase):
+class TestSurelyValid(base.BaseTestCase):
     @hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
     @hypothesis.given(strategies.data())
-    def test_what_it_accepts_is_valid(self, data):
+    def test_accepted_value_is_valid(self, data):
         schema = data.draw(strategies.sampled_from(SCHEMAS))
         value = data.draw(values(schema))
         if fast_check.surely_valid(value, schema):
             self.assertTrue(is_valid(value, schema), (value, schema))
 
-    def test_what_is_odd_is_left_to_jsonschema_unless_it_is_valid(self):
+    def test_accepted_odd_value_is_valid(self):
         for schema in SCHEMAS:
             for value in ODD.elements:
                 if fast_check.surely_valid(value, schema):
                     self.assertTrue(is_valid(value, schema), (value, schema))
 
-    def test_it_knows_what_files_are_made_of(self):
+    def test_typical_value_is_accepted(self):
         for value, schema in (
             ({'id': 'h'}, problems._HOST),
             (
@@ -128,7 +128,7 @@ class TestIsSurely(base.BaseTestCase):
         ):
             self.assertTrue(fast_check.surely_valid(value, schema), value)
 
-    def test_many_schemas_do_not_pile_up(self):
-        for number in range(2 * fast_check._ROOM):
+    def test_cache_of_schemas_is_limited(self):
+        for number in range(2 * fast_check._MAX_CACHED):
             fast_check.surely_valid(number, {'const': number})
-        self.assertLessEqual(len(fast_check._known), fast_check._ROOM)
+        self.assertLessEqual(len(fast_check._cache), fast_check._MAX_CACHED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The topology language: what is read, and what is refused where."""
+"""The topology language: parsed topologies, and JSON paths of errors."""
 
 import copy
 
@@ -60,8 +60,8 @@ class TestParse(base.BaseTestCase):
         workers = [f'workers/worker-{n}' for n in range(12)]
         self.assertEqual(['master', *workers], paths)
 
-    def test_stems_count(self):
-        master, worker = parse(ANALYTICS).stems
+    def test_member_sets_have_counts(self):
+        master, worker = parse(ANALYTICS).member_sets
         self.assertEqual((1, 1), (master.count, master.min_count))
         self.assertEqual((12, 10), (worker.count, worker.min_count))
         self.assertEqual(('workers', 'worker'), (worker.node, worker.name))
@@ -69,21 +69,21 @@ class TestParse(base.BaseTestCase):
 
     def test_min_count_without_count_is_one_optional_member(self):
         raw = {'members': {'extra': {**ONE, 'min_count': 0}}}
-        (stem,) = parse(raw).stems
-        self.assertEqual((1, 0), (stem.count, stem.min_count))
-        self.assertEqual(['extra'], [m.path for m in stem.members])
+        (member_set,) = parse(raw).member_sets
+        self.assertEqual((1, 0), (member_set.count, member_set.min_count))
+        self.assertEqual(['extra'], [m.path for m in member_set.members])
 
     def test_a_count_of_one_numbers_its_member(self):
         raw = {'members': {'web': {**ONE, 'count': 1}}}
         self.assertEqual(['web-0'], [m.path for m in parse(raw).members])
 
-    def test_a_policy_covers_all_below_its_node(self):
+    def test_policy_covers_all_members_below_its_node(self):
         affinity, *_, spread = parse(ANALYTICS).policies
         workers = tuple(f'workers/worker-{n}' for n in range(12))
         self.assertEqual((('master', *workers),), affinity.sides)
         self.assertEqual((workers,), spread.sides)
 
-    def test_a_relationship_gives_proximity_pairs_and_others_the_union(self):
+    def test_relationship_has_pairs_for_proximity_else_the_union(self):
         _, exclusive, proximity, _ = parse(ANALYTICS).policies
         workers = tuple(f'workers/worker-{n}' for n in range(12))
         self.assertEqual('shuffle', proximity.at)
@@ -94,7 +94,7 @@ class TestParse(base.BaseTestCase):
         _, _, proximity, _ = parse(ANALYTICS).policies
         self.assertEqual(10, proximity.bandwidth)
 
-    def test_defaults(self):
+    def test_omitted_options_have_defaults(self):
         (policy,) = parse(
             {
                 'members': {'a': {'class': 'small'}},
@@ -114,7 +114,7 @@ class TestParse(base.BaseTestCase):
             ),
         )
 
-    def test_between_reaches_subgroups_stems_and_single_members(self):
+    def test_between_matches_subgroups_member_sets_and_members(self):
         raw = {
             'groups': {'top': copy.deepcopy(ANALYTICS)},
             'relationships': [
@@ -132,7 +132,7 @@ class TestParse(base.BaseTestCase):
             [('top/master',), ('top/workers/worker-3',), workers], sides
         )
 
-    def test_a_policy_on_a_member_covers_all_of_its_name(self):
+    def test_policy_on_a_member_covers_its_member_set(self):
         spread = {'type': 'spread', 'scope': 'rack'}
         raw = {
             'members': {
@@ -145,7 +145,9 @@ class TestParse(base.BaseTestCase):
         self.assertEqual('web', policy.at)
         self.assertEqual((('web-0', 'web-1'),), policy.sides)
         self.assertEqual('$.topology.members.web.policies[0]', policy.where)
-        self.assertEqual([ONE, ONE], [stem.spec for stem in parsed.stems])
+        self.assertEqual(
+            [ONE, ONE], [member_set.spec for member_set in parsed.member_sets]
+        )
 
     def test_proximity_among_three_parts_has_a_side_for_each(self):
         near = {'type': 'network-proximity', 'scope': 'rack'}
@@ -156,7 +158,7 @@ class TestParse(base.BaseTestCase):
         ).policies
         self.assertEqual((('a',), ('b',), ('c',)), policy.sides)
 
-    def test_parts_of_other_groups_are_those_who_are_there(self):
+    def test_parts_of_other_groups_match_given_outsiders(self):
         far = [
             {'type': 'anti-affinity', 'scope': 'rack', 'strict': False},
             {'type': 'network-proximity', 'scope': 'rack', 'strict': False},
@@ -227,7 +229,7 @@ def _tie(*parts, **others):
 
 
 class TestInvalidInput(base.BaseTestCase):
-    """Every kind of mistake, and the place that is blamed."""
+    """Every kind of mistake, and its JSON path."""
 
     def _refused(self, path, raw, **limits):
         error = self.assertRaises(
@@ -240,7 +242,7 @@ class TestInvalidInput(base.BaseTestCase):
         self.assertEqual(f'{error.path}: {error.reason}', str(error))
         self.assertTrue(str(error).isascii() and str(error).isprintable())
 
-    def test_shapes(self):
+    def test_malformed_value_is_refused_with_its_path(self):
         for path, raw in (
             ('$.topology', []),
             ('$.topology.member', {'member': {}}),
@@ -267,7 +269,7 @@ class TestInvalidInput(base.BaseTestCase):
         ):
             self._refused(path, raw)
 
-    def test_counts(self):
+    def test_invalid_count_is_refused(self):
         for key, value in (
             ('count', 0),
             ('count', -1),
@@ -283,7 +285,7 @@ class TestInvalidInput(base.BaseTestCase):
             raw = {'members': {'a': {**ONE, key: value}}}
             self._refused(f'$.topology.members.a.{key}', raw)
 
-    def test_names(self):
+    def test_invalid_or_repeated_name_is_refused(self):
         three = {**ONE, 'count': 3}
         for path, raw in (
             ('$.topology.members["a/b"]', {'members': {'a/b': ONE}}),
@@ -312,11 +314,11 @@ class TestInvalidInput(base.BaseTestCase):
         ):
             self._refused(path, raw)
 
-    def test_a_number_beyond_the_count_is_no_clash(self):
+    def test_name_with_a_number_beyond_the_count_is_accepted(self):
         raw = {'members': {'a': {**ONE, 'count': 2}, 'a-2': ONE}}
         self.assertEqual(3, len(parse(raw).members))
 
-    def test_policies(self):
+    def test_invalid_policy_is_refused(self):
         where = '$.topology.policies[0]'
         for path, raw in (
             (f'{where}.type', {'policies': [{'scope': 'rack'}]}),
@@ -347,7 +349,7 @@ class TestInvalidInput(base.BaseTestCase):
         ):
             self._refused(path, raw)
 
-    def test_relationships(self):
+    def test_invalid_relationship_is_refused(self):
         where = '$.topology.relationships[0]'
         near = {'type': 'network-proximity', 'scope': 'rack', 'bandwidth': 1}
         for path, raw in (
@@ -367,7 +369,7 @@ class TestInvalidInput(base.BaseTestCase):
         ):
             self._refused(path, raw)
 
-    def test_parts_of_other_groups(self):
+    def test_invalid_part_of_another_group_is_refused(self):
         where = '$.topology.relationships[0]'
         other = {'group': 'g'}
         affinity = {'type': 'affinity', 'scope': 'rack'}
@@ -406,7 +408,7 @@ class TestInvalidInput(base.BaseTestCase):
         ):
             self._refused(path, raw)
 
-    def test_limits(self):
+    def test_topology_beyond_a_limit_is_refused(self):
         for path, limit in (
             ('$.topology.groups.workers', {'depth': 1}),
             ('$.topology.groups.workers', {'groups': 1}),
@@ -437,11 +439,11 @@ class TestInvalidInput(base.BaseTestCase):
         raw = {'members': {'a': {**ONE, 'count': 1_000_000}}}
         self._refused('$.topology.members.a.count', raw)
 
-    def test_a_number_too_large_for_a_float(self):
+    def test_weight_too_large_for_a_float_is_refused(self):
         policy = {'type': 'affinity', 'scope': 'rack', 'weight': 10**400}
         self._refused('$.topology.policies[0].weight', {'policies': [policy]})
 
-    def test_groups_without_members(self):
+    def test_group_without_members_is_refused(self):
         empty = {'groups': {'b': {'groups': {'c': {}}}}}
         self._refused('$.topology', {})
         self._refused(
@@ -449,7 +451,7 @@ class TestInvalidInput(base.BaseTestCase):
             {'members': {'a': {'class': 'small'}}, **empty},
         )
 
-    def test_bottomless_nesting(self):
+    def test_too_deep_nesting_is_refused(self):
         deep = nested(100_000)
         self._refused('$.topology' + '.groups.g' * 16, deep)
         self._refused(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which members and policies a question about some tags needs."""
+"""Assumptions, and problems restricted to some of them."""
 
 from oslotest import base
 
@@ -14,16 +14,16 @@ SPREAD = assumptions.PolicyAssumption('', 'spread', 'rack')
 AFFINITY = assumptions.PolicyAssumption('', 'affinity', 'rack')
 
 
-def optional(count, least=0):
-    return {'class': 'one', 'count': count, 'min_count': least}
+def optional(count, min_count=0):
+    return {'class': 'one', 'count': count, 'min_count': min_count}
 
 
 def members(problem):
     return [member.path for member in problem.topology.members]
 
 
-class TestTags(base.BaseTestCase):
-    def test_members_that_have_to_come_and_strict_policies(self):
+class TestAssumptions(base.BaseTestCase):
+    def test_required_members_and_strict_policies_are_assumptions(self):
         problem = builders.problem(
             racks(a=(8,)),
             group(
@@ -36,34 +36,36 @@ class TestTags(base.BaseTestCase):
         )
         self.assertEqual(
             [assumptions.MemberAssumption('must'), AFFINITY],
-            assumptions.of(problem),
+            assumptions.of_problem(problem),
         )
 
-    def test_policies_that_an_answer_cannot_tell_apart_are_one(self):
+    def test_policies_of_one_type_and_scope_are_one_assumption(self):
         problem = builders.problem(
             racks(a=(8,)),
             group([policy('spread', 'rack', max_skew=n) for n in (1, 2)], w=1),
         )
         self.assertEqual(
             [assumptions.MemberAssumption('w'), SPREAD],
-            assumptions.of(problem),
+            assumptions.of_problem(problem),
         )
-        self.assertEqual(2, len(assumptions.policies(problem, {SPREAD})))
+        self.assertEqual(
+            2, len(assumptions.assumed_policies(problem, {SPREAD}))
+        )
 
 
-class TestKeep(base.BaseTestCase):
-    def test_what_is_not_kept_is_gone(self):
+class TestRestrictTo(base.BaseTestCase):
+    def test_other_members_and_policies_are_removed(self):
         problem = builders.problem(
             racks(a=(8,)),
             group([policy('affinity', 'rack')], w=2, x=3),
         )
-        kept = assumptions.restrict_to(
+        reduced = assumptions.restrict_to(
             problem, {assumptions.MemberAssumption('w')}
         )
-        self.assertEqual(['w-0', 'w-1'], members(kept))
-        self.assertEqual((), kept.topology.policies)
+        self.assertEqual(['w-0', 'w-1'], members(reduced))
+        self.assertEqual((), reduced.topology.policies)
 
-    def test_pinned_members_stay(self):
+    def test_pinned_members_are_kept(self):
         problem = builders.problem(
             racks(a=(8,)), group(w=2), pinned={'w-1': 'a1'}
         )
@@ -71,25 +73,28 @@ class TestKeep(base.BaseTestCase):
             ['w-1'], members(assumptions.restrict_to(problem, set()))
         )
 
-    def test_no_more_members_than_have_to_come(self):
+    def test_optional_members_are_removed(self):
         problem = builders.problem(
             racks(a=(8,)),
             group([policy('affinity', 'rack')], w=optional(5, 3)),
             pinned={'w-4': 'a1'},
         )
-        kept = assumptions.restrict_to(
+        reduced = assumptions.restrict_to(
             problem, {assumptions.MemberAssumption('w'), AFFINITY}
         )
-        self.assertEqual(['w-0', 'w-1', 'w-4'], members(kept))
+        self.assertEqual(['w-0', 'w-1', 'w-4'], members(reduced))
         self.assertEqual(
             [(3, 3)],
-            [(stem.count, stem.min_count) for stem in kept.topology.stems],
+            [
+                (member_set.count, member_set.min_count)
+                for member_set in reduced.topology.member_sets
+            ],
         )
         self.assertEqual(
-            (('w-0', 'w-1', 'w-4'),), kept.topology.policies[0].sides
+            (('w-0', 'w-1', 'w-4'),), reduced.topology.policies[0].sides
         )
 
-    def test_members_that_a_policy_tells_apart_can_all_be_chosen(self):
+    def test_members_that_a_policy_distinguishes_are_all_kept(self):
         problem = builders.problem(
             racks(a=(8,)),
             group(
@@ -100,28 +105,28 @@ class TestKeep(base.BaseTestCase):
             ),
         )
         rule = assumptions.PolicyAssumption('tie', 'affinity', 'rack')
-        kept = assumptions.restrict_to(
+        reduced = assumptions.restrict_to(
             problem, {assumptions.MemberAssumption('w'), rule}
         )
-        self.assertEqual(['w-0', 'w-1', 'w-2'], members(kept))
-        self.assertEqual((('w-0',),), kept.topology.policies[0].sides)
+        self.assertEqual(['w-0', 'w-1', 'w-2'], members(reduced))
+        self.assertEqual((('w-0',),), reduced.topology.policies[0].sides)
 
-    def test_members_that_may_help_a_policy_stay(self):
+    def test_members_that_may_help_a_policy_are_optional(self):
         for kind, options in (('spread', {}), ('survive', {'min_members': 1})):
             problem = builders.problem(
                 racks(a=(8,)),
                 group([policy(kind, 'rack', **options)], w=2, x=1),
             )
             rule = assumptions.PolicyAssumption('', kind, 'rack')
-            kept = assumptions.restrict_to(
+            reduced = assumptions.restrict_to(
                 problem, {assumptions.MemberAssumption('x'), rule}
             )
-            self.assertEqual(['w-0', 'w-1', 'x-0'], members(kept))
-            self.assertEqual(0, kept.topology.stems[0].min_count)
+            self.assertEqual(['w-0', 'w-1', 'x-0'], members(reduced))
+            self.assertEqual(0, reduced.topology.member_sets[0].min_count)
 
 
-class TestAlike(base.BaseTestCase):
-    def test_members_that_could_change_places(self):
+class TestInterchangeable(base.BaseTestCase):
+    def test_members_with_the_same_policies_are_interchangeable(self):
         problem = builders.problem(
             racks(a=(8,)),
             group(
@@ -137,8 +142,8 @@ class TestAlike(base.BaseTestCase):
             pinned={'f-0': 'a1'},
         )
         keys = assumptions.interchangeable(problem, {AFFINITY})
-        alike = [name for name in 'abcdef' if keys[(name,)] == keys[('a',)]]
-        self.assertEqual(['a', 'b', 'd', 'e'], alike)
+        equal = [name for name in 'abcdef' if keys[(name,)] == keys[('a',)]]
+        self.assertEqual(['a', 'b', 'd', 'e'], equal)
         near = assumptions.PolicyAssumption('tie', 'affinity', 'host')
         keys = assumptions.interchangeable(problem, {AFFINITY, near})
         self.assertEqual(5, len(set(keys.values())))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Problem files: what is read, and what is refused where."""
+"""Problem files: parsed problems, and JSON paths of errors."""
 
 import copy
 
@@ -34,32 +34,32 @@ def changed(path, value):
     """The file with one value set, ``path`` being keys and indexes."""
     raw = copy.deepcopy(FILE)
     *parents, last = path
-    place = raw
+    parent = raw
     for key in parents:
-        place = place[key]
-    place[last] = value
+        parent = parent[key]
+    parent[last] = value
     return raw
 
 
 class TestParse(base.BaseTestCase):
-    def test_hosts_come_by_id_with_defaults(self):
+    def test_hosts_are_sorted_by_id_and_have_defaults(self):
         first, second = problems.parse(FILE).hosts.values()
         self.assertEqual(problems.Host('h1', {}, {}, True), first)
         self.assertEqual(
             problems.Host('h2', {'rack': 'r'}, {'VCPU': 8}, False), second
         )
 
-    def test_a_class(self):
+    def test_class_has_a_request_and_alternatives(self):
         small = problems.parse(FILE).class_of['web-0']
-        self.assertEqual([{'VCPU': 1}], small.ways('h1'))
-        self.assertEqual([{'VCPU': 2}, {}], small.ways('h2'))
+        self.assertEqual([{'VCPU': 1}], small.options('h1'))
+        self.assertEqual([{'VCPU': 2}, {}], small.options('h2'))
 
-    def test_hosts_left_out_are_all_hosts(self):
+    def test_class_without_hosts_may_use_all_hosts(self):
         raw = changed(['classes', 'small'], {'request': {}})
         small = problems.parse(raw).classes['small']
         self.assertEqual({'h1', 'h2'}, small.hosts)
 
-    def test_defaults(self):
+    def test_omitted_values_have_defaults(self):
         raw = copy.deepcopy(FILE)
         for key in ('pinned', 'time_limit', 'seed'):
             del raw[key]
@@ -68,7 +68,7 @@ class TestParse(base.BaseTestCase):
         self.assertEqual(problems.DEFAULT_TIME_LIMIT, problem.time_limit)
         self.assertEqual(0, problem.seed)
 
-    def test_outsiders_are_pinned_and_not_the_groups_own(self):
+    def test_outsiders_are_pinned_and_no_members_of_the_group(self):
         near = {'type': 'network-proximity', 'scope': 'rack', 'strict': False}
         tie = {
             'between': ['web', {'group': 'g', 'path': 'a'}],
@@ -84,17 +84,17 @@ class TestParse(base.BaseTestCase):
         outsiders = {'/g/a': 'h2', '/g/b': 'h1'}
         self.assertEqual(outsiders, problem.outsiders)
         self.assertEqual({**outsiders, 'web-1': 'h1'}, problem.pinned)
-        self.assertEqual(['web-0', 'web-1'], problem.own)
+        self.assertEqual(['web-0', 'web-1'], problem.own_members)
         self.assertEqual({'web-0'}, problem.movable)
         self.assertEqual({}, problem.class_of['/g/a'].request)
 
-    def test_domains(self):
+    def test_host_has_one_domain_per_level_or_none(self):
         problem = problems.parse(FILE)
         self.assertEqual('h1', problem.domain('h1', 'host'))
         self.assertEqual('r', problem.domain('h2', 'rack'))
         self.assertIsNone(problem.domain('h1', 'rack'))
 
-    def test_every_mistake_has_its_place(self):
+    def test_every_mistake_is_refused_with_its_path(self):
         nan, inf = float('nan'), float('inf')
         for where, path, value in (
             ('$.version', ['version'], 2),
@@ -191,7 +191,7 @@ class TestParse(base.BaseTestCase):
             )
             self.assertEqual(where, error.path)
 
-    def test_every_required_key_is_missed(self):
+    def test_every_missing_key_is_named(self):
         for key in ('version', 'levels', 'hosts', 'classes', 'topology'):
             raw = {k: v for k, v in FILE.items() if k != key}
             error = self.assertRaises(
@@ -199,15 +199,15 @@ class TestParse(base.BaseTestCase):
             )
             self.assertEqual(f'$.{key}: is missing', str(error))
 
-    def test_what_is_no_object(self):
+    def test_value_that_is_no_object_is_refused(self):
         for raw in (None, [], 'problem', 1):
             error = self.assertRaises(
                 validation.InvalidInput, problems.parse, raw
             )
             self.assertEqual('$: must be a JSON object', str(error))
 
-    def test_more_than_any_cloud_has_is_refused(self):
-        ways = [{}] * 1_001
+    def test_problem_beyond_the_limits_is_refused(self):
+        options = [{}] * 1_001
         amounts = {f'r{n}': 1 for n in range(1_001)}
         for where, path, value in (
             ('$.hosts', ['hosts'], [{}] * 100_001),
@@ -221,7 +221,7 @@ class TestParse(base.BaseTestCase):
             (
                 '$.classes.small.alternatives.h2',
                 ['classes', 'small', 'alternatives', 'h2'],
-                ways,
+                options,
             ),
             (
                 '$.topology.members.web.count',
@@ -234,7 +234,7 @@ class TestParse(base.BaseTestCase):
             )
             self.assertEqual(where, error.path)
 
-    def test_classes_without_hosts_share_one_set_of_them(self):
+    def test_classes_without_hosts_share_one_set_of_hosts(self):
         raw = changed(['classes', 'any'], {'request': {}})
         raw['classes']['every'] = {'request': {}}
         classes = problems.parse(raw).classes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the plans of smaller problems plans of the one they come from?"""
+"""Subproblems, whose plans are plans of the whole problem."""
 
 import dataclasses
 
@@ -18,12 +18,12 @@ from tests.unit.solver.builders import tie
 
 
 def find(problem):
-    """Any plan, None if there is none."""
-    verdict = feasibility.ask(problem, time_budget.TimeBudget(60))
-    return None if verdict.is_impossible else verdict.plan
+    """Return any plan, None if the problem is infeasible."""
+    verdict = feasibility.solve(problem, time_budget.TimeBudget(60))
+    return None if verdict.is_infeasible else verdict.plan
 
 
-class TestOnHosts(base.BaseTestCase):
+class TestRestrictHosts(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.problem = builders.problem(
@@ -31,37 +31,39 @@ class TestOnHosts(base.BaseTestCase):
             group([policy('spread', 'rack')], w=3, x=1),
             {'one': {'request': {'VCPU': 1}, 'hosts': ['a1', 'b1', 'b2']}},
         )
-        (self.unit,) = equivalence.equivalence_classes(self.problem)
+        (self.eq_class,) = equivalence.equivalence_classes(self.problem)
 
-    def narrowed(self, *hosts):
-        return subproblem.on_hosts(self.problem, {self.unit: set(hosts)})
+    def restrict(self, *hosts):
+        return subproblem.restrict_hosts(
+            self.problem, {self.eq_class: set(hosts)}
+        )
 
-    def test_members_go_to_the_hosts_they_are_left(self):
-        plan = find(self.narrowed('a1', 'b2'))
+    def test_members_are_placed_on_the_remaining_hosts(self):
+        plan = find(self.restrict('a1', 'b2'))
         self.assertEqual([], violations.find(self.problem, plan))
         self.assertEqual({'a1', 'b2'}, set(plan.placement.values()))
 
-    def test_but_to_none_that_they_could_not_use_before(self):
-        part = self.narrowed('a2', 'a1', 'b1')
-        (unit,) = equivalence.equivalence_classes(part)
-        self.assertEqual({'a1', 'b1'}, unit.member_class.hosts)
+    def test_hosts_outside_the_class_stay_excluded(self):
+        part = self.restrict('a2', 'a1', 'b1')
+        (eq_class,) = equivalence.equivalence_classes(part)
+        self.assertEqual({'a1', 'b1'}, eq_class.member_class.hosts)
 
-    def test_too_few_leave_no_plan(self):
-        self.assertIsNone(find(self.narrowed('a1')))
-        self.assertIsNone(find(self.narrowed()))
+    def test_too_few_hosts_leave_no_plan(self):
+        self.assertIsNone(find(self.restrict('a1')))
+        self.assertIsNone(find(self.restrict()))
 
-    def test_others_keep_theirs(self):
+    def test_other_classes_keep_their_hosts(self):
         problem = builders.problem(
             racks(a=(8,), b=(8,)),
             group(w=1, x={'class': 'two', 'count': 1}),
             {'two': {'request': {'VCPU': 2}, 'hosts': ['b1']}},
         )
         first, second = equivalence.equivalence_classes(problem)
-        part = subproblem.on_hosts(problem, {first: {'a1'}})
+        part = subproblem.restrict_hosts(problem, {first: {'a1'}})
         self.assertEqual({'w-0': 'a1', 'x-0': 'b1'}, find(part).placement)
         self.assertEqual({'b1'}, part.class_of[second.members[0]].hosts)
 
-    def test_scores_and_alternatives_stay(self):
+    def test_scores_and_alternatives_are_kept(self):
         classes = {
             'one': {
                 'request': {'VCPU': 99},
@@ -70,34 +72,34 @@ class TestOnHosts(base.BaseTestCase):
             }
         }
         problem = builders.problem(racks(a=(8,)), group(w=1), classes)
-        (unit,) = equivalence.equivalence_classes(problem)
-        plan = find(subproblem.on_hosts(problem, {unit: {'a1'}}))
+        (eq_class,) = equivalence.equivalence_classes(problem)
+        plan = find(subproblem.restrict_hosts(problem, {eq_class: {'a1'}}))
         self.assertEqual({'w-0': 1}, plan.alternative)
         self.assertEqual(3, violations.preference(problem, plan.placement))
 
-    def test_parts_of_a_unit_may_have_different_hosts(self):
+    def test_parts_of_a_class_may_have_different_hosts(self):
         problem = builders.problem(racks(a=(8, 8, 8)), group(w=2))
-        (unit,) = equivalence.equivalence_classes(problem)
+        (eq_class,) = equivalence.equivalence_classes(problem)
         parts = [
             equivalence.EquivalenceClass(
-                (path,), unit.member_class, '', frozenset()
+                (path,), eq_class.member_class, '', frozenset()
             )
-            for path in unit.members
+            for path in eq_class.members
         ]
         hosts = dict(zip(parts, ({'a3'}, {'a2'}), strict=True))
-        plan = find(subproblem.on_hosts(problem, hosts))
+        plan = find(subproblem.restrict_hosts(problem, hosts))
         self.assertEqual({'w-0': 'a3', 'w-1': 'a2'}, plan.placement)
 
 
-class TestApart(base.BaseTestCase):
-    def test_some_members_have_needs_of_their_own(self):
+class TestSeparateClasses(base.BaseTestCase):
+    def test_some_members_get_another_class(self):
         problem = builders.problem(racks(a=(2,), b=(4,)), group(w=3))
         one = problem.class_of['w-0']
         large = dataclasses.replace(
             one, request={'VCPU': 4}, hosts=frozenset(['b1'])
         )
 
-        part = subproblem.apart(problem, {'w-1': large})
+        part = subproblem.separate_classes(problem, {'w-1': large})
 
         self.assertEqual(
             {'w-0': 'a1', 'w-1': 'b1', 'w-2': 'a1'}, find(part).placement
@@ -105,81 +107,88 @@ class TestApart(base.BaseTestCase):
         self.assertIs(one, part.class_of['w-2'])
 
 
-class TestWithout(base.BaseTestCase):
-    def without(self, topology, *paths):
+class TestRemoveMembers(base.BaseTestCase):
+    def remove(self, topology, *paths):
         problem = builders.problem(racks(a=(8,), b=(8,)), topology)
-        return subproblem.without(problem, set(paths))
+        return subproblem.remove_members(problem, set(paths))
 
-    def test_members_are_as_if_they_were_not_described(self):
-        part = self.without(group(w=3, x=1), 'w-1', 'x-0')
+    def test_removed_members_are_not_in_the_topology(self):
+        part = self.remove(group(w=3, x=1), 'w-1', 'x-0')
         self.assertEqual(
             ['w-0', 'w-2'], [member.path for member in part.topology.members]
         )
-        (stem,) = part.topology.stems
-        self.assertEqual((2, 2), (stem.count, stem.min_count))
+        (member_set,) = part.topology.member_sets
+        self.assertEqual((2, 2), (member_set.count, member_set.min_count))
         self.assertEqual({'w-0', 'w-2'}, find(part).placement.keys())
 
-    def test_those_left_out_count_as_the_first_that_may_be(self):
-        some = {'class': 'one', 'count': 5, 'min_count': 3}
-        for gone, least in ((1, 2), (2, 1), (4, 0)):
-            paths = [f'w-{number}' for number in range(gone)]
-            (stem,) = self.without(group(w=some), *paths).topology.stems
-            self.assertEqual((5 - gone, least), (stem.count, stem.min_count))
+    def test_removed_members_lower_the_min_count(self):
+        members = {'class': 'one', 'count': 5, 'min_count': 3}
+        for removed, expected in ((1, 2), (2, 1), (4, 0)):
+            paths = [f'w-{number}' for number in range(removed)]
+            (member_set,) = self.remove(
+                group(w=members), *paths
+            ).topology.member_sets
+            self.assertEqual(
+                (5 - removed, expected),
+                (member_set.count, member_set.min_count),
+            )
 
-    def test_policies_cover_who_is_left(self):
-        part = self.without(
+    def test_policies_cover_the_remaining_members(self):
+        part = self.remove(
             group([policy('anti-affinity', 'host')], w=2, x=1), 'w-0'
         )
-        (rule,) = part.topology.policies
-        self.assertEqual((('w-1', 'x-0'),), rule.sides)
+        (remaining,) = part.topology.policies
+        self.assertEqual((('w-1', 'x-0'),), remaining.sides)
 
-    def test_a_tie_with_nobody_at_an_end_is_none(self):
-        ties = [tie('w', 'x', policy('network-proximity', 'rack'))]
-        topology = group((), ties, w=2, x=2)
-        (rule,) = self.without(topology, 'w-0').topology.policies
-        self.assertEqual((('w-1',), ('x-0', 'x-1')), rule.sides)
-        part = self.without(topology, 'w-0', 'w-1')
+    def test_relationship_with_an_empty_end_is_removed(self):
+        relationships = [tie('w', 'x', policy('network-proximity', 'rack'))]
+        topology = group((), relationships, w=2, x=2)
+        (remaining,) = self.remove(topology, 'w-0').topology.policies
+        self.assertEqual((('w-1',), ('x-0', 'x-1')), remaining.sides)
+        part = self.remove(topology, 'w-0', 'w-1')
         self.assertEqual((), part.topology.policies)
 
-    def test_fewer_need_to_survive(self):
-        rule = policy('survive', 'rack', min_members=3)
-        for gone, least in ((1, 2), (2, 1), (3, 1)):
-            paths = [f'w-{number}' for number in range(gone)]
-            part = self.without(group([rule], w=6), *paths)
-            (left,) = part.topology.policies
-            self.assertEqual(least, left.min_members)
+    def test_removed_members_lower_min_members_of_survive(self):
+        survive = policy('survive', 'rack', min_members=3)
+        for removed, expected in ((1, 2), (2, 1), (3, 1)):
+            paths = [f'w-{number}' for number in range(removed)]
+            part = self.remove(group([survive], w=6), *paths)
+            (remaining,) = part.topology.policies
+            self.assertEqual(expected, remaining.min_members)
 
-    def test_who_is_away_does_not_survive(self):
-        rule = policy('survive', 'host', min_members=4)
-        problem = builders.problem(racks(a=(8, 8)), group([rule], w=6))
+    def test_min_members_is_kept_if_members_stay_away(self):
+        survive = policy('survive', 'host', min_members=4)
+        problem = builders.problem(racks(a=(8, 8)), group([survive], w=6))
 
-        part = subproblem.without(problem, {'w-0'}, are_coming=False)
+        part = subproblem.remove_members(
+            problem, {'w-0'}, are_placed_later=False
+        )
 
-        (left,) = part.topology.policies
-        self.assertEqual(4, left.min_members)
+        (remaining,) = part.topology.policies
+        self.assertEqual(4, remaining.min_members)
 
-    def test_without_nobody_it_is_the_same(self):
+    def test_removal_of_no_member_changes_nothing(self):
         topology = group([policy('spread', 'rack')], w=3)
         problem = builders.problem(racks(a=(8,), b=(8,)), topology)
-        self.assertEqual(problem, subproblem.without(problem, set()))
+        self.assertEqual(problem, subproblem.remove_members(problem, set()))
 
 
-class TestDue(base.BaseTestCase):
-    def test_all_that_are_named_have_to_come_and_nobody_else(self):
-        some = {'class': 'one', 'count': 5, 'min_count': 1}
-        problem = builders.problem(racks(a=(1, 1)), group(w=some))
+class TestRequireOnly(base.BaseTestCase):
+    def test_exactly_the_named_members_are_required(self):
+        members = {'class': 'one', 'count': 5, 'min_count': 1}
+        problem = builders.problem(racks(a=(1, 1)), group(w=members))
 
         for paths, fits in (
             ({'w-1', 'w-4'}, True),
             ({'w-1', 'w-3', 'w-4'}, False),
         ):
-            plan = find(subproblem.due(problem, paths))
+            plan = find(subproblem.require_only(problem, paths))
             self.assertEqual(fits, plan is not None)
             if fits:
                 self.assertEqual(paths, plan.placement.keys())
 
 
-class TestAround(base.BaseTestCase):
+class TestFixOthers(base.BaseTestCase):
     CLASSES = {
         'gpu': {
             'request': {'VCPU': 99},
@@ -203,17 +212,17 @@ class TestAround(base.BaseTestCase):
         )
         self.assertEqual([], violations.find(self.problem, self.plan))
 
-    def around(self, *paths):
-        return subproblem.around(self.problem, self.plan, set(paths))
+    def fix_others(self, *paths):
+        return subproblem.fix_others(self.problem, self.plan, set(paths))
 
-    def test_all_but_some_are_pinned(self):
+    def test_other_members_are_pinned(self):
         self.make()
-        part = self.around('g-1', 'w-0')
+        part = self.fix_others('g-1', 'w-0')
         self.assertEqual({'g-0': 'a1', 'w-1': 'a2'}, part.pinned)
 
-    def test_what_they_take_is_not_free(self):
+    def test_capacity_of_pinned_members_is_consumed(self):
         self.make()
-        part = self.around('g-1', 'w-0')
+        part = self.fix_others('g-1', 'w-0')
         self.assertEqual(
             [
                 {'VCPU': 4, 'GPU0': 1, 'GPU1': 0},
@@ -223,67 +232,69 @@ class TestAround(base.BaseTestCase):
             [host.free for host in part.hosts.values()],
         )
 
-    def test_what_was_pinned_before_never_took_anything(self):
+    def test_members_pinned_before_consume_nothing(self):
         self.make(pinned={'w-1': 'a2'})
-        part = self.around('g-1')
+        part = self.fix_others('g-1')
         self.assertEqual({'VCPU': 4}, part.hosts['a2'].free)
         self.assertEqual('a2', part.pinned['w-1'])
 
-    def test_policies_that_concern_nobody_who_moves_are_left_out(self):
+    def test_policies_without_a_free_member_are_left_out(self):
         self.make([policy('affinity', 'zone'), policy('spread', 'host')])
-        self.assertEqual(2, len(self.around('g-0').topology.policies))
-        self.assertEqual((), self.around().topology.policies)
+        self.assertEqual(2, len(self.fix_others('g-0').topology.policies))
+        self.assertEqual((), self.fix_others().topology.policies)
 
-    def test_but_strangers_concern_what_is_exclusive(self):
+    def test_exclusive_policy_concerns_uncovered_members(self):
         below = {'g': group([policy('exclusive', 'rack')], w=1)}
         self.problem = builders.problem(
             racks(a=(8,), b=(8,)), group(groups=below, o=1)
         )
         self.plan = violations.Plan({'g/w-0': 'a1', 'o-0': 'b1'}, {})
-        part = self.around('o-0')
+        part = self.fix_others('o-0')
         self.assertEqual(1, len(part.topology.policies))
         self.assertEqual('b1', find(part).placement['o-0'])
 
-    def test_those_left_out_may_come_in(self):
-        some = {'class': 'one', 'count': 3, 'min_count': 1}
-        self.problem = builders.problem(racks(a=(2, 2)), group(w=some))
+    def test_unplaced_members_may_be_placed(self):
+        members = {'class': 'one', 'count': 3, 'min_count': 1}
+        self.problem = builders.problem(racks(a=(2, 2)), group(w=members))
         self.plan = violations.Plan({'w-0': 'a2'}, {})
-        part = self.around('w-1')
+        part = self.fix_others('w-1')
         self.assertEqual({'w-0': 'a2'}, part.pinned)
         self.assertEqual(3, len(part.topology.members))
 
-    def test_and_keep_their_policies_if_they_do(self):
-        some = {'class': 'one', 'count': 1, 'min_count': 0}
-        below = {'g': group([policy('affinity', 'host')], v=some, w=1)}
+    def test_unplaced_members_keep_their_policies(self):
+        members = {'class': 'one', 'count': 1, 'min_count': 0}
+        below = {'g': group([policy('affinity', 'host')], v=members, w=1)}
         self.problem = builders.problem(
             racks(a=(1, 3)), group(groups=below, x=1)
         )
         self.plan = violations.Plan({'g/w-0': 'a1', 'x-0': 'a2'}, {})
-        part = self.around('x-0')
+        part = self.fix_others('x-0')
         self.assertEqual(1, len(part.topology.policies))
 
-    def test_back_tells_the_ways_of_those_who_stay(self):
+    def test_alternatives_of_pinned_members_are_restored(self):
         self.make()
-        part = self.around('g-1', 'w-0')
-        plan = subproblem.back(self.plan, find(part))
+        part = self.fix_others('g-1', 'w-0')
+        plan = subproblem.restore_alternatives(self.plan, find(part))
         self.assertEqual([], violations.find(self.problem, plan))
         self.assertEqual(1, plan.alternative['g-0'])
         self.assertEqual('a2', plan.placement['w-1'])
 
-    def test_back_takes_the_new_ways_of_those_who_moved(self):
+    def test_alternatives_of_moved_members_are_the_new_ones(self):
         self.make()
         part = violations.Plan(dict(self.plan.placement), {'g-1': 0})
-        plan = subproblem.back(self.plan, part)
+        plan = subproblem.restore_alternatives(self.plan, part)
         self.assertEqual({'g-0': 1, 'g-1': 0}, plan.alternative)
 
-    def test_back_forgets_the_ways_of_hosts_that_were_left(self):
+    def test_alternatives_of_left_hosts_are_dropped(self):
         self.make()
         placement = {**self.plan.placement, 'g-1': 'a1'}
-        plan = subproblem.back(
+        plan = subproblem.restore_alternatives(
             self.plan, violations.Plan(placement, {'g-1': 0})
         )
         self.assertEqual({'g-0': 1, 'g-1': 0}, plan.alternative)
         placement = {**self.plan.placement, 'w-0': 'b1'}
         del placement['g-1']
-        plan = subproblem.back(self.plan, violations.Plan(placement, {}))
+        plan = subproblem.restore_alternatives(
+            self.plan, violations.Plan(placement, {})
+        )
         self.assertEqual({'g-0': 1}, plan.alternative)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a budget count down, and no further than to 0?"""
+"""Time budgets and their slices."""
 
 import time
 
@@ -9,7 +9,7 @@ from oslotest import base
 from nova_groupext.solver.model import time_budget
 
 
-class TestClock(base.BaseTestCase):
+class TestTimeBudget(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.now = 100.0
@@ -17,57 +17,57 @@ class TestClock(base.BaseTestCase):
             fixtures.MockPatchObject(time, 'monotonic', lambda: self.now)
         )
 
-    def test_it_counts_down(self):
+    def test_budget_counts_down(self):
         budget = time_budget.TimeBudget(10)
-        self.assertEqual((0, 10), (budget.spent(), budget.left()))
+        self.assertEqual((0, 10), (budget.elapsed(), budget.remaining()))
         self.now += 4
-        self.assertEqual((4, 6), (budget.spent(), budget.left()))
+        self.assertEqual((4, 6), (budget.elapsed(), budget.remaining()))
 
-    def test_nothing_is_left_after_the_end(self):
+    def test_expired_budget_has_nothing_left(self):
         budget = time_budget.TimeBudget(10)
         self.now += 12
-        self.assertEqual((12, 0), (budget.spent(), budget.left()))
+        self.assertEqual((12, 0), (budget.elapsed(), budget.remaining()))
 
-    def test_a_slice_is_no_longer_than_what_is_left(self):
+    def test_slice_is_no_longer_than_its_budget(self):
         budget = time_budget.TimeBudget(10)
         self.now += 4
-        self.assertEqual(5, budget.slice(5).left())
-        self.assertEqual(6, budget.slice(50).left())
+        self.assertEqual(5, budget.slice(5).remaining())
+        self.assertEqual(6, budget.slice(50).remaining())
         self.now += 7
-        self.assertEqual(0, budget.slice(5).left())
+        self.assertEqual(0, budget.slice(5).remaining())
 
-    def test_it_has_struck_once_it_was_found_to_be_over(self):
+    def test_budget_is_cut_short_once_its_end_was_seen(self):
         budget = time_budget.TimeBudget(10)
         self.now += 9
-        budget.left()
+        budget.remaining()
         self.assertFalse(budget.is_cut_short)
         self.now += 1
-        budget.left()
+        budget.remaining()
         self.assertTrue(budget.is_cut_short)
 
-    def test_a_part_that_was_cut_short_cuts_the_whole_short(self):
+    def test_expired_slice_cuts_its_budget_short(self):
         budget = time_budget.TimeBudget(10)
         part = budget.slice(5).slice(1)
         other = budget.slice(5)
         self.now += 2
-        part.left()
+        part.remaining()
         self.assertTrue(budget.is_cut_short)
         self.assertFalse(other.is_cut_short)
-        self.assertEqual(8, budget.left())
+        self.assertEqual(8, budget.remaining())
 
-    def test_whoever_was_cut_short_may_say_so(self):
+    def test_slice_can_be_expired_early(self):
         budget = time_budget.TimeBudget(10)
         budget.slice(5).expire()
         self.assertTrue(budget.is_cut_short)
 
-    def test_a_slice_takes_nothing_away(self):
+    def test_slice_does_not_shorten_its_budget(self):
         budget = time_budget.TimeBudget(10)
         part = budget.slice(3)
         self.now += 2
-        self.assertEqual((1, 8), (part.left(), budget.left()))
-        self.assertEqual(2, part.spent())
+        self.assertEqual((1, 8), (part.remaining(), budget.remaining()))
+        self.assertEqual(2, part.elapsed())
 
-    def test_checked_when_it_is_over_it_raises(self):
+    def test_check_of_an_expired_budget_raises(self):
         budget = time_budget.TimeBudget(10)
         budget.check()
         self.now += 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where may a member go, given where the others are or may come to be?"""
+"""Move checks: the hosts to which a member may move."""
 
 import itertools
 import math
@@ -18,45 +18,49 @@ HOSTS = builders.racks(a=(8, 8), b=(8, 8), c=(8, 8))
 NAMES = [host['id'] for host in HOSTS]
 
 
-def allowed(topology, home, /, hosts=HOSTS, away=None, **others):
-    """Where m-0 may go from home; others are at 'a1', or at 'a1 b1'.
+def allowed(
+    topology, current_host, /, hosts=HOSTS, planned_hosts=None, **others
+):
+    """Return the hosts allowed to m-0; others are at 'a1' or 'a1 b1'.
 
-    :param away: {path: id of the host} where others were to be
+    :param planned_hosts: {path: id of the planned host} of absent members
     """
     problem = builders.problem(hosts, topology)
     at = {
         name.replace('_', '-'): set(places.split())
         for name, places in others.items()
     }
-    away = {path: {host} for path, host in (away or {}).items()}
-    move = move_check.Move(problem, at, 'm-0', home, away)
+    planned_hosts = {
+        path: {host} for path, host in (planned_hosts or {}).items()
+    }
+    move = move_check.Move(problem, at, 'm-0', current_host, planned_hosts)
     return [host['id'] for host in hosts if move.allows(host['id'])]
 
 
 class TestAllowed(base.BaseTestCase):
-    def test_without_policies_it_may_go_everywhere(self):
+    def test_member_without_policies_may_move_anywhere(self):
         self.assertEqual(NAMES, allowed(group(m=2), 'a1', m_1='b1'))
 
-    def test_affinity_binds_it_to_the_domain_of_the_others(self):
+    def test_affinity_binds_a_member_to_the_domain_of_its_group(self):
         together = group([policy('affinity', 'rack')], m=2)
 
         self.assertEqual(['a1', 'a2'], allowed(together, 'a1', m_1='a2'))
 
-    def test_anti_affinity_keeps_it_away_from_the_others(self):
+    def test_anti_affinity_excludes_the_hosts_of_other_members(self):
         apart = group([policy('anti-affinity', 'host')], m=3)
 
         self.assertEqual(
             ['a1', 'b2', 'c1', 'c2'], allowed(apart, 'a1', m_1='a2', m_2='b1')
         )
 
-    def test_a_member_under_way_counts_at_both_hosts(self):
+    def test_moving_member_counts_at_both_hosts(self):
         apart = group([policy('anti-affinity', 'host')], m=2)
 
         self.assertEqual(
             ['a1', 'a2', 'b2', 'c2'], allowed(apart, 'a1', m_1='b1 c1')
         )
 
-    def test_a_member_under_way_within_a_domain_counts_once(self):
+    def test_member_moving_within_a_domain_counts_once(self):
         apart = group([policy('anti-affinity', 'rack', max_per_domain=2)], m=2)
 
         self.assertEqual(NAMES, allowed(apart, 'a1', m_1='b1 b2'))
@@ -71,13 +75,13 @@ class TestAllowed(base.BaseTestCase):
             allowed(spread, 'a1', **at, m_3='b2 c1'),
         )
 
-    def test_too_many_ends_let_it_go_nowhere_but_within_its_domain(self):
+    def test_too_many_end_states_allow_only_the_own_domain(self):
         spread = group([policy('spread', 'rack', max_skew=9)], m=9)
         at = {f'm_{number}': 'b1 c1' for number in range(1, 8)}
 
         self.assertEqual(['a1', 'a2'], allowed(spread, 'a1', **at, m_8='b1'))
 
-    def test_survive_counts_who_is_left(self):
+    def test_survive_excludes_the_hosts_of_other_members(self):
         survive = group([policy('survive', 'host', min_members=2)], m=3)
 
         self.assertEqual(
@@ -85,7 +89,7 @@ class TestAllowed(base.BaseTestCase):
             allowed(survive, 'a1', m_1='a2', m_2='b1'),
         )
 
-    def test_who_is_tied_to_another_stays_near(self):
+    def test_proximity_in_a_relationship_binds_to_a_domain(self):
         tied = group(
             relationships=[
                 builders.tie('m', 'n', policy('network-proximity', 'rack'))
@@ -100,12 +104,12 @@ class TestAllowed(base.BaseTestCase):
             ['b1', 'b2'], [name for name in NAMES if move.allows(name)]
         )
 
-    def test_who_is_tied_to_all_others_stays_near(self):
+    def test_proximity_within_a_group_binds_to_a_domain(self):
         near = group([policy('network-proximity', 'rack')], m=3)
 
         self.assertEqual(['b1', 'b2'], allowed(near, 'b1', m_1='b1', m_2='b2'))
 
-    def test_a_host_without_a_domain_takes_nobody_of_that_policy(self):
+    def test_host_without_a_domain_is_not_allowed(self):
         hosts = [*HOSTS, builders.host('x')]
         apart = group([policy('anti-affinity', 'rack')], m=2)
 
@@ -114,7 +118,7 @@ class TestAllowed(base.BaseTestCase):
             allowed(apart, 'a1', hosts=hosts, m_1='b1'),
         )
 
-    def test_what_is_broken_refuses_only_what_makes_it_worse(self):
+    def test_broken_policy_excludes_only_worse_hosts(self):
         apart = group([policy('anti-affinity', 'host')], m=4)
 
         self.assertEqual(
@@ -125,7 +129,7 @@ class TestAllowed(base.BaseTestCase):
             NAMES, allowed(apart, 'a1', m_1='a1', m_2='b1', m_3='b2')
         )
 
-    def test_who_comes_back_finds_no_excuse_in_its_absence(self):
+    def test_returning_member_must_not_break_a_policy(self):
         survive = group([policy('survive', 'host', min_members=2)], m=3)
 
         self.assertEqual(
@@ -133,7 +137,7 @@ class TestAllowed(base.BaseTestCase):
             allowed(survive, None, m_1='a1', m_2='a2'),
         )
 
-    def test_who_comes_back_is_not_kept_out_by_what_others_break(self):
+    def test_violation_by_other_members_admits_a_returning_member(self):
         apart = group([policy('anti-affinity', 'host')], m=3)
 
         self.assertEqual(
@@ -141,26 +145,27 @@ class TestAllowed(base.BaseTestCase):
             allowed(apart, None, m_1='a1', m_2='a1'),
         )
 
-    def test_those_who_are_away_are_not_missed_where_they_were_to_be(self):
-        """A server is not kept out because others have failed."""
+    def test_absent_members_count_at_their_planned_hosts(self):
+        """A server is not excluded because other members have failed."""
         even = group([policy('spread', 'rack', min_domains=3)], m=6)
         others = {'m_1': 'a2', 'm_2': 'b1', 'm_3': 'b2'}
-        away = {'m-4': 'c1', 'm-5': 'c2'}
+        planned_hosts = {'m-4': 'c1', 'm-5': 'c2'}
 
         self.assertEqual(
-            ['a1', 'a2'], allowed(even, None, away=away, **others)
+            ['a1', 'a2'],
+            allowed(even, None, planned_hosts=planned_hosts, **others),
         )
         self.assertEqual(['c1', 'c2'], allowed(even, None, **others))
 
-    def test_those_who_are_away_keep_nobody_from_their_hosts(self):
+    def test_absent_members_do_not_exclude_their_hosts(self):
         apart = group([policy('anti-affinity', 'host')], m=3)
 
         self.assertEqual(
             [name for name in NAMES if name != 'a1'],
-            allowed(apart, None, away={'m-2': 'b1'}, m_1='a1'),
+            allowed(apart, None, planned_hosts={'m-2': 'b1'}, m_1='a1'),
         )
 
-    def test_only_what_is_about_it_counts(self):
+    def test_policies_of_other_members_do_not_count(self):
         other = group([policy('anti-affinity', 'host')], n=2)
         top = group(groups={'other': other}, m=1)
         problem = builders.problem(HOSTS, top)
@@ -173,10 +178,10 @@ class TestAllowed(base.BaseTestCase):
 
 
 class TestCost(base.BaseTestCase):
-    def cost(self, topology, host, home='c2', **at):
+    def cost(self, topology, host, current_host='c2', **at):
         problem = builders.problem(HOSTS, topology)
         others = {name.replace('_', '-'): {at[name]} for name in at}
-        return move_check.Move(problem, others, 'm-0', home).cost(host)
+        return move_check.Move(problem, others, 'm-0', current_host).cost(host)
 
     def test_soft_policies_cost_by_their_weight(self):
         soft = group(
@@ -186,7 +191,7 @@ class TestCost(base.BaseTestCase):
         self.assertEqual((0, 3), self.cost(soft, 'a2', m_1='a1'))
         self.assertEqual((0, 0), self.cost(soft, 'b1', m_1='a1'))
 
-    def test_distance_counts(self):
+    def test_soft_proximity_costs_the_distance(self):
         near = group(
             relationships=[
                 builders.tie(
@@ -203,7 +208,7 @@ class TestCost(base.BaseTestCase):
 
         self.assertEqual([(0, 0), (0, 10), (0, 20)], costs)
 
-    def test_what_mends_a_strict_policy_comes_first(self):
+    def test_host_that_repairs_a_strict_policy_comes_first(self):
         both = group(
             [
                 policy('anti-affinity', 'host'),
@@ -213,13 +218,13 @@ class TestCost(base.BaseTestCase):
         )
 
         self.assertLess(
-            self.cost(both, 'b1', home='a1', m_1='a1'),
-            self.cost(both, 'a1', home='a1', m_1='a1'),
+            self.cost(both, 'b1', current_host='a1', m_1='a1'),
+            self.cost(both, 'a1', current_host='a1', m_1='a1'),
         )
 
 
 class TestWorstCase(base.BaseTestCase):
-    """Against all ends of all moves, one by one, by the rules themselves."""
+    """Worst cases, compared with every end state of all moves."""
 
     KINDS = (
         policy('affinity', 'rack'),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a problem the same when policies that are alike are one?"""
+"""Merging of equal policies, which leaves a problem the same."""
 
 import fractions
 
@@ -17,7 +17,7 @@ class TestMerged(base.BaseTestCase):
     def merged(self, *policies, relationships=()):
         tree = builders.group(policies, relationships, w=3, v=1)
         problem = builders.problem(racks(a=(8,), b=(8,)), tree)
-        lean = merging.merged(problem)
+        merged = merging.merge_equivalent(problem)
         placements = [
             {'w-0': 'a1', 'w-1': 'a1', 'w-2': other, 'v': 'b1'}
             for other in ('a1', 'b1')
@@ -25,16 +25,16 @@ class TestMerged(base.BaseTestCase):
         for placement in placements:
             self.assertEqual(
                 violations.soft_cost(problem, placement),
-                violations.soft_cost(lean, placement),
+                violations.soft_cost(merged, placement),
             )
-        return lean.topology.policies
+        return merged.topology.policies
 
-    def test_strict_ones_that_are_alike_are_one(self):
+    def test_equal_strict_policies_are_merged(self):
         strict = policy('affinity', 'rack')
         [one] = self.merged(strict, strict)
         self.assertTrue(one.strict)
 
-    def test_soft_ones_that_are_alike_cost_what_all_cost(self):
+    def test_merged_soft_policies_cost_their_sum(self):
         [one] = self.merged(
             *(
                 policy('anti-affinity', 'rack', False, weight=weight)
@@ -43,7 +43,7 @@ class TestMerged(base.BaseTestCase):
         )
         self.assertEqual(fractions.Fraction('3.3'), violations.unit_cost(one))
 
-    def test_bandwidths_add_up(self):
+    def test_bandwidths_of_merged_policies_add_up(self):
         near = policy('network-proximity', 'rack', False, weight=2)
         [one] = self.merged(
             relationships=[
@@ -53,7 +53,7 @@ class TestMerged(base.BaseTestCase):
         )
         self.assertEqual(7, violations.unit_cost(one))
 
-    def test_all_others_stay(self):
+    def test_different_policies_are_not_merged(self):
         for one, other in (
             (policy('affinity', 'rack'), policy('affinity', 'zone')),
             (policy('affinity', 'rack'), policy('anti-affinity', 'rack')),
@@ -65,13 +65,13 @@ class TestMerged(base.BaseTestCase):
         ):
             self.assertEqual(2, len(self.merged(one, other)), (one, other))
 
-    def test_ends_of_a_relationship_are_not_one_side(self):
+    def test_policies_of_a_group_and_a_relationship_are_not_merged(self):
         near = policy('network-proximity', 'rack', False)
         self.assertEqual(
             2, len(self.merged(near, relationships=[tie('w', 'v', near)]))
         )
 
-    def test_each_one_is_told_of_that_is_not_kept(self):
+    def test_each_violated_policy_is_reported_on_its_own(self):
         soft = [
             policy('anti-affinity', 'rack', False, weight=w) for w in (1, 2)
         ]

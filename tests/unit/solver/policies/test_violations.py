@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every policy means, worked out by hand on one small cloud.
+"""Violations of every policy type, worked out by hand on a small cloud.
 
 ==== ==== ====
 host rack zone
@@ -36,8 +36,8 @@ HOSTS = [
 ]
 
 
-def breach(hosts, kind, scope, others=(), **options):
-    """A policy's breach with ``web-0, web-1...`` on these hosts."""
+def violation(hosts, kind, scope, others=(), **options):
+    """Return a policy's violation with web-0, web-1... on these hosts."""
     web = builders.group(
         [builders.policy(kind, scope, **options)],
         web={'class': 'one', 'count': 9, 'min_count': 0},
@@ -52,8 +52,8 @@ def breach(hosts, kind, scope, others=(), **options):
     return violations.amount(problem, policy, placement)
 
 
-def tied(first, second, scope):
-    """Breach of proximity between members on these hosts."""
+def proximity_violation(first, second, scope):
+    """Return the violation of proximity between members on these hosts."""
     topology = builders.group(
         relationships=[
             builders.tie('a', 'b', builders.policy('network-proximity', scope))
@@ -69,7 +69,7 @@ def tied(first, second, scope):
 
 
 class TestManyPairs(base.BaseTestCase):
-    def test_no_pair_is_looked_at(self):
+    def test_proximity_of_many_pairs_needs_few_look_ups(self):
         near = builders.policy('network-proximity', 'rack')
         topology = builders.group(
             [near],
@@ -100,98 +100,105 @@ class TestManyPairs(base.BaseTestCase):
             self.assertLess(domain.call_count, 200 * 20)
 
 
-class TestBreach(base.BaseTestCase):
+class TestAmount(base.BaseTestCase):
     def test_affinity_counts_the_domains_beyond_one(self):
-        self.assertEqual(0, breach(['a1', 'a2'], 'affinity', 'rack'))
-        self.assertEqual(1, breach(['a1', 'a2', 'b1'], 'affinity', 'rack'))
-        self.assertEqual(2, breach(['a1', 'a2', 'b1'], 'affinity', 'host'))
+        self.assertEqual(0, violation(['a1', 'a2'], 'affinity', 'rack'))
+        self.assertEqual(1, violation(['a1', 'a2', 'b1'], 'affinity', 'rack'))
+        self.assertEqual(2, violation(['a1', 'a2', 'b1'], 'affinity', 'host'))
 
-    def test_hosts_without_a_domain_are_one_more_domain(self):
-        self.assertEqual(0, breach(['n1', 'x1'], 'affinity', 'rack'))
-        self.assertEqual(1, breach(['a1', 'n1', 'x1'], 'affinity', 'rack'))
+    def test_hosts_without_a_domain_count_as_one_more_domain(self):
+        self.assertEqual(0, violation(['n1', 'x1'], 'affinity', 'rack'))
+        self.assertEqual(1, violation(['a1', 'n1', 'x1'], 'affinity', 'rack'))
         self.assertEqual(
-            3, breach(['n1', 'n2', 'x1'], 'anti-affinity', 'rack')
+            3, violation(['n1', 'n2', 'x1'], 'anti-affinity', 'rack')
         )
         self.assertEqual(
-            0, breach(['a1', 'x1', 'n1'], 'spread', 'rack', min_domains=2)
+            0, violation(['a1', 'x1', 'n1'], 'spread', 'rack', min_domains=2)
         )
         self.assertEqual(
-            1, breach(['a1', 'x1', 'n1'], 'survive', 'rack', min_members=2)
+            1, violation(['a1', 'x1', 'n1'], 'survive', 'rack', min_members=2)
         )
 
-    def test_anti_affinity_counts_each_one_more_in_a_domain_as_worse(self):
+    def test_anti_affinity_costs_more_with_each_excess_member(self):
         hosts = ['a1', 'a1', 'a2', 'b1', 'b1']
-        self.assertEqual(3 + 1, breach(hosts, 'anti-affinity', 'rack'))
+        self.assertEqual(3 + 1, violation(hosts, 'anti-affinity', 'rack'))
         self.assertEqual(
-            1, breach(hosts, 'anti-affinity', 'rack', max_per_domain=2)
+            1, violation(hosts, 'anti-affinity', 'rack', max_per_domain=2)
         )
-        self.assertEqual(2, breach(hosts, 'anti-affinity', 'host'))
-        self.assertEqual(10, breach(['a1'] * 5, 'anti-affinity', 'rack'))
+        self.assertEqual(2, violation(hosts, 'anti-affinity', 'host'))
+        self.assertEqual(10, violation(['a1'] * 5, 'anti-affinity', 'rack'))
 
     def test_spread_adds_missing_domains_and_excess_skew(self):
         hosts = ['a1', 'a1', 'a2', 'b1']
-        self.assertEqual(1, breach(hosts, 'spread', 'rack'))
-        self.assertEqual(2, breach(hosts, 'spread', 'rack', min_domains=3))
-        self.assertEqual(0, breach(hosts, 'spread', 'rack', max_skew=2))
-        self.assertEqual(2, breach(hosts, 'spread', 'rack', max_skew=0))
+        self.assertEqual(1, violation(hosts, 'spread', 'rack'))
+        self.assertEqual(2, violation(hosts, 'spread', 'rack', min_domains=3))
+        self.assertEqual(0, violation(hosts, 'spread', 'rack', max_skew=2))
+        self.assertEqual(2, violation(hosts, 'spread', 'rack', max_skew=0))
 
-    def test_spread_asks_a_small_group_for_no_more_domains_than_members(self):
-        self.assertEqual(0, breach(['a1'], 'spread', 'rack', min_domains=3))
+    def test_spread_of_few_members_needs_no_more_domains(self):
+        self.assertEqual(0, violation(['a1'], 'spread', 'rack', min_domains=3))
         self.assertEqual(
-            0, breach(['a1', 'b1'], 'spread', 'rack', min_domains=3)
+            0, violation(['a1', 'b1'], 'spread', 'rack', min_domains=3)
         )
 
-    def test_survive_loses_the_largest_domains(self):
+    def test_survive_assumes_the_loss_of_the_largest_domains(self):
         hosts = ['a1', 'a1', 'b1', 'c1']
-        self.assertEqual(0, breach(hosts, 'survive', 'rack', min_members=2))
-        self.assertEqual(1, breach(hosts, 'survive', 'rack', min_members=3))
+        self.assertEqual(0, violation(hosts, 'survive', 'rack', min_members=2))
+        self.assertEqual(1, violation(hosts, 'survive', 'rack', min_members=3))
         self.assertEqual(
-            1, breach(hosts, 'survive', 'rack', failures=2, min_members=2)
+            1, violation(hosts, 'survive', 'rack', failures=2, min_members=2)
         )
         self.assertEqual(
-            4, breach(hosts, 'survive', 'rack', failures=9, min_members=4)
+            4, violation(hosts, 'survive', 'rack', failures=9, min_members=4)
         )
 
     def test_exclusive_counts_shared_domains(self):
-        self.assertEqual(1, breach(['a1', 'a1'], 'exclusive', 'rack'))
-        self.assertEqual(0, breach(['a1'], 'exclusive', 'host'))
-        self.assertEqual(1, breach(['a2'], 'exclusive', 'host'))
-        self.assertEqual(2, breach(['a1', 'b1'], 'exclusive', 'rack', ['b1']))
-        self.assertEqual(0, breach(['b1'], 'exclusive', 'rack', ['c1']))
+        self.assertEqual(1, violation(['a1', 'a1'], 'exclusive', 'rack'))
+        self.assertEqual(0, violation(['a1'], 'exclusive', 'host'))
+        self.assertEqual(1, violation(['a2'], 'exclusive', 'host'))
+        self.assertEqual(
+            2, violation(['a1', 'b1'], 'exclusive', 'rack', ['b1'])
+        )
+        self.assertEqual(0, violation(['b1'], 'exclusive', 'rack', ['c1']))
 
-    def test_exclusive_shares_the_hosts_without_a_domain(self):
+    def test_exclusive_counts_hosts_without_a_domain_as_one(self):
         # x2 has something foreign, and n1 is of the same nameless rack.
-        self.assertEqual(1, breach(['n1', 'n2'], 'exclusive', 'rack'))
-        self.assertEqual(0, breach(['c1'], 'exclusive', 'rack', ['x1']))
+        self.assertEqual(1, violation(['n1', 'n2'], 'exclusive', 'rack'))
+        self.assertEqual(0, violation(['c1'], 'exclusive', 'rack', ['x1']))
 
-    def test_an_empty_group_breaks_nothing_but_survive(self):
+    def test_empty_group_breaks_only_survive(self):
         for kind in ('affinity', 'anti-affinity', 'exclusive', 'spread'):
-            self.assertEqual(0, breach([], kind, 'host', ['a1']))
-        self.assertEqual(0, breach([], 'network-proximity', 'host'))
-        self.assertEqual(2, breach([], 'survive', 'host', min_members=2))
+            self.assertEqual(0, violation([], kind, 'host', ['a1']))
+        self.assertEqual(0, violation([], 'network-proximity', 'host'))
+        self.assertEqual(2, violation([], 'survive', 'host', min_members=2))
 
     def test_proximity_sums_the_distances_of_pairs(self):
         everywhere = ['a1', 'a2', 'b1', 'c1', 'n1', 'x1']
         self.assertEqual(
-            0 + 1 + 2 + 3 + 2 + 3, tied(['a1'], everywhere, 'host')
+            0 + 1 + 2 + 3 + 2 + 3,
+            proximity_violation(['a1'], everywhere, 'host'),
         )
         self.assertEqual(
-            0 + 0 + 2 + 3 + 2 + 3, tied(['a1'], everywhere, 'rack')
+            0 + 0 + 2 + 3 + 2 + 3,
+            proximity_violation(['a1'], everywhere, 'rack'),
         )
         self.assertEqual(
-            0 + 0 + 0 + 3 + 0 + 3, tied(['a1'], everywhere, 'zone')
+            0 + 0 + 0 + 3 + 0 + 3,
+            proximity_violation(['a1'], everywhere, 'zone'),
         )
-        self.assertEqual(2 * 2 * 3, tied(['a1'] * 2, ['c1'] * 2, 'rack'))
+        self.assertEqual(
+            2 * 2 * 3, proximity_violation(['a1'] * 2, ['c1'] * 2, 'rack')
+        )
 
-    def test_hosts_without_a_domain_share_nothing_but_themselves(self):
-        self.assertEqual(2, tied(['n1'], ['n2'], 'rack'))
-        self.assertEqual(3, tied(['x1'], ['x2'], 'rack'))
-        self.assertEqual(0, tied(['x1'], ['x1'], 'rack'))
+    def test_hosts_without_a_domain_share_no_domain(self):
+        self.assertEqual(2, proximity_violation(['n1'], ['n2'], 'rack'))
+        self.assertEqual(3, proximity_violation(['x1'], ['x2'], 'rack'))
+        self.assertEqual(0, proximity_violation(['x1'], ['x1'], 'rack'))
 
-    def test_proximity_within_a_group_takes_every_pair_once(self):
+    def test_proximity_within_a_group_counts_every_pair_once(self):
         self.assertEqual(
             2 + 2 + 0 + 3 + 3 + 3,
-            breach(['a1', 'b1', 'b1', 'c1'], 'network-proximity', 'rack'),
+            violation(['a1', 'b1', 'b1', 'c1'], 'network-proximity', 'rack'),
         )
 
 
@@ -205,7 +212,7 @@ class TestStrict(base.BaseTestCase):
         placement = {f'web-{n}': host for n, host in enumerate(hosts)}
         return violations.is_violated(problem, policy, placement)
 
-    def test_a_strict_policy_is_kept_where_nothing_is_off(self):
+    def test_strict_policy_is_met_without_a_violation(self):
         self.assertFalse(self._is_broken('affinity', ['a1', 'a2']))
         self.assertTrue(self._is_broken('affinity', ['a1', 'b1']))
         self.assertFalse(self._is_broken('network-proximity', ['a1', 'a2']))
@@ -260,7 +267,7 @@ class TestCosts(base.BaseTestCase):
         )
 
 
-class TestFaults(base.BaseTestCase):
+class TestFind(base.BaseTestCase):
     CLASSES = {
         'big': {
             'request': {'VCPU': 5},
@@ -269,7 +276,7 @@ class TestFaults(base.BaseTestCase):
         }
     }
 
-    def _faults(self, placement, alternative=None, pinned=None):
+    def _violations(self, placement, alternative=None, pinned=None):
         topology = builders.group(
             [builders.policy('affinity', 'rack')],
             big={'class': 'big', 'count': 2, 'min_count': 1},
@@ -280,48 +287,50 @@ class TestFaults(base.BaseTestCase):
         plan = violations.Plan(placement, alternative or {})
         return [(f.code, f.at) for f in violations.find(problem, plan)]
 
-    def test_a_lawful_plan_has_none(self):
-        self.assertEqual([], self._faults({'big-0': 'a1'}))
+    def test_feasible_plan_has_no_violation(self):
+        self.assertEqual([], self._violations({'big-0': 'a1'}))
 
-    def test_too_few_members(self):
-        self.assertEqual([('vrt.members', 'big')], self._faults({}))
+    def test_too_few_members_are_a_violation(self):
+        self.assertEqual([('vrt.members', 'big')], self._violations({}))
 
-    def test_a_full_host(self):
+    def test_overcommitted_host_is_a_violation(self):
         self.assertEqual(
             [('vrt.capacity', 'a1')],
-            self._faults({'big-0': 'a1', 'big-1': 'a1'}),
+            self._violations({'big-0': 'a1', 'big-1': 'a1'}),
         )
 
     def test_an_alternative_replaces_the_request(self):
         placement = {'big-0': 'b1', 'big-1': 'b1'}
-        self.assertEqual([], self._faults(placement, {'big-0': 1, 'big-1': 1}))
+        self.assertEqual(
+            [], self._violations(placement, {'big-0': 1, 'big-1': 1})
+        )
         self.assertEqual(
             [('vrt.capacity', 'b1')],
-            self._faults(placement, {'big-0': 0, 'big-1': 1}),
+            self._violations(placement, {'big-0': 0, 'big-1': 1}),
         )
 
-    def test_a_host_that_is_not_eligible(self):
+    def test_host_outside_the_class_is_a_violation(self):
         self.assertEqual(
-            [('vrt.hosts', 'big-0')], self._faults({'big-0': 'a2'})
+            [('vrt.hosts', 'big-0')], self._violations({'big-0': 'a2'})
         )
 
-    def test_a_broken_policy(self):
+    def test_broken_policy_is_a_violation(self):
         self.assertEqual(
             [('vrt.affinity', '')],
-            self._faults({'big-0': 'a1', 'big-1': 'b1'}, {'big-1': 1}),
+            self._violations({'big-0': 'a1', 'big-1': 'b1'}, {'big-1': 1}),
         )
 
-    def test_a_pin_ignores_hosts_and_room(self):
+    def test_pin_ignores_hosts_and_capacity(self):
         pinned = {'big-0': 'a2', 'big-1': 'a2'}
-        self.assertEqual([], self._faults(pinned, pinned=pinned))
+        self.assertEqual([], self._violations(pinned, pinned=pinned))
 
-    def test_a_pin_binds(self):
+    def test_member_away_from_its_pin_is_a_violation(self):
         pinned = {'big-0': 'a2'}
         self.assertEqual(
             [('vrt.pinned', 'big-0')],
-            self._faults({'big-0': 'a1'}, pinned=pinned),
+            self._violations({'big-0': 'a1'}, pinned=pinned),
         )
         self.assertEqual(
             [('vrt.pinned', 'big-0')],
-            self._faults({'big-1': 'a1'}, pinned=pinned),
+            self._violations({'big-1': 'a1'}, pinned=pinned),
         )

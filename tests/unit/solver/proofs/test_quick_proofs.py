@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is proved before any plan is looked for."""
+"""Proofs of infeasibility before any search for a plan."""
 
 from unittest import mock
 
@@ -22,7 +22,7 @@ CLASSES = {
 
 
 def packing(**groups):
-    """Two threes on two hosts leave no room for a two."""
+    """Two members of 3 VCPU leave no capacity for a third of 2 VCPU."""
     tight = group(
         [AFFINITY],
         three={'class': 'three', 'count': 2},
@@ -39,33 +39,33 @@ class TestFind(base.BaseTestCase):
     def find(self, problem, seconds=60):
         return quick_proofs.find(problem, time_budget.TimeBudget(seconds))
 
-    def test_a_comparison(self):
+    def test_bounds_prove_a_lack_of_capacity(self):
         problem = builders.problem(racks(a=(2,)), group(w=3))
         self.assertEqual(
             ({assumptions.MemberAssumption('w')}, 'bounds'), self.find(problem)
         )
 
-    def test_a_part_without_all_the_rest(self):
+    def test_part_of_a_problem_is_proved_impossible(self):
         rest = group([policy('spread', 'host')], w=2)
         found = self.find(packing(h=rest))
-        self.assertEqual('part', found.stage)
+        self.assertEqual('subproblem', found.stage)
         self.assertEqual(
             {
                 assumptions.PolicyAssumption('g', 'affinity', 'rack'),
                 assumptions.MemberAssumption('g/three'),
                 assumptions.MemberAssumption('g/two'),
             },
-            found.tags,
+            found.assumed,
         )
 
-    def test_policies_that_clash(self):
+    def test_contradictory_policies_are_proved_impossible(self):
         inner = group([policy('affinity', 'rack')], w=4)
         problem = builders.problem(
             racks(**{f'r{number}': (80, 80) for number in range(20)}),
             group([policy('spread', 'rack')], groups={'g': inner}, x=1),
         )
         found = self.find(problem)
-        self.assertEqual('policies', found.stage)
+        self.assertEqual('policy-conflict', found.stage)
         self.assertEqual(
             {
                 assumptions.PolicyAssumption('', 'spread', 'rack'),
@@ -73,15 +73,17 @@ class TestFind(base.BaseTestCase):
                 assumptions.MemberAssumption('g/w'),
                 assumptions.MemberAssumption('x'),
             },
-            found.tags,
+            found.assumed,
         )
 
-    def test_nothing_is_asked_where_there_is_room(self):
+    def test_problem_with_enough_capacity_asks_no_solver(self):
         problem = builders.problem(racks(a=(80,)), group([AFFINITY], w=3))
-        with mock.patch.object(feasibility, 'ask', side_effect=AssertionError):
+        with mock.patch.object(
+            feasibility, 'solve', side_effect=AssertionError
+        ):
             self.assertIsNone(self.find(problem))
 
-    def test_a_question_without_an_answer_is_no_proof(self):
+    def test_unanswered_question_is_no_proof(self):
         self.assertIsNone(self.find(packing(), seconds=0))
 
     def test_a_plan_of_a_part_is_no_proof(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which parts of a problem are suspected to leave no plan."""
+"""Suspect subproblems: likely causes of infeasibility."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from tests.unit.solver.builders import racks
 
 
 class TestSuspects(base.BaseTestCase):
-    def test_what_takes_most_comes_first_with_its_policies(self):
+    def test_largest_share_of_capacity_comes_first(self):
         problem = builders.problem(
             racks(a=(8,)),
             group(
@@ -37,20 +37,22 @@ class TestSuspects(base.BaseTestCase):
                     affinity,
                 },
             ],
-            list(suspects.suspects(problem, shares)),
+            list(suspects.nested_suspects(problem, shares)),
         )
 
-    def test_each_has_the_one_before_in_it(self):
+    def test_each_subproblem_contains_the_one_before(self):
         names = {f'm{number:02}': 1 for number in range(40)}
         problem = builders.problem(racks(a=(8,)), group(**names))
-        found = list(suspects.suspects(problem, dict.fromkeys(names, 0.5)))
+        found = list(
+            suspects.nested_suspects(problem, dict.fromkeys(names, 0.5))
+        )
         self.assertLess(len(found), 12)
         for less, more in itertools.pairwise(found):
             self.assertLess(less, more)
         self.assertLess(len(found[-1]), 40)
 
 
-class TestOdd(base.BaseTestCase):
+class TestConflictingPairs(base.BaseTestCase):
     def pairs(self, *policies, inner=(), **options):
         problem = builders.problem(
             racks(a=(8,)),
@@ -62,10 +64,10 @@ class TestOdd(base.BaseTestCase):
                 for each in part
                 if isinstance(each, assumptions.PolicyAssumption)
             }
-            for part in suspects.odd(problem)
+            for part in suspects.conflicting_pairs(problem)
         ]
 
-    def test_what_has_to_be_alone(self):
+    def test_exclusive_policy_within_affinity_is_suspect(self):
         self.assertEqual(
             [{'affinity', 'exclusive'}],
             self.pairs(
@@ -73,7 +75,7 @@ class TestOdd(base.BaseTestCase):
             ),
         )
 
-    def test_what_is_together_within_what_is_spread(self):
+    def test_affinity_within_spread_is_suspect(self):
         spread = policy('spread', 'rack')
         self.assertEqual(
             [{'affinity', 'spread'}],
@@ -83,26 +85,26 @@ class TestOdd(base.BaseTestCase):
             [], self.pairs(policy('affinity', 'zone'), inner=[spread], x=1)
         )
 
-    def test_two_that_are_spread_in_different_ways(self):
+    def test_survive_and_spread_of_different_scopes_are_suspect(self):
         safe = policy('survive', 'rack', min_members=1)
         self.assertEqual([], self.pairs(policy('spread', 'rack'), safe))
         self.assertEqual(
             [{'survive', 'spread'}], self.pairs(policy('spread', 'host'), safe)
         )
 
-    def test_not_what_bounds_tell(self):
+    def test_pair_that_bounds_decide_is_not_suspect(self):
         apart = policy('anti-affinity', 'host')
         self.assertEqual(
             [],
             self.pairs(apart, policy('affinity', 'zone'), inner=[apart], x=1),
         )
 
-    def test_the_members_that_have_to_come(self):
+    def test_required_members_are_in_a_suspect(self):
         problem = builders.problem(
             racks(a=(8,)),
             group(
                 [policy('spread', 'rack'), policy('exclusive', 'rack')], w=1
             ),
         )
-        [part] = suspects.odd(problem)
+        [part] = suspects.conflicting_pairs(problem)
         self.assertIn(assumptions.MemberAssumption('w'), part)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who needs nearly all the places there are?"""
+"""Bottleneck classes, whose members need nearly all of their capacity."""
 
 from oslotest import base
 
@@ -18,40 +18,42 @@ CLASSES = {
 }
 
 
-class TestCaptives(base.BaseTestCase):
+class TestFind(base.BaseTestCase):
     def find(self, **groups):
-        """Paths of the captives where five cards are in one rack."""
+        """Return paths of bottleneck members; one rack has five GPUs."""
         hosts = racks(a=(9, 9), b=(9,))
         hosts[0]['free']['GPU'] = 3
         hosts[1]['free']['GPU'] = 2
         problem = builders.problem(hosts, group(groups=groups), CLASSES)
-        finder = squeaky_wheel.SqueakyWheel(problem)
-        found = bottlenecks.find(finder.state, finder.wanted)
-        return sorted(path for unit in found for path in unit.members)
+        greedy = squeaky_wheel.SqueakyWheel(problem)
+        eq_classes = bottlenecks.find(greedy.state, greedy.min_demand)
+        return sorted(
+            path for eq_class in eq_classes for path in eq_class.members
+        )
 
-    def test_are_those_that_ask_for_what_is_short(self):
-        some = group(w=2, v={'class': 'gpu', 'count': 5})
-        self.assertEqual([f'g/v-{n}' for n in range(5)], self.find(g=some))
+    def test_class_that_needs_a_scarce_resource_is_a_bottleneck(self):
+        members = group(w=2, v={'class': 'gpu', 'count': 5})
+        self.assertEqual([f'g/v-{n}' for n in range(5)], self.find(g=members))
 
-    def test_large_ones_take_the_places_of_several(self):
+    def test_larger_members_count_several_times(self):
         one = group(v={'class': 'gpu'})
         large = group(v={'class': 'gpus', 'count': 2})
         self.assertEqual(['g/v', 'h/v-0', 'h/v-1'], self.find(g=one, h=large))
 
-    def test_there_are_none_where_there_is_enough(self):
-        some = group(v={'class': 'gpu', 'count': 4})
-        self.assertEqual([], self.find(g=some))
+    def test_enough_capacity_makes_no_bottleneck(self):
+        members = group(v={'class': 'gpu', 'count': 4})
+        self.assertEqual([], self.find(g=members))
 
-    def test_a_few_hosts_may_be_what_is_short(self):
-        some = group(w=9, v={'class': 'few', 'count': 9})
-        self.assertEqual([f'g/v-{n}' for n in range(9)], self.find(g=some))
+    def test_class_of_a_few_hosts_is_a_bottleneck(self):
+        members = group(w=9, v={'class': 'few', 'count': 9})
+        self.assertEqual([f'g/v-{n}' for n in range(9)], self.find(g=members))
 
-    def test_who_shares_a_domain_is_none(self):
-        some = group(
+    def test_colocated_members_are_no_bottleneck(self):
+        members = group(
             [policy('affinity', 'rack')], v={'class': 'gpu', 'count': 5}
         )
-        self.assertEqual([], self.find(g=some))
+        self.assertEqual([], self.find(g=members))
 
-    def test_who_asks_for_nothing_is_none(self):
-        some = group(v={'class': 'none', 'count': 9})
-        self.assertEqual([], self.find(g=some))
+    def test_class_without_a_request_is_no_bottleneck(self):
+        members = group(v={'class': 'none', 'count': 9})
+        self.assertEqual([], self.find(g=members))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who loses a seat to whom, and is nobody forgotten?"""
+"""Ejection search: inserted and ejected members."""
 
 import fixtures
 import hypothesis
@@ -27,87 +27,89 @@ class EjectionCase(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(
-            fixtures.MockPatchObject(colocation_groups, '_FEW_DOMAINS', 1)
+            fixtures.MockPatchObject(
+                colocation_groups, '_MAX_LARGE_DOMAINS', 1
+            )
         )
 
     def start(self, hosts, topology, placement, **others):
-        """An ejection among members that sit somewhere."""
+        """Start an ejection search with a plan."""
         self.problem = builders.problem(hosts, topology, CLASSES, **others)
-        self.finder = squeaky_wheel.SqueakyWheel(self.problem)
+        self.greedy = squeaky_wheel.SqueakyWheel(self.problem)
         self.plan = violations.Plan(placement, {})
-        self.ejection = ejection.Ejection(
-            self.finder, assignment.AssignmentState(self.problem, self.plan)
+        self.ejection = ejection.EjectionSearch(
+            self.greedy, assignment.AssignmentState(self.problem, self.plan)
         )
 
-    def seat(self, *coming):
-        found = self.ejection.seat(
-            self.plan, set(coming), time_budget.TimeBudget(60)
+    def insert(self, *to_insert):
+        result = self.ejection.insert(
+            self.plan, set(to_insert), time_budget.TimeBudget(60)
         )
-        if found is not None:
-            self.check(found, coming)
-        return found
+        if result is not None:
+            self.check(result, to_insert)
+        return result
 
-    def check(self, change, coming):
-        """All sit lawfully, or are told to have lost their seats."""
-        lost = [path for some in change.lost for path in some]
+    def check(self, result, to_insert):
+        """Assert that every member is placed or ejected."""
+        ejected = [path for paths in result.ejected for path in paths]
         self.assertEqual(
-            sorted({*self.plan.placement, *coming}),
-            sorted([*change.plan.placement, *lost]),
+            sorted({*self.plan.placement, *to_insert}),
+            sorted([*result.plan.placement, *ejected]),
         )
-        gone = self.problem.class_of.keys() - change.plan.placement.keys()
-        rest = subproblem.without(self.problem, gone)
-        self.assertEqual([], violations.find(rest, change.plan))
+        absent = self.problem.class_of.keys() - result.plan.placement.keys()
+        rest = subproblem.remove_members(self.problem, absent)
+        self.assertEqual([], violations.find(rest, result.plan))
 
 
-class TestSeat(EjectionCase):
-    def test_others_move_where_they_can(self):
+class TestInsert(EjectionCase):
+    def test_other_members_move_where_possible(self):
         self.start(
             racks(a=(4, 3)), group(w=1, x={'class': 'c4'}), {'w-0': 'a1'}
         )
-        change = self.seat('x')
-        self.assertEqual({'w-0': 'a2', 'x': 'a1'}, change.plan.placement)
-        self.assertEqual(([], 0), (change.lost, change.price))
+        result = self.insert('x')
+        self.assertEqual({'w-0': 'a2', 'x': 'a1'}, result.plan.placement)
+        self.assertEqual(([], 0), (result.ejected, result.penalty))
 
-    def test_others_lose_their_seats_where_they_cannot(self):
+    def test_members_without_another_host_are_ejected(self):
         self.start(racks(a=(4,)), group(w=2, x={'class': 'c3'}), {'w-0': 'a1'})
         self.start(racks(a=(3,)), group(w=1, x={'class': 'c3'}), {'w-0': 'a1'})
-        change = self.seat('x')
-        self.assertEqual({'x': 'a1'}, change.plan.placement)
-        self.assertEqual([['w-0']], change.lost)
+        result = self.insert('x')
+        self.assertEqual({'x': 'a1'}, result.plan.placement)
+        self.assertEqual([['w-0']], result.ejected)
 
-    def test_pinned_members_stay(self):
+    def test_pinned_members_are_not_ejected(self):
         self.start(
             [builders.host('a1', 'a', cpu=3)],
             group([policy('anti-affinity', 'host')], w=1, x=1),
             {'w-0': 'a1'},
             pinned={'w-0': 'a1'},
         )
-        self.assertIsNone(self.seat('x-0'))
+        self.assertIsNone(self.insert('x-0'))
 
-    def test_there_is_none_for_those_who_fit_nowhere(self):
+    def test_member_without_a_large_enough_host_is_not_inserted(self):
         self.start(racks(a=(2,)), group(w=1, x={'class': 'c3'}), {})
-        self.assertIsNone(self.seat('x'))
+        self.assertIsNone(self.insert('x'))
 
-    def test_those_who_share_a_domain_lose_it_together(self):
+    def test_colocated_members_are_ejected_together(self):
         below = group([policy('affinity', 'rack')], v=3)
         self.start(
             racks(a=(3, 2), b=(2,)),
             group(groups={'g': below}, x={'class': 'c3'}),
             {'g/v-0': 'a1', 'g/v-1': 'a2', 'g/v-2': 'a2'},
         )
-        change = self.seat('x')
-        self.assertEqual([['g/v-0', 'g/v-1', 'g/v-2']], change.lost)
+        result = self.insert('x')
+        self.assertEqual([['g/v-0', 'g/v-1', 'g/v-2']], result.ejected)
 
-    def test_fewer_lose_their_seats_rather_than_more(self):
+    def test_fewest_members_are_ejected(self):
         self.start(
             racks(a=(3, 3)),
             group(w=3, v=1, x={'class': 'c3'}),
             {'w-0': 'a1', 'w-1': 'a1', 'w-2': 'a1', 'v-0': 'a2'},
         )
-        self.assertEqual(1, self.seat('x').price)
+        self.assertEqual(1, self.insert('x').penalty)
 
-    def test_who_failed_more_often_is_worth_more(self):
-        # Those who are alike are told apart by a policy.
+    def test_member_that_failed_more_often_is_not_ejected(self):
+        # A policy makes the members of one class different.
         self.start(
             racks(a=(3, 3)),
             group(
@@ -121,18 +123,18 @@ class TestSeat(EjectionCase):
             {'g/w': 'a1', 'h/w': 'a2'},
         )
         for _ in range(5):
-            self.seat('g/w')
-        self.assertEqual([['h/w']], self.seat('i/w').lost)
+            self.insert('g/w')
+        self.assertEqual([['h/w']], self.insert('i/w').ejected)
 
-    def test_nobody_goes_for_one_who_is_alike(self):
+    def test_interchangeable_members_are_not_ejected(self):
         self.start(racks(a=(3,)), group(w=4), {'w-0': 'a1', 'w-1': 'a1'})
-        self.assertEqual(3, len(self.seat('w-2').plan.placement))
+        self.assertEqual(3, len(self.insert('w-2').plan.placement))
         self.start(racks(a=(2,)), group(w=4), {'w-0': 'a1', 'w-1': 'a1'})
-        self.assertIsNone(self.seat('w-2'))
+        self.assertIsNone(self.insert('w-2'))
 
 
-class TestSettle(EjectionCase):
-    def test_bundles_move_to_their_new_domains(self):
+class TestMoveGroups(EjectionCase):
+    def test_colocation_groups_move_to_their_new_domains(self):
         groups = {
             name: group([policy('affinity', 'rack')], w=count)
             for name, count in (('g', 2), ('h', 3))
@@ -142,32 +144,34 @@ class TestSettle(EjectionCase):
             group(groups=groups),
             {'g/w-0': 'a1', 'g/w-1': 'a1'},
         )
-        homes = {
+        prescribed = {
             propagator: {'g': 1, 'h': 0}[propagator.policy.at]
-            for propagator in self.finder.state.propagators
+            for propagator in self.greedy.state.propagators
         }
-        coming = set(self.problem.class_of)
+        to_insert = set(self.problem.class_of)
         for domains in (1, 9):
             self.useFixture(
                 fixtures.MockPatchObject(
-                    colocation_groups, '_FEW_DOMAINS', domains
+                    colocation_groups, '_MAX_LARGE_DOMAINS', domains
                 )
             )
             budget = time_budget.TimeBudget(60)
-            change = self.ejection.settle(
+            result = self.ejection.move_groups(
                 self.plan,
-                joint_reinsertion.Move(homes, list(homes), coming),
-                colocation_groups.ColocationGroups(self.finder, budget),
+                joint_reinsertion.Move(
+                    prescribed, list(prescribed), to_insert
+                ),
+                colocation_groups.ColocationGroups(self.greedy, budget),
                 budget,
             )
-            self.check(change, coming)
-            self.assertEqual([], change.lost)
-            self.assertEqual('b1', change.plan.placement['g/w-0'])
-            self.assertEqual('a1', change.plan.placement['h/w-0'])
+            self.check(result, to_insert)
+            self.assertEqual([], result.ejected)
+            self.assertEqual('b1', result.plan.placement['g/w-0'])
+            self.assertEqual('a1', result.plan.placement['h/w-0'])
 
 
-class TestRoomy(EjectionCase):
-    def test_only_bundles_stand_up(self):
+class TestFreeDomains(EjectionCase):
+    def test_other_members_keep_their_capacity(self):
         below = group([policy('affinity', 'rack')], v=3)
         self.start(
             racks(a=(4,), b=(4,), c=(3,)),
@@ -175,16 +179,18 @@ class TestRoomy(EjectionCase):
             {'g/v-0': 'c1', 'g/v-1': 'c1', 'g/v-2': 'c1', 'w-0': 'a1'}
             | {'w-1': 'a1'},
         )
-        bundle = next(
-            filter(propagators.needs_domain, self.finder.state.propagators)
+        colocated = next(
+            filter(propagators.needs_domain, self.greedy.state.propagators)
         )
-        self.assertEqual({bundle: {1, 2}}, self.ejection.find_roomy([bundle]))
+        self.assertEqual(
+            {colocated: {1, 2}}, self.ejection.find_free_domains([colocated])
+        )
 
 
-class TestAny(EjectionCase):
+class TestInsertAny(EjectionCase):
     @hypothesis.settings(deadline=None, derandomize=True)
     @hypothesis.given(strategies.data())
-    def test_nobody_is_forgotten(self, data):
+    def test_every_member_is_placed_or_ejected(self, data):
         draw = data.draw
         sizes = strategies.integers(1, 6)
         hosts = racks(
@@ -193,7 +199,7 @@ class TestAny(EjectionCase):
                 for name in 'abc'
             }
         )
-        kinds = strategies.sampled_from(
+        policies = strategies.sampled_from(
             [
                 policy('affinity', 'rack'),
                 policy('affinity', 'zone'),
@@ -204,7 +210,7 @@ class TestAny(EjectionCase):
         )
         groups = {
             name: group(
-                draw(strategies.lists(kinds, max_size=2)),
+                draw(strategies.lists(policies, max_size=2)),
                 w=draw(sizes),
                 v={
                     'class': draw(strategies.sampled_from(sorted(CLASSES))),
@@ -215,22 +221,22 @@ class TestAny(EjectionCase):
             for name in 'gh'
         }
         self.start(hosts, group(groups=groups), {})
-        self.finder.attempt()
-        if self.finder.most is None:
+        self.greedy.run_iteration()
+        if self.greedy.best_partial is None:
             return
-        self.plan, missing = self.finder.most
-        self.ejection = ejection.Ejection(
-            self.finder, assignment.AssignmentState(self.problem, self.plan)
+        self.plan, unplaced = self.greedy.best_partial
+        self.ejection = ejection.EjectionSearch(
+            self.greedy, assignment.AssignmentState(self.problem, self.plan)
         )
-        for some in missing:
-            found = self.ejection.seat(
-                self.plan, set(some), time_budget.TimeBudget(60)
+        for paths in unplaced:
+            result = self.ejection.insert(
+                self.plan, set(paths), time_budget.TimeBudget(60)
             )
-            if found is not None:
-                lost = [path for each in found.lost for path in each]
+            if result is not None:
+                ejected = [path for paths in result.ejected for path in paths]
                 self.assertEqual(
-                    sorted({*self.plan.placement, *some}),
-                    sorted([*found.plan.placement, *lost]),
+                    sorted({*self.plan.placement, *paths}),
+                    sorted([*result.plan.placement, *ejected]),
                 )
-                self.assertLessEqual(set(some), {*found.plan.placement})
+                self.assertLessEqual(set(paths), {*result.plan.placement})
                 return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do bundles get seats in their domains, and captives around them?"""
+"""Joint reinsertion of colocation groups and bottleneck members."""
 
 import fixtures
 from oslotest import base
@@ -22,11 +22,13 @@ CLASSES = {
 }
 
 
-class TestCrowds(base.BaseTestCase):
+class TestReinsert(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(
-            fixtures.MockPatchObject(colocation_groups, '_FEW_DOMAINS', 1)
+            fixtures.MockPatchObject(
+                colocation_groups, '_MAX_LARGE_DOMAINS', 1
+            )
         )
         hosts = racks(a=(2, 3), b=(3,))
         for host in hosts[:2]:
@@ -39,50 +41,54 @@ class TestCrowds(base.BaseTestCase):
         self.problem = builders.problem(hosts, topology, CLASSES)
         self.placement = {'c/v-0': 'a1', 'c/v-1': 'a2', 'w-0': 'a2'}
 
-    def seat(self, rack, *absent, seconds=60):
-        """Seat the bundle in a rack."""
+    def reinsert(self, rack, *absent, seconds=60):
+        """Reinsert the colocation group in a rack."""
         placement = {
             path: host
             for path, host in self.placement.items()
             if path not in absent
         }
         plan = violations.Plan(placement, {})
-        finder = squeaky_wheel.SqueakyWheel(self.problem)
+        greedy = squeaky_wheel.SqueakyWheel(self.problem)
         budget = time_budget.TimeBudget(60)
-        bundles = colocation_groups.ColocationGroups(finder, budget)
-        places = assignment.AssignmentState(self.problem, plan)
+        colocated_groups = colocation_groups.ColocationGroups(greedy, budget)
+        assigned = assignment.AssignmentState(self.problem, plan)
         propagator = next(
-            g for g in places.state.propagators if g.policy.type == 'affinity'
+            propagator
+            for propagator in assigned.state.propagators
+            if propagator.policy.type == 'affinity'
         )
-        return joint_reinsertion.JointReinsertion(self.problem, places).seat(
+        return joint_reinsertion.JointReinsertion(
+            self.problem, assigned
+        ).reinsert(
             plan,
             joint_reinsertion.Move(
                 {propagator: rack}, [propagator], {'g/w', *absent}
             ),
-            bundles,
+            colocated_groups,
             time_budget.TimeBudget(seconds),
         )
 
-    def test_who_is_free_to_go_has_to(self):
-        plan, lifted = self.seat(0)
-        self.assertEqual({'w-0'}, lifted)
+    def test_unbound_members_are_ejected(self):
+        plan, ejected = self.reinsert(0)
+        self.assertEqual({'w-0'}, ejected)
         self.assertEqual('a2', plan.placement['g/w'])
         self.assertEqual(
             {'a1', 'a2'}, {plan.placement[f'c/v-{n}'] for n in range(2)}
         )
         self.assertNotIn('w-0', plan.placement)
-        rest = subproblem.without(self.problem, lifted)
+        rest = subproblem.remove_members(self.problem, ejected)
         self.assertFalse(violations.find(rest, plan))
 
-    def test_captives_come_in_with_them(self):
-        plan, _ = self.seat(0, 'c/v-1')
+    def test_unplaced_bottleneck_members_are_placed_too(self):
+        plan, _ = self.reinsert(0, 'c/v-1')
         self.assertIn('c/v-1', plan.placement)
 
-    def test_elsewhere_the_others_of_the_domain_go(self):
+    def test_members_on_other_bottleneck_hosts_are_ejected(self):
         self.placement['w-0'] = 'b1'
-        plan, lifted = self.seat(1)
-        self.assertEqual({'w-0'}, lifted)
+        plan, ejected = self.reinsert(1)
+        self.assertEqual({'w-0'}, ejected)
         self.assertEqual('b1', plan.placement['g/w'])
 
-    def test_without_time_there_is_no_plan(self):
-        self.assertIsNone(self.seat(0, seconds=0))
+    def test_without_time_no_plan_is_found(self):
+        self.assertIsNone(self.reinsert(0, seconds=0))

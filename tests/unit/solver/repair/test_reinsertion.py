@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is room made for those who found none, where it can be?"""
+"""Reinsertion of members that construction left out."""
 
 import collections
 
@@ -20,28 +20,28 @@ from tests.unit.solver.builders import racks
 CLASSES = {f'c{n}': {'request': {'VCPU': n}} for n in (2, 3, 4)}
 
 
-class TestRepair(base.BaseTestCase):
-    def attempts(self, hosts, topology, placement, *missing, **others):
-        """Attempts, the best of which has come so far."""
+class TestReinsertion(base.BaseTestCase):
+    def make(self, hosts, topology, placement, *unplaced, **others):
+        """Return a squeaky-wheel search with a best partial plan."""
         problem = builders.problem(hosts, topology, CLASSES, **others)
-        attempts = squeaky_wheel.SqueakyWheel(problem)
-        attempts.most = (
+        greedy = squeaky_wheel.SqueakyWheel(problem)
+        greedy.best_partial = (
             violations.Plan(placement, {}),
-            [list(m) for m in missing],
+            [list(m) for m in unplaced],
         )
-        return attempts
+        return greedy
 
-    def repair(self, *args, seconds=60, **others):
-        attempts = self.attempts(*args, **others)
-        plan = reinsertion.Reinsertion(attempts).run(
+    def reinsert(self, *args, seconds=60, **others):
+        greedy = self.make(*args, **others)
+        plan = reinsertion.Reinsertion(greedy).run(
             time_budget.TimeBudget(seconds)
         )
         if plan is not None:
-            self.assertEqual([], violations.find(attempts.problem, plan))
+            self.assertEqual([], violations.find(greedy.problem, plan))
         return plan
 
-    def make_room_for_one(self, **others):
-        return self.repair(
+    def reinsert_one(self, **others):
+        return self.reinsert(
             racks(a=(4, 3)),
             group(w=1, x={'class': 'c4'}),
             {'w-0': 'a1'},
@@ -49,45 +49,53 @@ class TestRepair(base.BaseTestCase):
             **others,
         )
 
-    def test_nothing_to_repair_before_an_attempt_failed(self):
-        attempts = self.attempts(racks(a=(4,)), group(w=1), {}, ())
-        attempts.most = None
+    def test_without_a_failed_construction_no_plan_is_found(self):
+        greedy = self.make(racks(a=(4,)), group(w=1), {}, ())
+        greedy.best_partial = None
         self.assertIsNone(
-            reinsertion.Reinsertion(attempts).run(time_budget.TimeBudget(60))
+            reinsertion.Reinsertion(greedy).run(time_budget.TimeBudget(60))
         )
 
-    def test_who_sits_makes_room(self):
-        plan = self.make_room_for_one()
+    def test_placed_member_moves(self):
+        plan = self.reinsert_one()
         self.assertEqual({'w-0': 'a2', 'x': 'a1'}, plan.placement)
 
-    def test_the_plan_with_most_members_is_kept(self):
-        attempts = self.attempts(
+    def test_plan_with_the_most_members_is_kept(self):
+        greedy = self.make(
             racks(a=(4,)),
             group(w=2, x={'class': 'c4'}),
             {},
             ['w-0', 'w-1'],
             ['x'],
         )
-        found = reinsertion.Reinsertion(attempts)
-        self.assertIsNone(found.closest)
-        self.assertIsNone(found.run(time_budget.TimeBudget(60)))
-        self.assertEqual({'w-0', 'w-1'}, set(found.closest.placement))
+        search = reinsertion.Reinsertion(greedy)
+        self.assertIsNone(search.best_partial_plan)
+        self.assertIsNone(search.run(time_budget.TimeBudget(60)))
+        self.assertEqual(
+            {'w-0', 'w-1'}, set(search.best_partial_plan.placement)
+        )
 
-    def test_all_hosts_are_asked_where_they_are_few(self):
-        for picker, name, picked in (
-            (squeaky_wheel.SqueakyWheel, 'pick_hosts_for', set()),
-            (candidate_list.HostSampler, 'pick', collections.defaultdict(set)),
-            # Whoever is not brought in is lost.
-            (reinsertion._Repair, 'make_room', None),
+    def test_few_hosts_are_not_sampled(self):
+        for sampler, name, sampled in (
+            (squeaky_wheel.SqueakyWheel, 'sample_hosts_for', set()),
+            (
+                candidate_list.HostSampler,
+                'sample',
+                collections.defaultdict(set),
+            ),
+            # A member that is not inserted is lost.
+            (reinsertion._Insertion, 'insert_by_ejection', None),
         ):
             self.useFixture(
-                fixtures.MockPatchObject(picker, name, return_value=picked)
+                fixtures.MockPatchObject(sampler, name, return_value=sampled)
             )
-        plan = self.repair(racks(a=(2, 3)), group(w=2), {'w-0': 'a1'}, ['w-1'])
+        plan = self.reinsert(
+            racks(a=(2, 3)), group(w=2), {'w-0': 'a1'}, ['w-1']
+        )
         self.assertEqual(2, len(plan.placement))
 
-    def test_one_after_the_other(self):
-        plan = self.repair(
+    def test_members_are_inserted_one_after_the_other(self):
+        plan = self.reinsert(
             racks(a=(4, 4, 3)),
             group(w=2, x={'class': 'c4'}, y={'class': 'c4'}),
             {'w-0': 'a1', 'w-1': 'a2'},
@@ -96,11 +104,11 @@ class TestRepair(base.BaseTestCase):
         )
         self.assertEqual({'a3'}, {plan.placement[f'w-{n}'] for n in (0, 1)})
 
-    def test_those_who_go_together_come_in_together(self):
+    def test_colocated_members_are_inserted_together(self):
         below = group(
             [policy('affinity', 'rack')], v={'class': 'c2', 'count': 2}
         )
-        plan = self.repair(
+        plan = self.reinsert(
             racks(a=(2, 2), b=(1,)),
             group(groups={'g': below}, w=1),
             {'w-0': 'a1'},
@@ -108,22 +116,22 @@ class TestRepair(base.BaseTestCase):
         )
         self.assertEqual('b1', plan.placement['w-0'])
 
-    def test_pinned_members_stay(self):
+    def test_pinned_members_do_not_move(self):
         for free, expected in ((3, 'a2'), (4, 'a1')):
-            plan = self.repair(
+            plan = self.reinsert(
                 racks(a=(free, 4)),
                 group(w=1, x={'class': 'c4'}),
                 {'w-0': 'a1'},
                 ['x'],
                 pinned={'w-0': 'a1'},
             )
-            # What is pinned takes no room.
+            # A pinned member consumes no free amounts.
             self.assertEqual('a1', plan.placement['w-0'])
             if free == 3:
                 self.assertEqual(expected, plan.placement['x'])
 
     def test_strict_policies_are_kept(self):
-        plan = self.repair(
+        plan = self.reinsert(
             racks(a=(4, 1), b=(4, 1)),
             group(
                 groups={'g': group([policy('anti-affinity', 'rack')], w=2)},
@@ -136,8 +144,8 @@ class TestRepair(base.BaseTestCase):
             {'a2', 'b2'}, {plan.placement[f'g/w-{n}'] for n in (0, 1)}
         )
 
-    def test_a_broken_policy_may_be_mended_by_who_comes_in(self):
-        plan = self.repair(
+    def test_inserted_members_may_end_a_violation(self):
+        plan = self.reinsert(
             racks(a=(2,), b=(2,)),
             group([policy('spread', 'rack', max_skew=0)], w=4),
             {'w-0': 'a1', 'w-1': 'a1'},
@@ -145,9 +153,9 @@ class TestRepair(base.BaseTestCase):
         )
         self.assertEqual(4, len(plan.placement))
 
-    def test_no_room_is_no_plan(self):
+    def test_without_capacity_no_plan_is_found(self):
         self.assertIsNone(
-            self.repair(
+            self.reinsert(
                 racks(a=(4, 0)),
                 group(w=1, x={'class': 'c4'}),
                 {'w-0': 'a1'},
@@ -155,17 +163,17 @@ class TestRepair(base.BaseTestCase):
             )
         )
 
-    def test_no_time_is_no_plan(self):
-        self.assertIsNone(self.make_room_for_one(seconds=0))
+    def test_without_time_no_plan_is_found(self):
+        self.assertIsNone(self.reinsert_one(seconds=0))
 
-    def test_where_programmes_take_too_long_members_are_sent_away(self):
+    def test_too_large_programs_are_replaced_by_ejection(self):
         self.useFixture(
-            fixtures.MockPatchObject(reinsertion, '_MOST_SEATS', 1)
+            fixtures.MockPatchObject(reinsertion, '_MAX_VARIABLES', 1)
         )
-        plan = self.make_room_for_one()
+        plan = self.reinsert_one()
         self.assertEqual({'w-0': 'a2', 'x': 'a1'}, plan.placement)
 
-    def test_what_was_broken_elsewhere_is_no_plan(self):
+    def test_remaining_violation_is_no_plan(self):
         classes = {'c1': {'request': {'VCPU': 1}, 'hosts': ['c1']}}
         below = group([policy('spread', 'rack')], w=2)
         problem = builders.problem(
@@ -173,15 +181,15 @@ class TestRepair(base.BaseTestCase):
             group(groups={'g': below}, x={'class': 'c1'}),
             classes,
         )
-        attempts = squeaky_wheel.SqueakyWheel(problem)
+        greedy = squeaky_wheel.SqueakyWheel(problem)
         plan = violations.Plan({'g/w-0': 'a1', 'g/w-1': 'a1'}, {})
-        attempts.most = plan, [['x']]
+        greedy.best_partial = plan, [['x']]
         self.assertIsNone(
-            reinsertion.Reinsertion(attempts).run(time_budget.TimeBudget(60))
+            reinsertion.Reinsertion(greedy).run(time_budget.TimeBudget(60))
         )
 
-    def test_several_move_for_several(self):
-        plan = self.repair(
+    def test_several_members_move_for_several(self):
+        plan = self.reinsert(
             racks(a=(5, 5, 5, 5)),
             group(
                 x={'class': 'c3', 'count': 3},
@@ -192,22 +200,22 @@ class TestRepair(base.BaseTestCase):
         )
         self.assertEqual(8, len(plan.placement))
 
-    def test_nobody_is_forgotten_where_only_some_are_allotted_a_domain(self):
-        # All together fit nowhere: only those of g are among the bundles.
+    def test_members_outside_the_moved_groups_stay_unplaced(self):
+        # All together fit nowhere: only g is a colocation group.
         below = group([policy('affinity', 'rack')], w=2)
-        attempts = self.attempts(
+        greedy = self.make(
             racks(a=(2,), b=(1,)),
             group([policy('affinity', 'rack')], groups={'g': below}, v=1),
             {},
             ['g/w-0', 'g/w-1', 'v-0'],
         )
-        found = reinsertion._Repair(
-            attempts,
-            lambda budget: master_problem.DomainAssignment(attempts, budget),
+        insertion = reinsertion._Insertion(
+            greedy,
+            lambda budget: master_problem.DomainAssignment(greedy, budget),
         )
-        coming = set(found.waiting.popleft())
-        found.make_room(coming, time_budget.TimeBudget(60))
-        waiting = [path for some in found.waiting for path in some]
+        to_insert = set(insertion.unplaced.popleft())
+        insertion.insert_by_ejection(to_insert, time_budget.TimeBudget(60))
+        unplaced = [path for paths in insertion.unplaced for path in paths]
         self.assertEqual(
-            sorted(coming), sorted([*waiting, *found.plan.placement])
+            sorted(to_insert), sorted([*unplaced, *insertion.plan.placement])
         )

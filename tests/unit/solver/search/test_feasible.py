@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a plan found by whatever stage can, and refused by none but one?"""
+"""Feasibility search: plans of every stage, and proofs of the last one."""
 
 import fixtures
 from oslotest import base
@@ -21,79 +21,79 @@ class FeasibleCase(base.BaseTestCase):
         verdict = feasible.find(problem, time_budget.TimeBudget(seconds))
         if verdict.plan is not None:
             self.assertEqual([], violations.find(problem, verdict.plan))
-            self.assertFalse(verdict.is_impossible)
+            self.assertFalse(verdict.is_infeasible)
         return verdict
 
 
 class TestFind(FeasibleCase):
-    """Small and large problems alike."""
+    """Small and large problems."""
 
-    SMALL = feasible.SMALL
+    SMALL = feasible.SMALL_VARIABLES
 
     def setUp(self):
         super().setUp()
         self.useFixture(
-            fixtures.MockPatchObject(feasible, 'SMALL', self.SMALL)
+            fixtures.MockPatchObject(feasible, 'SMALL_VARIABLES', self.SMALL)
         )
 
-    def test_an_attempt_is_often_enough(self):
+    def test_construction_finds_a_plan_of_an_easy_problem(self):
         verdict = self.find(racks(a=(2, 2)), group(w=4))
         self.assertEqual('greedy', verdict.stage)
         self.assertEqual(4, len(verdict.plan.placement))
 
-    def find_without_attempts(self, module, **constants):
-        attempts = {'attempt': lambda *_, **__: None}
+    def find_without_constructions(self, module, **constants):
+        greedy = {'run_iteration': lambda *_, **__: None}
         for where, what in (
             (module, constants),
-            (squeaky_wheel.SqueakyWheel, attempts),
+            (squeaky_wheel.SqueakyWheel, greedy),
         ):
             for name, value in what.items():
                 self.useFixture(fixtures.MockPatchObject(where, name, value))
         return self.find(racks(a=(2, 2)), group(w=4))
 
-    def test_some_hosts_where_there_is_no_time_for_all(self):
-        verdict = self.find_without_attempts(
+    def test_without_time_for_all_hosts_some_are_used(self):
+        verdict = self.find_without_constructions(
             feasibility, has_time_for=lambda *_: False
         )
         self.assertEqual('restricted', verdict.stage)
 
-    def test_some_hosts_where_all_take_long_although_they_are_few(self):
-        verdict = self.find_without_attempts(feasible, _AT_ONCE=0)
+    def test_slow_small_program_is_followed_by_a_smaller_one(self):
+        verdict = self.find_without_constructions(feasible, _QUICK_SECONDS=0)
         self.assertEqual('restricted', verdict.stage)
 
-    def test_only_all_hosts_prove_that_there_is_none(self):
+    def test_program_over_all_hosts_proves_infeasibility(self):
         verdict = self.find(
             racks(a=(3, 3)),
             group(w={'class': 'two', 'count': 3}),
             {'two': {'request': {'VCPU': 2}}},
         )
         self.assertIsNone(verdict.plan)
-        self.assertTrue(verdict.is_impossible)
+        self.assertTrue(verdict.is_infeasible)
         self.assertEqual('full', verdict.stage)
 
-    def test_no_time_is_no_proof(self):
+    def test_without_time_there_is_no_proof(self):
         problem = builders.hard_problem()
         verdict = feasible.find(problem, time_budget.TimeBudget(0))
         self.assertIsNone(verdict.plan)
-        self.assertFalse(verdict.is_impossible)
+        self.assertFalse(verdict.is_infeasible)
 
-    def test_nobody_to_seat(self):
+    def test_pinned_members_alone_are_a_plan(self):
         verdict = self.find(racks(a=(0,)), group(w=1), pinned={'w-0': 'a1'})
         self.assertEqual({'w-0': 'a1'}, verdict.plan.placement)
 
-    def test_no_hosts(self):
-        self.assertTrue(self.find([], group(w=1)).is_impossible)
-        some = {'class': 'one', 'min_count': 0}
-        self.assertEqual({}, self.find([], group(w=some)).plan.placement)
+    def test_without_hosts_only_optional_members_are_feasible(self):
+        self.assertTrue(self.find([], group(w=1)).is_infeasible)
+        optional = {'class': 'one', 'min_count': 0}
+        self.assertEqual({}, self.find([], group(w=optional)).plan.placement)
 
-    def test_a_class_that_may_go_nowhere(self):
+    def test_class_without_hosts_is_feasible_only_if_optional(self):
         classes = {'none': {'request': {}, 'hosts': []}}
-        for least, is_impossible in ((0, False), (1, True)):
-            some = {'class': 'none', 'count': 2, 'min_count': least}
-            verdict = self.find(racks(a=(8,)), group(w=1, x=some), classes)
-            self.assertEqual(is_impossible, verdict.is_impossible)
+        for least, is_infeasible in ((0, False), (1, True)):
+            optional = {'class': 'none', 'count': 2, 'min_count': least}
+            verdict = self.find(racks(a=(8,)), group(w=1, x=optional), classes)
+            self.assertEqual(is_infeasible, verdict.is_infeasible)
 
-    def test_all_policies_together(self):
+    def test_all_policies_are_met_together(self):
         below = {
             'f': group([policy('affinity', 'rack')], w=3),
             'g': group(
@@ -119,78 +119,84 @@ class TestFind(FeasibleCase):
 
 
 class TestFindLarge(TestFind):
-    """All problems go the way of large ones."""
+    """All problems are treated as large ones."""
 
     SMALL = 0
 
 
 class TestStages(FeasibleCase):
-    """What comes after attempts that all fail."""
+    """Stages after constructions that all fail."""
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MockPatchObject(feasible, 'SMALL', 0))
-        attempt = squeaky_wheel.SqueakyWheel.attempt
-        # They leave what they came to, as if a member had found no place.
+        self.useFixture(
+            fixtures.MockPatchObject(feasible, 'SMALL_VARIABLES', 0)
+        )
+        run_iteration = squeaky_wheel.SqueakyWheel.run_iteration
+        # Their partial plans remain, as if a member had found no host.
         self.useFixture(
             fixtures.MockPatchObject(
                 squeaky_wheel.SqueakyWheel,
-                'attempt',
-                lambda *args, **kwargs: attempt(*args, **kwargs) and None,
+                'run_iteration',
+                lambda *args, **kwargs: (
+                    run_iteration(*args, **kwargs) and None
+                ),
             )
         )
 
-    def test_some_hosts_may_be_enough(self):
+    def test_program_over_some_hosts_finds_a_plan(self):
         verdict = self.find(racks(a=(2, 2, 2)), group(w=3))
         self.assertEqual('restricted', verdict.stage)
 
-    def test_too_few_of_them_prove_nothing(self):
+    def test_infeasibility_over_some_hosts_is_no_proof(self):
         classes = {f'c{n}': {'request': {'VCPU': n}} for n in (3, 4, 5)}
         members = {f'm{n}': {'class': f'c{n}', 'count': 2} for n in (3, 4, 5)}
         verdict = self.find(racks(a=(8, 8, 8, 2)), group(**members), classes)
         self.assertIsNotNone(verdict.plan)
 
-    def test_nor_do_those_who_cannot_be_brought_in(self):
+    def test_failed_reinsertion_is_no_proof(self):
         verdict = self.find(
             racks(a=(3, 3)),
             group(w={'class': 'two', 'count': 3}),
             {'two': {'request': {'VCPU': 2}}},
         )
-        self.assertTrue(verdict.is_impossible)
+        self.assertTrue(verdict.is_infeasible)
         self.assertEqual('full', verdict.stage)
 
 
-class TestAsk(base.BaseTestCase):
-    """The exact programme, asked alone."""
+class TestSolve(base.BaseTestCase):
+    """The integer program over all hosts alone."""
 
-    def ask(self, *args, seconds=60, **others):
+    def solve(self, *args, seconds=60, **others):
         problem = builders.problem(*args, **others)
-        return feasibility.ask(problem, time_budget.TimeBudget(seconds))
+        return feasibility.solve(problem, time_budget.TimeBudget(seconds))
 
-    def test_a_plan(self):
-        verdict = self.ask(racks(a=(1, 1)), group(w=2))
+    def test_feasible_problem_has_a_plan(self):
+        verdict = self.solve(racks(a=(1, 1)), group(w=2))
         self.assertEqual({'a1', 'a2'}, set(verdict.plan.placement.values()))
-        self.assertFalse(verdict.is_impossible)
+        self.assertFalse(verdict.is_infeasible)
         self.assertEqual('full', verdict.stage)
 
-    def test_a_proof(self):
-        verdict = self.ask(racks(a=(1,)), group(w=2))
+    def test_infeasible_problem_has_a_proof(self):
+        verdict = self.solve(racks(a=(1,)), group(w=2))
         self.assertIsNone(verdict.plan)
-        self.assertTrue(verdict.is_impossible)
+        self.assertTrue(verdict.is_infeasible)
 
-    def test_neither(self):
-        verdict = feasibility.ask(
+    def test_problem_without_time_has_neither(self):
+        verdict = feasibility.solve(
             builders.hard_problem(), time_budget.TimeBudget(0)
         )
         self.assertIsNone(verdict.plan)
-        self.assertFalse(verdict.is_impossible)
+        self.assertFalse(verdict.is_infeasible)
 
 
 class TestComplete(base.BaseTestCase):
-    """A plan is made from another one."""
+    """Completion of a partial plan."""
 
     def complete(self, small=0, **placement):
-        self.useFixture(fixtures.MockPatchObject(feasible, 'SMALL', small))
+        self.useFixture(
+            fixtures.MockPatchObject(feasible, 'SMALL_VARIABLES', small)
+        )
         problem = builders.problem(
             racks(a=(2, 3)),
             group(v=2, w={'class': 'two', 'count': 1}),
@@ -200,29 +206,31 @@ class TestComplete(base.BaseTestCase):
         budget = time_budget.TimeBudget(60)
         return feasible.complete(problem, plan, budget, 0.5)
 
-    def no_attempts(self):
+    def let_constructions_fail(self):
         self.useFixture(
             fixtures.MockPatchObject(
-                squeaky_wheel.SqueakyWheel, 'attempt', lambda *_, **__: None
+                squeaky_wheel.SqueakyWheel,
+                'run_iteration',
+                lambda *_, **__: None,
             )
         )
 
-    def test_an_attempt_is_often_enough(self):
+    def test_construction_completes_an_easy_problem(self):
         plan = self.complete(**{'v-0': 'a2'})
         self.assertEqual(
             {'v-0': 'a1', 'v-1': 'a1', 'w-0': 'a2'}, plan.placement
         )
 
-    def test_who_is_there_makes_room(self):
-        self.no_attempts()
+    def test_placed_members_move(self):
+        self.let_constructions_fail()
         plan = self.complete(**{'v-0': 'a2', 'v-1': 'a2'})
         self.assertEqual(
             {'v-0': 'a1', 'v-1': 'a1', 'w-0': 'a2'}, plan.placement
         )
 
-    def test_a_small_problem_is_left_to_others(self):
+    def test_small_problem_is_not_completed(self):
         self.assertIsNone(self.complete(small=100))
 
-    def test_nobody_is_missing(self):
+    def test_complete_plan_is_not_completed(self):
         placement = {'v-0': 'a1', 'v-1': 'a1', 'w-0': 'a2'}
         self.assertIsNone(self.complete(**placement))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a plan only ever get better, and is it said when it is the best?"""
+"""Improvement of plans, and proofs that they are optimal."""
 
 import fixtures
 from oslotest import base
@@ -25,65 +25,65 @@ SPLIT = {'v/w-0': 'a1', 'v/w-1': 'b1', 'x/w-0': 'a1', 'x/w-1': 'b1'}
 
 
 def pairs():
-    """Two groups of two whose members should be together."""
-    ties = [policy('affinity', 'host', False)]
-    return group(groups={'v': group(ties, w=2), 'x': group(ties, w=2)})
+    """Return two groups of two members each, with soft affinity."""
+    policies = [policy('affinity', 'host', False)]
+    return group(groups={'v': group(policies, w=2), 'x': group(policies, w=2)})
 
 
 class LargeCase(base.BaseTestCase):
-    """All problems go the way of large ones."""
+    """All problems are treated as large ones."""
 
     def setUp(self):
         super().setUp()
-        self.force(feasible, SMALL=0)
+        self.force(feasible, SMALL_VARIABLES=0)
 
     def force(self, module, **constants):
         for name, value in constants.items():
             self.useFixture(fixtures.MockPatchObject(module, name, value))
 
     def start(self, problem, placement):
-        """A Best that begins with a plan of no alternatives."""
+        """Return an incumbent with a plan without alternatives."""
         plan = violations.Plan(placement, {})
         self.assertEqual([], violations.find(problem, plan))
         return incumbent.Incumbent(problem, plan)
 
     def stages(self, best, seconds=60):
-        """(stats, rank) of every step."""
+        """Return (stats, objective) of every step."""
         budget = time_budget.TimeBudget(seconds)
-        attempts = best.problem.movable and squeaky_wheel.SqueakyWheel(
+        greedy = best.problem.movable and squeaky_wheel.SqueakyWheel(
             best.problem
         )
         return [
-            (stats, best.rank)
-            for stats in improve.stages(best, attempts, budget)
+            (stats, best.objective)
+            for stats in improve.improve_plan(best, greedy, budget)
         ]
 
 
 class TestStages(LargeCase):
-    def test_small_problems_go_straight_to_the_optimum(self):
-        self.force(feasible, SMALL=1_000)
+    def test_small_problem_is_solved_to_optimality_first(self):
+        self.force(feasible, SMALL_VARIABLES=1_000)
         problem = builders.problem(racks(a=(2,), b=(2,)), pairs())
         found = self.stages(self.start(problem, SPLIT))
         self.assertEqual(
-            ['members', 'cost', 'preference', 'ties'],
+            ['members', 'cost', 'preference', 'tie-breaking'],
             [stats['stage'] for stats, _ in found],
         )
 
-    def test_large_ones_are_improved_before_the_proof(self):
+    def test_large_problem_is_improved_before_the_proof(self):
         problem = builders.problem(racks(a=(3, 1), b=(3,)), group(w=3), SCORED)
         best = self.start(problem, {f'w-{n}': 'a1' for n in range(3)})
         found = self.stages(best)
         stages = [stats['stage'] for stats, _ in found]
         self.assertIn('preference', stages)
-        self.assertEqual(6, best.rank[2])
+        self.assertEqual(6, best.objective[2])
         self.assertTrue(
-            {'greedy', 'neighbours'}.issuperset(
+            {'greedy', 'neighbourhood'}.issuperset(
                 stages[: stages.index('members')]
             )
         )
 
-    def test_no_step_makes_it_worse(self):
-        self.force(neighbourhood, _PATIENCE=8)
+    def test_no_step_makes_the_plan_worse(self):
+        self.force(neighbourhood, _MAX_IDLE_STEPS=8)
         problem = builders.problem(
             racks(a=(2, 3), b=(2, 1), c=(4,)),
             group(
@@ -96,21 +96,21 @@ class TestStages(LargeCase):
             SCORED,
         )
         best = self.start(problem, {'w-0': 'a1', 'w-1': 'a1'})
-        ranks = [best.rank, *(rank for _, rank in self.stages(best))]
+        ranks = [best.objective, *(rank for _, rank in self.stages(best))]
         self.assertEqual(sorted(ranks), ranks)
         self.assertEqual(7, ranks[-1][0])
         self.assertEqual([], violations.find(problem, best.plan))
 
-    def test_every_step_says_that_it_is_not_the_last_word(self):
+    def test_steps_before_the_proof_are_cut_short(self):
         problem = builders.problem(racks(a=(2,), b=(2,)), pairs(), SCORED)
         best = self.start(problem, SPLIT)
         found = [stats for stats, _ in self.stages(best)]
-        early = [s for s in found if s['stage'] in ('greedy', 'neighbours')]
+        early = [s for s in found if s['stage'] in ('greedy', 'neighbourhood')]
         self.assertNotEqual([], early)
         self.assertTrue(all(stats['cut_short'] for stats in early))
         self.assertFalse(found[-1]['cut_short'])
 
-    def test_a_plan_without_a_flaw_is_left_alone(self):
+    def test_perfect_plan_is_kept(self):
         problem = builders.problem(racks(a=(2,), b=(2,)), pairs())
         best = self.start(
             problem,
@@ -120,64 +120,64 @@ class TestStages(LargeCase):
         self.assertEqual([{'cut_short': False}], [s for s, _ in found])
         self.assertEqual('b1', best.plan.placement['v/w-0'])
 
-    def test_scores_can_be_raised_where_nothing_costs(self):
+    def test_scores_improve_where_costs_are_zero(self):
         problem = builders.problem(racks(a=(2,), b=(2,)), group(w=2), SCORED)
         best = self.start(problem, {'w-0': 'a1', 'w-1': 'a1'})
         self.assertEqual(4, self.stages(best)[-1][1][2])
 
-    def test_pinned_members_alone_leave_nothing_to_attempt(self):
+    def test_pinned_members_alone_need_no_construction(self):
         problem = builders.problem(
             racks(a=(0,)), group(w=1), pinned={'w-0': 'a1'}
         )
         best = self.start(problem, {'w-0': 'a1'})
         self.assertFalse(self.stages(best)[-1][0]['cut_short'])
 
-    def test_too_large_for_the_programme_with_all_hosts(self):
-        self.force(improve, _LARGE=-1)
+    def test_program_over_all_hosts_does_not_run_if_too_large(self):
+        self.force(improve, _MAX_EXACT_VARIABLES=-1)
         problem = builders.problem(racks(a=(2,), b=(2,)), pairs(), SCORED)
         best = self.start(problem, SPLIT)
         stages = {stats['stage'] for stats, _ in self.stages(best)}
-        self.assertLessEqual(stages, {'greedy', 'neighbours'})
+        self.assertLessEqual(stages, {'greedy', 'neighbourhood'})
         self.assertEqual(0, best.cost)
 
-    def test_no_time_changes_nothing(self):
+    def test_without_time_the_plan_is_kept(self):
         problem = builders.problem(racks(a=(2,), b=(2,)), pairs(), SCORED)
         best = self.start(problem, SPLIT)
         known = best.plan
-        # One attempt is as quick as asking for the time.
-        self.force(improve, _ATTEMPTS=0)
+        # One construction ends before its budget is checked.
+        self.force(improve, _CONSTRUCTIONS=0)
         self.assertEqual([], self.stages(best, seconds=0))
         self.assertIs(known, best.plan)
 
 
 class TestCutShort(LargeCase):
-    """Is it said that a plan may not be the best?"""
+    """Answers with plans that may not be optimal."""
 
     def setUp(self):
         super().setUp()
         # Nothing improves on the first plan, and nothing proves it.
-        self.force(improve, _ATTEMPTS=0, _LARGE=-1)
-        self.force(neighbourhood, _PATIENCE=0)
+        self.force(improve, _CONSTRUCTIONS=0, _MAX_EXACT_VARIABLES=-1)
+        self.force(neighbourhood, _MAX_IDLE_STEPS=0)
 
-    def test_by_the_first_answer_if_no_better_one_follows(self):
+    def test_only_answer_is_cut_short_if_unproved(self):
         problem = builders.problem(racks(a=(3, 1)), pairs())
         (answer,) = stages.search(problem)
         self.assertTrue(answer.stats['cut_short'])
         self.assertEqual((1, 0), (answer.cost['soft'], answer.cost['bound']))
 
-    def test_by_the_first_answer_while_scores_may_be_raised(self):
+    def test_only_answer_is_cut_short_if_scores_may_improve(self):
         problem = builders.problem(racks(a=(2,), b=(2,)), group(w=2), SCORED)
         (answer,) = stages.search(problem)
         self.assertTrue(answer.stats['cut_short'])
 
-    def test_not_of_a_plan_without_a_flaw(self):
+    def test_perfect_plan_is_not_cut_short(self):
         problem = builders.problem(racks(a=(2,), b=(2,)), group(w=2))
         *_, last = stages.search(problem)
         self.assertEqual('greedy', last.stats['stage'])
         self.assertFalse(last.stats['cut_short'])
 
-    def test_by_a_small_problem_that_has_no_time_for_a_proof(self):
-        self.force(feasible, SMALL=1_000)
+    def test_small_problem_without_time_for_a_proof_is_cut_short(self):
+        self.force(feasible, SMALL_VARIABLES=1_000)
         *_, answer = stages.search(
             builders.problem(racks(a=(3, 1)), pairs(), time_limit=0)
         )
@@ -187,54 +187,54 @@ class TestCutShort(LargeCase):
 
 
 class TestSlices(LargeCase):
-    """Is it said that the budget has had a say in which plan it is?"""
+    """Answers with plans that depend on the time budget."""
 
     def last(self, *args, **others):
         *_, answer = stages.search(builders.problem(*args, **others))
         return answer
 
-    def test_by_neighbours_that_had_no_time(self):
-        self.force(tie_breaking, LIMIT=0)
+    def test_neighbourhoods_without_time_cut_the_answer_short(self):
+        self.force(tie_breaking, MAX_SIZE=0)
         for seconds, is_short in ((60, False), (0, True)):
-            self.force(neighbourhood, _SLICE=seconds)
+            self.force(neighbourhood, _SECONDS=seconds)
             answer = self.last(racks(a=(3,), b=(1,)), pairs())
             self.assertEqual('preference', answer.stats['stage'])
             self.assertEqual(answer.cost['bound'], answer.cost['soft'])
             self.assertEqual(is_short, answer.stats['cut_short'])
 
-    def test_not_where_equal_plans_were_told_apart(self):
-        self.force(neighbourhood, _SLICE=0)
+    def test_answer_after_tie_breaking_is_not_cut_short(self):
+        self.force(neighbourhood, _SECONDS=0)
         answer = self.last(racks(a=(3,), b=(1,)), pairs())
-        self.assertEqual('ties', answer.stats['stage'])
+        self.assertEqual('tie-breaking', answer.stats['stage'])
         self.assertFalse(answer.stats['cut_short'])
 
-    def test_by_what_came_before(self):
+    def test_expired_budget_cuts_the_answer_short(self):
         problem = builders.problem(racks(a=(2,)), group(w=1))
         budget = time_budget.TimeBudget(60)
         for is_short in (False, True):
             if is_short:
                 budget.expire()
             best = self.start(problem, {'w-0': 'a1'})
-            attempts = squeaky_wheel.SqueakyWheel(problem)
-            (stats,) = improve.stages(best, attempts, budget)
+            greedy = squeaky_wheel.SqueakyWheel(problem)
+            (stats,) = improve.improve_plan(best, greedy, budget)
             self.assertEqual({'cut_short': is_short}, stats)
 
 
 class TestTime(LargeCase):
     """Problems that take too long."""
 
-    def test_the_best_so_far_at_the_limit(self):
+    def test_incumbent_is_the_answer_at_the_time_limit(self):
         answer = stages.solve(builders.slow_problem(time_limit=0.5))
         self.assertEqual('placed', answer.status)
         self.assertTrue(answer.stats['cut_short'])
         self.assertLess(answer.cost['bound'], answer.cost['soft'])
 
-    def test_the_first_plan_is_better_than_none(self):
+    def test_first_plan_is_an_answer_without_time(self):
         answers = list(stages.search(builders.slow_problem(time_limit=0)))
         self.assertEqual({'placed'}, {answer.status for answer in answers})
         self.assertTrue(answers[-1].stats['cut_short'])
 
-    def test_no_plan_in_time_is_no_refusal(self):
+    def test_problem_without_a_plan_in_time_is_not_refused(self):
         for limit in (0, 0.3):
             problem = builders.hard_problem(time_limit=limit)
             answer = stages.solve(problem)
@@ -242,7 +242,7 @@ class TestTime(LargeCase):
             if answer.status == 'undecided':
                 self.assertTrue(answer.stats['cut_short'])
 
-    def test_every_answer_is_at_least_as_good_as_the_one_before(self):
+    def test_no_answer_is_worse_than_the_one_before(self):
         problem = builders.slow_problem(time_limit=0.5)
         costs = [a.cost['soft'] for a in stages.search(problem)]
         self.assertEqual(sorted(costs, reverse=True), costs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the best plan so far only ever get better?"""
+"""Incumbent: the best plan so far."""
 
 import fractions
 
@@ -13,7 +13,7 @@ from tests.unit.solver.builders import policy
 from tests.unit.solver.builders import racks
 
 
-class TestBest(base.BaseTestCase):
+class TestIncumbent(base.BaseTestCase):
     def setUp(self):
         super().setUp()
         scores = {'a1': 1, 'b1': 0.1}
@@ -33,7 +33,7 @@ class TestBest(base.BaseTestCase):
     def best(self, *hosts):
         return incumbent.Incumbent(self.problem, self.plan(*hosts))
 
-    def test_it_begins_with_a_plan(self):
+    def test_first_plan_is_the_incumbent(self):
         best = self.best('a1', 'a1')
         self.assertEqual(self.plan('a1', 'a1'), best.plan)
         self.assertEqual(fractions.Fraction('0.3'), best.cost)
@@ -54,15 +54,15 @@ class TestBest(base.BaseTestCase):
     def test_scores_decide_between_equal_costs(self):
         best = self.best('b1', 'b1')
         self.assertTrue(best.offer(self.plan('a1', 'a1')))
-        self.assertEqual(2, best.rank[2])
+        self.assertEqual(2, best.objective[2])
 
-    def test_an_equal_one_is_not_better(self):
+    def test_equal_plan_does_not_replace_the_incumbent(self):
         best = self.best('a1', 'b1')
         known = best.plan
         self.assertFalse(best.offer(self.plan('b1', 'a1')))
         self.assertIs(known, best.plan)
 
-    def test_perfect_is_all_at_no_cost(self):
+    def test_plan_of_all_members_at_no_cost_is_perfect(self):
         self.assertFalse(self.best('a1', 'b1').is_perfect)
         self.assertFalse(self.best('a1', 'b1', 'b1').is_perfect)
         problem = builders.problem(racks(a=(8,)), group(w=1))
@@ -70,7 +70,7 @@ class TestBest(base.BaseTestCase):
             incumbent.Incumbent(problem, self.plan('a1')).is_perfect
         )
 
-    def test_it_is_an_answer(self):
+    def test_incumbent_becomes_an_answer(self):
         best = self.best('a1', 'b1', 'a1')
         best.bound = fractions.Fraction('0.1')
         answer = best.answer(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The solver's process: whatever happens to it, there is an answer."""
+"""The solver's child process, which leads to an answer in any case."""
 
 import dataclasses
 import os
@@ -47,7 +47,7 @@ def kill_on_answer(number):
 
 
 class StandardError(fixtures.Fixture):
-    """Keeps what processes write there, this one and its children."""
+    """A fixture that keeps the standard error of this and child processes."""
 
     def _setUp(self):
         self._file = self.useFixture(fixtures.TempDir()).join('stderr')
@@ -67,7 +67,7 @@ def without_stats(answer):
 
 
 def is_running(pid):
-    """Whether a process, which may be nobody's child, is at work."""
+    """Return whether a process runs, even without a parent."""
     try:
         status = pathlib.Path(f'/proc/{pid}/stat').read_text()
     except FileNotFoundError:
@@ -76,7 +76,7 @@ def is_running(pid):
 
 
 class TestRun(base.BaseTestCase):
-    def test_it_answers_like_the_search_here(self):
+    def test_child_answers_like_the_search_in_this_process(self):
         for count in (4, 9):
             problem = builders.problem(racks(a=(2,), b=(3,)), group(w=count))
             self.assertEqual(
@@ -84,28 +84,28 @@ class TestRun(base.BaseTestCase):
                 without_stats(child.run(problem)),
             )
 
-    def test_every_answer_is_told_as_it_comes(self):
-        heard = []
+    def test_every_answer_is_reported_at_once(self):
+        reported = []
         problem = builders.slow_problem(time_limit=1)
-        last = child.run(problem, on_answer=heard.append)
-        self.assertGreater(len(heard), 1)
-        self.assertEqual(without_stats(last), without_stats(heard[-1]))
+        last = child.run(problem, on_answer=reported.append)
+        self.assertGreater(len(reported), 1)
+        self.assertEqual(without_stats(last), without_stats(reported[-1]))
 
-    def test_the_time_limit_ends_it_with_the_best_so_far(self):
+    def test_best_answer_is_returned_at_the_time_limit(self):
         answer = child.run(builders.slow_problem(time_limit=1))
         self.assertEqual('placed', answer.status)
         self.assertTrue(answer.stats['cut_short'])
         self.assertNotIn('reason', answer.stats)
 
-    def test_its_memory_is_measured(self):
+    def test_memory_of_the_child_is_measured(self):
         problem = builders.problem(racks(a=(2,)), group(w=1))
         peak = child.run(problem).stats['peak_mib']
         self.assertGreater(peak, 10)
         self.assertLess(peak, child.MEMORY_LIMIT // MIB)
 
 
-class TestBreakingOff(base.BaseTestCase):
-    def _assert_broken_off(self, answer, *words):
+class TestFailure(base.BaseTestCase):
+    def _assert_cut_short(self, answer, *words):
         self.assertTrue(answer.stats['cut_short'])
         for word in words:
             self.assertIn(word, answer.stats['reason'])
@@ -115,65 +115,65 @@ class TestBreakingOff(base.BaseTestCase):
         for seconds in (1, 2, 4, 8, 16, 32):
             problem = builders.slow_problem(time_limit=600)
             answer = child.run(problem, grace=seconds - 600)
-            self._assert_broken_off(answer, 'did not end in time')
+            self._assert_cut_short(answer, 'did not end in time')
             if answer.status == 'placed':
                 break
         self.assertEqual('placed', answer.status)
         self.assertGreater(answer.stats['peak_mib'], 10)
 
-    def test_a_child_killed_before_its_first_answer_leaves_it_undecided(self):
+    def test_child_killed_before_its_first_answer_is_undecided(self):
         answer = child.run(builders.slow_problem(time_limit=60), grace=-60)
         self.assertEqual('undecided', answer.status)
-        self._assert_broken_off(answer, 'did not end in time')
+        self._assert_cut_short(answer, 'did not end in time')
 
-    def test_a_crash_leaves_what_was_found(self):
+    def test_crash_keeps_the_last_answer(self):
         for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGXCPU):
             answer = child.run(
                 builders.slow_problem(time_limit=30),
                 on_answer=kill_on_answer(number),
             )
             self.assertEqual('placed', answer.status)
-            self._assert_broken_off(answer, f'signal {number.name}')
+            self._assert_cut_short(answer, f'signal {number.name}')
 
-    def test_a_child_without_memory_leaves_it_undecided(self):
+    def test_child_without_memory_is_undecided(self):
         problem = builders.slow_problem(time_limit=30)
         for limit in (0, 1, 16, 32):
             answer = child.run(problem, limit * MIB)
             self.assertEqual('undecided', answer.status)
-            self._assert_broken_off(answer, 'memory', f'{limit} MiB')
+            self._assert_cut_short(answer, 'memory', f'{limit} MiB')
 
-    def test_a_child_that_runs_out_of_memory_leaves_what_was_found(self):
+    def test_child_that_runs_out_of_memory_keeps_the_last_answer(self):
         problem = builders.slow_problem(time_limit=30)
         for limit in range(64, 256, 16):
             answer = child.run(problem, limit * MIB)
             if answer.status == 'placed':
                 break
-            self._assert_broken_off(answer, 'memory', f'{limit} MiB')
+            self._assert_cut_short(answer, 'memory', f'{limit} MiB')
         # The least with which there is a plan is not enough for all stages.
-        self._assert_broken_off(answer, 'memory', f'{limit} MiB')
+        self._assert_cut_short(answer, 'memory', f'{limit} MiB')
 
-    def test_a_child_that_fails_says_what_it_failed_of(self):
+    def test_failed_child_has_a_reason(self):
         for code, words in (
             ('import sys; sys.exit(3)', 'status 3'),
-            ('import os; os.abort()', 'SIGABRT, maybe for lack of memory'),
-            ('print("no answer")', 'what is no answer'),
-            ('print("[]")', 'what is no answer'),
-            ('print("{{}}")', 'what is no answer'),
-            ('import os; os.write(1, b"{{")', 'before it was done'),
+            ('import os; os.abort()', 'SIGABRT, possibly for lack of memory'),
+            ('print("no answer")', 'wrote an invalid answer'),
+            ('print("[]")', 'wrote an invalid answer'),
+            ('print("{{}}")', 'wrote an invalid answer'),
+            ('import os; os.write(1, b"{{")', 'before it finished'),
         ):
             self.useFixture(fixtures.MockPatchObject(child, '_CODE', code))
             answer = child.run(builders.slow_problem(time_limit=30))
             self.assertEqual('undecided', answer.status)
-            self._assert_broken_off(answer, words)
+            self._assert_cut_short(answer, words)
 
-    def test_a_bug_is_no_answer_but_a_reason_and_told_to_the_log(self):
-        told = self.useFixture(StandardError())
+    def test_bug_is_undecided_with_a_reason_and_a_traceback(self):
+        stderr = self.useFixture(StandardError())
         answer = child.run(
             dataclasses.replace(builders.slow_problem(), hosts=None)
         )
         self.assertEqual('undecided', answer.status)
-        self._assert_broken_off(answer, 'failed: TypeError')
-        self.assertTrue(told.lines[-1].startswith('TypeError: '))
+        self._assert_cut_short(answer, 'failed: TypeError')
+        self.assertTrue(stderr.lines[-1].startswith('TypeError: '))
 
 
 class TestOrphans(base.BaseTestCase):
@@ -197,15 +197,15 @@ class TestOrphans(base.BaseTestCase):
             time.sleep(0.01)
         self.fail('the child goes on')
 
-    def test_while_it_searches(self):
+    def test_child_dies_while_it_searches(self):
         self._assert_dies_with(signal.SIGKILL, wait=True)
 
-    def test_when_its_parent_is_asked_to_end(self):
+    def test_child_dies_with_a_terminated_parent(self):
         self._assert_dies_with(signal.SIGTERM, wait=True)
 
-    def test_when_its_parent_is_interrupted(self):
+    def test_child_dies_with_an_interrupted_parent(self):
         self._assert_dies_with(signal.SIGINT, wait=True)
 
-    def test_while_it_waits_for_its_problem(self):
+    def test_child_dies_while_it_waits_for_its_problem(self):
         script = 'import signal; signal.pause()'
         self._assert_dies_with(signal.SIGKILL, wait=False, script=script)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No plan leaves the planner unchecked."""
+"""Decisions of the planner, each of which is verified."""
 
 import dataclasses
 
@@ -25,7 +25,7 @@ def engine(**changes):
 
 
 class TestDecide(base.BaseTestCase):
-    def test_an_answer_file(self):
+    def test_answer_has_the_format_of_answer_files(self):
         answer = decide.decide(PROBLEM).to_dict()
         for measured in ('seconds', 'first_seconds', 'peak_mib'):
             self.assertGreater(answer['stats'].pop(measured), 0)
@@ -47,22 +47,22 @@ class TestDecide(base.BaseTestCase):
                 'minimal': True,
                 'reason': None,
                 'relaxations': [],
-                'stats': {'stage': 'ties', 'cut_short': False},
+                'stats': {'stage': 'tie-breaking', 'cut_short': False},
             },
             answer,
         )
 
-    def test_an_unlawful_plan_is_a_bug(self):
-        crowd = dict.fromkeys(['w-0', 'w-1', 'w-2'], 'a1')
+    def test_infeasible_plan_is_an_error(self):
+        overload = dict.fromkeys(['w-0', 'w-1', 'w-2'], 'a1')
         error = self.assertRaises(
             decide.UnsoundPlan,
             decide.decide,
             PROBLEM,
-            engine(placement=crowd),
+            engine(placement=overload),
         )
         self.assertIn('vrt.capacity', str(error))
 
-    def test_a_wrong_cost_is_a_bug(self):
+    def test_wrong_cost_is_an_error(self):
         cost = {'soft': 0.0, 'bound': 0.0, 'preference': 0.0}
         self.assertRaises(
             decide.UnsoundPlan, decide.decide, PROBLEM, engine(cost=cost)

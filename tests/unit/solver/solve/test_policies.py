@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every policy solved, strict and soft, where the answer is plain to see."""
+"""Solved problems of every policy type, strict and soft."""
 
 from oslotest import base
 
@@ -26,19 +26,19 @@ class PolicyTestCase(base.BaseTestCase):
 
 
 class TestAffinity(PolicyTestCase):
-    def test_strict_keeps_all_in_one_domain(self):
+    def test_strict_affinity_keeps_to_one_domain(self):
         answer = builders.solve(
             racks(a=(2,), b=(2, 1)), group([policy('affinity', 'rack')], w=3)
         )
         self.assertPlaced({'b1': ['w-0', 'w-1'], 'b2': ['w-2']}, answer)
 
-    def test_strict_refuses_what_fits_in_no_domain(self):
+    def test_strict_affinity_without_a_large_domain_is_refused(self):
         answer = builders.solve(
             racks(a=(2,), b=(2,)), group([policy('affinity', 'rack')], w=3)
         )
         self.assertRefused(answer, 'vrt.affinity', 'vrt.members')
 
-    def test_soft_pays_for_every_further_domain(self):
+    def test_soft_affinity_costs_each_further_domain(self):
         answer = builders.solve(
             racks(a=(1,), b=(2,), c=(3,)),
             group([policy('affinity', 'rack', False, weight=2)], w=4),
@@ -49,21 +49,21 @@ class TestAffinity(PolicyTestCase):
 
 
 class TestAntiAffinity(PolicyTestCase):
-    def test_strict_keeps_domains_small(self):
+    def test_strict_anti_affinity_limits_each_domain(self):
         answer = builders.solve(
             racks(a=(8, 8), b=(8,)),
             group([policy('anti-affinity', 'rack', max_per_domain=2)], w=4),
         )
         self.assertPlaced({'a1': ['w-0', 'w-1'], 'b1': ['w-2', 'w-3']}, answer)
 
-    def test_strict_refuses_more_than_the_domains_may_have(self):
+    def test_strict_anti_affinity_over_too_few_domains_is_refused(self):
         answer = builders.solve(
             racks(a=(8, 8), b=(8,)),
             group([policy('anti-affinity', 'rack')], w=3),
         )
         self.assertRefused(answer, 'vrt.anti-affinity', 'vrt.members')
 
-    def test_soft_pays_for_the_excess(self):
+    def test_soft_anti_affinity_costs_the_excess(self):
         answer = builders.solve(
             racks(a=(8,), b=(1,)),
             group([policy('anti-affinity', 'rack', False)], w=4),
@@ -72,8 +72,8 @@ class TestAntiAffinity(PolicyTestCase):
             {'a1': ['w-0', 'w-1', 'w-2'], 'b1': ['w-3']}, answer, 3
         )
 
-    def test_soft_keeps_the_fullest_domain_small(self):
-        """Although the operator had rather fill one."""
+    def test_soft_anti_affinity_balances_the_domains(self):
+        """The scores of the operator would rather fill one domain."""
         for count, least in ((4, 2), (7, 9)):
             answer = builders.solve(
                 racks(a=(9,), b=(9,)),
@@ -91,7 +91,7 @@ class TestAntiAffinity(PolicyTestCase):
 
 
 class TestSpread(PolicyTestCase):
-    def test_strict_balances_the_domains_used(self):
+    def test_strict_spread_balances_the_used_domains(self):
         answer = builders.solve(
             racks(a=(8,), b=(8,), c=(1,)),
             group([policy('spread', 'rack', min_domains=3)], w=4),
@@ -100,7 +100,7 @@ class TestSpread(PolicyTestCase):
             {'a1': ['w-0', 'w-1'], 'b1': ['w-2'], 'c1': ['w-3']}, answer
         )
 
-    def test_strict_leaves_unused_domains_out_of_the_skew(self):
+    def test_strict_spread_ignores_unused_domains(self):
         answer = builders.solve(
             racks(a=(8,), b=(8,), c=(1,)),
             group([policy('spread', 'rack')], w=8),
@@ -114,14 +114,14 @@ class TestSpread(PolicyTestCase):
             answer,
         )
 
-    def test_strict_refuses_too_few_domains(self):
+    def test_strict_spread_over_too_few_domains_is_refused(self):
         answer = builders.solve(
             racks(a=(8,), b=(8,)),
             group([policy('spread', 'rack', min_domains=3)], w=3),
         )
         self.assertRefused(answer, 'vrt.spread', 'vrt.members')
 
-    def test_a_group_left_small_needs_fewer_domains(self):
+    def test_spread_of_few_placed_members_needs_fewer_domains(self):
         answer = builders.solve(
             racks(a=(8,)),
             group(
@@ -132,7 +132,7 @@ class TestSpread(PolicyTestCase):
         self.assertPlaced({'a1': ['w-0']}, answer)
         self.assertEqual(['w-1', 'w-2'], answer.unplaced)
 
-    def test_soft_weighs_missing_domains_and_skew(self):
+    def test_soft_spread_weighs_missing_domains_and_skew(self):
         answer = builders.solve(
             racks(a=(8,), b=(1,)),
             group([policy('spread', 'rack', False, min_domains=3)], w=4),
@@ -142,7 +142,7 @@ class TestSpread(PolicyTestCase):
 
 
 class TestExclusive(PolicyTestCase):
-    def test_strict_avoids_what_is_foreign(self):
+    def test_strict_exclusive_avoids_foreign_domains(self):
         hosts = [
             builders.host('a1', 'a', 'z'),
             builders.host('a2', 'a', 'z', foreign=True),
@@ -153,7 +153,7 @@ class TestExclusive(PolicyTestCase):
         )
         self.assertPlaced({'b1': ['w-0', 'w-1']}, answer)
 
-    def test_strict_keeps_other_members_away(self):
+    def test_strict_exclusive_keeps_other_members_out(self):
         answer = builders.solve(
             racks(a=(8, 8), b=(8,)),
             group(
@@ -162,7 +162,7 @@ class TestExclusive(PolicyTestCase):
         )
         self.assertPlaced({'a1': ['g/w-0'], 'b1': ['o-0']}, answer)
 
-    def test_strict_refuses_where_every_domain_is_shared(self):
+    def test_strict_exclusive_with_shared_domains_is_refused(self):
         answer = builders.solve(
             racks(a=(8, 8)),
             group(
@@ -173,7 +173,7 @@ class TestExclusive(PolicyTestCase):
             answer, 'vrt.exclusive', 'vrt.members', 'vrt.members'
         )
 
-    def test_soft_pays_for_every_shared_domain(self):
+    def test_soft_exclusive_costs_each_shared_domain(self):
         hosts = [builders.host('a1', 'a', 'z', foreign=True, cpu=2)]
         hosts.append(builders.host('b1', 'b', 'z', foreign=True, cpu=1))
         answer = builders.solve(
@@ -183,7 +183,7 @@ class TestExclusive(PolicyTestCase):
 
 
 class TestNetworkProximity(PolicyTestCase):
-    def test_strict_pairs_share_their_domain(self):
+    def test_strict_proximity_keeps_pairs_in_one_domain(self):
         near = tie('db', 'web', policy('network-proximity', 'rack'))
         answer = builders.solve(
             racks(a=(2, 1), b=(2, 2)), group([], [near], db=1, web=3)
@@ -192,7 +192,7 @@ class TestNetworkProximity(PolicyTestCase):
             {'b1': ['db-0', 'web-0'], 'b2': ['web-1', 'web-2']}, answer
         )
 
-    def test_strict_needs_nothing_of_an_end_without_a_pair(self):
+    def test_strict_proximity_without_pairs_needs_nothing(self):
         near = tie('db', 'web', policy('network-proximity', 'host'))
         answer = builders.solve(
             racks(a=(1, 1)),
@@ -206,14 +206,14 @@ class TestNetworkProximity(PolicyTestCase):
         self.assertPlaced({'a1': ['web-0'], 'a2': ['web-1']}, answer)
         self.assertEqual(['db'], answer.unplaced)
 
-    def test_strict_on_a_group_means_all(self):
+    def test_strict_proximity_on_a_group_covers_all_members(self):
         answer = builders.solve(
             racks(a=(2,), b=(2, 1)),
             group([policy('network-proximity', 'rack')], w=3),
         )
         self.assertPlaced({'b1': ['w-0', 'w-1'], 'b2': ['w-2']}, answer)
 
-    def test_soft_pays_bandwidth_times_distance(self):
+    def test_soft_proximity_costs_bandwidth_times_distance(self):
         near = tie(
             'db',
             'web',
@@ -230,7 +230,7 @@ class TestNetworkProximity(PolicyTestCase):
             80,
         )
 
-    def test_soft_on_a_group_with_levels_that_cross(self):
+    def test_soft_proximity_supports_levels_that_cross(self):
         hosts = [
             builders.host('h1', 'a', 'y', cpu=1),
             builders.host('h2', 'a', 'z', cpu=1),
@@ -245,7 +245,7 @@ class TestNetworkProximity(PolicyTestCase):
             {'h1': ['w-0'], 'h2': ['w-1'], 'h3': ['w-2']}, answer, 1 + 2 + 3
         )
 
-    def test_soft_prefers_a_shared_rack_to_a_shared_zone(self):
+    def test_soft_proximity_prefers_a_shared_rack_to_a_zone(self):
         hosts = [
             builders.host('h1', 'a', 'y', cpu=1),
             builders.host('h2', 'b', 'y', cpu=1),
@@ -257,7 +257,7 @@ class TestNetworkProximity(PolicyTestCase):
 
 
 class TestSurvive(PolicyTestCase):
-    def test_strict_keeps_enough_after_losing_the_largest(self):
+    def test_strict_survive_keeps_enough_members(self):
         answer = builders.solve(
             racks(a=(8,), b=(8,)),
             group([policy('survive', 'rack', min_members=2)], w=5),
@@ -266,7 +266,7 @@ class TestSurvive(PolicyTestCase):
             {'a1': ['w-0', 'w-1', 'w-2'], 'b1': ['w-3', 'w-4']}, answer
         )
 
-    def test_strict_with_two_failures(self):
+    def test_strict_survive_of_two_failures_needs_three_domains(self):
         answer = builders.solve(
             racks(a=(8,), b=(8,), c=(8,)),
             group([policy('survive', 'rack', failures=2, min_members=1)], w=3),
@@ -275,7 +275,7 @@ class TestSurvive(PolicyTestCase):
             {'a1': ['w-0'], 'b1': ['w-1'], 'c1': ['w-2']}, answer
         )
 
-    def test_strict_refuses_what_no_placement_survives(self):
+    def test_strict_survive_without_a_placement_is_refused(self):
         answer = builders.solve(
             racks(a=(8,), b=(8,)),
             group([policy('survive', 'rack', min_members=3)], w=5),
@@ -284,7 +284,7 @@ class TestSurvive(PolicyTestCase):
         self.assertRefused(answer, 'vrt.survive')
         self.assertTrue(answer.minimal)
 
-    def test_soft_pays_for_the_missing(self):
+    def test_soft_survive_costs_each_missing_member(self):
         answer = builders.solve(
             racks(a=(8,), b=(1,)),
             group([policy('survive', 'rack', False, min_members=3)], w=4),
@@ -295,7 +295,7 @@ class TestSurvive(PolicyTestCase):
 
 
 class TestHostsWithoutDomain(PolicyTestCase):
-    def test_strict_keeps_covered_members_off(self):
+    def test_strict_policy_excludes_hosts_without_a_domain(self):
         hosts = [builders.host('a1'), builders.host('b1', 'b', 'z')]
         for kind, options in (
             ('affinity', {}),
@@ -310,7 +310,7 @@ class TestHostsWithoutDomain(PolicyTestCase):
             )
             self.assertPlaced({'b1': ['w-0']}, answer)
 
-    def test_soft_takes_them_as_one_more_domain(self):
+    def test_soft_policy_counts_hosts_without_a_domain_as_one(self):
         hosts = [
             builders.host('a1', cpu=1),
             builders.host('a2', cpu=1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decision as a whole: objective, pins, alternatives, reasons."""
+"""Decisions as a whole: objectives, pins and alternatives."""
 
 import random
 
@@ -22,8 +22,8 @@ def optional(count, min_count=0, name='one'):
 
 
 class TestObjective(base.BaseTestCase):
-    def test_jointly_what_fails_one_by_one(self):
-        # 8 goes to the host with 12 by most room, 6 and 6 then need 10 and 2.
+    def test_group_that_needs_a_joint_decision_is_placed(self):
+        # 8 goes to the host with 12 by capacity, 6 and 6 then need 10 and 2.
         classes = {'large': {'request': {'VCPU': 8}}}
         classes['medium'] = {'request': {'VCPU': 6}}
         answer = builders.solve(
@@ -35,7 +35,7 @@ class TestObjective(base.BaseTestCase):
             {'a1': ['m-0', 'm-1'], 'a2': ['l']}, builders.by_host(answer)
         )
 
-    def test_members_go_before_cost(self):
+    def test_members_take_precedence_over_cost(self):
         answer = builders.solve(
             racks(a=(1,), b=(1,)),
             group([policy('affinity', 'rack', False)], w=optional(2)),
@@ -43,7 +43,7 @@ class TestObjective(base.BaseTestCase):
         self.assertEqual(2, len(answer.placement))
         self.assertEqual(1, answer.cost['soft'])
 
-    def test_cost_goes_before_preference(self):
+    def test_cost_takes_precedence_over_preference(self):
         classes = {'one': {'request': {'VCPU': 1}, 'scores': {'b1': 100}}}
         answer = builders.solve(
             racks(a=(2,), b=(1,)),
@@ -53,7 +53,7 @@ class TestObjective(base.BaseTestCase):
         self.assertEqual({'a1': ['w-0', 'w-1']}, builders.by_host(answer))
         self.assertEqual(0, answer.cost['preference'])
 
-    def test_preference_goes_before_host_ids(self):
+    def test_preference_takes_precedence_over_host_ids(self):
         scores = {'a1': -1.5, 'a2': 0.25, 'b1': 0.1}
         classes = {'one': {'request': {'VCPU': 1}, 'scores': scores}}
         answer = builders.solve(racks(a=(2, 1), b=(8,)), group(w=2), classes)
@@ -62,7 +62,7 @@ class TestObjective(base.BaseTestCase):
         )
         self.assertEqual(0.35, answer.cost['preference'])
 
-    def test_equals_take_the_smallest_hosts_in_path_order(self):
+    def test_equal_plans_take_the_smallest_hosts_in_path_order(self):
         answer = builders.solve(racks(a=(2, 10)), group(w=12))
         # By number, not by letter: w-10 is not the third.
         self.assertEqual(
@@ -73,7 +73,7 @@ class TestObjective(base.BaseTestCase):
             builders.by_host(answer),
         )
 
-    def test_costs_far_apart_are_told_apart(self):
+    def test_distant_costs_are_both_minimised(self):
         policies = [
             policy('anti-affinity', 'host', False, weight=1000),
             policy('affinity', 'host', False, weight=0.01),
@@ -82,7 +82,7 @@ class TestObjective(base.BaseTestCase):
         self.assertEqual(0.01, answer.cost['soft'])
         self.assertEqual(0.01, answer.cost['bound'])
 
-    def test_a_weight_of_nothing_costs_nothing(self):
+    def test_weight_of_0_costs_nothing(self):
         answer = builders.solve(
             racks(a=(8,)),
             group([policy('anti-affinity', 'host', False, weight=0)], w=2),
@@ -116,7 +116,7 @@ class TestObjective(base.BaseTestCase):
 
 
 class TestMembers(base.BaseTestCase):
-    def test_as_many_as_fit_and_the_first_ones(self):
+    def test_first_members_are_placed_as_many_as_fit(self):
         answer = builders.solve(racks(a=(2,), b=(1,)), group(w=optional(5, 2)))
         self.assertEqual(['w-0', 'w-1', 'w-2'], list(answer.placement))
         self.assertEqual(['w-3', 'w-4'], answer.unplaced)
@@ -147,27 +147,27 @@ class TestMembers(base.BaseTestCase):
             {'a1': ['w-0'], 'a2': ['w-1']}, builders.by_host(answer)
         )
 
-    def test_a_single_optional_member_may_stay_out(self):
+    def test_single_optional_member_may_stay_unplaced(self):
         answer = builders.solve(
             racks(a=(1,)), group(m={'class': 'one'}, x=optional(1))
         )
         self.assertEqual({'m': 'a1'}, answer.placement)
         self.assertEqual(['x-0'], answer.unplaced)
 
-    def test_nothing_to_place(self):
+    def test_problem_without_required_members_is_placed(self):
         answer = builders.solve([], group(w=optional(1)))
         self.assertEqual(('placed', {}), (answer.status, answer.placement))
         self.assertEqual({'soft': 0, 'bound': 0, 'preference': 0}, answer.cost)
 
-    def test_no_hosts_at_all(self):
+    def test_cloud_without_hosts_is_refused(self):
         self.assertEqual('refused', builders.solve([], group(w=1)).status)
 
-    def test_an_empty_list_of_hosts_is_no_host(self):
+    def test_class_without_hosts_is_not_placed(self):
         classes = {'one': {'request': {}, 'hosts': []}}
         answer = builders.solve(racks(a=(8,)), group(w=optional(1)), classes)
         self.assertEqual(['w-0'], answer.unplaced)
 
-    def test_a_resource_that_a_host_lacks_is_none(self):
+    def test_missing_resource_counts_as_zero(self):
         classes = {'one': {'request': {'FPGA': 1}}}
         hosts = racks(a=(8,), b=(8,))
         hosts[1]['free']['FPGA'] = 1
@@ -187,7 +187,7 @@ class TestAlternatives(base.BaseTestCase):
         }
     }
 
-    def test_they_replace_the_request_where_they_are(self):
+    def test_alternatives_replace_the_request(self):
         hosts = racks(a=(8,), b=(8, 8))
         hosts[0]['free'] = {'GPU0': 1, 'GPU1': 1}
         answer = builders.solve(
@@ -196,7 +196,7 @@ class TestAlternatives(base.BaseTestCase):
         self.assertEqual({'a1': ['w-0', 'w-1']}, builders.by_host(answer))
         self.assertEqual({'w-0': 0, 'w-1': 1}, answer.alternative)
 
-    def test_a_pinned_member_takes_none(self):
+    def test_pinned_member_takes_no_alternative(self):
         answer = builders.solve(
             racks(a=(8,), b=(8, 8)),
             group(w={'class': 'gpu'}),
@@ -208,7 +208,7 @@ class TestAlternatives(base.BaseTestCase):
 
 
 class TestPins(base.BaseTestCase):
-    def test_a_pin_ignores_its_class_and_takes_no_room(self):
+    def test_pin_ignores_its_class_and_takes_no_capacity(self):
         classes = {'one': {'request': {'VCPU': 1}, 'hosts': ['b1']}}
         answer = builders.solve(
             racks(a=(0,), b=(1,)), group(w=2), classes, pinned={'w-1': 'a1'}
@@ -229,7 +229,7 @@ class TestPins(base.BaseTestCase):
         )
         self.assertEqual({'w-0': 'b1', 'w-1': 'a2'}, answer.placement)
 
-    def test_a_pin_of_another_member_shares_its_domain(self):
+    def test_pin_of_another_member_makes_its_domain_shared(self):
         exclusive = group([policy('exclusive', 'rack')], w=1)
         answer = builders.solve(
             racks(a=(8, 8), b=(8,)),
@@ -238,7 +238,7 @@ class TestPins(base.BaseTestCase):
         )
         self.assertEqual('b1', answer.placement['g/w-0'])
 
-    def test_pins_that_break_a_strict_policy_are_blamed_on_it(self):
+    def test_pins_that_break_a_strict_policy_are_refused(self):
         hosts = [*racks(a=(8, 8), b=(8,)), builders.host('n1', None, 'z')]
         for kind, pins in (
             ('affinity', ['a1', 'b1']),
@@ -251,7 +251,7 @@ class TestPins(base.BaseTestCase):
                 group([policy(kind, 'rack')], w=3),
                 pinned={f'w-{n}': host for n, host in enumerate(pins)},
             )
-            self._assert_blamed(kind, answer)
+            self._assert_policy_conflict(kind, answer)
 
     def test_pins_in_a_foreign_domain_break_exclusive(self):
         answer = builders.solve(
@@ -259,24 +259,24 @@ class TestPins(base.BaseTestCase):
             group([policy('exclusive', 'rack')], w=1),
             pinned={'w-0': 'a1'},
         )
-        self._assert_blamed('exclusive', answer)
+        self._assert_policy_conflict('exclusive', answer)
 
-    def test_pins_beyond_what_other_members_can_mend(self):
+    def test_pins_that_other_members_cannot_balance_are_refused(self):
         pinned = {'w-0': 'a1', 'w-1': 'a1', 'w-2': 'a1'}
         answer = builders.solve(
             racks(a=(8,), b=(8,)),
             group([policy('spread', 'rack')], w=4),
             pinned=pinned,
         )
-        self._assert_blamed('spread', answer)
+        self._assert_policy_conflict('spread', answer)
         answer = builders.solve(
             racks(a=(8,), b=(8,)),
             group([policy('survive', 'rack', min_members=2)], w=4),
             pinned=pinned,
         )
-        self._assert_blamed('survive', answer)
+        self._assert_policy_conflict('survive', answer)
 
-    def test_pins_that_other_members_mend(self):
+    def test_pins_that_other_members_balance_are_placed(self):
         answer = builders.solve(
             racks(a=(8,), b=(8,)),
             group([policy('spread', 'rack')], w=5),
@@ -285,7 +285,7 @@ class TestPins(base.BaseTestCase):
         self.assertEqual('b1', answer.placement['w-3'])
         self.assertEqual('b1', answer.placement['w-4'])
 
-    def _assert_blamed(self, kind, answer):
+    def _assert_policy_conflict(self, kind, answer):
         self.assertEqual('refused', answer.status)
         self.assertEqual(
             [
@@ -305,7 +305,7 @@ class TestPins(base.BaseTestCase):
 
 
 class TestNumbers(base.BaseTestCase):
-    def test_amounts_that_the_solver_rounds(self):
+    def test_amounts_that_the_solver_rounds_are_exact(self):
         for free in (10**7, 10**12, 2**63 - 1):
             hosts = [{'id': 'a', 'free': {'BYTES': free}}]
             classes = {
@@ -319,7 +319,7 @@ class TestNumbers(base.BaseTestCase):
             )
             self.assertEqual({'a-0': 'a'}, answer.placement)
 
-    def test_weights_too_far_apart_to_be_told_apart(self):
+    def test_weights_beyond_the_precision_of_the_solver_are_exact(self):
         policies = [
             policy('anti-affinity', 'host', False, weight=1e9),
             policy('affinity', 'host', False, weight=1e-9),
@@ -327,7 +327,7 @@ class TestNumbers(base.BaseTestCase):
         answer = builders.solve(racks(a=(8, 8)), group(policies, w=2))
         self.assertEqual(1e-9, answer.cost['soft'])
 
-    def test_scores_too_far_apart_to_be_told_apart(self):
+    def test_largest_of_distant_scores_decides(self):
         scores = {'a1': 1e-9, 'b1': 1e12}
         classes = {'one': {'request': {'VCPU': 1}, 'scores': scores}}
         answer = builders.solve(racks(a=(8,), b=(8,)), group(w=1), classes)
@@ -345,30 +345,30 @@ class TestStages(base.BaseTestCase):
         )
         answers = list(stages.search(problem))
         self.assertEqual(
-            ['greedy', 'members', 'cost', 'preference', 'ties'],
+            ['greedy', 'members', 'cost', 'preference', 'tie-breaking'],
             [answer.stats['stage'] for answer in answers],
         )
         costs = [answer.cost['soft'] for answer in answers]
         self.assertEqual(sorted(costs, reverse=True), costs)
 
-    def test_a_bound_below_the_cost_when_time_ran_out(self):
+    def test_bound_is_below_the_cost_if_time_ran_out(self):
         answer = stages.solve(builders.slow_problem(time_limit=1))
         self.assertEqual('placed', answer.status)
         self.assertTrue(answer.stats['cut_short'])
         self.assertLess(answer.cost['bound'], answer.cost['soft'])
 
-    def test_no_time_at_all_is_undecided(self):
+    def test_hard_problem_without_time_is_undecided(self):
         answer = stages.solve(builders.hard_problem(time_limit=0))
         self.assertEqual('undecided', answer.status)
         self.assertTrue(answer.stats['cut_short'])
 
-    def test_ties_of_large_problems_stay_open(self):
-        run = objectives.Exact(
+    def test_ties_of_large_problems_are_not_broken(self):
+        run = objectives.ExactSolver(
             builders.problem(racks(a=(200,) * 20), group(w=2000)),
             time_budget.TimeBudget(10),
         )
         self.assertIs(milp.Status.OPTIMAL, run.place_members())
-        self.assertFalse(tie_breaking.is_worth_it(run))
+        self.assertFalse(tie_breaking.is_affordable(run))
 
 
 class TestSameInputSamePlan(base.BaseTestCase):
@@ -396,7 +396,7 @@ class TestSameInputSamePlan(base.BaseTestCase):
             pinned={'web-3': 'a1', 'db-1': 'b2'},
         )
         expected = builders.untimed(stages.solve(problems.parse(raw)))
-        self.assertEqual('ties', expected.stats['stage'])
+        self.assertEqual('tie-breaking', expected.stats['stage'])
         for seed in range(10):
             shuffled = _shuffle(raw, random.Random(seed))
             answer = stages.solve(problems.parse(shuffled))

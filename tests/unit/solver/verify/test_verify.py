@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A right answer holds, and whatever is changed about it is found."""
+"""Verification of right answers and of changed ones."""
 
 import dataclasses
 
 from oslotest import base
 
 from nova_groupext.solver.solve import stages
-from nova_groupext.solver.verify import shape
+from nova_groupext.solver.verify import answer_schema
 from nova_groupext.solver.verify import verify
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
 from tests.unit.solver.builders import policy
 from tests.unit.solver.builders import racks
-from tests.unit.solver.verify.test_shape import changed
+from tests.unit.solver.verify.test_answer_schema import changed
 
 CLASSES = {
     'two': {
@@ -23,7 +23,7 @@ CLASSES = {
     }
 }
 
-# Two of w may stay out; d takes the second of its ways on a1.
+# Two of w are optional; d uses the second of its alternatives on a1.
 PLACED = builders.problem(
     racks(a=(3, 1), b=(1,)),
     group(
@@ -36,7 +36,7 @@ PLACED = builders.problem(
     pinned={'p-0': 'b1'},
 )
 
-# All of w in one rack, and none is so large; q has nothing to do with it.
+# All of w must share a rack, and none is large enough; q is irrelevant.
 REFUSED = builders.problem(
     racks(a=(2, 1), b=(2,)),
     group(
@@ -51,26 +51,26 @@ def right(problem):
     return stages.solve(problem).to_dict()
 
 
-def complaints(problem, raw):
-    """Places of what is found about an answer."""
+def error_paths(problem, raw):
+    """Return the JSON paths of the errors in an answer."""
     return [
         finding.where
-        for finding in verify.findings(problem, shape.parse(raw))
-        if finding.is_fault
+        for finding in verify.findings(problem, answer_schema.parse(raw))
+        if finding.is_error
     ]
 
 
 class TestPlaced(base.BaseTestCase):
     def _found(self, path, value):
-        return complaints(PLACED, changed(right(PLACED), path, value))
+        return error_paths(PLACED, changed(right(PLACED), path, value))
 
-    def test_a_right_one_holds(self):
+    def test_right_plan_passes(self):
         raw = right(PLACED)
-        self.assertEqual([], complaints(PLACED, raw))
+        self.assertEqual([], error_paths(PLACED, raw))
         self.assertEqual(1, raw['alternative']['db/d'])
         self.assertTrue(raw['unplaced'] and raw['violations'])
 
-    def test_names_that_are_unknown(self):
+    def test_unknown_name_is_a_fault(self):
         self.assertEqual(
             ['$.placement.w-0'], self._found(['placement', 'w-0'], 'c1')
         )
@@ -81,7 +81,7 @@ class TestPlaced(base.BaseTestCase):
             ['$.alternative.w-9'], self._found(['alternative', 'w-9'], 0)
         )
 
-    def test_alternatives_that_do_not_exist_or_are_not_told(self):
+    def test_wrong_or_missing_alternative_is_a_fault(self):
         where = '$.alternative["db/d"]'
         for value in (2, 10**400):
             self.assertEqual(
@@ -94,7 +94,7 @@ class TestPlaced(base.BaseTestCase):
                 self._found(['alternative', path], 0),
             )
 
-    def test_plans_that_are_not_lawful(self):
+    def test_infeasible_plan_is_a_fault(self):
         full = self._found(['alternative', 'db/d'], 0)
         self.assertIn('$.placement', full)
         moved = self._found(['placement', 'p-0'], 'a1')
@@ -103,32 +103,32 @@ class TestPlaced(base.BaseTestCase):
         few = {p: h for p, h in raw['placement'].items() if p[0] != 'w'}
         self.assertIn('$.placement', self._found(['placement'], few))
 
-    def test_a_strict_policy_that_is_broken(self):
+    def test_broken_strict_policy_is_a_fault(self):
         far = builders.problem(
             racks(a=(2,), b=(2,)),
             group([policy('anti-affinity', 'rack')], w=2),
         )
         raw = changed(right(far), ['placement', 'w-0'], 'b1')
         raw['placement']['w-1'] = 'b1'
-        self.assertEqual(['$.placement'], complaints(far, raw))
+        self.assertEqual(['$.placement'], error_paths(far, raw))
 
-    def test_members_left_out_that_are_not_told_or_not_left_out(self):
+    def test_wrong_list_of_unplaced_members_is_a_fault(self):
         for value in ([], ['w-0'], ['w-2', 'w-3', 'w-3']):
             self.assertIn('$.unplaced', self._found(['unplaced'], value))
 
-    def test_wrong_costs(self):
+    def test_wrong_cost_is_a_fault(self):
         for key, value in (('soft', 2), ('preference', 2.5), ('bound', 1)):
             self.assertEqual(
                 [f'$.cost.{key}'], self._found(['cost', key], value)
             )
 
-    def test_costs_but_for_the_rounding(self):
+    def test_rounding_of_a_cost_is_no_fault(self):
         raw = right(PLACED)
         for key in ('soft', 'bound', 'preference'):
             raw['cost'][key] += 1e-12
-        self.assertEqual([], complaints(PLACED, raw))
+        self.assertEqual([], error_paths(PLACED, raw))
 
-    def test_violations_that_are_not_told_or_are_none(self):
+    def test_wrong_list_of_violations_is_a_fault(self):
         one = right(PLACED)['violations']
         for value in (
             [],
@@ -141,12 +141,12 @@ class TestPlaced(base.BaseTestCase):
                 ['$.violations'], self._found(['violations'], value)
             )
 
-    def test_parts_of_another_status(self):
+    def test_parts_of_another_status_are_faults(self):
         reason = {'code': 'vrt.capacity', 'text': 'no room'}
         self.assertEqual(['$.reason'], self._found(['reason'], reason))
         self.assertEqual(
             ['$.placement', '$.cost'],
-            complaints(
+            error_paths(
                 PLACED,
                 {
                     'status': 'undecided',
@@ -159,35 +159,35 @@ class TestPlaced(base.BaseTestCase):
 
 class TestRefused(base.BaseTestCase):
     def _found(self, path, value):
-        return complaints(REFUSED, changed(right(REFUSED), path, value))
+        return error_paths(REFUSED, changed(right(REFUSED), path, value))
 
-    def test_a_right_one_holds(self):
+    def test_right_refusal_passes(self):
         raw = right(REFUSED)
-        self.assertEqual([], complaints(REFUSED, raw))
+        self.assertEqual([], error_paths(REFUSED, raw))
         self.assertEqual(2, len(raw['conflict']))
         self.assertTrue(raw['relaxations'])
 
-    def test_a_refusal_of_what_can_be_placed(self):
+    def test_refusal_of_a_feasible_problem_is_a_fault(self):
         item = {'kind': 'members', 'at': '', 'members': 'w'}
         raw = {
             'status': 'refused',
             'conflict': [{**item, 'code': 'vrt.members'}],
         }
-        self.assertEqual(['$.conflict'], complaints(PLACED, raw))
+        self.assertEqual(['$.conflict'], error_paths(PLACED, raw))
 
-    def test_a_conflict_that_is_none_or_too_small(self):
+    def test_incomplete_conflict_is_a_fault(self):
         self.assertEqual(['$.conflict'], self._found(['conflict'], []))
         for item in right(REFUSED)['conflict']:
             self.assertIn('$.conflict', self._found(['conflict'], [item]))
 
-    def test_a_conflict_that_is_not_minimal_but_says_so(self):
+    def test_false_claim_of_minimality_is_a_fault(self):
         item = {'kind': 'members', 'at': '', 'members': 'q'}
         raw = right(REFUSED)
         raw['conflict'].append({**item, 'code': 'vrt.members'})
-        self.assertEqual(['$.conflict[2]'], complaints(REFUSED, raw))
-        self.assertEqual([], complaints(REFUSED, {**raw, 'minimal': False}))
+        self.assertEqual(['$.conflict[2]'], error_paths(REFUSED, raw))
+        self.assertEqual([], error_paths(REFUSED, {**raw, 'minimal': False}))
 
-    def test_words_that_mean_nothing_here(self):
+    def test_unknown_words_in_a_conflict_are_a_fault(self):
         for path, value in (
             (['at'], 'out'),
             (['policy', 'type'], 'exclusive'),
@@ -199,7 +199,7 @@ class TestRefused(base.BaseTestCase):
         found = self._found(['conflict', 1, 'members'], 'v')
         self.assertEqual(['$.conflict[1]'], found)
 
-    def test_changes_that_help_and_changes_that_do_not(self):
+    def test_relaxation_that_does_not_help_is_a_fault(self):
         softer = {'at': 'in', 'policy': 'affinity', 'scope': 'rack'}
         other = {'at': '', 'policy': 'spread', 'scope': 'zone'}
         fewer = {'at': 'in', 'members': 'w'}
@@ -229,20 +229,22 @@ class TestRefused(base.BaseTestCase):
             )
             self.assertIs(helps, not found, (change, found))
 
-    def test_pins_alone_are_enough_for_a_conflict(self):
+    def test_conflict_of_pins_alone_passes(self):
         apart = builders.problem(
             racks(a=(2,), b=(2,)),
             group([policy('affinity', 'rack')], w=2),
             pinned={'w-0': 'a1', 'w-1': 'b1'},
         )
-        self.assertEqual([], complaints(apart, right(apart)))
+        self.assertEqual([], error_paths(apart, right(apart)))
 
-    def test_what_there_is_no_time_for_is_no_fault(self):
+    def test_part_not_verified_in_time_is_no_fault(self):
         hurried = dataclasses.replace(REFUSED, time_limit=0)
-        found = list(verify.findings(hurried, shape.parse(right(REFUSED))))
+        found = list(
+            verify.findings(hurried, answer_schema.parse(right(REFUSED)))
+        )
         self.assertIn('$.conflict', [each.where for each in found])
         for each in found:
             self.assertEqual(
                 (False, 'was not verified in time'),
-                (each.is_fault, each.text),
+                (each.is_error, each.text),
             )

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries for holds."""
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from nova_groupext.db import api as db
+from nova_groupext.db import clock
+from nova_groupext.db import models
+from nova_groupext.objects import sql_conditions
+from nova_groupext.objects import states
+from nova_groupext.objects.lease import VRTLease
+
+# Seconds after which the reaper checks whether a late request has filled a
+# watched hold
+CHECK_DELAYS = (120, 600, 3600, 86400)
+
+
+class HoldQueries:
+    """The part of VRTHold that finds holds by owner and state."""
+
+    @classmethod
+    def _list(cls, context, *conditions):
+        rows = db.find(context, models.Hold, *conditions)
+        return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
+    def list_by_group(cls, context, group_id, *statuses):
+        """Return a group's holds in some states, by default not RELEASED."""
+        return cls._list(
+            context,
+            models.Hold.group_id == group_id,
+            models.Hold.status.in_(statuses or states.HOLD_HAS_NOT_ENDED),
+        )
+
+    @classmethod
+    def list_open(cls, context, group_id):
+        """Return the holds of an unfinished swap or plan of a group.
+
+        :returns: VRTHolds of the group and its drafts: WRITING or EXCHANGING,
+            those that leave, and those of servers being adopted
+        """
+        return cls._list(
+            context,
+            _is_of(group_id),
+            models.Hold.status.in_(states.HOLD_OPEN)
+            | models.Hold.ends_with_swap
+            | sql_conditions.is_adopted(),
+        )
+
+    @classmethod
+    def list_with_capacity(cls, context, group_id):
+        """Return the committed holds of a group, and the RELEASING ones.
+
+        :returns: VRTHolds, also of its drafts
+        """
+        return cls._list(
+            context,
+            _is_of(group_id),
+            models.Hold.status.in_(
+                (*states.HOLD_COMMITTED, states.Hold.RELEASING)
+            ),
+        )
+
+    @classmethod
+    def list_on_provider(cls, context, group_id, provider_uuid):
+        """Return the holds of a group and its drafts on a provider."""
+        return cls._list(
+            context,
+            _is_of(group_id),
+            models.Hold.provider_uuid == provider_uuid,
+            models.Hold.status.in_(states.HOLD_HAS_NOT_ENDED),
+        )
+
+    @classmethod
+    def list_to_release(cls, context):
+        """Return the RELEASING holds that no placeholder may replace.
+
+        In a group with an exclusive policy only the owner of its lease
+        releases capacity, because placeholders may take it over.
+        """
+        has_exclusive_hosts = sa.exists().where(
+            models.Group.id == models.Hold.group_id,
+            models.Group.status.in_(states.GROUP_WITH_HOLDS),
+            sql_conditions.has_policy('exclusive'),
+        )
+        is_releasing = models.Hold.status == states.Hold.RELEASING
+        return cls._list(context, is_releasing, ~has_exclusive_hosts)
+
+    @classmethod
+    def members_in_swap(cls, context, member_ids):
+        """Return the ids of those members whose holds a swap may end."""
+        holds = cls._list(
+            context,
+            models.Hold.member_id.in_(member_ids),
+            (models.Hold.status == states.Hold.EXCHANGING)
+            | models.Hold.ends_with_swap,
+        )
+        return {hold.member_id for hold in holds}
+
+    @classmethod
+    def list_due_checks(cls, context):
+        """Return the watched holds whose next check is due."""
+        is_due = [
+            (models.Hold.checks == number)
+            & (models.Hold.watched_at < clock.now(-seconds))
+            for number, seconds in enumerate(CHECK_DELAYS)
+        ]
+        return cls._list(context, sa.or_(*is_due))
+
+    @classmethod
+    def lost_members(cls, context, group_id):
+        """Return the ids of a group's members whose hold a swap has lost."""
+        holds = cls._list(
+            context, models.Hold.group_id == group_id, sql_conditions.is_lost()
+        )
+        return {hold.member_id for hold in holds}
+
+    @classmethod
+    def has_ended(cls, context, uuid):
+        """Check whether a uuid belongs to a RELEASED hold."""
+        has_ended = models.Hold.status == states.Hold.RELEASED
+        return bool(cls._list(context, models.Hold.uuid == uuid, has_ended))
+
+    @classmethod
+    def list_by_status(cls, context, *statuses):
+        return cls._list(context, models.Hold.status.in_(statuses))
+
+    @staticmethod
+    def count(context, *statuses):
+        return db.count(context, models.Hold, models.Hold.status.in_(statuses))
+
+    @classmethod
+    def list_by_uuids(cls, context, uuids):
+        return cls._list(context, models.Hold.uuid.in_(list(uuids)))
+
+    @classmethod
+    def refresh(cls, context, holds):
+        """Return holds as they are now; deleted ones are left unchanged."""
+        uuids = [hold.uuid for hold in holds]
+        current = {
+            hold.uuid: hold for hold in cls.list_by_uuids(context, uuids)
+        }
+        return [current.get(hold.uuid, hold) for hold in holds]
+
+    @classmethod
+    def in_status(cls, context, holds, status):
+        """Return those of some holds that have a status now."""
+        return cls._list(
+            context,
+            models.Hold.id.in_([hold.id for hold in holds]),
+            models.Hold.status == status,
+        )
+
+    @classmethod
+    def list_placeholders(cls, context, group_id, provider_uuid):
+        """Return the placeholders that a group has on a provider."""
+        return cls._list(
+            context,
+            models.Hold.group_id == group_id,
+            models.Hold.provider_uuid == provider_uuid,
+            sql_conditions.is_placeholder(),
+            models.Hold.status == states.Hold.HELD,
+        )
+
+    @classmethod
+    def list_reservations(cls, context):
+        """Return all holds that are kept for resizes or unshelves."""
+        return cls._list(context, sql_conditions.is_resize_reservation())
+
+    @classmethod
+    def list_redeeming_reservations(cls, context, seconds):
+        """Return the reservations in REDEEMING for more than some seconds."""
+        return cls._list(
+            context,
+            models.Hold.resize_member_id.is_not(None),
+            models.Hold.status == states.Hold.REDEEMING,
+            models.Hold.updated_at < clock.now(-seconds),
+        )
+
+    @classmethod
+    def list_unused_unshelves(cls, context, seconds):
+        """Return old reservations of servers that are still shelved.
+
+        :param seconds: minimum age
+        """
+        return cls._list(
+            context,
+            sql_conditions.is_resize_reservation(),
+            sql_conditions.is_unchanged_since(clock.now(-seconds)),
+            models.Hold.resize_member_id == models.Member.id,
+            models.Member.status == states.Member.SHELVED,
+        )
+
+    @classmethod
+    def reservations_by_member(cls, context, group_ids):
+        """Return {member id: reservation for a resize of its server}."""
+        reservations = cls._list(
+            context,
+            sql_conditions.is_resize_reservation(),
+            models.Hold.group_id.in_(group_ids),
+        )
+        return {
+            reservation.resize_member_id: reservation
+            for reservation in reservations
+        }
+
+    @classmethod
+    def find_reservation(cls, context, server_uuid):
+        """Return the reservation to resize or unshelve a server, or None."""
+        row = db.find_one(
+            context,
+            models.Hold,
+            sql_conditions.is_resize_reservation()
+            | (
+                models.Hold.resize_member_id.is_not(None)
+                & (models.Hold.status == states.Hold.REDEEMING)
+                & (models.Hold.server_uuid == server_uuid)
+            ),
+            models.Hold.resize_member_id == models.Member.id,
+            models.Member.server_uuid == server_uuid,
+            models.Member.status.in_(states.MEMBER_SERVER_RUNS),
+        )
+        return cls.from_row(context, row) if row else None
+
+    @classmethod
+    def list_unfinished(cls, context, before):
+        """Return open holds older than a time whose group has no lease."""
+        group = orm.aliased(models.Group)
+        has_lease = sa.exists().where(
+            group.id == models.Hold.group_id, VRTLease.is_leased(group)
+        )
+        return cls._list(
+            context,
+            models.Hold.status.in_(states.HOLD_OPEN),
+            sql_conditions.is_unchanged_since(before),
+            ~has_lease,
+        )
+
+    @classmethod
+    def redeemed_by_member(cls, context, member_ids):
+        """Return {member id: the hold that its server has redeemed}."""
+        holds = cls._list(
+            context,
+            models.Hold.member_id.in_(member_ids),
+            models.Hold.status == states.Hold.REDEEMED,
+        )
+        return {hold.member_id: hold for hold in holds}
+
+    @classmethod
+    def find_by_member(cls, context, member_id):
+        """Return the committed hold of a member, or None."""
+        row = db.find_one(
+            context,
+            models.Hold,
+            models.Hold.member_id == member_id,
+            models.Hold.status.in_(states.HOLD_COMMITTED),
+        )
+        return cls.from_row(context, row) if row else None
+
+
+def _is_of(group_id):
+    """Return the condition that a hold belongs to a group or its drafts."""
+    drafts = sa.select(models.Group.id).where(
+        models.Group.revises_id == group_id
+    )
+    return (models.Hold.group_id == group_id) | models.Hold.group_id.in_(
+        drafts
+    )

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of a group because a server moves or has moved.
+
+Like those of objects/transitions.py, each is one transaction that locks the
+group's row, except for store_drift() and release_redeemed_reservation().
+"""
+
+import sqlalchemy as sa
+
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects import sql_conditions
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.move import VRTMove
+from nova_groupext.objects.plan import VRTPlan
+
+
+def start_move(context, move, is_allowed=lambda: True):
+    """Store a server's move, if its group's policies allow it now.
+
+    No other transaction changes the group meanwhile. The generation increases,
+    so that a plan made with the server at its old host cannot be held.
+
+    :param move: VRTMove, not stored yet
+    :param is_allowed: called without arguments
+    :returns: True if the move was stored
+    """
+
+    def work():
+        if not is_allowed():
+            return False
+        move.create(context)
+        db.compare_and_set(
+            context,
+            models.Group,
+            models.Group.id == move.group_id,
+            generation=models.Group.generation + 1,
+        )
+        return True
+
+    return bool(
+        db.with_row_lock(context, models.Group, work, id=move.group_id)
+    )
+
+
+def store_location(
+    context, member, hold, placement, moves=(), *, is_resized=False
+):
+    """Store that a member's server is at a new location.
+
+    :param hold: VRTHold in state REDEEMED; None for a member that was SHELVED
+    :param placement: the member's new one in VRTPlan.placements
+    :param moves: VRTMoves that the member had before Nova was asked. If it has
+        others now, Nova's answer is outdated: another move has begun, or
+        another process has followed one.
+    :param is_resized: True if the server has the described flavor now
+    :returns: False when the member or its hold has changed meanwhile, or a
+        draft's swap is prepared: then nothing is changed
+    """
+
+    def work():
+        if VRTGroup.find_prepared_draft(context, member.group_id):
+            # The draft's plan contains the old locations.
+            return False
+        if not VRTMove.are_current(
+            context, member.id, moves
+        ) or not _update_location(context, member, hold, placement):
+            return False
+        plan = VRTPlan.find_newest(context, member.group_id)
+        if plan is not None:
+            plan.update_placement(context, member.path, placement)
+        if is_resized:
+            _release_reservation(context, member)
+        db.compare_and_set(
+            context,
+            models.Group,
+            *sql_conditions.may_have_holds(member.group_id),
+            **transitions.derived_values(),
+        )
+        return True
+
+    is_stored = db.with_row_lock(
+        context, models.Group, work, id=member.group_id
+    )
+    if is_stored:
+        member.status = states.Member.ACTIVE
+        if hold is not None:
+            for name, value in hold.placement_columns(placement).items():
+                setattr(hold, name, value)
+    return bool(is_stored)
+
+
+def _update_location(context, member, hold, placement):
+    """Update the location of the hold, or insert one for a SHELVED member.
+
+    :returns: False when the hold or the member has changed
+    """
+    if hold is not None:
+        return hold.update_placement(context, placement)
+    model, is_unchanged, values, _expected = member.status_change(
+        states.Member.ACTIVE
+    )
+    if not db.compare_and_set(context, model, *is_unchanged, **values):
+        return False
+    VRTHold.for_server(member, placement).create(context)
+    return True
+
+
+def _release_reservation(context, member):
+    """Release a reservation whose server has the described flavor."""
+    db.compare_and_set(
+        context,
+        models.Member,
+        models.Member.id == member.id,
+        server_flavor=None,
+    )
+    db.compare_and_set(
+        context,
+        models.Hold,
+        models.Hold.resize_member_id == member.id,
+        sql_conditions.is_resize_reservation(),
+        status=states.Hold.RELEASING,
+    )
+
+
+def release_redeemed_reservation(context, member, moves):
+    """Release a redeemed reservation whose server no longer moves.
+
+    The member's own redeemed hold contains the location.
+
+    :param moves: see store_location(); a move that has begun since then
+        may need this reservation
+    """
+    is_new = models.Move.id.not_in([move.id for move in moves])
+    db.compare_and_set(
+        context,
+        models.Hold,
+        models.Hold.resize_member_id == member.id,
+        ~sa.exists().where(models.Move.member_id == member.id, is_new),
+        models.Hold.server_uuid == member.server_uuid,
+        models.Hold.status == states.Hold.REDEEMED,
+        status=states.Hold.RELEASED,
+    )
+
+
+def store_drift(context, group, drift):
+    """Store policy violations, unless the group has changed since.
+
+    The group's generation stays.
+
+    :param drift: [{at, policy}]
+    :returns: True if it was stored
+    """
+    is_stored = db.compare_and_set(
+        context,
+        models.Group,
+        models.Group.id == group.id,
+        models.Group.generation == group.generation,
+        drift=drift,
+    )
+    if is_stored:
+        group.drift = drift
+    return bool(is_stored)

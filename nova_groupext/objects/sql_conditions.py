@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SQL conditions on groups, members and holds that queries share."""
+
+import sqlalchemy as sa
+
+from nova_groupext.db import models
+from nova_groupext.objects import states
+
+
+def has_member(*statuses):
+    """Return the condition that a group has a member in such a status."""
+    return sa.exists().where(
+        models.Member.group_id == models.Group.id,
+        models.Member.status.in_(statuses),
+    )
+
+
+def has_hold(*statuses):
+    """Return the condition that a group has a hold in such a status."""
+    return sa.exists().where(
+        models.Hold.group_id == models.Group.id,
+        models.Hold.status.in_(statuses),
+    )
+
+
+def has_resize_reservation():
+    """Return the condition that a group has an ACTIVE member's reservation."""
+    return sa.exists().where(
+        models.Hold.group_id == models.Group.id,
+        is_resize_reservation(),
+        models.Hold.resize_member_id == models.Member.id,
+        models.Member.status == states.Member.ACTIVE,
+    )
+
+
+def is_resizing():
+    """Return the condition that an ACTIVE member has a reservation."""
+    is_active = models.Member.status == states.Member.ACTIVE
+    return is_active & sa.exists().where(
+        models.Hold.resize_member_id == models.Member.id,
+        is_resize_reservation(),
+    )
+
+
+def is_held_since(time):
+    """Return the condition that a member is held since before a time.
+
+    :param time: latest start of the hold
+    """
+    is_held = models.Member.status == states.Member.HELD
+    return is_held & (models.Member.held_since <= time)
+
+
+def may_have_holds(group_id):
+    """Return the conditions that a group exists and may have holds."""
+    return (
+        models.Group.id == group_id,
+        models.Group.status.in_(states.GROUP_WITH_HOLDS),
+    )
+
+
+def has_generation(generation):
+    """Return the conditions that a group has a generation.
+
+    :param generation: expected generation; None for any
+    """
+    return (
+        () if generation is None else (models.Group.generation == generation,)
+    )
+
+
+def has_policy(*kinds):
+    """Return the condition that a group has a policy of some kinds, or any."""
+    exists = sa.exists().where(models.Policy.group_id == models.Group.id)
+    return exists.where(models.Policy.type.in_(kinds)) if kinds else exists
+
+
+def is_placeholder():
+    """Return the condition that a hold is a placeholder."""
+    return models.Hold.member_id.is_(None) & models.Hold.resize_member_id.is_(
+        None
+    )
+
+
+def is_resize_reservation():
+    """Return the condition that a hold is kept for a resize or unshelve."""
+    return models.Hold.resize_member_id.is_not(None) & (
+        models.Hold.status == states.Hold.HELD
+    )
+
+
+def is_lost():
+    """Return the condition that a swap has lost the hold and its capacity."""
+    return (
+        models.Hold.lost
+        & models.Hold.server_uuid.is_(None)
+        & (models.Hold.status == states.Hold.RELEASED)
+    )
+
+
+def is_adopted():
+    """Return the condition that the server of a hold is being adopted.
+
+    The swap in progress decides whether the adoption takes effect.
+    """
+    is_open = models.Hold.if_compensated.is_not(sa.null())
+    return is_open & (models.Hold.status == states.Hold.REDEEMED)
+
+
+def is_unchanged_since(time):
+    """Return the condition that a hold has not changed since a time.
+
+    :param time: latest time of the change to its state
+    """
+    hold = models.Hold
+    return sa.func.coalesce(hold.updated_at, hold.created_at) < time

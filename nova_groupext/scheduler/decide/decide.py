@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps 2 to 4 of a group or a draft: look, decide, rehearse, hold.
+
+A strategy (first_plan, revision) is a value without a loop. It answers what to
+look at, which questions to ask the solver, whether a plan is acceptable, how
+to commit it, and which errors leave the group undecided. The order is here:
+
+ 1. Begin: check that there is something to decide, within the quota.
+ 2. Look at the cloud, and at the group's own holds and servers.
+ 3. Exclude the hosts of failed members.
+ 4. Keep the newest plan while it is valid; else
+ 5. ask the solver the strategy's questions, until an answer suffices.
+ 6. Without a plan: if capacity has appeared, start again. Store the answer,
+    and conclude as REFUSED if it is a proof, else as UNDECIDED.
+ 7. Store the plan.
+ 8. Let the strategy reject assignments.
+ 9. Rehearse the plan with Nova's filters.
+10. If nothing is to be held, conclude as PLANNED.
+11. Commit the plan: fill holds in Placement, and put them in force.
+
+After a rejection in steps 8, 9 or 11 the next attempt starts with step 2 and
+excludes what was rejected. When attempts or time are used up, the group is
+UNDECIDED.
+
+==========  ===================================  ============================
+crash       leaves                               who finishes
+==========  ===================================  ============================
+before 11   PLANNING, perhaps with a plan        the next owner of the lease:
+                                                 it decides anew
+in 11       as protocol.hold_plan or             the same, after it finished
+            protocol.swap says                   what these say
+==========  ===================================  ============================
+"""
+
+import dataclasses
+
+from oslo_log import log as logging
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.objects import states
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.scheduler.decide import decisions
+from nova_groupext.scheduler.decide import results
+from nova_groupext.scheduler.look import reading_gaps
+
+LOG = logging.getLogger(__name__)
+
+
+def decide(work, strategy, tools):
+    """Decide a group or a draft, commit the plan, and store the result.
+
+    :param work: strategy.Work
+    :param strategy: first_plan.STRATEGY or revision.STRATEGY
+    :param tools: strategy.Tools
+    :raises: GenerationConflict when the group was changed meanwhile, or
+        GroupBusy when another planner has taken it over; nothing is held then
+    :raises: LimitExceeded when the tenant's quota is too small
+    """
+    try:
+        if strategy.begin(work):
+            _attempt_repeatedly(work, strategy, tools)
+    except (exception.OutOfTime, *strategy.undecided) as exc:
+        results.conclude(work, states.Group.UNDECIDED, exc.format_message())
+
+
+def _attempt_repeatedly(work, strategy, tools):
+    """Run attempts until one of them concludes."""
+    excluded = set()
+    reason = results.NO_SUCCESS
+    for attempt in range(CONF.vrt.planning_attempts):
+        tools.pause(attempt)
+        work.deadline.check()
+        situation = strategy.look(work, tools, excluded)
+        _exclude_hosts(work, situation, excluded)
+        answer = strategy.kept_answer(work, situation)
+        if answer is None:
+            answer = _ask(work, strategy, tools, situation)
+        if answer.status != VRTPlan.PLACED:
+            gaps = _find_gaps(situation.snapshot, answer, excluded)
+            if reading_gaps.FREED_LATER in gaps:
+                continue
+            return results.conclude_without_plan(
+                *(work, situation.snapshot, answer, gaps),
+                reason if excluded else None,
+            )
+        decision = decisions.store(work, situation, answer)
+        rejection = strategy.reject(work, situation, decision)
+        if rejection:
+            excluded |= rejection.pairs
+            reason = rejection.reason
+            continue
+        refused = _rehearse(work, tools, situation.snapshot, decision)
+        if refused:
+            excluded |= refused
+            continue
+        if not work.group.hold_when_planned:
+            return results.conclude(work, states.Group.PLANNED)
+        if strategy.commit(work, tools, situation, decision):
+            return None
+    return results.conclude(work, states.Group.UNDECIDED, reason)
+
+
+def _exclude_hosts(work, situation, excluded):
+    """Exclude hosts for members that failed or are to be replaced there.
+
+    :param excluded: {(class name, host id)}, which grows
+    """
+    snapshot = situation.snapshot
+    for path, host in _failed_hosts(work, situation.group):
+        excluded |= snapshot.exclude(path, host)
+    for path in situation.to_replace:
+        for host in work.group.excluded_hosts[path]:
+            excluded |= snapshot.exclude(path, host)
+
+
+def _failed_hosts(work, group):
+    """Yield (path, planned host) of the failed members of a group."""
+    plan = VRTPlan.find_newest(work.context, group.id)
+    planned = plan.hosts() if plan else {}
+    # A lost hold says nothing against its host.
+    lost = VRTHold.lost_members(work.context, group.id)
+    for member in group.members:
+        has_failed = member.status == states.Member.FAILED
+        if has_failed and member.path in planned and member.id not in lost:
+            yield member.path, planned[member.path]
+
+
+def _ask(work, strategy, tools, situation):
+    """Return the answer to the first question that is answered well enough."""
+    answer = None
+    for problem, suffices in strategy.questions(work, situation):
+        seconds = work.deadline.for_deciding()
+        timed = dataclasses.replace(problem, time_limit=seconds)
+        answer = tools.solve(timed)
+        if suffices(answer):
+            break
+    return answer
+
+
+def _find_gaps(snapshot, answer, excluded):
+    """Return reasons why a refusal may be wrong; may query Placement."""
+    is_refused = answer.status == VRTPlan.REFUSED
+    return snapshot.gaps.find() if is_refused and not excluded else []
+
+
+def _rehearse(work, tools, snapshot, decision):
+    """Return the (class name, host id) pairs that Nova's filters refuse."""
+    refused = tools.rehearse(
+        work.context, snapshot, decision.arriving, work.deadline.check
+    )
+    if refused:
+        LOG.info(
+            "VRT group %(group)s: Nova's filters refuse %(refused)s; these "
+            'hosts are excluded for their member classes.',
+            {'group': work.group.uuid, 'refused': sorted(refused)},
+        )
+    return refused

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decisions: stored plans, and how they differ from what a group has."""
+
+import dataclasses
+
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.scheduler.current import locations
+from nova_groupext.scheduler.nova import hosts
+from nova_groupext.solver.model import answers
+from nova_groupext.solver.policies import violations
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """A stored plan, compared with the holds that the group has.
+
+    :ivar plan: VRTPlan for the whole group
+    :ivar new: {path: placement} of the members that need a new hold
+    :ivar reservations: {path: placement} of the new reservations to resize
+        or unshelve servers
+    :ivar unneeded: VRTHolds of reservations that are not needed any more
+    :ivar resizes: {path: Location} that is planned for a resize
+    """
+
+    plan: VRTPlan
+    new: dict
+    reservations: dict = dataclasses.field(default_factory=dict)
+    unneeded: list[VRTHold] = dataclasses.field(default_factory=list)
+    resizes: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def arriving(self):
+        """Mapping {path: placement} of all that is new to Placement."""
+        return {**self.new, **self.reservations}
+
+
+def store_answer(work, answer, placements):
+    """Store an answer of the solver; return the VRTPlan.
+
+    :param placements: {path: placement}, see VRTPlan.placements
+    """
+    values = answer.to_dict()
+    del values['placement']
+    plan = VRTPlan(
+        group_id=work.group.id,
+        status=values.pop('status'),
+        placements=placements,
+        answer=values,
+    )
+    plan.create(work.context)
+    return plan
+
+
+def kept_answer(work, snapshot):
+    """Return the answer of the newest plan if it is still valid, else None.
+
+    A tenant who holds a what-if gets the plan that it has seen.
+    """
+    old = VRTPlan.find_newest(work.context, work.group.id)
+    if old is None or old.is_outdated or old.status != VRTPlan.PLACED:
+        return None
+    alternative = {}
+    for path, placement in old.placements.items():
+        index = _find_candidate(snapshot, path, placement)
+        if index is None:
+            return None
+        alternative[path] = index
+    answer = answers.Answer(
+        **{**old.answer, 'alternative': alternative},
+        status=old.status,
+        placement=old.hosts(),
+    )
+    problem = snapshot.problem
+    plan = violations.as_plan(problem, answer.placement, alternative)
+    return None if violations.find(problem, plan) else answer
+
+
+def _find_candidate(snapshot, path, placement):
+    """Return the index of a placement's allocation candidate, or None.
+
+    Placement may offer other candidates by now, or in another order.
+    """
+    if path not in snapshot.class_of:
+        return None
+    member_class = snapshot.class_of_member(path)
+    for index, each in enumerate(
+        member_class.candidates.get(placement['node'], ())
+    ):
+        if each['allocations'] == placement['allocations']:
+            return index
+    return None
+
+
+def store(work, situation, answer):
+    """Store the plan that an answer contains; return the Decision.
+
+    Servers stay on their hosts until a resize: of a server to be resized or
+    unshelved the answer tells the host of its reservation.
+    """
+    resizing = situation.needs.resizing
+    reservations, resizes = {}, {}
+    unneeded = dict(situation.current.reservations)
+    for path in resizing.keys() | situation.shelved:
+        node = answer.placement.get(path)
+        if node is None:
+            continue
+        kept = situation.needs.unchanged.get(path)
+        if kept and kept.node == node:
+            del unneeded[path]
+            location = locations.Location(kept.host, kept.node)
+        else:
+            new = _new_placement(situation, answer, path, node)
+            reservations[path] = new
+            location = locations.Location(new['host'], new['node'])
+        if path in resizing:
+            resizes[path] = location
+    placements = {
+        path: _placement(situation, answer, path, node)
+        for path, node in {**answer.placement, **resizing}.items()
+    }
+    return Decision(
+        plan=store_answer(work, answer, placements),
+        new={
+            path: placement
+            for path, placement in placements.items()
+            if path not in reservations
+            and situation.find_hold(path, placement['node']) is None
+        },
+        reservations=reservations,
+        unneeded=[*unneeded.values()],
+        resizes=resizes,
+    )
+
+
+def _placement(situation, answer, path, node):
+    """Return the placement of a member on a host."""
+    hold = situation.find_hold(path, node)
+    if hold is None:
+        return _new_placement(situation, answer, path, node)
+    host = situation.snapshot.hosts.get(node)
+    return hold.placement(hosts.all_domains(host) if host else {})
+
+
+def _new_placement(situation, answer, path, node):
+    """Return the placement of a member that needs a new hold on a host."""
+    host = situation.snapshot.hosts[node]
+    requests = situation.snapshot.class_of_member(path).candidates[node]
+    request = requests[answer.alternative.get(path, 0)]
+    return {
+        'host': host.host,
+        'node': host.nodename,
+        'provider': host.uuid,
+        'allocations': request['allocations'],
+        'mappings': request['mappings'],
+        'domains': hosts.all_domains(host),
+    }

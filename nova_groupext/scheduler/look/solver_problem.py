@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Solver problem of a group, from what a reading of the cloud has found."""
+
+from nova_groupext.conf import CONF
+from nova_groupext.conf import vrt
+from nova_groupext.objects import topology
+from nova_groupext.scheduler.current import outsiders
+from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.placement import overcommitment
+from nova_groupext.solver.model import problems
+
+
+class ProblemBuilder:
+    """Builder of one problem.
+
+    :param placement_client: PlacementClient
+    :param current: current_holds.CurrentHolds of the group
+    :param host_states: {host id: HostState} of all hosts
+    :param free: {root provider: {(provider, resource class): amount}}
+    :param check_deadline: called before each request; raises OutOfTime
+    """
+
+    def __init__(
+        self,
+        context,
+        group,
+        placement_client,
+        current,
+        host_states,
+        free,
+        check_deadline,
+    ):
+        self._context = context
+        self._group = group
+        self._placement_client = placement_client
+        self._current = current
+        self._hosts = host_states
+        self._free = free
+        self._check_deadline = check_deadline
+
+    def build(self, classes, class_of):
+        """Return the problems.Problem of the group.
+
+        :param classes: {class name: snapshot.MemberClass}
+        :param class_of: {member path: class name}
+        """
+        return problems.parse(
+            {
+                'version': 1,
+                'levels': vrt.levels(CONF),
+                **self._describe_hosts(class_of),
+                'classes': {
+                    name: self._describe_class(member_class)
+                    for name, member_class in classes.items()
+                },
+                'topology': topology.compose(
+                    self._group,
+                    lambda member: {
+                        'class': class_of[member.path],
+                        **topology.counts(member.description),
+                    },
+                ),
+                'seed': CONF.vrt.solver_seed,
+            }
+        )
+
+    def _describe_hosts(self, class_of):
+        """Return the hosts, and the present locations of members."""
+        pinned = {
+            path: hold.node
+            for path, hold in self._current.servers.items()
+            if path in class_of
+        }
+        outsider_nodes = {
+            path: location.node
+            for path, location in outsiders.locate(
+                self._context, self._group
+            ).items()
+        }
+        # A server may be on a host that the operator has taken away.
+        missing = {
+            *pinned.values(),
+            *outsider_nodes.values(),
+        } - self._hosts.keys()
+        return {
+            'hosts': [
+                {
+                    'id': host_id,
+                    'domains': hosts.domains(host),
+                    'free': self._free_on(host),
+                    'foreign': self._is_foreign(host),
+                }
+                for host_id, host in self._hosts.items()
+            ]
+            + [{'id': host_id} for host_id in sorted(missing)],
+            'pinned': pinned,
+            'outsiders': outsider_nodes,
+        }
+
+    def _free_on(self, host):
+        """Return {resource: amount} of free capacity.
+
+        A host that is no candidate of any class has none.
+        """
+        return {
+            resource_name(name, provider, host.uuid): amount
+            for (provider, name), amount in self._free[host.uuid].items()
+        }
+
+    def _describe_class(self, member_class):
+        amounts = {
+            host_id: [self._amounts(request, host_id) for request in requests]
+            for host_id, requests in member_class.candidates.items()
+        }
+        return {
+            'request': member_class.request,
+            'hosts': sorted(member_class.candidates),
+            'scores': member_class.scores,
+            'alternatives': {
+                host_id: alternatives
+                for host_id, alternatives in amounts.items()
+                if alternatives != [member_class.request]
+            },
+        }
+
+    def _amounts(self, request, host_id):
+        """Return {resource: amount} of an allocation request."""
+        root = self._hosts[host_id].uuid
+        return {
+            resource_name(name, provider, root): amount
+            for provider, allocation in request['allocations'].items()
+            for name, amount in allocation['resources'].items()
+        }
+
+    def _is_foreign(self, host):
+        """Check whether a host has consumers other than the group's.
+
+        Only `exclusive` needs this, so only then Placement is queried about
+        hosts that are no candidates.
+        """
+        if not self._group.has_policy('exclusive'):
+            return False
+        self._check_deadline()
+        used = self._placement_client.usages(self._context, host.uuid)
+        # The draft shares the consumers of the group that it revises.
+        owner_id = self._group.revises_id or self._group.id
+        return bool(
+            overcommitment.foreign_consumers(
+                self._context, owner_id, used or {}
+            )
+        )
+
+
+def resource_name(name, provider, root):
+    """Return the name of a host's resource in the problem.
+
+    The name of a child provider's resource contains the provider.
+    """
+    return name if provider == root else f'{name}@{provider}'

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drafts and new definitions of stored groups."""
+
+from oslo_utils.fixture import uuidsentinel as uuids
+
+from nova_groupext import exception
+from nova_groupext import objects
+from nova_groupext.objects import revisions
+from nova_groupext.objects import states
+from tests import groups
+from tests.unit.objects import base
+
+Member = states.Member
+Group = states.Group
+
+
+class TestDraft(base.HeldGroupTestCase):
+    def setUp(self):
+        super().setUp()
+        self.group = self.create_held_group()
+
+    def test_draft_equals_its_group_but_for_states(self):
+        excluded_hosts = {'master': ['node']}
+        draft = revisions.replacement_draft(self.group, excluded_hosts)
+
+        revisions.store_draft(self.context, self.group, draft)
+
+        stored = objects.VRTGroup.get(self.context, draft.uuid)
+        self.assertEqual(excluded_hosts, stored.excluded_hosts)
+        for one, other in zip(self.group.members, stored.members, strict=True):
+            self.assertEqual(Member.TENTATIVE, other.status)
+            for name in (
+                'path',
+                'member_set',
+                'description',
+                'resolved_request',
+            ):
+                self.assertEqual(getattr(one, name), getattr(other, name))
+        for group in (self.group, stored):
+            self.assertEqual(['workers'], group.subgroups)
+            self.assertEqual(
+                ['affinity', 'spread'],
+                sorted(each.type for each in group.policies),
+            )
+            [relationship] = group.relationships
+            self.assertEqual(1, len(relationship.policies))
+
+    def test_second_draft_of_a_group_conflicts(self):
+        revisions.store_draft(
+            self.context,
+            self.group,
+            revisions.replacement_draft(self.group, {}),
+        )
+
+        self.assertRaises(
+            exception.GroupStateConflict,
+            revisions.store_draft,
+            *(
+                self.context,
+                self.group,
+                revisions.replacement_draft(self.group, {}),
+            ),
+        )
+
+
+class TestRedefine(base.GroupTestCase):
+    """A group without holds gets a new definition."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.create()
+        self.group.change(self.context, Group.PLANNED)
+        self.draft = groups.unstored()
+        self.draft.members[0].server_uuid = uuids.server
+        revisions.store_draft(self.context, self.group, self.draft)
+
+    def redefine(self):
+        new = groups.unstored(name='new')
+        revisions.replace_definition(self.context, self.get(self.group), new)
+
+    def test_redefinition_conflicts_with_a_draft_in_planning(self):
+        self.assertRaises(exception.GroupStateConflict, self.redefine)
+
+        self.assertEqual('analytics', self.get(self.group).name)
+
+    def test_redefinition_hides_a_refused_draft(self):
+        self.draft.change(self.context, Group.REFUSED)
+
+        self.redefine()
+
+        self.assertEqual('new', self.get(self.group).name)
+        self.assertEqual(
+            {}, objects.VRTGroup.drafts_by_group(self.context, [self.group.id])
+        )

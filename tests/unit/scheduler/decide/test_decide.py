@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unit tests of ``nova_groupext/scheduler/decide/decide.py``."""
+
+import dataclasses
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.scheduler import planner
+from nova_groupext.scheduler.look import reading_gaps
+from nova_groupext.solver.model import answers
+from tests.services import doubles
+from tests.unit.scheduler import base
+
+REFUSED = answers.Answer('refused', reason={'code': 'vrt.capacity'})
+
+
+class TestDecide(base.ProtocolTestCase):
+    """Decisions about one group of one member.
+
+    :ivar calls: names of the tools in the order of their calls
+    """
+
+    def setUp(self):
+        super().setUp()
+        CONF.set_override('planning_attempts', 3, 'vrt')
+        self.addCleanup(CONF.clear_override, 'planning_attempts', 'vrt')
+        self.provider = self.deployment.make_provider(1)
+        self.calls = []
+
+    def decide(self, **tools):
+        """Decide a new group; returns the group.
+
+        :param tools: functions of a tool's usual result and arguments, which
+            replace this tool
+        """
+        uuid = self.deployment.describe([self.provider])
+        fixed = doubles.FixedPlan()
+
+        def make(placement_client):
+            usual = fixed(placement_client)
+            own = {
+                name: self.note(
+                    name, getattr(usual, name), tools.get(name, first)
+                )
+                for name in ('look', 'solve', 'rehearse')
+            }
+            return dataclasses.replace(
+                usual, pause=lambda _attempt: None, **own
+            )
+
+        other = planner.Planner('planner', make)
+        other._report_client = self.deployment.client()
+        other.serve_group(self.context, uuid)
+        return self.deployment.group(uuid)
+
+    def note(self, name, tool, change):
+        def call(*args, **kwargs):
+            self.calls.append(name)
+            return change(tool(*args, **kwargs), *args)
+
+        return call
+
+    def assert_undecided(self, group, reason):
+        self.assertEqual('UNDECIDED', group.status)
+        self.assertIn(reason, group.fault)
+        self.assertEqual([], self.holds(group.uuid))
+
+    def test_steps_have_their_order(self):
+        group = self.decide()
+
+        self.assertEqual('HELD', group.status)
+        self.assertEqual(['look', 'solve', 'rehearse'], self.calls)
+        self.assertEqual(2, self.used(self.provider))
+
+    def test_refused_problem_refuses_the_group(self):
+        group = self.decide(solve=lambda *_args: REFUSED)
+
+        self.assertEqual(('REFUSED', None), (group.status, group.fault))
+        self.assertEqual(['look', 'solve'], self.calls)
+        self.assertEqual(0, self.used(self.provider))
+
+    def test_refusal_of_an_incomplete_snapshot_is_undecided(self):
+        def miss(snapshot, *_args):
+            snapshot.gaps.find = lambda: ['a cell was silent']
+            return snapshot
+
+        group = self.decide(look=miss, solve=lambda *_args: REFUSED)
+
+        self.assert_undecided(group, 'a cell was silent')
+
+    def test_refusal_without_excluded_hosts_is_undecided(self):
+        """The filters refuse the only host; without it there is no plan."""
+        group = self.decide(rehearse=refuse_all)
+
+        self.assert_undecided(group, "Nova's filters")
+        self.assertEqual(
+            ['look', 'solve', 'rehearse', 'look', 'solve'], self.calls
+        )
+
+    def test_capacity_that_appeared_is_looked_at_again(self):
+        def grow(snapshot, *_args):
+            gaps = [reading_gaps.FREED_LATER] if len(self.calls) == 1 else []
+            snapshot.gaps.find = lambda: gaps
+            return snapshot
+
+        def solve(answer, problem):
+            return REFUSED if self.calls.count('solve') == 1 else answer
+
+        group = self.decide(look=grow, solve=solve)
+
+        self.assertEqual('HELD', group.status)
+        self.assertEqual(2, self.calls.count('look'))
+
+    def test_time_limit_leaves_the_group_undecided(self):
+        def be_late(*_args):
+            raise exception.OutOfTime(seconds='60')
+
+        group = self.decide(rehearse=be_late)
+
+        self.assert_undecided(group, '60 seconds')
+
+    def test_valid_plan_is_kept_when_its_capacity_was_taken(self):
+        def take(refused, *_args):
+            if self.calls.count('rehearse') == 1:
+                self.consumer = self.deployment.fill(self.provider)
+            else:
+                self.deployment.delete_allocations(self.consumer)
+            return refused
+
+        group = self.decide(rehearse=take)
+
+        self.assertEqual('HELD', group.status)
+        self.assertEqual(1, self.calls.count('solve'))
+
+    def test_answer_is_stored_with_its_plan(self):
+        group = self.decide()
+
+        plan = VRTPlan.find_newest(self.context, group.id)
+        self.assertEqual({'m-0': self.provider}, plan.hosts())
+        self.assertEqual({'soft': 0.0}, {'soft': plan.answer['cost']['soft']})
+
+
+def first(result, *_args):
+    return result
+
+
+def refuse_all(_refused, _context, snapshot, placements, _go_on):
+    return {
+        (snapshot.class_of[path], each['node'])
+        for path, each in placements.items()
+    }

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check of the glossary: it names what the names of the code are made of."""
+
+import pathlib
+import re
+
+import nova
+from oslotest import base
+import placement
+
+import nova_groupext
+
+PRODUCT = pathlib.Path(nova_groupext.__file__).parent
+GLOSSARY = PRODUCT.parent / 'doc/source/contributor/glossary.rst'
+
+# Words that need no explanation.
+PLAIN = frozenset(
+    [
+        'account',
+        'accounts',
+        'again',
+        'answers',
+        'arrays',
+        'background',
+        'balanced',
+        'cloud',
+        'components',
+        'corrections',
+        'deadline',
+        'deadlines',
+        'decision',
+        'decisions',
+        'definition',
+        'description',
+        'distance',
+        'distances',
+        'end',
+        'enough',
+        'exact',
+        'fast',
+        'few',
+        'finding',
+        'health',
+        'improve',
+        'joint',
+        'kind',
+        'listing',
+        'look',
+        'maintain',
+        'marked',
+        'matrices',
+        'merging',
+        'minimal',
+        'minimum',
+        'needs',
+        'now',
+        'objectives',
+        'outcome',
+        'outer',
+        'own',
+        'ownership',
+        'part',
+        'parts',
+        'picture',
+        'placed',
+        'plan',
+        'planned',
+        'planning',
+        'plans',
+        'program',
+        'proof',
+        'proofs',
+        'propose',
+        'proximity',
+        'queries',
+        'question',
+        'quick',
+        'ranking',
+        'reasons',
+        'reduction',
+        'refusal',
+        'refused',
+        'rejection',
+        'related',
+        'relax',
+        'relaxed',
+        'rename',
+        'resolve',
+        'results',
+        'revise',
+        'rounds',
+        'sampler',
+        'seed',
+        'sentences',
+        'serve',
+        'short',
+        'side',
+        'solve',
+        'solver',
+        'stages',
+        'statistics',
+        'stored',
+        'summaries',
+        'taken',
+        'tools',
+        'transitions',
+        'try',
+        'unsound',
+        'used',
+        'work',
+        'worker',
+        'iteration',
+        'assignment',
+        'feasible',
+        'feasibility',
+        'redeemable',
+        'child',
+        'progress',
+        'line',
+        'process',
+        'rows',
+        'headers',
+        'changes',
+        'start',
+        'piped',
+        'verdict',
+        'endpoints',
+        'stub',
+        'filtered',
+        'changed',
+        'current',
+        'one',
+        'commit',
+        'redeeming',
+        'holistic',
+        'subgroup',
+        'first',
+        'vrt',
+    ]
+)
+
+
+class TestGlossary(base.BaseTestCase):
+    def test_names_consist_of_explained_words(self):
+        known = _own_words() | _words_of(nova) | _words_of(placement) | PLAIN
+        wrong = sorted(
+            f'{word} in {name}'
+            for word, name in _words(PRODUCT).items()
+            if not {word, f'{word}s', word.removesuffix('s')} & known
+        )
+
+        self.assertEqual([], wrong)
+
+    def test_terms_are_where_the_glossary_says(self):
+        missing = [
+            path
+            for path in re.findall(
+                r'^ +- ``([\w/]+\.py)``$', GLOSSARY.read_text(), re.MULTILINE
+            )
+            if not (PRODUCT / path).exists()
+        ]
+
+        self.assertEqual([], missing)
+
+    def test_plain_words_are_in_use(self):
+        self.assertEqual(set(), PLAIN - _words(PRODUCT).keys())
+
+
+def _own_words():
+    """Return the words of the glossary's terms."""
+    terms = re.findall(r'^   \* - (.+)$', GLOSSARY.read_text(), re.MULTILINE)
+    return {word for term in terms for word in re.findall(r'\w+', term)}
+
+
+def _words_of(package):
+    return _words(pathlib.Path(package.__file__).parent).keys()
+
+
+def _words(folder):
+    """Return {word: a name} of the public modules and classes in a folder."""
+    words = {}
+    for path in folder.rglob('*.py'):
+        if not {'tests', 'migrations'} & {*path.relative_to(folder).parts}:
+            for name in _names(path):
+                for word in re.findall(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+', name):
+                    words[word.lower()] = name
+    return words
+
+
+def _names(path):
+    classes = re.findall(r'^ *class (\w+)[(:]', path.read_text(), re.MULTILINE)
+    return [n for n in (path.stem, *classes) if not n.startswith('_')]
