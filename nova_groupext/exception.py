@@ -27,6 +27,7 @@
         +-- HoldFailed                    Placement refused a hold
         +-- PlacementUnavailable          Placement did not answer
         +-- UnknownToPlacement            Placement lacks a named object
+        +-- UnknownPolicyType             this process lacks a policy type
         +-- RedeemFailed                  the hold could not be redeemed
         +-- SchemaMismatch                tables of another release
 
@@ -153,6 +154,13 @@ class TooManyPlanned(VRTException):
         'planned.'
     )
     code = 409
+
+
+class UnknownPolicyType(VRTException):
+    msg_fmt = _(
+        'This process lacks policy types that the group uses: %(types)s. '
+        'Install the package that provides them.'
+    )
 
 
 class OutOfTime(VRTException):

@@ -52,9 +52,9 @@ def adopt(context, group, servers):
         ServerConflict, DescriptionMismatch, InvalidInput, and the errors of
         revise.adopt()
     """
-    if group.has_policy('exclusive'):
+    if group.is_exclusive:
         raise validation.InvalidInput(
-            SERVERS, 'cannot be members of a group with a policy "exclusive"'
+            SERVERS, 'cannot be members of a group with an exclusive policy'
         )
     members = _members(group, servers)
     nova_api = compute_api.API()

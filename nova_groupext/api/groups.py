@@ -72,11 +72,11 @@ def set_no_planner_fault(context, candidates):
 
 
 def check_exclusive(context, group, parsed):
-    """Check the right to use the policy type ``exclusive``.
+    """Check the right to use exclusive policies.
 
     :param parsed: Topology
     """
-    if any(policy.type == 'exclusive' for policy in parsed.policies):
+    if any(policy.is_exclusive for policy in parsed.policies):
         context.can(rules.EXCLUSIVE, {'project_id': group.project_id})
 
 

@@ -180,11 +180,11 @@ def _check_servers(group, draft):
             changed, 'only the flavor of a running server can be changed'
         )
     changed = _resized(group, draft)
-    is_exclusive = any(g.has_policy('exclusive') for g in (group, draft))
+    is_exclusive = any(g.is_exclusive for g in (group, draft))
     if changed and is_exclusive:
         raise in_use_error(
             changed,
-            'servers of a group with a policy "exclusive" cannot be resized',
+            'servers of a group with an exclusive policy cannot be resized',
         )
 
 

@@ -213,7 +213,7 @@ class VRTGroupController(wsgi.Controller):
         group = groups.get_authorised(context, rules.HOLD, id, parameters)
         if group.status not in states.GROUP_WITHOUT_HOLDS:
             raise group.conflict(_hold_obstacle(group))
-        if group.has_policy('exclusive'):
+        if group.is_exclusive:
             context.can(rules.EXCLUSIVE, {'project_id': group.project_id})
         quota.check(
             context,
@@ -257,7 +257,7 @@ class VRTGroupController(wsgi.Controller):
     def _replan(self, req, id, parameters):
         context = req.environ['nova.context']
         group = groups.get_authorised(context, rules.REPLAN, id, parameters)
-        if group.has_policy('exclusive'):
+        if group.is_exclusive:
             context.can(rules.EXCLUSIVE, {'project_id': group.project_id})
         movable_paths = (parameters or {}).get('members')
         group_to_plan = revise.replan(context, group, movable_paths)

@@ -16,6 +16,7 @@ from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import policy as policy_obj
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
+from nova_groupext.solver.policies import registry
 
 PARTS = (
     models.Group.subgroups,
@@ -315,11 +316,21 @@ class VRTGroup(group_queries.GroupQueries, base.VRTObject):
 
     def has_policy(self, kind):
         """Check whether a node or relationship has a policy of a kind."""
-        return any(
-            policy.type == kind
+        return kind in self.policy_types
+
+    @property
+    def policy_types(self):
+        """Names of the types of all policies, a set."""
+        return {
+            policy.type
             for part in (self, *self.relationships)
             for policy in part.policies
-        )
+        }
+
+    @property
+    def is_exclusive(self):
+        """True if the group has an exclusive policy."""
+        return not self.policy_types.isdisjoint(registry.exclusive_types())
 
     def change(self, context, status, **values):
         """Change the status, unless the group has changed since it was read.

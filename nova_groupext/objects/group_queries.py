@@ -112,7 +112,7 @@ class GroupQueries:
         return cls._list(
             context,
             has_placeholders
-            | (has_holds & sql_conditions.has_policy('exclusive')),
+            | (has_holds & sql_conditions.has_exclusive_policy()),
         )
 
     @classmethod

@@ -82,7 +82,7 @@ class HoldQueries:
         has_exclusive_hosts = sa.exists().where(
             models.Group.id == models.Hold.group_id,
             models.Group.status.in_(states.GROUP_WITH_HOLDS),
-            sql_conditions.has_policy('exclusive'),
+            sql_conditions.has_exclusive_policy(),
         )
         is_releasing = models.Hold.status == states.Hold.RELEASING
         return cls._list(context, is_releasing, ~has_exclusive_hosts)

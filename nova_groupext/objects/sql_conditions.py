@@ -5,6 +5,7 @@ import sqlalchemy as sa
 
 from nova_groupext.db import models
 from nova_groupext.objects import states
+from nova_groupext.solver.policies import registry
 
 
 def has_member(*statuses):
@@ -73,6 +74,14 @@ def has_policy(*kinds):
     """Return the condition that a group has a policy of some kinds, or any."""
     exists = sa.exists().where(models.Policy.group_id == models.Group.id)
     return exists.where(models.Policy.type.in_(kinds)) if kinds else exists
+
+
+def has_exclusive_policy():
+    """Return the condition that a group has an exclusive policy."""
+    return sa.exists().where(
+        models.Policy.group_id == models.Group.id,
+        models.Policy.type.in_(registry.exclusive_types()),
+    )
 
 
 def is_placeholder():

@@ -11,8 +11,8 @@ from oslo_utils import uuidutils
 
 from nova_groupext import quota
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler.decide import solver_process
 from nova_groupext.scheduler.nova import hosts as look_hosts
+from nova_groupext.solver.solve import decide
 from tests.functional import base
 from tests.functional import changing_cloud
 
@@ -210,15 +210,15 @@ class TestReleasedCapacity(IncompleteCase):
     def test_capacity_released_while_deciding_is_found(self):
         self.fill('cmp-1', VCPU=8)
         consumer = self.cloud.fill('cmp-2', VCPU=8)
-        solve, asked = solver_process.solve, []
+        solve, asked = decide.decide, []
 
-        def decide(problem):
+        def release_and_solve(problem, engine):
             if not asked:
                 self.cloud.placement.delete(f'/allocations/{consumer}')
             asked.append(problem)
-            return solve(problem)
+            return solve(problem, engine)
 
-        self.patch(solver_process, 'solve', decide)
+        self.patch(decide, 'decide', release_and_solve)
 
         group = self.describe({'members': {'a': base.member()}})
 

@@ -310,6 +310,21 @@ def _survive_cost(view: View) -> float:
     return max(0, view.policy['min_members'] - view.survivors())
 
 
+def _leader_cost(view: View) -> float:
+    placed = sorted(
+        path for path in view.rule.covered if path in view.placement
+    )
+    if not placed:
+        return 0
+    first = view.cloud.domain(view.placement[placed[0]], view.scope)
+    return view.counts[first] - 1
+
+
+def _batches_cost(view: View) -> float:
+    size = view.policy.get('size_of_batch', 2)
+    return sum(-count % size for count in view.counts.values())
+
+
 MEETS: dict[str, Callable[[View], bool]] = {
     'affinity': _affinity,
     'anti-affinity': _anti_affinity,
@@ -327,17 +342,32 @@ COSTS: dict[str, Callable[[View], float]] = {
     'survive': _survive_cost,
 }
 
+# Policy types of tests.toys: a strict one requires that it costs nothing.
+TOY_COSTS: dict[str, Callable[[View], float]] = {
+    'leader': _leader_cost,
+    'batches': _batches_cost,
+}
+
+# Types that distinguish the members they cover.
+ASYMMETRIC = frozenset(('leader',))
+
 
 def meets(cloud: Cloud, rule: Rule, placement: Placement) -> bool:
     """Return whether a placement meets a rule, taken as strict."""
     view = View(cloud, rule, placement)
-    return None not in view.counts and MEETS[rule.policy['type']](view)
+    if None in view.counts:
+        return False
+    kind = rule.policy['type']
+    return (
+        not TOY_COSTS[kind](view) if kind in TOY_COSTS else MEETS[kind](view)
+    )
 
 
 def cost(cloud: Cloud, rule: Rule, placement: Placement) -> float:
     """Return the weighted cost of a placement by a rule, taken as soft."""
     view = View(cloud, rule, placement)
-    return rule.weight * COSTS[rule.policy['type']](view)
+    costs = {**COSTS, **TOY_COSTS}
+    return rule.weight * costs[rule.policy['type']](view)
 
 
 def options(problem: Problem, member: Member, host: str) -> list[dict]:

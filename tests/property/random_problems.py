@@ -36,6 +36,7 @@ WEIGHTS = (0.1, 0.25, 0.3, 1, 1, 3, 12345.678, 100000, 10**7)
 # One more than fits is told from what fits, however large the numbers are.
 UNITS = (1, 1, 512, 10**8)
 TYPES = tuple(definitions.MEETS)
+TOYS = tuple(definitions.TOY_COSTS)
 
 
 class Profile(NamedTuple):
@@ -56,6 +57,7 @@ class Profile(NamedTuple):
     groups: tuple[int, ...] = (0, 1, 1, 2, 3)
     chained: float = 0
     outer: float = 0
+    types: tuple[str, ...] = TYPES
 
 
 PROFILES = {
@@ -81,6 +83,19 @@ PROFILES = {
         chained=0.8,
     ),
 }
+# With policy types that only tests.toys provides.
+TOY_PROFILES = {
+    'toys': Profile(
+        policies=3, relationships=2, leaves=(100, 1000), types=(*TOYS, *TYPES)
+    ),
+    'toys_alone': Profile(
+        policies=3,
+        relationships=1,
+        pinned=0.2,
+        leaves=(100, 500),
+        types=TOYS,
+    ),
+}
 # Far too many assignments for the oracle, so these come with a plan.
 PLANTED = Profile(
     hosts=10,
@@ -97,7 +112,8 @@ DEEP_AND_PLANTED = PROFILES['deep']._replace(
 def seeded(name: str, seed: int) -> definitions.Problem:
     """The problem that belongs to a profile's name and a seed."""
     # Profiles that shared their seeds would draw much the same problems.
-    return problem(random.Random(f'{name} {seed}'), PROFILES[name])
+    profile = {**PROFILES, **TOY_PROFILES}[name]
+    return problem(random.Random(f'{name} {seed}'), profile)
 
 
 def drawn(profile: Profile) -> strategies.SearchStrategy:
@@ -319,13 +335,14 @@ class _Draw:
     def _policy(self, on_group: bool) -> dict:
         rng = self.rng
         policy = {
-            'type': rng.choice(TYPES),
+            'type': rng.choice(self.profile.types),
             'scope': rng.choice(self.drawn['levels']),
         }
         parameters = {
             'anti-affinity': {'max_per_domain': (1, 2, 3)},
             'spread': {'max_skew': (0, 1, 2), 'min_domains': (1, 2, 3, 4)},
             'survive': {'failures': (1, 2)},
+            'batches': {'size_of_batch': (2, 3)},
         }
         for name, values in parameters.get(policy['type'], {}).items():
             if self._chance(0.5):

@@ -126,6 +126,7 @@ def _follows(problem: dict, late: str, early: str) -> bool:
     order = list(members)
     told_apart = late in problem['pinned'] or any(
         (late in side) != (early in side)
+        or (late in side and rule.policy['type'] in definitions.ASYMMETRIC)
         for rule in definitions.rules(problem)
         for side in rule.sides
     )

@@ -3,12 +3,17 @@
 
 import ast
 import pathlib
+import re
+import sys
 
 from oslotest import base
+
+from nova_groupext.solver.policies import registry
 
 ROOT = pathlib.Path(__file__).parents[2]
 PACKAGE = 'nova_groupext'
 CLIENT = 'nova_groupext_client'
+POLICIES = 'nova_groupext.solver.policies'
 
 # Each is a distribution of its own, with the folder that it is built from.
 FOLDERS = {PACKAGE: ROOT, CLIENT: ROOT / 'client'}
@@ -23,7 +28,12 @@ ALLOWED = {
     'policies': (),
     'solver': (),
     'db': ('conf',),
-    'objects': ('db', 'exception', 'faultpoints'),
+    'objects': (
+        'db',
+        'exception',
+        'faultpoints',
+        'solver.policies.registry',
+    ),
     'notifications': ('conf', 'objects'),
     'quota': ('conf', 'db', 'exception', 'objects'),
     'scheduler': (
@@ -44,6 +54,7 @@ ALLOWED = {
         'notifications',
         'objects',
         'solver.language',
+        'solver.policies.registry',
         'member_ref',
         'policies',
         'quota',
@@ -64,8 +75,8 @@ ALLOWED = {
 # Packages in layers: each imports only itself and what is in lines above it.
 LAYERS = {
     'solver': (
-        ('language',),
         ('policies',),
+        ('language',),
         ('model',),
         ('bounds', 'construct', 'exact'),
         ('repair', 'proofs'),
@@ -143,6 +154,34 @@ class TestImports(base.BaseTestCase):
             for module, imported in _imports(package)
             if imported.startswith(f'{CLIENT}.')
             and not imported.startswith((f'{drawing}.', hints))
+        ]
+
+        self.assertEqual([], wrong)
+
+    def test_policy_types_import_no_stage_of_the_solver(self):
+        """The API imports them, and stages hand in their tools."""
+        allowed = {f'{POLICIES}.base', f'{POLICIES}.distances'}
+        wrong = [
+            f'{module} imports {imported}'
+            for kind in registry.types().values()
+            for module, imported in _imports(kind.__module__)
+            if imported.partition('.')[0] not in sys.stdlib_module_names
+            and imported not in allowed
+        ]
+
+        self.assertEqual([], wrong)
+
+    def test_nothing_else_mentions_a_policy_type(self):
+        own = {
+            ROOT / f'{kind.__module__.replace(".", "/")}.py'
+            for kind in registry.types().values()
+        }
+        names = '|'.join(registry.types())
+        wrong = [
+            f'{path}: {found}'
+            for path in (ROOT / PACKAGE).rglob('*.py')
+            if path not in own
+            for found in re.findall(f"'(?:{names})'", path.read_text())
         ]
 
         self.assertEqual([], wrong)

@@ -6,7 +6,7 @@ import dataclasses
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.solver.language import schemas
-from nova_groupext.solver.language import topology
+from nova_groupext.solver.policies import registry
 
 #: Version of the features that clients can rely on.
 VERSION = '1.0'
@@ -36,8 +36,8 @@ def view(quotas):
             'version': VERSION,
             'scopes': vrt.levels(CONF),
             'policies': {
-                name: _parameters(schema)
-                for name, schema in schemas.GROUP_POLICIES.items()
+                name: _parameters(name, schema)
+                for name, schema in schemas.group_policies().items()
             },
             'limits': {name: CONF.vrt[name] for name in LIMITS},
             'quota': quotas,
@@ -45,21 +45,21 @@ def view(quotas):
     }
 
 
-def _parameters(schema):
+def _parameters(name, schema):
     """Return {parameter: its JSON schema plus ``required`` or ``default``}."""
     defaults = {
         field.name: field.default
-        for field in dataclasses.fields(topology.Policy)
+        for field in dataclasses.fields(registry.get(name))
     }
     return {
-        name: {
+        key: {
             **shape,
             **(
                 {'required': True}
-                if name in schema['required']
-                else {'default': defaults[name]}
+                if key in schema['required']
+                else {'default': defaults[key]}
             ),
         }
-        for name, shape in schema['properties'].items()
-        if name != 'type'
+        for key, shape in schema['properties'].items()
+        if key != 'type'
     }

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion of a stored group's definition into the planner's Topology."""
 
+from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import topology
 from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import topology as language
 from nova_groupext.solver.model import problems
+from nova_groupext.solver.policies import base
+from nova_groupext.solver.policies import registry
 
 
 def read(group, outsiders=()):
@@ -16,7 +19,9 @@ def read(group, outsiders=()):
 
     :param outsiders: path names of members of other groups; without them
         the soft policies about other groups are left out
+    :raises: UnknownPolicyType
     """
+    check_policy_types(group)
     body = topology.compose(
         group, lambda member: topology.counts(member.description)
     )
@@ -33,10 +38,20 @@ def read(group, outsiders=()):
     )
 
 
+def check_policy_types(group):
+    """Raise if the API knows a policy type of a group that is unknown here.
+
+    :raises: UnknownPolicyType
+    """
+    unknown = group.policy_types - registry.types().keys()
+    if unknown:
+        raise exception.UnknownPolicyType(types=', '.join(sorted(unknown)))
+
+
 def levels(tree):
     """Return the levels that a Topology's policies refer to."""
     found = {policy.scope for policy in tree.policies}
-    if any(policy.type == 'network-proximity' for policy in tree.policies):
+    if any(policy.sees != base.COUNTS for policy in tree.policies):
         found.update(vrt.levels(CONF))
     return found
 

@@ -5,7 +5,8 @@ A strategy (first_plan, revision) is a value without a loop. It answers what to
 look at, which questions to ask the solver, whether a plan is acceptable, how
 to commit it, and which errors leave the group undecided. The order is here:
 
- 1. Begin: check that there is something to decide, within the quota.
+ 1. Begin: check that this process has the group's policy types, and that
+    there is something to decide, within the quota.
  2. Look at the cloud, and at the group's own holds and servers.
  3. Exclude the hosts of failed members.
  4. Keep the newest plan while it is valid; else
@@ -41,6 +42,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.scheduler.current import definition
 from nova_groupext.scheduler.decide import decisions
 from nova_groupext.scheduler.decide import results
 from nova_groupext.scheduler.look import reading_gaps
@@ -58,10 +60,15 @@ def decide(work, strategy, tools):
         GroupBusy when another planner has taken it over; nothing is held then
     :raises: LimitExceeded when the tenant's quota is too small
     """
+    errors = (
+        *(exception.OutOfTime, exception.UnknownPolicyType),
+        *strategy.undecided,
+    )
     try:
+        definition.check_policy_types(work.group)
         if strategy.begin(work):
             _attempt_repeatedly(work, strategy, tools)
-    except (exception.OutOfTime, *strategy.undecided) as exc:
+    except errors as exc:
         results.conclude(work, states.Group.UNDECIDED, exc.format_message())
 
 

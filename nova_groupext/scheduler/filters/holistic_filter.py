@@ -21,7 +21,7 @@ class HolisticFilter(filters.BaseHostFilter):
     hosts pass.
 
     For a move of a member, those hosts pass that violate the group's strict
-    policies no more than they are already. If a strict policy `exclusive`
+    policies no more than they are already. If a strict exclusive policy
     includes the member, only hosts with a reservation for it pass: elsewhere
     it would not be alone, and the capacity that it leaves would be open to
     all. If its group cannot be read, all hosts pass.

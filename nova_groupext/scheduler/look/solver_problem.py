@@ -135,10 +135,10 @@ class ProblemBuilder:
     def _is_foreign(self, host):
         """Check whether a host has consumers other than the group's.
 
-        Only `exclusive` needs this, so only then Placement is queried about
-        hosts that are no candidates.
+        Only exclusive policies need this, so only then Placement is queried
+        about hosts that are no candidates.
         """
-        if not self._group.has_policy('exclusive'):
+        if not self._group.is_exclusive:
             return False
         self._check_deadline()
         used = self._placement_client.usages(self._context, host.uuid)

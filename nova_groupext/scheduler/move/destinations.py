@@ -88,7 +88,7 @@ def _filter_hosts(context, ref, server_uuid, host_states):
         if not host_states:
             LOG.warning(
                 'Server %(server)s, member %(member)s of VRT group %(group)s, '
-                'cannot be moved: its group has a strict policy "exclusive".',
+                'cannot be moved: its group has a strict exclusive policy.',
                 {'server': server_uuid, **ref._asdict()},
             )
     location_of = {

@@ -35,8 +35,8 @@ def store(context, group, domains):
 def _find_violations(context, group, domains):
     """Return [{at, policy}] of the violated strict policies.
 
-    Of `exclusive` only violations by the group itself: protocol.maintain logs
-    foreign consumers in its domains.
+    Of exclusive policies only violations by the group itself:
+    maintain.maintain() logs foreign consumers in their domains.
     """
     tree = definition.read(group)
     present = locations.read(context, group)

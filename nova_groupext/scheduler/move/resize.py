@@ -49,7 +49,7 @@ STATE_UNKNOWN = (
     'is unknown and will be resolved; retry later'
 )
 NO_RESERVATION = (
-    'it is shelved and its group has a policy "exclusive": capacity has to '
+    'it is shelved and its group has an exclusive policy: capacity has to '
     'be held for it first'
 )
 HOST_REFUSED = "Nova's filters refuse the host that was found for it"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strict `exclusive` policies: whole hosts, racks or zones for one group.
+"""Strict exclusive policies: whole hosts, racks or zones for one group.
 
 *Placeholders*, consumers of type VRT_EXCLUSIVE, own the free capacity of the
 hosts in the group's domains. They are written together with the members'
@@ -24,11 +24,11 @@ from nova_groupext.scheduler.protocol import placeholders
 
 
 def policies(group):
-    """Return the strict `exclusive` policies of a group."""
-    if not group.has_policy('exclusive'):
+    """Return the strict exclusive policies of a group."""
+    if not group.is_exclusive:
         return []
     found = definition.read(group).policies
-    return [p for p in found if p.type == 'exclusive' and p.strict]
+    return [p for p in found if p.is_exclusive and p.strict]
 
 
 def placeholders_for(context, placement_client, group, plan):
@@ -122,7 +122,7 @@ def refuse_foreign_consumers(context, placement_client, group, rows):
 
 
 def is_confined(group, path):
-    """Check whether a strict `exclusive` policy confines a member."""
+    """Check whether a strict exclusive policy confines a member."""
     return any(
         path in side for policy in policies(group) for side in policy.sides
     )

@@ -278,7 +278,7 @@ def _log_foreign_consumers(context, group, host, consumers, logged):
     }
     for consumer in sorted(foreign - logged):
         LOG.warning(
-            'VRT group %s has a strict policy "exclusive" on host %s, but '
+            'VRT group %s has a strict exclusive policy on host %s, but '
             'foreign consumer %s is there; the consumer is kept.',
             *consumer,
         )

@@ -15,7 +15,6 @@ import numpy as np
 
 from nova_groupext.solver.bounds import capacity
 from nova_groupext.solver.bounds import demands
-from nova_groupext.solver.bounds import policy_bounds
 from nova_groupext.solver.bounds import reduction
 from nova_groupext.solver.model import assumptions
 
@@ -116,13 +115,13 @@ class Checks:
         domains, _size = self._arrays.domains(policy.scope)
         allowed = domains >= 0
         assumed = frozenset({assumptions.of_policy(policy)})
-        if policy.type == 'exclusive':
+        if policy.is_exclusive:
             allowed &= ~self._in_domains(policy, self._arrays.foreign())
             others = self._hosts_of_other_pinned(coverage)
             allowed &= ~self._in_domains(policy, others)
             self._exclude_other_members(policy, coverage)
-        elif policy.type == 'anti-affinity':
-            limits = policy.max_per_domain - self._pinned_counts(
+        elif policy.domain_limit is not None:
+            limits = policy.domain_limit - self._pinned_counts(
                 coverage, self._arrays.domains(policy.scope)
             )
             allowed &= np.append(limits > 0, False)[domains]
@@ -166,12 +165,10 @@ class Checks:
 
     def _needs_one_domain(self, policy):
         """Check whether a policy forces all its members into one domain."""
-        if policy.type == 'affinity':
-            return True
         required = (
             self._coverages.of(side).is_required for side in policy.sides
         )
-        return policy.type == 'network-proximity' and (
+        return policy.binds_one_domain and (
             len(policy.sides) == 1 or sum(required) > 1
         )
 
@@ -215,12 +212,12 @@ class Checks:
         """Yield limiting policies with their part of another Coverage."""
         for policy, coverage in self._policies:
             is_inside = coverage.paths <= outer.paths
-            if policy.type == 'anti-affinity' and not is_inside:
-                # anti-affinity holds for every subset of its members.
+            if policy.domain_limit is not None and not is_inside:
+                # A limit holds for every subset of the members.
                 shared = coverage.paths & outer.paths
                 if len(shared) > 1:
                     yield policy, self._coverages.of(shared)
-            elif policy.type in policy_bounds.CONDITIONS and is_inside:
+            elif is_inside and _has_condition(policy):
                 yield policy, coverage
 
     def _meet_condition(self, policy, coverage, domains, feasible):
@@ -238,10 +235,10 @@ class Checks:
         limits = self._limits(policy, coverage, (cells, len(keys)))
         # Cells, of an outer and an inner domain, are sorted by the outer one.
         ends = np.searchsorted(keys, np.arange(size + 1) * inner_size)
-        condition = policy_bounds.CONDITIONS[policy.type]
         return np.array(
             [
-                is_feasible and condition(policy, coverage, limits[start:end])
+                is_feasible
+                and _meets_condition(policy, coverage, limits[start:end])
                 for is_feasible, start, end in zip(
                     feasible, ends[:-1], ends[1:], strict=True
                 )
@@ -263,8 +260,8 @@ class Checks:
             cells,
         )
         pinned = self._pinned_counts(coverage, cells)
-        if policy.type == 'anti-affinity':
-            return np.minimum(limits, policy.max_per_domain - pinned)
+        if policy.domain_limit is not None:
+            return np.minimum(limits, policy.domain_limit - pinned)
         return limits + pinned
 
     def _pinned_counts(self, coverage, cells):
@@ -274,15 +271,32 @@ class Checks:
 
     def _check_condition(self, policy, coverage):
         """Yield a proof if a policy cannot hold in its domains."""
-        if policy.type in policy_bounds.CONDITIONS:
+        if _has_condition(policy):
             domains = self._arrays.domains(policy.scope)
             limits = self._limits(policy, coverage, domains)
-            is_met = policy_bounds.CONDITIONS[policy.type]
-            if not is_met(policy, coverage, limits):
-                # The bound of survive does not use required members.
+            if not _meets_condition(policy, coverage, limits):
                 yield self._covered_assumptions(
-                    coverage, with_required=policy.type != 'survive'
+                    coverage, with_required=policy.is_bound_by_required
                 ) | {assumptions.of_policy(policy)}
+
+
+def _has_condition(policy):
+    return policy.domain_limit is not None or policy.bound is not None
+
+
+def _meets_condition(policy, coverage, limits):
+    """Check the necessary condition of a policy.
+
+    :param limits: upper bounds on the covered members of each domain: for a
+        limit per domain without the pinned ones, else with them
+    """
+    required = sum(coverage.required.values())
+    if policy.domain_limit is not None:
+        return required <= limits.sum()
+    pinned = len(coverage.pinned_hosts)
+    return policy.bound(
+        limits, required + pinned, sum(coverage.unpinned.values()) + pinned
+    )
 
 
 def _group_assumptions(group):

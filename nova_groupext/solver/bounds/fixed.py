@@ -4,9 +4,6 @@
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.policies import violations
 
-# Placing more members can repair violations of these types.
-_REPAIRABLE = ('spread', 'survive')
-
 
 def find_violated(problem):
     """Return the strict policies that pinned members violate irreparably.
@@ -25,6 +22,6 @@ def find_violated(problem):
 
 def _is_violated(problem, policy):
     return None in violations.count(problem, policy, problem.pinned) or (
-        policy.type not in _REPAIRABLE
+        policy.is_monotone
         and violations.amount(problem, policy, problem.pinned) > 0
     )

@@ -11,7 +11,6 @@ import math
 import numpy as np
 
 from nova_groupext.solver.construct import domain_ranking
-from nova_groupext.solver.construct import propagators
 
 # With at least this many domains, members that share one get the hosts of
 # more than one.
@@ -88,8 +87,7 @@ class HostSampler:
         strict = [
             propagator
             for propagator in self.state.propagators
-            if isinstance(propagator, propagators.OneDomain)
-            and propagator.policy.strict
+            if propagator.binds_one_domain and propagator.policy.strict
         ]
         return sorted(
             strict,
@@ -115,12 +113,11 @@ class HostSampler:
         is_sampled = np.zeros(len(matrices.hosts), bool)
         is_sampled[self._first_with_capacity(eq_class, hosts, members)] = True
         for propagator in self.state.strict[eq_class]:
-            if isinstance(
-                propagator, propagators.CountLimit | propagators.BalancedCounts
-            ):
+            needed_domains = propagator.needed_domains
+            if needed_domains is not None:
                 domains = propagator.domain_of[hosts]
                 _, first_indices = np.unique(domains, return_index=True)
-                needed = max(1, math.ceil(self._count_domains(propagator)))
+                needed = max(1, math.ceil(needed_domains))
                 for first_index in np.sort(first_indices)[: 2 * needed]:
                     inside = hosts[domains == domains[first_index]]
                     share = members / needed
@@ -128,12 +125,6 @@ class HostSampler:
                         self._first_with_capacity(eq_class, inside, share)
                     ] = True
         return np.flatnonzero(is_sampled)
-
-    def _count_domains(self, propagator):
-        """Return how many domains a policy may require, may be a fraction."""
-        if isinstance(propagator, propagators.CountLimit):
-            return propagator.final_count / propagator.limit
-        return min(propagator.final_count, 2 * propagator.policy.min_domains)
 
     def _first_with_capacity(self, eq_class, hosts, members):
         """Return the first hosts, as few as have capacity for the members."""

@@ -10,7 +10,6 @@ in a domain where they failed while the domain's free amounts are the same.
 import numpy as np
 
 from nova_groupext.solver.construct import domain_ranking
-from nova_groupext.solver.construct import propagators
 
 # Domains considered for the same members.
 _MAX_DOMAINS = 12
@@ -124,7 +123,7 @@ class Construction:
     def _can_split(self, propagator, eq_classes):
         """Check whether a policy is soft, or others bind parts of classes."""
         return not propagator.policy.strict or any(
-            propagators.needs_domain(other) and other is not propagator
+            other.needs_domain and other is not propagator
             for eq_class in eq_classes
             for other in self._propagators_of(eq_class)
         )
@@ -178,7 +177,7 @@ class Construction:
         undecided = [
             propagator
             for propagator in self._propagators_of(eq_class)
-            if propagators.needs_domain(propagator)
+            if propagator.needs_domain
         ]
         levels = self.state.problem.levels
         return max(
@@ -271,9 +270,7 @@ class Construction:
     def _choose_domains(self, eq_class):
         """Fix the domains over which the policies of a class spread."""
         for propagator in self._propagators_of(eq_class):
-            if propagator.is_open and isinstance(
-                propagator, propagators.BalancedCounts
-            ):
+            if propagator.is_open and propagator.chooses_domains:
                 self._steps.append(propagator)
                 capacity = domain_ranking.estimate_capacity(
                     self.state, propagator, self.demand

@@ -12,7 +12,7 @@ import numpy as np
 class Propagator:
     """The filter of one policy; this base class filters nothing.
 
-    :ivar policy: topology.Policy
+    :ivar policy: its policy, a base.Policy
     :ivar domain_of: by host: the number of its domain, -1 for none
     :ivar domains: host numbers of every domain
     :ivar first_hosts: first host of every domain
@@ -23,6 +23,33 @@ class Propagator:
 
     #: True while the choice of its domains is open.
     is_open = False
+
+    #: True if it binds its members to one domain.
+    binds_one_domain = False
+
+    #: True if it chooses domains to spread over, see choose_domains().
+    chooses_domains = False
+
+    #: True if it counts members that the policy does not cover.
+    counts_uncovered = False
+
+    #: Number of the domain that all members have to share, or None.
+    fixed_domain = None
+
+    @property
+    def needs_domain(self):
+        """True if it needs a domain for all of its members."""
+        return self.binds_one_domain and self.is_open
+
+    @property
+    def host_limit(self):
+        """Maximum number of members on one host, None without one."""
+        return None
+
+    @property
+    def needed_domains(self):
+        """Number of domains it may require, None if it requires none."""
+        return None
 
     def __init__(self, matrices, policy):
         self.matrices = matrices
@@ -64,14 +91,12 @@ class Propagator:
 
 
 class OneDomain(Propagator):
-    """Affinity: one domain for all members, or few if soft.
+    """One domain for all members, or few if soft.
 
     :ivar is_open: true until the domain is fixed
-    :ivar fixed_domain: number of the domain that all members have to share,
-        or None
     """
 
-    fixed_domain = None
+    binds_one_domain = True
 
     def __init__(self, matrices, policy):
         super().__init__(matrices, policy)
@@ -99,7 +124,7 @@ class OneDomain(Propagator):
 
 
 class ShortDistance(OneDomain):
-    """Network proximity: one domain for all, or short distances if soft."""
+    """One domain for all members, or short distances if soft."""
 
     def __init__(self, matrices, policy):
         levels = matrices.problem.levels
@@ -130,19 +155,29 @@ class ShortDistance(OneDomain):
 
 
 class CountLimit(Propagator):
-    """Anti-affinity and survive: a sufficient limit per domain."""
+    """Sufficient limit on the members of a domain."""
 
-    def __init__(self, matrices, policy):
+    def __init__(self, matrices, policy, limit_of):
+        """Create the filter.
+
+        :param limit_of: function of the final count, returns the limit
+        """
         super().__init__(matrices, policy)
-        self.is_of_hosts = policy.scope == matrices.problem.levels[0]
+        self._limit_of = limit_of
+        self._is_of_hosts = policy.scope == matrices.problem.levels[0]
 
     @property
     def limit(self):
         """Maximum number of members in one domain."""
-        if self.policy.type == 'anti-affinity':
-            return self.policy.max_per_domain
-        expendable = self.final_count - self.policy.min_members
-        return max(1, expendable // max(1, self.policy.failures))
+        return self._limit_of(self.final_count)
+
+    @property
+    def host_limit(self):
+        return self.limit if self._is_of_hosts else None
+
+    @property
+    def needed_domains(self):
+        return self.final_count / self.limit
 
     def filter_hosts(self, hosts):
         counts = self._counts_on(hosts)
@@ -154,7 +189,7 @@ class CountLimit(Propagator):
 
 
 class BalancedCounts(Propagator):
-    """Spread: balanced numbers of members in a number of domains.
+    """Balanced numbers of members in a number of domains.
 
     :ivar is_open: true until the domains are fixed
     :ivar chosen: by domain: whether it is used; None if no choice is known
@@ -163,12 +198,19 @@ class BalancedCounts(Propagator):
     :ivar max_count: maximum of members in each of them
     """
 
+    chooses_domains = True
     chosen = None
     min_count = max_count = 0
 
-    def __init__(self, matrices, policy):
+    def __init__(self, matrices, policy, min_domains, max_skew):
         super().__init__(matrices, policy)
+        self._min_domains = min_domains
+        self._max_skew = max_skew
         self.is_open = True
+
+    @property
+    def needed_domains(self):
+        return min(self.final_count, 2 * self._min_domains)
 
     def unfix_domain(self):
         """Reopen the choice of the domains."""
@@ -187,7 +229,7 @@ class BalancedCounts(Propagator):
         order = np.lexsort((-capacity, counts == 0))
         min_domains = max(
             np.count_nonzero(counts),
-            min(self.policy.min_domains, self.final_count),
+            min(self._min_domains, self.final_count),
             1,
         )
         available = np.count_nonzero(capacity)
@@ -197,7 +239,7 @@ class BalancedCounts(Propagator):
             min_count = min(
                 self.final_count // used, int(capacity[inside].min())
             )
-            max_count = min_count + self.policy.max_skew
+            max_count = min_count + self._max_skew
             surplus = (
                 np.minimum(capacity[inside], max_count).sum()
                 - self.final_count
@@ -233,7 +275,9 @@ class BalancedCounts(Propagator):
 
 
 class ExclusiveDomains(Propagator):
-    """Exclusive: no foreign consumer or uncovered member in its domains."""
+    """No foreign consumer or uncovered member in the domains in use."""
+
+    counts_uncovered = True
 
     def __init__(self, matrices, policy):
         super().__init__(matrices, policy)
@@ -258,21 +302,14 @@ class ExclusiveDomains(Propagator):
         return hosts[self._counts_on(hosts) == 0]
 
 
-_PROPAGATORS = {
-    'affinity': OneDomain,
-    'anti-affinity': CountLimit,
-    'exclusive': ExclusiveDomains,
-    'network-proximity': ShortDistance,
-    'spread': BalancedCounts,
-    'survive': CountLimit,
-}
+class DomainViolation(Propagator):
+    """Domains whose violation rises least with one more member."""
 
+    def __init__(self, matrices, policy):
+        super().__init__(matrices, policy)
+        amounts = map(policy.domain_violation, range(1, len(self.paths) + 2))
+        self._steps = np.diff([0, *amounts])
 
-def make(matrices, policy):
-    """Return the propagator of a policy."""
-    return _PROPAGATORS[policy.type](matrices, policy)
-
-
-def needs_domain(propagator):
-    """Check whether a propagator needs a domain for all of its members."""
-    return isinstance(propagator, OneDomain) and propagator.is_open
+    def filter_hosts(self, hosts):
+        steps = self._steps[self._counts_on(hosts)]
+        return hosts[steps == steps.min(initial=self._steps.max())]

@@ -6,8 +6,7 @@ import contextlib
 import numpy as np
 
 from nova_groupext.solver.construct import capacity_matrices
-from nova_groupext.solver.construct import propagators
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.construct import kinds
 
 
 class SearchState:
@@ -28,16 +27,16 @@ class SearchState:
         self.matrices = capacity_matrices.CapacityMatrices(problem)
         self.eq_classes = self.matrices.eq_classes
         self.propagators = [
-            propagators.make(self.matrices, policy)
+            kinds.make(self.matrices, policy)
             for policy in sorted(
-                problem.topology.policies, key=violations.unit_cost
+                problem.topology.policies, key=lambda p: p.unit_cost
             )
             if policy.strict or policy.weight
         ][::-1]
         exclusive = [
             propagator
             for propagator in self.propagators
-            if isinstance(propagator, propagators.ExclusiveDomains)
+            if propagator.counts_uncovered
         ]
         self.strict, self.soft, self._exclusive_elsewhere = {}, {}, {}
         for eq_class in self.eq_classes:
@@ -117,8 +116,7 @@ class SearchState:
         fixed = [
             propagator.domains[propagator.fixed_domain]
             for propagator in self.covering(eq_class)
-            if isinstance(propagator, propagators.OneDomain)
-            and propagator.fixed_domain is not None
+            if propagator.fixed_domain is not None
         ]
         if fixed:
             hosts = min(fixed, key=len)
@@ -153,11 +151,9 @@ class SearchState:
         """Return the capacity by host within strict limits per host."""
         capacity = self.capacity(eq_class, hosts)
         for propagator in self.strict[eq_class]:
-            if (
-                isinstance(propagator, propagators.CountLimit)
-                and propagator.is_of_hosts
-            ):
-                capacity = np.minimum(capacity, propagator.limit)
+            limit = propagator.host_limit
+            if limit is not None:
+                capacity = np.minimum(capacity, limit)
         return capacity
 
     def assign(self, eq_class, host, option=None):

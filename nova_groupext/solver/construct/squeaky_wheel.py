@@ -8,7 +8,6 @@ import numpy as np
 
 from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.construct import iteration
-from nova_groupext.solver.construct import propagators
 from nova_groupext.solver.construct import search_state
 from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.model import time_budget
@@ -98,7 +97,7 @@ class SqueakyWheel:
             strict,
             key=lambda propagator: levels.index(propagator.policy.scope),
         ):
-            if propagators.needs_domain(propagator):
+            if propagator.needs_domain:
                 self.find_fitting_domains(propagator, budget)
 
     def find_fitting_domains(self, propagator, budget=None):
@@ -246,7 +245,7 @@ class SqueakyWheel:
         volumes = self.state.volume
         difficulty = volumes[eq_class] * len(self.problem.hosts)
         for propagator in self.state.strict[eq_class]:
-            if isinstance(propagator, propagators.OneDomain):
+            if propagator.binds_one_domain:
                 total = sum(
                     volumes[eq_class] * len(eq_class.members)
                     for eq_class in propagator.eq_classes

@@ -12,8 +12,8 @@ import math
 #: In units; the solver rounds at 1e-6, so larger costs are not exact.
 MAX_COEFFICIENT = 100_000
 
-# Maximum number of topology levels of a problem.
-_MAX_TOPOLOGY_LEVELS = 8
+#: Maximum number of topology levels of a problem.
+MAX_TOPOLOGY_LEVELS = 8
 
 
 def split(unit_costs):
@@ -21,7 +21,7 @@ def split(unit_costs):
 
     Minimising the levels in this order minimises the total cost.
 
-    :param unit_costs: {topology.Policy: cost of one unit of violation, a
+    :param unit_costs: {policies.base.Policy: cost of one unit of violation, a
         Fraction}
     :returns: [such a mapping, ...]
     """
@@ -40,7 +40,8 @@ def split(unit_costs):
             other_cost for _policy, other_cost in cheap_first[number:]
         ]
         max_total = total_below + sum(
-            c * _max_violation(p) for p, c in level.items()
+            c * p.max_violation(p.size, MAX_TOPOLOGY_LEVELS)
+            for p, c in level.items()
         )
         if not more_expensive or common_unit(more_expensive) > max_total:
             levels.insert(0, level)
@@ -54,7 +55,7 @@ def max_coefficient(unit_costs):
     :param unit_costs: as split() takes them
     """
     return max(
-        unit_cost * _max_step(policy)
+        unit_cost * policy.max_step(policy.size)
         for policy, unit_cost in unit_costs.items()
     )
 
@@ -68,23 +69,3 @@ def common_unit(unit_costs):
         math.gcd(*(int(unit_cost * denominator) for unit_cost in unit_costs)),
         denominator,
     )
-
-
-def _max_step(policy):
-    """Return an upper bound of the coefficients in policy_rows.add_soft()."""
-    return _count_members(policy) if policy.type == 'anti-affinity' else 1
-
-
-def _count_members(policy):
-    return sum(len(side) for side in policy.sides)
-
-
-def _max_violation(policy):
-    """Return an upper bound of the violation of a policy."""
-    members = _count_members(policy)
-    if policy.type == 'anti-affinity':
-        return members * (members + 1) // 2
-    if policy.type == 'network-proximity':
-        # More than all pairs, at the largest distance: the number of levels.
-        return members**2 * _MAX_TOPOLOGY_LEVELS
-    return 2 * members + policy.min_members

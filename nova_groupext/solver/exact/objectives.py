@@ -13,6 +13,7 @@ from highspy import highs
 import numpy as np
 
 from nova_groupext.solver.exact import cost_levels
+from nova_groupext.solver.exact import cuts
 from nova_groupext.solver.exact import member_counts
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import policy_rows
@@ -50,6 +51,7 @@ class ExactSolver:
         self.objective = ()
         self.bound = fractions.Fraction(0)
         self.is_proved = True
+        self._cuts = cuts.Cuts(self.model)
         for policy in problem.topology.policies:
             if policy.strict:
                 policy_rows.add_strict(self.model, policy)
@@ -118,7 +120,7 @@ class ExactSolver:
     def minimise_cost(self):
         """Minimise the soft cost, and prove a lower bound."""
         unit_costs = {
-            policy: violations.unit_cost(policy)
+            policy: policy.unit_cost
             for policy in self.problem.topology.policies
             if not policy.strict and policy.weight
         }
@@ -140,7 +142,10 @@ class ExactSolver:
         cost = highs.qsum([])
         for policy, unit_cost in unit_costs.items():
             if unit_cost / unit > milp.MIN_COEFFICIENT:
-                violation = policy_rows.add_soft(self.model, policy)
+                if policy_rows.has_rows(policy):
+                    violation = policy_rows.add_soft(self.model, policy)
+                else:
+                    violation = self._cuts.add_soft(policy)
                 cost += violation * float(unit_cost / unit)
         proven = fractions.Fraction(0)
         if self._cost(unit_costs):
@@ -200,16 +205,29 @@ class ExactSolver:
                 return result
             counts = program.read(result.values)
             plan = program.plan(counts)
-            violated = violations.find(self.problem, plan)
-            if not violated:
-                self._update_incumbent(counts, plan)
+            if self._learn(plan, counts):
+                continue
+            self._update_incumbent(counts, plan)
+            if not self._cuts.add_costs(plan, counts, result.values):
                 return result
-            for violation in violated:
-                if violation.code != 'vrt.capacity':
-                    raise RuntimeError(
-                        f"the model's solution violates a policy: {violation}"
-                    )
-                program.add_no_good_cut(violation.at, counts)
+
+    def _learn(self, plan, counts):
+        """Add cuts for the violations of a plan; return whether it has any."""
+        violated = violations.find(self.problem, plan)
+        if not violated:
+            return False
+        learned = {
+            violations.of_policy(policy)
+            for policy in self._cuts.add_violated(plan, counts)
+        }
+        for violation in violated:
+            if violation.code == 'vrt.capacity':
+                self.model.variables.add_no_good_cut(violation.at, counts)
+            elif violation not in learned:
+                raise RuntimeError(
+                    f"the model's solution violates a policy: {violation}"
+                )
+        return True
 
     def _improve(self, expression, sense):
         result = self.optimise(expression, sense, self.budget.remaining())

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policies as rows of the integer program.
+"""Rows of policies in the integer program, and the tools to add them."""
 
-One function per policy type adds rows and yields *excesses*: expressions that
-a strict policy keeps at 0 or below. Under a soft policy the sum of their
-positive parts is violations.amount(), except for anti-affinity, where each
-further member in a domain costs 1 more than the one before.
-"""
+import itertools
 
 from highspy import highs
 
-from nova_groupext.solver.exact import proximity
-
 
 def add_strict(model, policy):
-    """Add the rows of a strict policy."""
-    for excess in _excesses(model, policy):
-        model.add_row(excess <= 0)
+    """Add the rows of a strict policy, if its type has any."""
+    rows = Rows(model, policy)
+    if policy.excesses is not None:
+        for excess in policy.excesses(rows):
+            rows.add_row(excess <= 0)
+    elif policy.domain_violation is not None:
+        for violation in _domain_violations(rows, policy):
+            rows.add_row(violation <= 0)
 
 
 def add_soft(model, policy):
@@ -23,133 +22,111 @@ def add_soft(model, policy):
 
     :returns: expression of its violation, valid where it is minimised
     """
-    if policy.type == 'anti-affinity':
-        return highs.qsum(_anti_affinity_violations(model, policy))
+    rows = Rows(model, policy)
+    if policy.cost is not None:
+        return policy.cost(rows)
+    if policy.excesses is None:
+        return highs.qsum(_domain_violations(rows, policy))
     violations = []
-    for excess in _excesses(model, policy):
-        violation = model.add_column()
-        model.add_row(excess <= violation)
+    for excess in policy.excesses(rows):
+        violation = rows.add_column()
+        rows.add_row(excess <= violation)
         violations.append(violation)
     return highs.qsum(violations)
 
 
-def _anti_affinity_violations(model, policy):
-    """Yield the violation of each domain that may get too many members.
-
-    Each step costs more than the last, so minimisation keeps their order.
-    """
-    for count in _counts_above_limit(model, policy, covered(model, policy)):
-        max_excess = count.upper - policy.max_per_domain
-        steps = [model.add_column(1) for _ in range(max_excess)]
-        model.add_row(
-            count.expression - policy.max_per_domain <= highs.qsum(steps)
-        )
-        yield highs.qsum([step * n for n, step in enumerate(steps, 1)])
+def has_rows(policy):
+    """Check whether rows express a policy; else the program learns cuts."""
+    if not policy.strict and policy.cost is not None:
+        return True
+    return policy.excesses is not None or policy.domain_violation is not None
 
 
-def _excesses(model, policy):
-    if policy.type == 'network-proximity':
-        if policy.strict:
-            return _one_domain(model, policy)
-        return proximity.excesses(model, policy)
-    return _EXCESSES[policy.type](model, policy, covered(model, policy))
-
-
-def covered(model, policy):
-    """Return the Side of all members under a policy."""
-    return model.side(frozenset().union(*policy.sides))
-
-
-def _affinity(model, policy, side):
-    counts = model.counts(side, policy.scope)
-    if len(counts) > 1:
-        yield highs.qsum(map(model.indicator, counts.values()), -1)
-
-
-def _anti_affinity(model, policy, side):
-    for count in _counts_above_limit(model, policy, side):
-        yield count.expression - policy.max_per_domain
-
-
-def _counts_above_limit(model, policy, side):
-    """Return the Counts of the domains that may get too many members."""
-    counts = model.counts(side, policy.scope).values()
-    return [count for count in counts if count.upper > policy.max_per_domain]
-
-
-def _spread(model, policy, side):
-    counts = model.counts(side, policy.scope).values()
-    used = highs.qsum(map(model.indicator, counts))
-    yield _minimum(model, model.size(side), policy.min_domains) - used
-    upper = max((count.upper for count in counts), default=0)
-    if upper > policy.max_skew + 1:
-        largest = model.add_column()
-        smallest = model.add_column(upper)
-        for count in counts:
-            model.add_row(largest >= count.expression)
-            unused = 1 - model.indicator(count)
-            model.add_row(smallest <= count.expression + upper * unused)
-        yield largest - smallest - policy.max_skew
-
-
-def _survive(model, policy, side):
-    # The sum of the k largest numbers is the minimum over t of
-    # k * t + the sum of the excesses of all numbers over t.
-    threshold = model.add_column()
-    lost = threshold * policy.failures
-    for count in model.counts(side, policy.scope).values():
-        excess = model.add_column()
-        model.add_row(count.expression - threshold <= excess)
-        lost += excess
-    yield policy.min_members - model.size(side).expression + lost
-
-
-def _exclusive(model, policy, side):
-    problem = model.problem
-    foreign_domains = {
-        problem.domain(host.id, policy.scope)
-        for host in problem.hosts.values()
-        if host.foreign
-    }
-    other_counts = model.counts(model.complement(side), policy.scope)
-    for domain, count in model.counts(side, policy.scope).items():
-        if domain in foreign_domains:
-            yield model.indicator(count)
-        elif domain in other_counts:
-            yield (
-                model.indicator(count)
-                + model.indicator(other_counts[domain])
-                - 1
+def _domain_violations(rows, policy):
+    """Yield the violation of each domain, exact for any number of members."""
+    for count in rows.counts().values():
+        amounts = [
+            policy.domain_violation(number) if number else 0
+            for number in range(count.lower, count.upper + 1)
+        ]
+        if any(amounts):
+            steps = [b - a for a, b in itertools.pairwise(amounts)]
+            columns = rows.unary_expansion(count)
+            terms = zip(columns, steps, strict=True)
+            yield rows.sum(
+                [column * step for column, step in terms if step], amounts[0]
             )
 
 
-def _one_domain(model, policy):
-    """Yield the excess of domains, which counts if two sides have members."""
-    side = covered(model, policy)
-    counts = model.counts(side, policy.scope)
-    used = highs.qsum(map(model.indicator, counts.values()), -1)
-    if len(policy.sides) > 1:
-        parts = [model.size(model.side(frozenset(s))) for s in policy.sides]
-        used_sides = highs.qsum(map(model.indicator, parts))
-        # 1 if at least two sides have members.
-        is_pair = model.add_binary()
-        model.add_row(used_sides - 1 <= is_pair * (len(parts) - 1))
-        used -= (1 - is_pair) * len(counts)
-    yield used
+class Rows:
+    """Tools with which a policy adds its rows.
 
+    Counts are member_counts.Count: ``expression``, ``lower`` and ``upper``
+    bound of a number of members. A side has the ids of its ``hosts``.
 
-def _minimum(model, count, limit):
-    """Return an expression of the minimum of a count and a limit."""
-    if count.lower >= limit:
-        return highs.qsum([], limit)
-    columns = model.unary_expansion(count)[: limit - count.lower]
-    return highs.qsum(columns, count.lower)
+    :ivar levels: topology levels, smallest first
+    """
 
+    def __init__(self, model, policy):
+        self._model = model
+        self._policy = policy
+        self._side = model.side(frozenset().union(*policy.sides))
+        self.levels = model.problem.levels
+        self.domain = model.problem.domain
+        self.add_row = model.add_row
+        self.add_column = model.add_column
+        self.add_binary = model.add_binary
+        self.indicator = model.indicator
+        self.unary_expansion = model.unary_expansion
+        self.count = model.count
+        self.sum = highs.qsum
 
-_EXCESSES = {
-    'affinity': _affinity,
-    'anti-affinity': _anti_affinity,
-    'exclusive': _exclusive,
-    'spread': _spread,
-    'survive': _survive,
-}
+    def counts(self):
+        """Return {domain: Count} of the covered members."""
+        return self._model.counts(self._side, self._policy.scope)
+
+    def other_counts(self):
+        """Return {domain: Count} of the members that are not covered."""
+        others = self._model.complement(self._side)
+        return self._model.counts(others, self._policy.scope)
+
+    def counts_by_host(self):
+        """Yield the Count of every equivalence class on every host.
+
+        Of an exclusive policy all classes count, else the covered ones.
+        """
+        side = self._side
+        if self._policy.is_exclusive:
+            side = self._model.side(frozenset(self._model.problem.class_of))
+        for eq_class in side.eq_classes:
+            members = self._model.side(frozenset(eq_class.members))
+            for host in members.hosts:
+                yield self._model.count(members, (host,))
+
+    def foreign_domains(self):
+        """Return the domains with foreign consumers."""
+        return {
+            self.domain(host.id, self._policy.scope)
+            for host in self._model.problem.hosts.values()
+            if host.foreign
+        }
+
+    def sides(self):
+        """Return the sides of the policy."""
+        return [self._model.side(frozenset(s)) for s in self._policy.sides]
+
+    def union(self, sides):
+        """Return the side of all members of some sides."""
+        paths = frozenset().union(*(side.paths for side in sides))
+        return self._model.side(paths)
+
+    def size(self, side=None):
+        """Return the Count of the placed members of a side, or of all."""
+        return self._model.size(side or self._side)
+
+    def minimum(self, count, limit):
+        """Return an expression of the minimum of a count and a limit."""
+        if count.lower >= limit:
+            return self.sum([], limit)
+        columns = self.unary_expansion(count)[: limit - count.lower]
+        return self.sum(columns, count.lower)

@@ -29,9 +29,6 @@ _ATTEMPT_SHARE = 1 / 10
 # Limit on members that move out of the way.
 _MAX_OTHERS = 100
 
-# Members under these policies can only leave a shared domain together.
-_ONE_DOMAIN = ('affinity', 'network-proximity')
-
 
 class RelaxedPlans:
     """Plans of relaxed problems, each derived from the one before.
@@ -182,7 +179,8 @@ class RelaxedPlans:
             path for path, host in base.placement.items() if host in hosts
         }
         for policy in problem.topology.policies:
-            if policy.strict and policy.type in _ONE_DOMAIN:
+            if policy.strict and policy.binds_one_domain:
+                # Members can only leave a shared domain together.
                 covered = set(itertools.chain(*policy.sides))
                 if not covered.isdisjoint(others):
                     others |= covered & base.placement.keys()

@@ -12,13 +12,6 @@ from nova_groupext.solver.policies import violations
 # Limit on listed names.
 _MAX_NAMES = 5
 
-# Nouns for policies whose type is not a noun.
-_NOUNS = {
-    'exclusive': 'exclusivity',
-    'network-proximity': 'network proximity',
-    'survive': 'survival',
-}
-
 
 def item(problem, assumption):
     """Return an assumption as an item of the answer's conflict."""
@@ -43,7 +36,11 @@ def item(problem, assumption):
 def phrase(problem, assumption):
     """Return a noun phrase for an assumption."""
     if isinstance(assumption, assumptions.PolicyAssumption):
-        noun = _NOUNS.get(assumption.type, assumption.type)
+        noun = next(
+            policy.noun
+            for policy in problem.topology.policies
+            if policy.type == assumption.type
+        )
         return f'{assumption.scope} {noun} {_target(problem, assumption)}'
     member_set = _member_set(problem, assumption)
     return f'{_number(member_set)}{name(member_set)}'

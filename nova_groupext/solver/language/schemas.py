@@ -5,14 +5,14 @@ They do not cover a member's own description (a class here, a flavor in the
 API), nor checks that need the whole topology: names, scopes, targets.
 """
 
-# Larger than any real count; keeps the solver's numbers in range.
-_MAX_COUNT = 1_000_000
-_COUNT = {'type': 'integer', 'minimum': 1, 'maximum': _MAX_COUNT}
-_COUNT_OR_NONE = {'type': 'integer', 'minimum': 0, 'maximum': _MAX_COUNT}
-_BANDWIDTH = {'type': 'number', 'exclusiveMinimum': 0, 'maximum': 1e9}
+import dataclasses
+import functools
+
+from nova_groupext.solver.policies import base
+from nova_groupext.solver.policies import registry
 
 #: Keys that set the number of servers of a member.
-COUNTS = {'count': _COUNT, 'min_count': _COUNT_OR_NONE}
+COUNTS = {'count': base.COUNT, 'min_count': base.COUNT_OR_NONE}
 
 #: Key for policies on a member, or on all members of a counted one.
 POLICIES = {'policies': {'type': 'array'}}
@@ -40,7 +40,7 @@ RELATIONSHIP = {
             'type': 'array',
             'minItems': 2,
         },
-        'bandwidth': _BANDWIDTH,
+        'bandwidth': base.BANDWIDTH,
         'policies': {'type': 'array'},
     },
     'required': ['between'],
@@ -62,7 +62,7 @@ OUTER_PART = {
 }
 
 
-def _policy(required=(), **options):
+def _policy(parameters):
     return {
         'type': 'object',
         'properties': {
@@ -70,9 +70,19 @@ def _policy(required=(), **options):
             'scope': {'type': 'string'},
             'strict': {'type': 'boolean'},
             'weight': {'type': 'number', 'minimum': 0, 'maximum': 1e9},
-            **options,
+            **{
+                name: field.metadata['schema']
+                for name, field in parameters.items()
+            },
         },
-        'required': ['type', 'scope', *required],
+        'required': [
+            *('type', 'scope'),
+            *(
+                name
+                for name, field in parameters.items()
+                if field.default is dataclasses.MISSING
+            ),
+        ],
         'additionalProperties': False,
     }
 
@@ -85,29 +95,47 @@ def _soft(policy):
     }
 
 
-#: Policy type -> schema, on a group, subgroup or member.
-GROUP_POLICIES = {
-    'affinity': _policy(),
-    'anti-affinity': _policy(max_per_domain=_COUNT),
-    'exclusive': _policy(),
-    'network-proximity': _policy(bandwidth=_BANDWIDTH),
-    'spread': _policy(max_skew=_COUNT_OR_NONE, min_domains=_COUNT),
-    'survive': _policy(
-        ['min_members'], failures=_COUNT_OR_NONE, min_members=_COUNT
-    ),
-}
+@functools.cache
+def group_policies():
+    """Return {policy type: schema}, on a group, subgroup or member."""
+    return {
+        name: _policy(kind.parameters())
+        for name, kind in registry.types().items()
+    }
 
-#: Policy type -> schema, on a relationship: it has the bandwidth itself.
-RELATIONSHIP_POLICIES = {**GROUP_POLICIES, 'network-proximity': _policy()}
 
-#: The same for a relationship with another group, which cannot change.
-SOFT_POLICIES = {
-    name: _soft(policy) for name, policy in RELATIONSHIP_POLICIES.items()
-}
+@functools.cache
+def relationship_policies():
+    """Return the same on a relationship: it has the bandwidth itself."""
+    own = RELATIONSHIP['properties'].keys()
+    return {
+        name: _policy(
+            {
+                key: field
+                for key, field in kind.parameters().items()
+                if key not in own
+            }
+        )
+        for name, kind in registry.types().items()
+    }
 
-#: Minimal schema of a policy, to select one of the schemas above.
-ANY_POLICY = {
-    'type': 'object',
-    'properties': {'type': {'enum': sorted(GROUP_POLICIES)}},
-    'required': ['type'],
-}
+
+@functools.cache
+def soft_policies():
+    """Return the same for a relationship with another group.
+
+    Its members cannot change.
+    """
+    return {
+        name: _soft(policy) for name, policy in relationship_policies().items()
+    }
+
+
+@functools.cache
+def any_policy():
+    """Return the minimal schema of a policy, to select one of those above."""
+    return {
+        'type': 'object',
+        'properties': {'type': {'enum': sorted(registry.types())}},
+        'required': ['type'],
+    }

@@ -13,6 +13,8 @@ from nova_groupext.solver.language import endpoints
 from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import schemas
 from nova_groupext.solver.language import validation
+from nova_groupext.solver.policies import base
+from nova_groupext.solver.policies import registry
 
 InvalidInput = validation.InvalidInput
 
@@ -95,32 +97,6 @@ class Relationship:
 
 
 @dataclasses.dataclass(frozen=True)
-class Policy:
-    """Policy over members; parameters of other types keep their default.
-
-    :ivar at: path of its node, member set or relationship
-    :ivar sides: member paths it covers: one set, or, for network-proximity on
-        a relationship, the parts whose pairs it constrains
-    :ivar where: JSON path of its description
-    :ivar bandwidth: on a relationship always that of the relationship
-    """
-
-    at: str
-    type: str
-    scope: str
-    sides: tuple[tuple[str, ...], ...]
-    where: str
-    strict: bool = True
-    weight: float = 1
-    bandwidth: float = 1
-    max_per_domain: int = 1
-    max_skew: int = 1
-    min_domains: int = 2
-    failures: int = 1
-    min_members: int = 1
-
-
-@dataclasses.dataclass(frozen=True)
 class Topology:
     """Valid topology, in an order that does not depend on the input's.
 
@@ -136,7 +112,7 @@ class Topology:
     member_sets: tuple[MemberSet, ...]
     members: tuple[Member, ...]
     relationships: tuple[Relationship, ...]
-    policies: tuple[Policy, ...]
+    policies: tuple[base.Policy, ...]
     outer_parts: tuple[endpoints.OuterPart, ...]
 
 
@@ -178,7 +154,7 @@ def parse(
         relationships=tuple(
             sorted(reader.relationships, key=lambda r: r.path)
         ),
-        policies=tuple(sorted(reader.policies, key=_policy_order)),
+        policies=tuple(sorted(reader.policies, key=lambda p: p.sort_key)),
         outer_parts=tuple(reader.outer_parts),
     )
 
@@ -192,15 +168,6 @@ def _outsider(path):
 
 def _in_path_order(members):
     return tuple(sorted(members, key=lambda m: (m.member_set, m.index)))
-
-
-def _policy_order(policy):
-    """Return a sort key that ignores the position in the input."""
-    return tuple(
-        getattr(policy, field.name)
-        for field in dataclasses.fields(policy)
-        if field.name != 'where'
-    )
 
 
 def _to_integer(value):
@@ -285,7 +252,7 @@ class _Reader:
     def read_node_policies(self, node):
         raw, where = self.nodes[node]
         self._read_policies(
-            raw, where, schemas.GROUP_POLICIES, node, (self._paths(node),)
+            raw, where, schemas.group_policies(), node, (self._paths(node),)
         )
         names = _Names(self.limits.name_length)
         for number, entry, entry_at in _entries(raw, where, 'relationships'):
@@ -300,7 +267,7 @@ class _Reader:
         self._read_policies(
             raw,
             member_set.where,
-            schemas.GROUP_POLICIES,
+            schemas.group_policies(),
             member_set.path,
             (self._paths(member_set.path),),
         )
@@ -387,21 +354,27 @@ class _Reader:
         self._read_policies(
             raw,
             where,
-            schemas.SOFT_POLICIES if outer else schemas.RELATIONSHIP_POLICIES,
+            schemas.soft_policies()
+            if outer
+            else schemas.relationship_policies(),
             relationship.path,
             relationship.sides,
-            relationship.bandwidth,
+            {'bandwidth': relationship.bandwidth},
         )
 
     def _read_policies(
-        self, raw, where, policy_schemas, at, sides, bandwidth=1
+        self, raw, where, policy_schemas, at, sides, shared=None
     ):
+        """Read the policies of a node, member set or relationship.
+
+        :param shared: parameters that the policies have in common
+        """
         self._check_width(raw.get('policies', []), f'{where}.policies')
         # A part in another group may have no placed members.
         parts = tuple(side for side in sides if side)
         for _, entry, entry_at in _entries(raw, where, 'policies'):
-            validation.check(entry, schemas.ANY_POLICY, entry_at)
-            if policy_schemas is schemas.SOFT_POLICIES and entry.get(
+            validation.check(entry, schemas.any_policy(), entry_at)
+            if policy_schemas is schemas.soft_policies() and entry.get(
                 'strict', True
             ):
                 raise InvalidInput(
@@ -417,15 +390,14 @@ class _Reader:
                 )
             self._check_limit('policies', self.total_policies, entry_at)
             self.total_policies += 1
-            in_pairs = entry['type'] == 'network-proximity'
-            if in_pairs and len(parts) < min(2, len(sides)):
+            kind = registry.get(entry['type'])
+            if kind.is_pairwise and len(parts) < min(2, len(sides)):
                 continue
-            options = {key: _to_integer(value) for key, value in entry.items()}
             self.policies.append(
-                Policy(
-                    **{'bandwidth': bandwidth, **options},
+                kind(
+                    **_parameters(kind, {**(shared or {}), **entry}),
                     at=at,
-                    sides=parts if in_pairs else (sum(parts, ()),),
+                    sides=parts if kind.is_pairwise else (sum(parts, ()),),
                     where=entry_at,
                 )
             )
@@ -444,6 +416,16 @@ class _Reader:
         limit = getattr(self.limits, kind)
         if number == limit:
             raise InvalidInput(where, f'exceeds the limit of {limit} {kind}')
+
+
+def _parameters(kind, entry):
+    """Return the attributes that a policy's description sets."""
+    names = {'scope', 'strict', 'weight', *kind.parameters()}
+    return {
+        name: _to_integer(value)
+        for name, value in entry.items()
+        if name in names
+    }
 
 
 def _entries(raw, where, key):

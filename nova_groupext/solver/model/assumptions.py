@@ -11,9 +11,6 @@ import dataclasses
 import itertools
 from typing import NamedTuple
 
-# Removing a member from a plan may violate a policy of these types.
-_VIOLATED_BY_REMOVAL = ('spread', 'survive')
-
 
 class PolicyAssumption(NamedTuple):
     """Strict policies of one type and scope at one path.
@@ -127,7 +124,7 @@ def restrict_to(problem, assumed):
             policies=tuple(
                 dataclasses.replace(policy, sides=side)
                 for policy, side in zip(policies, sides, strict=True)
-                if any(side) or policy.type in _VIOLATED_BY_REMOVAL
+                if any(side) or not policy.is_monotone
             ),
         ),
     )
@@ -138,7 +135,9 @@ def _reduce_member_sets(problem, assumed, policies):
     covering = _covering(policies)
     protected = set()
     for policy in policies:
-        if policy.type in _VIOLATED_BY_REMOVAL:
+        # Removing a member from a plan may violate the policy, or only certain
+        # members may satisfy it.
+        if not (policy.is_monotone and policy.is_symmetric):
             protected.update(itertools.chain(*policy.sides))
     for member_set in problem.topology.member_sets:
         min_count = (
@@ -160,12 +159,18 @@ def _reduce_member_sets(problem, assumed, policies):
 
 
 def _covering(policies):
-    """Return {member path: [(policy number, side number)]}."""
+    """Return {member path: [(policy number, side number)]}.
+
+    The path follows where members are not interchangeable.
+    """
     covering = collections.defaultdict(list)
     for number, policy in enumerate(policies):
         for side_number, side in enumerate(policy.sides):
             for path in side:
-                covering[path].append((number, side_number))
+                rule = (number, side_number)
+                covering[path].append(
+                    rule if policy.is_symmetric else (*rule, path)
+                )
     return covering
 
 

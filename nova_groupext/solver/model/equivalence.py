@@ -121,7 +121,11 @@ def _covering(policies):
     for number, policy in enumerate(policies):
         for side_number, side in enumerate(policy.sides):
             for path in side:
-                rules[path].append((number, side_number))
+                rule = (number, side_number)
+                # Members are interchangeable only if the policy says so.
+                rules[path].append(
+                    rule if policy.is_symmetric else (*rule, path)
+                )
                 if policy.strict:
                     scopes[path].add(policy.scope)
     return rules, scopes

@@ -39,7 +39,7 @@ _PROBLEM = {
     'type': 'object',
     'properties': {
         'version': {'const': 1},
-        # Every level doubles the terms of soft network-proximity.
+        # Every level doubles the terms of soft policies about distances.
         'levels': {
             'type': 'array',
             'items': _NAME,

@@ -209,7 +209,7 @@ def restore_alternatives(plan, part):
 
 def _concerns(policy, paths):
     """Check whether a policy may depend on some members."""
-    return policy.type == 'exclusive' or any(
+    return policy.is_exclusive or any(
         not paths.isdisjoint(side) for side in policy.sides
     )
 
@@ -223,9 +223,7 @@ def _without_members(policy, paths, are_placed_later):
     )
     if len(sides) < min(2, len(policy.sides)):
         return None
-    min_members = policy.min_members
-    if are_placed_later:
-        # Members placed later survive too, else the final check fails.
-        removed_count = sum(map(len, policy.sides)) - sum(map(len, sides))
-        min_members = max(1, min_members - removed_count)
-    return dataclasses.replace(policy, sides=sides, min_members=min_members)
+    removed_count = policy.size - sum(map(len, sides))
+    if are_placed_later and removed_count:
+        return policy.reduced(sides, removed_count)
+    return dataclasses.replace(policy, sides=sides)

@@ -11,14 +11,11 @@ import itertools
 import math
 
 from nova_groupext.solver.model.problems import Host
+from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies import violations
 
 # Limit of end states to enumerate; beyond it, the worst case is unknown.
 MAX_END_STATES = 64
-
-# Types that members on two hosts at once violate as much as on either host.
-# With several placed members, some end state then violates them, too.
-_ADDITIVE = {'affinity', 'anti-affinity', 'exclusive', 'network-proximity'}
 
 # An imaginary host in empty domains of its own; no real name is empty.
 _EMPTY_HOST = ''
@@ -32,12 +29,12 @@ def worst_violation(problem, policy, possible_hosts):
     """
     placed = {p for side in policy.sides for p in side if p in possible_hosts}
     # One member alone is never in two domains when its move has ended.
-    if policy.type in _ADDITIVE and len(placed) > 1:
+    if policy.is_worst_in_union and len(placed) > 1:
         return _count_violation(
             problem, *_copy_members(problem, policy, possible_hosts)
         )
     candidates = {
-        path: _one_per_domain(problem, policy, possible_hosts[path])
+        path: _one_of_each(problem, policy, possible_hosts[path])
         for path in sorted(placed)
     }
     if math.prod(map(len, candidates.values())) > MAX_END_STATES:
@@ -81,6 +78,19 @@ def _one_per_domain(problem, policy, hosts):
     return list(by_domain.values())
 
 
+def _one_of_each(problem, policy, hosts):
+    """Return one host of each kind that the policy distinguishes."""
+    if policy.sees == base.COUNTS or policy.is_worst_in_union:
+        return _one_per_domain(problem, policy, hosts)
+    if policy.sees == base.HOSTS:
+        return sorted(hosts)
+    by_domains = {
+        tuple(problem.domain(host, level) for level in problem.levels): host
+        for host in sorted(hosts)
+    }
+    return list(by_domains.values())
+
+
 class Move:
     """The move of one member, judged by the policies of its group.
 
@@ -107,7 +117,7 @@ class Move:
         self._policies = [
             _only_pairs_of(path, policy)
             for policy in problem.topology.policies
-            if policy.type == 'exclusive' or _covers(policy, path)
+            if policy.is_exclusive or _covers(policy, path)
         ]
         self._used = {
             level: {
@@ -148,7 +158,7 @@ class Move:
             if policy.strict:
                 strict += violation
             elif violation < math.inf:
-                soft += violations.unit_cost(policy) * violation
+                soft += policy.unit_cost * violation
         return strict, soft
 
     def _is_no_worse(self, policy, host):
@@ -172,21 +182,26 @@ class Move:
             ),
             _EMPTY_HOST,
         }
+        if policy.sees == base.HOSTS:
+            # No imaginary host stands for the others.
+            hosts = self._problem.hosts.keys() - {_EMPTY_HOST}
         return min(self._violation(policy, host) for host in hosts)
 
     def _violation(self, policy, host):
         cache, key = self._cache[id(policy)], self._key(policy, host)
         if key not in cache:
             possible_hosts = {**self._others, self._path: {host}}
-            if policy.type not in _ADDITIVE:
+            if not policy.is_monotone:
                 possible_hosts = {**self._planned_hosts, **possible_hosts}
             cache[key] = worst_violation(self._problem, policy, possible_hosts)
         return cache[key]
 
     def _key(self, policy, host):
         """Return the domains by which a policy distinguishes hosts."""
+        if policy.sees == base.HOSTS:
+            return host
         levels = (policy.scope,)
-        if policy.type == 'network-proximity':
+        if policy.sees == base.DOMAINS:
             levels += self._problem.levels
         domains = [self._problem.domain(host, level) for level in levels]
         return tuple(
@@ -207,7 +222,7 @@ def _add_empty_host(problem):
 
 def _only_pairs_of(path, policy):
     """Return a policy without pairs of other members, which do not change."""
-    if policy.type != 'network-proximity':
+    if not policy.is_pairwise:
         return policy
     others = [side for side in policy.sides if path not in side] or [
         tuple(other for other in policy.sides[0] if other != path)

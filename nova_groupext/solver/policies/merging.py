@@ -3,8 +3,6 @@
 
 import dataclasses
 
-from nova_groupext.solver.policies import violations
-
 
 def merge_equivalent(problem):
     """Return the problem with equivalent policies merged.
@@ -13,7 +11,7 @@ def merge_equivalent(problem):
     """
     equivalent = {}
     for policy in problem.topology.policies:
-        key = policy.strict, violations.violation_key(policy)
+        key = policy.strict, policy.violation_key
         equivalent.setdefault(key, []).append(policy)
     policies = tuple(map(_merge, equivalent.values()))
     if len(policies) == len(problem.topology.policies):
@@ -27,5 +25,4 @@ def _merge(policies):
     first = policies[0]
     if first.strict or len(policies) == 1:
         return first
-    unit_cost = sum(map(violations.unit_cost, policies))
-    return dataclasses.replace(first, weight=unit_cost, bandwidth=1)
+    return first.with_unit_cost(sum(policy.unit_cost for policy in policies))

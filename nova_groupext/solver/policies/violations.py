@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definition of every policy: violations and costs of a given plan.
+"""Violations and costs of a given plan.
 
-One pure function per policy type returns its violation, a whole number before
-weights. The functions are independent of every search: a plan leaves the
-solver only if they accept it.
+Every policy type defines its violation, a whole number before weights. These
+definitions are independent of every search: a plan leaves the solver only if
+they accept it.
 
 A placement meets a strict policy exactly when the violation is 0 and the host
 of every covered placed member has a domain of the policy's scope.
@@ -12,10 +12,8 @@ of every covered placed member has a domain of the policy's scope.
 import collections
 import dataclasses
 import fractions
-import itertools
-import math
 
-from nova_groupext.solver.policies import distances
+from nova_groupext.solver.policies import view
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,11 +72,16 @@ def find(problem, plan):
         *_capacity_violations(problem, plan),
         *_count_violations(problem, plan),
         *(
-            Violation(code(policy), policy.at)
+            of_policy(policy)
             for policy in problem.topology.policies
             if policy.strict and is_violated(problem, policy, plan.placement)
         ),
     ]
+
+
+def of_policy(policy):
+    """Return the Violation of a policy."""
+    return Violation(code(policy), policy.at)
 
 
 def code(policy):
@@ -88,43 +91,18 @@ def code(policy):
 
 def is_violated(problem, policy, placement):
     """Check whether a placement violates a policy, taken as strict."""
-    return bool(
-        None in count(problem, policy, placement)
-        or amount(problem, policy, placement)
-    )
+    seen = view.View(problem, policy, placement)
+    return None in seen.counts or policy.violation(seen) > 0
 
 
 def amount(problem, policy, placement):
-    """Return a policy's violation, before weight and bandwidth."""
-    return _AMOUNTS[policy.type](problem, policy, placement)
+    """Return a policy's violation, before its unit cost."""
+    return policy.violation(view.View(problem, policy, placement))
 
 
 def count(problem, policy, placement):
     """Return a Counter of placed members by domain, None if without."""
-    return collections.Counter(
-        problem.domain(placement[path], policy.scope)
-        for path in _covered(policy)
-        if path in placement
-    )
-
-
-def violation_key(policy):
-    """Return the policy without the fields that do not affect its violation.
-
-    Policies with the same result have the same violation for every placement;
-    only its cost may differ.
-    """
-    return dataclasses.replace(
-        policy, at='', where='', strict=True, weight=1, bandwidth=1
-    )
-
-
-def unit_cost(policy):
-    """Return the cost of one unit of violation, as an exact Fraction."""
-    weight = fractions.Fraction(str(policy.weight))
-    if policy.type == 'network-proximity':
-        return weight * fractions.Fraction(str(policy.bandwidth))
-    return weight
+    return view.View(problem, policy, placement).counts
 
 
 def costs(problem, placement):
@@ -132,10 +110,10 @@ def costs(problem, placement):
     positive, amounts = {}, {}
     for policy in problem.topology.policies:
         if not policy.strict:
-            key = violation_key(policy)
+            key = policy.violation_key
             if key not in amounts:
                 amounts[key] = amount(problem, policy, placement)
-            cost = unit_cost(policy) * amounts[key]
+            cost = policy.unit_cost * amounts[key]
             if cost:
                 positive[policy] = cost
     return positive
@@ -161,86 +139,6 @@ def objective(problem, plan):
     placement = plan.placement
     cost = soft_cost(problem, placement)
     return len(placement), -cost, preference(problem, placement)
-
-
-def _affinity(problem, policy, placement):
-    used = count(problem, policy, placement)
-    return max(0, len(used) - 1)
-
-
-def _anti_affinity(problem, policy, placement):
-    used = count(problem, policy, placement)
-    # The first excess member costs 1, the next one 2 more, and so on: 2 and
-    # 2 are better than 3 and 1.
-    excesses = (max(0, n - policy.max_per_domain) for n in used.values())
-    return sum(excess * (excess + 1) // 2 for excess in excesses)
-
-
-def _spread(problem, policy, placement):
-    used = count(problem, policy, placement)
-    if not used:
-        return 0
-    missing = min(policy.min_domains, used.total()) - len(used)
-    skew = max(used.values()) - min(used.values())
-    return max(0, missing) + max(0, skew - policy.max_skew)
-
-
-def _survive(problem, policy, placement):
-    used = count(problem, policy, placement)
-    lost = sum(n for _, n in used.most_common(policy.failures))
-    return max(0, policy.min_members - (used.total() - lost))
-
-
-def _exclusive(problem, policy, placement):
-    covered = set(_covered(policy))
-    used = count(problem, policy, placement)
-    hosts = [host.id for host in problem.hosts.values() if host.foreign]
-    hosts += [
-        host_id for path, host_id in placement.items() if path not in covered
-    ]
-    domains = {problem.domain(host_id, policy.scope) for host_id in hosts}
-    return len(domains.intersection(used))
-
-
-def _network_proximity(problem, policy, placement):
-    sides = [
-        collections.Counter(
-            placement[path] for path in side if path in placement
-        )
-        for side in policy.sides
-    ]
-    hosts = list(dict.fromkeys(itertools.chain(*sides)))
-    total = len(problem.levels) * _pairs(sides, hosts)
-    for levels, weight in distances.weights(problem.levels, policy.scope):
-        for group in distances.group_hosts(problem, hosts, levels):
-            total += weight * _pairs(sides, group)
-    return total
-
-
-def _pairs(sides, hosts):
-    """Return the number of pairs within some hosts.
-
-    :param sides: Counters of members by host: of several parts, with pairs
-        across two parts; or of one set, with pairs inside it
-    """
-    sizes = [sum(side[host] for host in hosts) for side in sides]
-    if len(sizes) == 1:
-        return math.comb(sizes[0], 2)
-    return math.comb(sum(sizes), 2) - sum(math.comb(n, 2) for n in sizes)
-
-
-_AMOUNTS = {
-    'affinity': _affinity,
-    'anti-affinity': _anti_affinity,
-    'exclusive': _exclusive,
-    'network-proximity': _network_proximity,
-    'spread': _spread,
-    'survive': _survive,
-}
-
-
-def _covered(policy):
-    return itertools.chain(*policy.sides)
 
 
 def _placement_violations(problem, plan):

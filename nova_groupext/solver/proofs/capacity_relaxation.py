@@ -12,6 +12,7 @@ import dataclasses
 import itertools
 
 from nova_groupext.solver.model import problems
+from nova_groupext.solver.policies import base
 
 
 def relax_capacity(problem):
@@ -66,14 +67,13 @@ def _kinds(problem):
     used = {member.spec['class'] for member in problem.topology.members}
     classes = [problem.classes[name].hosts for name in sorted(used, key=str)]
     pinned = set(problem.pinned.values())
-    has_exclusive = any(
-        p.type == 'exclusive' for p in problem.topology.policies
-    )
+    is_distinct = any(p.sees == base.HOSTS for p in problem.topology.policies)
+    has_exclusive = any(p.is_exclusive for p in problem.topology.policies)
     return {
         host.id: (
             has_exclusive and host.foreign,
             tuple(each in host.domains for each in problem.levels),
-            host.id if host.id in pinned else None,
+            host.id if is_distinct or host.id in pinned else None,
             tuple(host.id in hosts for hosts in classes),
         )
         for host in problem.hosts.values()

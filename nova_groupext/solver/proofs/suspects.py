@@ -13,9 +13,6 @@ from nova_groupext.solver.model import assumptions
 # Growth factor of the number of member sets.
 _GROWTH_FACTOR = 1.5
 
-# Types that require several domains, and some number of members in each.
-_MULTI_DOMAIN = ('spread', 'survive')
-
 
 def nested_suspects(problem, shares):
     """Yield parts of a problem, each of which contains the one before.
@@ -92,13 +89,13 @@ def conflicting_pairs(problem):
 
 def _may_conflict(pair, sides):
     """Check whether two policies over common members may conflict."""
-    types = {policy.type for policy in pair}
-    if 'exclusive' in types:
+    if any(policy.is_exclusive for policy in pair):
         return True
-    number = sum(policy.type in _MULTI_DOMAIN for policy in pair)
-    if number == 1 and types.isdisjoint({'anti-affinity'}):
+    # Other policies may require several domains, and members in each.
+    number = sum(not policy.is_monotone for policy in pair)
+    if number == 1 and any(policy.binds_one_domain for policy in pair):
         # Bounds decide whether members of one domain can also be spread.
-        is_first = pair[0].type in _MULTI_DOMAIN
+        is_first = not pair[0].is_monotone
         inner, outer = sides if is_first else reversed(sides)
         return not inner <= outer
     scopes = {policy.scope for policy in pair}

@@ -5,8 +5,6 @@ Where GPUs are scarce, members that need one take every host that has one, and
 other members on these hosts get only the remaining capacity.
 """
 
-from nova_groupext.solver.construct import propagators
-
 # Share of the capacity for a class that must be requested.
 _MIN_SHARE = 0.9
 
@@ -65,6 +63,5 @@ def relative_size(matrices, eq_class, other):
 
 def _is_bound(state, eq_class):
     return any(
-        propagators.needs_domain(propagator)
-        for propagator in state.strict[eq_class]
+        propagator.needs_domain for propagator in state.strict[eq_class]
     )

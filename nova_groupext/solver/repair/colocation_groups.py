@@ -7,7 +7,6 @@ import itertools
 
 import numpy as np
 
-from nova_groupext.solver.construct import propagators
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
@@ -53,7 +52,7 @@ class ColocationGroups:
         self.domains, self.fitting = {}, {}
         for propagator in self._state.propagators:
             if (
-                propagators.needs_domain(propagator)
+                propagator.needs_domain
                 and propagator.policy.strict
                 and budget.remaining()
             ):

@@ -15,7 +15,6 @@ import dataclasses
 import numpy as np
 
 from nova_groupext.solver.construct import iteration
-from nova_groupext.solver.construct import propagators
 from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.policies import violations
 from nova_groupext.solver.repair import colocation_groups
@@ -266,8 +265,7 @@ class EjectionSearch:
         bound = [
             (levels.index(propagator.policy.scope), propagator.paths)
             for propagator in self._state.propagators
-            if propagators.needs_domain(propagator)
-            and propagator.policy.strict
+            if propagator.needs_domain and propagator.policy.strict
         ]
         colocated_groups = {}
         for _, paths in sorted(bound, key=lambda b: (b[0], len(b[1]))):

@@ -128,7 +128,7 @@ class _Insertion:
         self._colocated_paths = [
             _covered(policy)
             for policy in small_policies
-            if policy.type in ('affinity', 'network-proximity')
+            if policy.binds_one_domain
         ]
         self._attempts = collections.Counter()
         self._ejection = ejection.EjectionSearch(greedy, self._assigned)

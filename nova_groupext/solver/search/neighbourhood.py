@@ -194,10 +194,7 @@ class _LocalSearch:
             eq_class: {eq_class} for eq_class in self._eq_classes
         }
         for policy in self.problem.topology.policies:
-            if policy.strict and policy.type in (
-                'affinity',
-                'network-proximity',
-            ):
+            if policy.strict and policy.binds_one_domain:
                 paths = frozenset().union(*policy.sides)
                 bound = {
                     eq_class

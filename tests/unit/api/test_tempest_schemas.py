@@ -257,7 +257,7 @@ class TestTerms(SchemaCase):
         self.assertKnown(member, plugin.topology.MEMBER)
 
     def test_policy_options_equal_the_planners(self):
-        policies = schemas.GROUP_POLICIES
+        policies = schemas.group_policies()
         options = set().union(*(p['properties'] for p in policies.values()))
 
         self.assertKnown(options, plugin.topology.POLICY)

@@ -14,6 +14,7 @@ from nova_groupext.api.views import group_views
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.plan import VRTPlan
+from tests.toys import fixture
 from tests.unit.api import base
 
 HOST, NODE, RACK, PROVIDER = 'cmp-17', 'node-17', 'rack-4', 'the-provider'
@@ -282,6 +283,21 @@ class TestCapabilities(base.GroupTestCase):
         )
         self.assertEqual(2, policies['spread']['min_domains']['default'])
         self.assertIs(True, policies['affinity']['strict']['default'])
+
+    def test_policy_types_of_other_packages_are_listed(self):
+        self.useFixture(fixture.ToyPolicies())
+
+        policies = capabilities.view({})['capabilities']['policies']
+
+        self.assertEqual({'scope', 'strict', 'weight'}, {*policies['leader']})
+        self.assertEqual(
+            {'type': 'integer', 'minimum': 1, 'default': 2},
+            {
+                key: value
+                for key, value in policies['batches']['size_of_batch'].items()
+                if key != 'maximum'
+            },
+        )
 
     def test_scopes_are_the_levels_of_this_cloud(self):
         CONF.set_override('topology_levels', ['rack:rack'], 'vrt')

@@ -5,7 +5,7 @@ import numpy as np
 from oslotest import base
 
 from nova_groupext.solver.construct import capacity_matrices
-from nova_groupext.solver.construct import propagators
+from nova_groupext.solver.construct import kinds
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
 from tests.unit.solver.builders import policy
@@ -22,7 +22,7 @@ class PropagatorCase(base.BaseTestCase):
     def first_propagator(self, hosts, topology, **others):
         problem = builders.problem(hosts, topology, **others)
         matrices = capacity_matrices.CapacityMatrices(problem)
-        return propagators.make(matrices, problem.topology.policies[0])
+        return kinds.make(matrices, problem.topology.policies[0])
 
     def assign(self, propagator, *hosts):
         for host in hosts:

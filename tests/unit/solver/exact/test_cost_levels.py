@@ -6,13 +6,15 @@ import fractions
 from oslotest import base
 
 from nova_groupext.solver.exact import cost_levels
-from nova_groupext.solver.language import topology
+from nova_groupext.solver.policies import anti_affinity
 from tests.unit.solver import builders
 
 
 def _policy(at, members=2):
     sides = (tuple(f'm-{index}' for index in range(members)),)
-    return topology.Policy(at, 'anti-affinity', 'host', sides, f'$.{at}')
+    return anti_affinity.AntiAffinity(
+        at=at, scope='host', sides=sides, where=f'$.{at}'
+    )
 
 
 class TestSplit(base.BaseTestCase):

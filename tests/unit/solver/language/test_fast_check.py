@@ -19,8 +19,8 @@ SCHEMAS = [
     problems._MEMBER,
     schemas.NODE,
     schemas.RELATIONSHIP,
-    schemas.ANY_POLICY,
-    *schemas.GROUP_POLICIES.values(),
+    schemas.any_policy(),
+    *schemas.group_policies().values(),
     {},
     {'const': True},
     {'type': ['string', 'null']},
@@ -122,9 +122,9 @@ class TestSurelyValid(base.BaseTestCase):
             ({'members': {}, 'policies': [1]}, schemas.NODE),
             (
                 {'type': 'spread', 'scope': 'rack', 'max_skew': 0},
-                schemas.GROUP_POLICIES['spread'],
+                schemas.group_policies()['spread'],
             ),
-            ({'type': 'spread'}, schemas.ANY_POLICY),
+            ({'type': 'spread'}, schemas.any_policy()),
         ):
             self.assertTrue(fast_check.surely_valid(value, schema), value)
 

@@ -103,15 +103,8 @@ class TestParse(base.BaseTestCase):
         ).policies
         self.assertTrue(policy.strict)
         self.assertEqual(
-            (1, 1, 1, 1, 2, 1),
-            (
-                policy.weight,
-                policy.bandwidth,
-                policy.max_per_domain,
-                policy.max_skew,
-                policy.min_domains,
-                policy.failures,
-            ),
+            (1, 1, 2),
+            (policy.weight, policy.max_skew, policy.min_domains),
         )
 
     def test_between_matches_subgroups_member_sets_and_members(self):

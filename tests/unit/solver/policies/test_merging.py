@@ -41,7 +41,7 @@ class TestMerged(base.BaseTestCase):
                 for weight in (0.1, 0.2, 3)
             )
         )
-        self.assertEqual(fractions.Fraction('3.3'), violations.unit_cost(one))
+        self.assertEqual(fractions.Fraction('3.3'), one.unit_cost)
 
     def test_bandwidths_of_merged_policies_add_up(self):
         near = policy('network-proximity', 'rack', False, weight=2)
@@ -51,7 +51,7 @@ class TestMerged(base.BaseTestCase):
                 {**tie('w', 'v', near, bandwidth=0.5), 'name': 'other'},
             ]
         )
-        self.assertEqual(7, violations.unit_cost(one))
+        self.assertEqual(7, one.unit_cost)
 
     def test_different_policies_are_not_merged(self):
         for one, other in (

@@ -7,7 +7,6 @@ from hypothesis import strategies
 from oslotest import base
 
 from nova_groupext.solver.construct import assignment
-from nova_groupext.solver.construct import propagators
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
@@ -180,7 +179,7 @@ class TestFreeDomains(EjectionCase):
             | {'w-1': 'a1'},
         )
         colocated = next(
-            filter(propagators.needs_domain, self.greedy.state.propagators)
+            each for each in self.greedy.state.propagators if each.needs_domain
         )
         self.assertEqual(
             {colocated: {1, 2}}, self.ejection.find_free_domains([colocated])

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Toy policies of another package, and the fixture that installs it."""
