@@ -40,8 +40,9 @@ def _apply_part(topology, part):
 def _policies(topology, at):
     """Yield the policies of a node, member or relationship at a path."""
     parent, _slash, name = at.rpartition('/')
-    for each in _node_or_empty(topology, parent).get('relationships', []):
-        if each['name'] == name:
+    relationships = _node_or_empty(topology, parent).get('relationships', [])
+    for number, each in enumerate(relationships):
+        if each.get('name', f'relationships[{number}]') == name:
             yield from each.get('policies', [])
     yield from (
         _node_or_empty(topology, parent)

@@ -18,7 +18,8 @@ TOPOLOGY = {
             'members': {'db': {'flavor': 'f', 'count': 5, 'min_count': 4}},
             'policies': [RACKS, HOSTS],
             'relationships': [
-                {'name': 'tie', 'between': ['db', 'x'], 'policies': [NEAR]}
+                {'name': 'tie', 'between': ['db', 'x'], 'policies': [NEAR]},
+                {'between': ['db', 'y'], 'policies': [NEAR]},
             ],
         }
     },
@@ -61,6 +62,12 @@ class TestRelaxed(base.BaseTestCase):
         self.check(
             rule('data/tie', NEAR),
             groups__data__relationships__0__policies__0__strict=False,
+        )
+
+    def test_policy_of_an_unnamed_relationship_becomes_soft(self):
+        self.check(
+            rule('data/relationships[1]', NEAR),
+            groups__data__relationships__1__policies__0__strict=False,
         )
 
     def test_min_count_is_lowered(self):

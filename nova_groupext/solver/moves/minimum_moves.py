@@ -58,6 +58,8 @@ def make_problem(problem, current_hosts, movable):
         pinned={
             p: host for p, host in current_hosts.items() if p not in movable
         },
+        # Relationships with other groups are soft, and dropped here.
+        outsiders={},
     )
 
 

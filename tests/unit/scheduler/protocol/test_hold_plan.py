@@ -6,6 +6,6 @@ from tests.unit.scheduler import base
 
 class TestHoldPlan(base.ProtocolTestCase):
     def test_held_group_has_the_capacity_of_all_members(self):
-        uuid, provider = self.held(slots=3, members=3)
+        _uuid, provider = self.held(slots=3, members=3)
 
         self.assertEqual(6, self.used(provider))

@@ -5,6 +5,7 @@ from oslotest import base
 
 from nova_groupext.solver.moves import minimum_moves
 from nova_groupext.solver.policies import violations
+from nova_groupext.solver.solve import decide
 from nova_groupext.solver.solve import stages
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
@@ -53,6 +54,18 @@ class TestMinimumMoves(base.BaseTestCase):
         status, moves = self.propose(together, current_hosts)
 
         self.assertEqual(('placed', ['m-2']), (status, [*moves]))
+
+    def test_members_of_other_groups_are_ignored(self):
+        near = policy('network-proximity', 'rack', strict=False)
+        related = builders.tie('m', {'group': 'g'}, near)
+        problem = builders.problem(
+            HOSTS, group(m=1, relationships=[related]), outsiders={'g/c': 'b1'}
+        )
+
+        smaller = minimum_moves.make_problem(problem, {'m-0': 'a1'}, {'m-0'})
+
+        answer = decide.decide(smaller, stages.solve)
+        self.assertEqual({'m-0': 'a1'}, answer.placement)
 
     def test_broken_soft_policy_needs_no_move(self):
         soft = group([policy('anti-affinity', 'host', strict=False)], m=2)
