@@ -7,6 +7,7 @@ from oslo_db import exception as db_exc
 
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
+from nova_groupext.db import clock
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
@@ -333,6 +334,23 @@ class TestReplanning(revising.RevisingTestCase):
             'has no member b',
             self.act(uuid, 'replan', {'members': ['b']}),
         )
+
+
+class TestExpired(revising.PlanningTestCase):
+    """Groups that have expired before the reaper releases their holds."""
+
+    def test_change_of_an_expired_group_is_a_conflict(self):
+        topology = {'members': {'a': base.member()}}
+        uuid = self.post(topology=topology).json()['vrt_group']['id']
+        self.addCleanup(self.delete_and_check, uuid)
+        self.plan(uuid)
+        self.change_row(uuid, expires_at=clock.now(-1))
+
+        for response in (
+            self.act(uuid, 'replan'),
+            self.put(uuid, {'members': {'b': base.member()}}),
+        ):
+            self.assertRefused(409, 'it has expired', response)
 
 
 class TestDying(revising.PlanningTestCase):
