@@ -39,7 +39,7 @@ class TestLog(base.GroupTestCase):
         request = response.headers['x-openstack-request-id']
         uuid = response.json()['vrt_group']['id']
 
-        self.assertIn(request, self.line('planning', uuid, 'is HELD'))
+        self.assertIn(request, self.line('decide.results', uuid, 'is HELD'))
 
     def test_scheduler_log_names_the_group_and_the_request(self):
         uuid = self.hold_group({'members': {'a': base.member()}})['id']
