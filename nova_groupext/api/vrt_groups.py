@@ -246,9 +246,15 @@ class VRTGroupController(wsgi.Controller):
             raise group.conflict('it has no held members')
         parameters = parameters or {}
         paths = parameters.get('members')
-        members = None if paths is None else _members_to_release(group, paths)
         generation = parameters.get('generation')
-        if transitions.release_members(context, group, members, generation):
+        if paths is None:
+            released = transitions.release_all(context, group, generation)
+        else:
+            members = _members_to_release(group, paths)
+            released = transitions.release_members(
+                context, group, members, generation
+            )
+        if released:
             notifications.notify_group(
                 context, notifications.Event.RELEASE, group
             )

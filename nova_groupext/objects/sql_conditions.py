@@ -24,6 +24,18 @@ def has_hold(*statuses):
     )
 
 
+def has_member_in_swap():
+    """Return the condition that a swap exchanges holds of a group's members.
+
+    Between its prepare and its commit these members keep their state.
+    """
+    return sa.exists().where(
+        models.Hold.group_id == models.Group.id,
+        models.Hold.status == states.Hold.EXCHANGING,
+        models.Hold.member_id.is_not(None),
+    )
+
+
 def has_resize_reservation():
     """Return the condition that a group has an ACTIVE member's reservation."""
     return sa.exists().where(

@@ -292,6 +292,23 @@ def end_member(context, member, status, fault):
     member.fault = fault
 
 
+def release_all(context, group, generation=None):
+    """Release all members of a group that no server has, or nothing.
+
+    :param generation: expected one of the group, None for any
+    :returns: True if any hold was released
+    :raises: GroupStateConflict while a swap exchanges holds of members: those
+        would stay; GenerationConflict
+    """
+    no_swap = ~sql_conditions.has_member_in_swap()
+    released = _release(context, group, None, generation, no_swap)
+    if released is None:
+        raise group.conflict(
+            'a revision of it is being put in force; retry in a moment'
+        )
+    return released
+
+
 def release_members(context, group, members=None, generation=None):
     """Release members: from now on a late create is refused.
 
@@ -301,6 +318,21 @@ def release_members(context, group, members=None, generation=None):
     :returns: True if any hold was released
     :raises: MemberStateConflict when a named member is being redeemed or
         exchanged, GenerationConflict
+    """
+    released = _release(context, group, members, generation)
+    if released is None:
+        raise exception.member_state_conflict(
+            [each.path for each in members],
+            status='changing',
+            reason='a server is being created; no member was released',
+        )
+    return released
+
+
+def _release(context, group, members, generation, *conditions):
+    """Release members; return whether any hold was, None on a conflict.
+
+    :raises: GenerationConflict
     """
     affected = group.members if members is None else members
     ids = [
@@ -316,19 +348,18 @@ def release_members(context, group, members=None, generation=None):
         context,
         group.id,
         *changes,
-        group_conditions=sql_conditions.has_generation(generation),
+        group_conditions=(
+            *sql_conditions.has_generation(generation),
+            *conditions,
+        ),
     )
     if counts is None:
         row = VRTGroup.find_row(context, group.id)
-        if generation is not None and (
-            row is None or row.generation != generation
-        ):
+        if row is None:
+            raise exception.GroupNotFound(group=group.uuid)
+        if generation not in (None, row.generation):
             raise exception.GenerationConflict(group=group.uuid)
-        raise exception.member_state_conflict(
-            [each.path for each in members],
-            status='changing',
-            reason='a server is being created; no member was released',
-        )
+        return None
     rows = db.find(context, models.Member, models.Member.id.in_(ids))
     statuses = {row.id: row.status for row in rows}
     for member in affected:

@@ -149,6 +149,20 @@ class TestPrepared(SwapCase):
             [member.status for member in self.get(self.group).members],
         )
 
+    def test_release_of_all_during_a_swap_is_refused(self):
+        swap = self.prepared(self.made)
+        before = self.statuses()
+
+        self.assertRaises(
+            exception.GroupStateConflict,
+            transitions.release_all,
+            *(self.context, self.group),
+        )
+
+        self.assertEqual(before, self.statuses())
+        revisions.compensate(self.context, self.lease, self.made, swap, ())
+        self.assertTrue(transitions.release_all(self.context, self.group))
+
     def test_prepared_swap_can_be_read_from_the_rows(self):
         self.assertIsNone(swaps.Swap.load(self.context, self.group.id))
 
