@@ -23,6 +23,11 @@ def run_step(work, *args, about='all groups'):
         )
 
 
+def run_for(group, work, *args):
+    """Run a step of periodic work that concerns one VRTGroup; see run_step."""
+    run_step(work, *args, about=f'VRT group {group.uuid}')
+
+
 @contextlib.contextmanager
 def skip_unavailable(part):
     """Skip a part until the next round when its state is unknown.

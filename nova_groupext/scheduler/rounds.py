@@ -22,8 +22,6 @@ from nova_groupext.solver.model import time_budget
 
 LOG = logging.getLogger(__name__)
 
-run_step = availability.run_step
-
 
 def reap(context, placement_client, leases, changes, server):
     """Run the reaper's steps 1 to 9.
@@ -33,26 +31,28 @@ def reap(context, placement_client, leases, changes, server):
     :param changes: changed_providers.ChangedProviders, kept between rounds
     :param server: serve.GroupServer
     """
-    run_step(reaper.expire, context)
+    availability.run_step(reaper.expire, context)
     for member in reaper.list_stuck_redeems(context):
-        run_step(
+        availability.run_step(
             reaper.resolve_redeem,
             *(context, placement_client, member),
             about=f'member {member.path}',
         )
     for follow_step in reaper.follow_steps():
-        run_step(follow_step, context, placement_client, leases)
-    run_step(changes.begin, context, placement_client)
+        availability.run_step(follow_step, context, placement_client, leases)
+    availability.run_step(changes.begin, context, placement_client)
     for compare_step in reaper.compare_steps():
-        run_step(compare_step, context, placement_client, leases, changes)
-    run_step(reaper.release_ending, context, placement_client)
-    run_step(reaper.check_watched, context, placement_client)
-    run_step(reaper.purge_tombstones, context)
+        availability.run_step(
+            compare_step, context, placement_client, leases, changes
+        )
+    availability.run_step(reaper.release_ending, context, placement_client)
+    availability.run_step(reaper.check_watched, context, placement_client)
+    availability.run_step(reaper.purge_tombstones, context)
     for group in VRTGroup.list_releasing(context):
-        _run_for(group, server.serve, context, group)
+        availability.run_for(group, server.serve, context, group)
     for group, domains in reaper.list_with_policies(context):
-        _run_for(group, drift.store, context, group, domains)
-    run_step(_log_statistics, context)
+        availability.run_for(group, drift.store, context, group, domains)
+    availability.run_step(_log_statistics, context)
 
 
 def replace_failed(context, server):
@@ -61,7 +61,9 @@ def replace_failed(context, server):
     :param server: serve.GroupServer
     """
     for group, excluded_hosts in reaper.members_to_replace(context):
-        _run_for(group, _replace, context, server, group, excluded_hosts)
+        availability.run_for(
+            group, _replace, context, server, group, excluded_hosts
+        )
 
 
 def maintain_exclusive(context, placement_client, leases, logged_consumers):
@@ -70,14 +72,10 @@ def maintain_exclusive(context, placement_client, leases, logged_consumers):
     :param logged_consumers: foreign consumers that the log already names
     """
     for group in VRTGroup.list_exclusive(context):
-        _run_for(
+        availability.run_for(
             *(group, _maintain, context, placement_client, leases, group),
             logged_consumers,
         )
-
-
-def _run_for(group, work, *args):
-    run_step(work, *args, about=f'VRT group {group.uuid}')
 
 
 def _replace(context, server, group, excluded_hosts):

@@ -73,13 +73,13 @@ class GroupServer:
         Projects take turns. A group without a free slot keeps waiting.
         """
         for group in VRTGroup.list_abandoned(context):
-            _run(self.serve, context, group)
+            availability.run_for(group, self.serve, context, group)
         tried = set()
         # More groups may start to wait while one is planned.
         while (item := self._next_in_turn(context, tried)) is not None:
             work, group = item
             tried.add((work, group.id))
-            _run(work, context, group)
+            availability.run_for(group, work, context, group)
 
     def _next_in_turn(self, context, tried):
         """Return the next (function, VRTGroup) that gets a slot, or None.
@@ -278,10 +278,3 @@ def _fail(work, fault):
     with contextlib.suppress(exception.GenerationConflict):
         work.group.change(work.context, states.Group.ERROR, fault=fault)
         notifications.notify_decision(work.context, work.group)
-
-
-def _run(work, context, group):
-    """Serve a group; log an exception instead of raising it."""
-    availability.run_step(
-        work, context, group, about=f'VRT group {group.uuid}'
-    )

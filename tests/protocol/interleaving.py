@@ -144,7 +144,7 @@ class _Actor:
         self.has_ended = False
         self.is_sleeping = False
         self.is_dead = False
-        # Whether the current transaction has read anything.
+        # True once the current transaction has read a row.
         self.has_read = False
         # Fault of the current step, or None.
         self.fault = None

@@ -36,6 +36,14 @@ class ExclusiveCase(deployment.DeploymentTestCase):
         )
         return uuid
 
+    def held_without_allocation(self):
+        """Hold a group whose hold Placement has lost; returns its uuid."""
+        uuid = self.held(self.deployment.make_provider(2))
+        self.deployment.delete_allocations(
+            self.deployment.hold(uuid, 'm-0').uuid
+        )
+        return uuid
+
     def used(self, provider):
         """Return the number of used VCPUs of a provider."""
         used = self.deployment.placement_client().usages(
@@ -249,11 +257,7 @@ class TestPurgedGroups(ExclusiveCase):
         self.assertEqual({}, self.deployment.allocations())
 
     def test_member_of_a_deleted_group_gets_no_successor_hold(self):
-        provider = self.deployment.make_provider(2)
-        uuid = self.held(provider)
-        self.deployment.delete_allocations(
-            self.deployment.hold(uuid, 'm-0').uuid
-        )
+        uuid = self.held_without_allocation()
         self.call_at(
             'before hold_again.prepare',
             lambda: self.deployment.mark_deleted(uuid),
@@ -267,11 +271,7 @@ class TestPurgedGroups(ExclusiveCase):
 
     def test_member_of_a_purged_group_gets_no_successor_hold(self):
         """An allocation without a row would be an orphan."""
-        provider = self.deployment.make_provider(2)
-        uuid = self.held(provider)
-        self.deployment.delete_allocations(
-            self.deployment.hold(uuid, 'm-0').uuid
-        )
+        uuid = self.held_without_allocation()
         self.call_at('before hold_again.prepare', lambda: self.forget(uuid))
 
         self.follow_holds()

@@ -111,7 +111,7 @@ def measure_baseline(problem, planted):
 
 
 def run(instance, problem, solver_seed, time_limit):
-    """Let the planner decide, in a process of its own."""
+    """Solve a problem in a process of its own; return the result."""
     problem = dataclasses.replace(
         problem, seed=solver_seed, time_limit=time_limit
     )

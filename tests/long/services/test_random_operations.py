@@ -41,7 +41,7 @@ PROVIDER_INDEXES = st.lists(
 KILL_POINTS = st.none() | st.integers(0, 12)
 INDEXES = st.integers(0, 20)
 NOT_HELD = (Member.TENTATIVE, Member.FAILED, Member.RELEASED)
-# What becomes of a member whose server has come to an end.
+# Status of a member after its server has ended.
 STATUS_AFTER = {
     ServerOutcome.DELETED: Member.RELEASED,
     ServerOutcome.IN_ERROR: Member.FAILED,
@@ -129,7 +129,7 @@ class RandomOperations(stateful.RuleBasedStateMachine):
         if after.fits(group):
             after.change_all(group, Member.TENTATIVE, Member.HELD)
             after.groups[group].was_held = True
-        # Who died is replaced: the group is planned in the end.
+        # Another planner replaces the killed one, and plans the group.
         self.do(
             lambda: self.deployment.plan(group), after, kill_at, before=after
         )
@@ -228,7 +228,8 @@ class RandomOperations(stateful.RuleBasedStateMachine):
         server = self.model.member(group, path).server
         self.deployment.server_outcomes[server] = outcome
         after = self.model.copy()
-        # What Nova leaves to one that it has deleted, the reaper empties.
+        # Nova may leave allocations of a deleted server; the reaper
+        # empties them.
         if is_deleted or outcome == ServerOutcome.DELETED:
             self.deployment.delete_allocations(server)
             is_held_again = (

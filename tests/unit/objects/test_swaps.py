@@ -91,7 +91,7 @@ class SwapCase(base.HeldGroupTestCase):
         )
 
     def take_over(self):
-        """Let another planner take the lease of the group."""
+        """Acquire the lease of the group for another planner."""
         objects.VRTLease.end_all(self.context, [self.lease.operation])
         self.assertIsNotNone(groups.acquire_lease(self.context, self.group))
 

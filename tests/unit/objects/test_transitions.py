@@ -81,10 +81,20 @@ class TestStatus(base.HeldGroupTestCase):
         self.assertEqual(Group.RELEASED, self.status())
 
     def redeemed_and_failed(self):
-        """Let the first member fail while its server has an allocation."""
+        """Fail the first member, whose server has an allocation."""
         self.redeem(self.first)
         transitions.end_member(
             self.context, self.first, Member.FAILED, 'nobody has built it'
+        )
+
+    def test_release_of_all_of_a_purged_group_is_not_found(self):
+        group = self.get(self.group)
+        db.delete(self.context, models.Group, models.Group.id == group.id)
+
+        self.assertRaises(
+            exception.GroupNotFound,
+            transitions.release_all,
+            *(self.context, group),
         )
 
     def test_group_is_active_while_a_failed_server_has_a_hold(self):

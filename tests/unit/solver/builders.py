@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builders of small problems."""
 
+import copy
 import dataclasses
 import itertools
 import random
@@ -76,6 +77,17 @@ def raw_problem(hosts, topology, classes=None, levels=None, **others):
 def problem(*args, **kwargs):
     """The same, parsed."""
     return problems.parse(raw_problem(*args, **kwargs))
+
+
+def changed(raw, path, value):
+    """A JSON value with one part set, ``path`` being keys and indexes."""
+    raw = copy.deepcopy(raw)
+    *parents, last = path
+    parent = raw
+    for key in parents:
+        parent = parent[key]
+    parent[last] = value
+    return raw
 
 
 def solve(*args, **kwargs):

@@ -31,7 +31,7 @@ class TestDeadline(base.BaseTestCase):
         return deadlines.Deadline(self.context, self.lease, seconds)
 
     def ends_soon(self):
-        """Let the lease end in a second; return the time of its end."""
+        """Shorten the lease to one second; return the time of its end."""
         db.compare_and_set(self.context, models.Lease, ends_at=clock.now(1))
         return self.ends_at()
 

@@ -9,6 +9,7 @@ from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.look import reading_gaps
 from nova_groupext.solver.model import answers
+from tests import groups
 from tests.services import doubles
 from tests.unit.scheduler import base
 
@@ -28,13 +29,13 @@ class TestDecide(base.ProtocolTestCase):
         self.provider = self.deployment.make_provider(1)
         self.calls = []
 
-    def decide(self, **tools):
-        """Decide a new group; returns the group.
+    def decide(self, uuid=None, **tools):
+        """Decide a group, by default a new one; returns the group.
 
         :param tools: functions of a tool's usual result and arguments, which
             replace this tool
         """
-        uuid = self.deployment.describe([self.provider])
+        uuid = uuid or self.deployment.describe([self.provider])
         fixed = doubles.FixedPlan()
 
         def make(placement_client):
@@ -132,6 +133,43 @@ class TestDecide(base.ProtocolTestCase):
 
         self.assertEqual('HELD', group.status)
         self.assertEqual(1, self.calls.count('solve'))
+
+    def test_plan_of_other_members_is_not_kept(self):
+        group = self.decide_with_plan(
+            {'x': groups.placement(self.provider, 2)}
+        )
+
+        self.assertEqual('HELD', group.status)
+        self.assertEqual(1, self.calls.count('solve'))
+
+    def test_plan_with_other_candidates_is_not_kept(self):
+        """Placement does not offer its allocations any more."""
+        group = self.decide_with_plan(
+            {'m-0': groups.placement(self.provider, 1)}
+        )
+
+        self.assertEqual('HELD', group.status)
+        self.assertEqual(1, self.calls.count('solve'))
+        self.assertEqual(2, self.used(self.provider))
+
+    def test_plan_with_the_same_candidates_is_kept(self):
+        group = self.decide_with_plan(
+            {'m-0': groups.placement(self.provider, 2)}
+        )
+
+        self.assertEqual('HELD', group.status)
+        self.assertEqual(0, self.calls.count('solve'))
+
+    def decide_with_plan(self, placements):
+        """Decide a group that has a plan; returns the group."""
+        uuid = self.deployment.describe([self.provider])
+        VRTPlan(
+            group_id=self.deployment.group(uuid).id,
+            status=VRTPlan.PLACED,
+            placements=placements,
+            answer={'cost': {'soft': 0.0}},
+        ).create(self.context)
+        return self.decide(uuid)
 
     def test_answer_is_stored_with_its_plan(self):
         group = self.decide()

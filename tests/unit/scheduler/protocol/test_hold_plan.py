@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/protocol/hold_plan.py``."""
 
+from nova_groupext import faultpoints
 from tests.unit.scheduler import base
 
 
@@ -9,3 +10,18 @@ class TestHoldPlan(base.ProtocolTestCase):
         _uuid, provider = self.held(slots=3, members=3)
 
         self.assertEqual(6, self.used(provider))
+
+    def test_plan_beyond_capacity_is_released(self):
+        """The host loses capacity after Placement has accepted the holds."""
+        provider = self.deployment.make_provider(2)
+
+        def shrink(point):
+            if point == 'after hold.post':
+                self.placement.inventories[provider]['VCPU']['total'] = 3
+
+        faultpoints.handler = shrink
+
+        uuid = self.deployment.hold_group([provider] * 2)
+
+        self.assertEqual('UNDECIDED', self.deployment.group(uuid).status)
+        self.assertEqual(0, self.used(provider))

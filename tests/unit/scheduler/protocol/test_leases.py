@@ -65,7 +65,7 @@ class TestLeases(base.GroupTestCase):
         )
 
     def end_process(self, planner):
-        """Let a planner be of a process that has ended."""
+        """Store a planner as one of a process that has ended."""
         own = process_names.own()
         planner._planner.process = own.rpartition('/')[0] + '/1'
         planner._planner.remove(self.context)

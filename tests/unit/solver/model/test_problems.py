@@ -7,6 +7,7 @@ from oslotest import base
 
 from nova_groupext.solver.language import validation
 from nova_groupext.solver.model import problems
+from tests.unit.solver import builders
 
 FILE = {
     'version': 1,
@@ -32,13 +33,7 @@ FILE = {
 
 def changed(path, value):
     """The file with one value set, ``path`` being keys and indexes."""
-    raw = copy.deepcopy(FILE)
-    *parents, last = path
-    parent = raw
-    for key in parents:
-        parent = parent[key]
-    parent[last] = value
-    return raw
+    return builders.changed(FILE, path, value)
 
 
 class TestParse(base.BaseTestCase):

@@ -186,7 +186,7 @@ FACTS = {
     'is_worst_in_union': lambda kind: holds(kind, is_worst_in_union),
     'sees': find_sees,
 }
-# What a wrong declaration says instead.
+# Wrong declarations of each fact, by the right one.
 WRONG = {
     True: [False],
     False: [True],

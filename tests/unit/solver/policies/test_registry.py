@@ -34,7 +34,7 @@ ROOT = pathlib.Path(__file__).parents[4]
 LEADER = policy('leader', 'rack')
 BATCHES = policy('batches', 'rack', size_of_batch=3)
 
-# What the API and the scheduler import.
+# A process that imports no more than the API and the scheduler do.
 LIGHT = """
 import sys
 from nova_groupext.solver.language import topology

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answer files: parsed answers, and JSON paths of errors."""
 
-import copy
-
 from oslotest import base
 
 from nova_groupext.solver.language import validation
 from nova_groupext.solver.verify import answer_schema
+from tests.unit.solver import builders
 
 PLACED = {
     'status': 'placed',
@@ -47,17 +46,6 @@ REFUSED = {
         },
     ],
 }
-
-
-def changed(raw, path, value):
-    """An answer with one value set, ``path`` being keys and indexes."""
-    raw = copy.deepcopy(raw)
-    *parents, last = path
-    parent = raw
-    for key in parents:
-        parent = parent[key]
-    parent[last] = value
-    return raw
 
 
 class TestParse(base.BaseTestCase):
@@ -127,7 +115,7 @@ class TestParse(base.BaseTestCase):
             error = self.assertRaises(
                 validation.InvalidInput,
                 answer_schema.parse,
-                changed(raw, path, value),
+                builders.changed(raw, path, value),
             )
             self.assertEqual(where, error.path)
 
