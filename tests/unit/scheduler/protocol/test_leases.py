@@ -159,6 +159,27 @@ class TestLeases(base.GroupTestCase):
 
         self.assertIsNone(self.acquire(self.other_planner))
 
+    def own_while_wanted(self, **kwargs):
+        """Own the lease while another planner asks for the group once."""
+        with self.planner.owning(
+            self.context, None, self.group.id, **kwargs
+        ) as lease:
+            self.assertIsNotNone(lease)
+            self.assertIsNone(self.acquire(self.other_planner, True))
+
+    def test_owner_serves_a_group_that_another_planner_asks_for(self):
+        served = []
+
+        self.own_while_wanted(serve=served.append)
+
+        self.assertEqual(1, len(served))
+        self.assertIsNotNone(self.acquire(self.other_planner))
+
+    def test_owner_that_does_not_serve_leaves_the_group_free(self):
+        self.own_while_wanted()
+
+        self.assertIsNotNone(self.acquire(self.other_planner))
+
     def test_ended_planner_leaves_no_lease_and_no_row(self):
         self.acquire(self.planner)
 
