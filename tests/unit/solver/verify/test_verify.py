@@ -12,7 +12,6 @@ from tests.unit.solver import builders
 from tests.unit.solver.builders import group
 from tests.unit.solver.builders import policy
 from tests.unit.solver.builders import racks
-from tests.unit.solver.verify.test_answer_schema import changed
 
 CLASSES = {
     'two': {
@@ -62,7 +61,9 @@ def error_paths(problem, raw):
 
 class TestPlaced(base.BaseTestCase):
     def _found(self, path, value):
-        return error_paths(PLACED, changed(right(PLACED), path, value))
+        return error_paths(
+            PLACED, builders.changed(right(PLACED), path, value)
+        )
 
     def test_right_plan_passes(self):
         raw = right(PLACED)
@@ -108,7 +109,7 @@ class TestPlaced(base.BaseTestCase):
             racks(a=(2,), b=(2,)),
             group([policy('anti-affinity', 'rack')], w=2),
         )
-        raw = changed(right(far), ['placement', 'w-0'], 'b1')
+        raw = builders.changed(right(far), ['placement', 'w-0'], 'b1')
         raw['placement']['w-1'] = 'b1'
         self.assertEqual(['$.placement'], error_paths(far, raw))
 
@@ -159,7 +160,9 @@ class TestPlaced(base.BaseTestCase):
 
 class TestRefused(base.BaseTestCase):
     def _found(self, path, value):
-        return error_paths(REFUSED, changed(right(REFUSED), path, value))
+        return error_paths(
+            REFUSED, builders.changed(right(REFUSED), path, value)
+        )
 
     def test_right_refusal_passes(self):
         raw = right(REFUSED)
