@@ -11,7 +11,6 @@ A draft's members name the servers that they adopt. Servers that a revision
 drops but keeps running are the draft's when it is deleted.
 """
 
-import collections
 import contextlib
 import dataclasses
 
@@ -23,6 +22,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import group as group_obj
+from nova_groupext.objects import hold_ages
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
@@ -232,7 +232,7 @@ def commit(
             _check_unchanged(context, group, draft, swap)
             swaps.prepare(context, lease, (), swap.ending)
         plan = VRTPlan.find_newest(context, draft.id)
-        _inherit_held_since(context, group, draft, swap)
+        hold_ages.store(context, swap)
         _exchange_definitions(context, group, draft)
         _set_group_held(context, group)
         _assign_servers(context, group, draft, swap.adopted)
@@ -242,7 +242,6 @@ def commit(
             is_watched=is_watched,
         )
         _reset_members_without_holds(context, group)
-        _start_reservations(context, swap)
         if draft.excluded_hosts is None:
             _extend_lifetime(context, group)
         _assign_to_group(context, models.Plan, [plan.id], group)
@@ -390,57 +389,6 @@ def _reset_members_without_holds(context, group):
         ~is_held,
         status=states.Member.TENTATIVE,
         held_since=None,
-    )
-
-
-def _inherit_held_since(context, group, draft, swap):
-    """Copy the start of dropped members' holds to members that replace them.
-
-    Otherwise a tenant could hold capacity for ever by changing names.
-    """
-    current, drafted = (
-        _rows_by_path(context, group),
-        _rows_by_path(context, draft),
-    )
-    times = sorted(
-        current[path].held_since
-        for path in current.keys() - drafted.keys()
-        if current[path].held_since is not None
-    )
-    held = {hold.member_id for hold in swap.new_holds()}
-    added = sorted(
-        row.id
-        for path, row in drafted.items()
-        if path not in current and row.id in held
-    )
-    ids_by_time = collections.defaultdict(list)
-    for row_id, since in zip(added, times, strict=False):
-        ids_by_time[since].append(row_id)
-    for since, ids in ids_by_time.items():
-        db.compare_and_set(
-            context,
-            models.Member,
-            models.Member.id.in_(ids),
-            held_since=since,
-        )
-
-
-def _start_reservations(context, swap):
-    """Set the start of new resize reservations.
-
-    A reservation that moves to another host or flavor keeps its start.
-
-    :param swap: swaps.Swap as it was made
-    """
-    before = {
-        hold.resize_member_id for hold in (*swap.old_holds, *swap.ending)
-    }
-    new = {hold.resize_member_id for hold in swap.new_holds()} - before
-    db.compare_and_set(
-        context,
-        models.Member,
-        models.Member.id.in_(new - {None}),
-        reservation_since=clock.now(),
     )
 
 

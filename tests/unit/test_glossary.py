@@ -19,6 +19,7 @@ PLAIN = frozenset(
         'account',
         'accounts',
         'again',
+        'ages',
         'answers',
         'arrays',
         'background',

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Since when capacity is held, when a revision gives it to another hold.
+
+``[vrt]max_hold_lifetime`` limits how long a tenant holds capacity without a
+server. So a hold that begins or grows in the swap in which another one ends
+or shrinks is as old as that one. Otherwise the tenant could hold the same
+capacity for ever: by other names, by other amounts, or as a reservation.
+
+Capacity that is free in between has no age: anybody can get it.
+"""
+
+import collections
+
+import sqlalchemy as sa
+
+from nova_groupext.db import api as db
+from nova_groupext.db import clock
+from nova_groupext.db import models
+
+# Who a hold is for: the column of the hold with a member's id, and the
+# member's column with the start of such a hold. Placeholders have no start.
+_STARTS = {
+    'member_id': models.Member.held_since,
+    'resize_member_id': models.Member.reservation_since,
+}
+
+
+def store(context, swap):
+    """Store the start of the holds that begin or grow in a swap.
+
+    :param swap: swaps.Swap that was made, before its rows are updated
+    """
+    before = _amounts_by_owner((*swap.old_holds, *swap.ending))
+    after = _amounts_by_owner(swap.new_holds())
+    takers = _owners_of_more(after, before)
+    _start_reservations(context, [o for o in takers if o not in before])
+    oldest = _oldest_start(context, _owners_of_more(before, after))
+    if oldest is not None:
+        _make_as_old(context, takers, oldest)
+
+
+def _amounts_by_owner(holds):
+    """Return {(column, member id): Counter of amounts by resource class}."""
+    amounts = collections.defaultdict(collections.Counter)
+    for hold in holds:
+        for column in _STARTS:
+            member_id = getattr(hold, column)
+            if member_id is not None:
+                for each in hold.allocations.values():
+                    amounts[column, member_id].update(each['resources'])
+    return amounts
+
+
+def _owners_of_more(amounts, others):
+    """Return the owners whose amounts exceed their other ones."""
+    none = collections.Counter()
+    return [each for each in amounts if amounts[each] - others.get(each, none)]
+
+
+def _start_reservations(context, owners):
+    """Let reservations start now: a row keeps the start of a former one."""
+    for column, ids in _ids_by_column(owners).items():
+        if column == 'resize_member_id':
+            _set_start(context, column, ids, clock.now())
+
+
+def _oldest_start(context, owners):
+    """Return the oldest start of these owners' holds, or None."""
+    starts = [
+        since
+        for column, ids in _ids_by_column(owners).items()
+        for (since,) in db.find_columns(
+            context,
+            [_STARTS[column]],
+            models.Member,
+            models.Member.id.in_(ids),
+        )
+        if since is not None
+    ]
+    return min(starts, default=None)
+
+
+def _make_as_old(context, owners, since):
+    for column, ids in _ids_by_column(owners).items():
+        start = _STARTS[column]
+        older = sa.case((start < since, start), else_=since)
+        _set_start(context, column, ids, older)
+
+
+def _set_start(context, column, ids, value):
+    db.compare_and_set(
+        context,
+        models.Member,
+        models.Member.id.in_(ids),
+        **{_STARTS[column].key: value},
+    )
+
+
+def _ids_by_column(owners):
+    ids = collections.defaultdict(list)
+    for column, member_id in owners:
+        ids[column].append(member_id)
+    return ids
