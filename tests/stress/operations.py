@@ -238,11 +238,22 @@ class Operations(fixtures.Fixture):
         return {
             uuid: servers.Server(
                 servers.ServerOutcome.LIVE
-                if self._placement_client.allocations(context, uuid)
+                if self._is_server(context, uuid)
                 else servers.ServerOutcome.DELETED
             )
             for uuid in uuids
         }
+
+    def _is_server(self, context, uuid):
+        """Check whether a consumer owns something as a server.
+
+        A planner that is killed while it sweeps the consumer of a deleted
+        server leaves it with the type of a hold.
+        """
+        allocations = self._placement_client.allocations(context, uuid)
+        return allocations and not self._placement_client.is_hold(
+            context, uuid
+        )
 
     # -- schedulers --------------------------------------------------------
 
