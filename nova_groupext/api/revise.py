@@ -11,7 +11,7 @@ from nova_groupext.api import describe
 from nova_groupext.api import planning_limit
 from nova_groupext.api import related
 from nova_groupext.api import resolve
-from nova_groupext.objects import revisions
+from nova_groupext.objects import drafts
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
 
@@ -107,11 +107,11 @@ def _store(context, group, draft):
     _check_quota(context, group, draft)
     if (
         group.status not in states.GROUP_WITH_HOLDS
-        and not revisions.servers_to_adopt(draft)
+        and not drafts.servers_to_adopt(draft)
     ):
-        revisions.replace_definition(context, group, draft)
+        drafts.replace_definition(context, group, draft)
         return group
-    revisions.store_draft(context, group, draft)
+    drafts.store(context, group, draft)
     return draft
 
 
@@ -244,7 +244,7 @@ def _check_quota(context, group, draft):
         for member in group.members
         if member.status in states.MEMBER_HAS_SERVER
     }
-    servers.update(revisions.servers_to_adopt(draft))
+    servers.update(drafts.servers_to_adopt(draft))
     to_hold = [
         member for member in draft.members if member.path not in servers
     ]

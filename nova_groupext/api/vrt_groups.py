@@ -33,8 +33,8 @@ from nova_groupext.api.views import group_views
 from nova_groupext.conf import CONF
 from nova_groupext.objects import listing
 from nova_groupext.objects import proposal
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.boot import VRTBoot
 from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.group import VRTGroup
@@ -248,10 +248,10 @@ class VRTGroupController(wsgi.Controller):
         paths = parameters.get('members')
         generation = parameters.get('generation')
         if paths is None:
-            released = transitions.release_all(context, group, generation)
+            released = releases.release_all(context, group, generation)
         else:
             members = _members_to_release(group, paths)
-            released = transitions.release_members(
+            released = releases.release_members(
                 context, group, members, generation
             )
         if released:

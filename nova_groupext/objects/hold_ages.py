@@ -58,7 +58,7 @@ def _owners_of_more(amounts, others):
 
 
 def _start_reservations(context, owners):
-    """Let reservations start now: a row keeps the start of a former one."""
+    """Set the start of new reservations; a row has that of an earlier one."""
     for column, ids in _ids_by_column(owners).items():
         if column == 'resize_member_id':
             _set_start(context, column, ids, clock.now())

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Revisions: the next definition of a group, from draft to commit.
+"""Revisions: a draft becomes the definition of its group.
 
-A revision is stored as a group of its own, the *draft*, which tenants do not
-see. The planner plans and holds it while the group stays unchanged. Then one
-transaction exchanges the two definitions, and the draft is deleted together
-with the parts that the revision drops. A refused draft stays, to show the
-reason, until the next one is stored.
-
-A draft's members name the servers that they adopt. Servers that a revision
-drops but keeps running are the draft's when it is deleted.
+1. *prepare*, one transaction: the successors are stored, every check is made.
+2. The swap in Placement: scheduler/protocol/swap.py.
+3. *commit*, one transaction: the definitions, members and plans of group and
+   draft are exchanged, and the draft is deleted with the parts that the
+   revision drops. *compensate* restores the state before 1 instead.
 """
 
 import contextlib
@@ -21,9 +18,10 @@ from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.objects import definitions
+from nova_groupext.objects import drafts
 from nova_groupext.objects import group as group_obj
 from nova_groupext.objects import hold_ages
-from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects import transitions
@@ -31,122 +29,6 @@ from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
-
-# Parts of a definition besides members and the group's columns
-_PARTS = (models.Subgroup, models.Policy, models.Relationship)
-_GROUP_COLUMNS = ('name', 'description', 'expires_in')
-_COPIED_FIELDS = (
-    'project_id',
-    'user_id',
-    'hold_when_planned',
-    'subgroups',
-    'policies',
-    'relationships',
-)
-_MEMBER_COLUMNS = ('member_set', 'description', 'resolved_request')
-
-
-def replacement_draft(group, excluded_hosts):
-    """Return a draft with the group's present definition, not stored yet.
-
-    :param excluded_hosts: {path: [node, ...]}, see VRTGroup.excluded_hosts
-    """
-    values = {
-        name: getattr(group, name)
-        for name in (*_GROUP_COLUMNS, *_COPIED_FIELDS)
-    }
-    return group_obj.VRTGroup(
-        **values,
-        fault=None,
-        client_token=None,
-        expires_at=None,
-        excluded_hosts=excluded_hosts,
-        members=[_tentative_copy(member) for member in group.members],
-    )
-
-
-def _tentative_copy(member):
-    values = {name: getattr(member, name) for name in _MEMBER_COLUMNS}
-    return VRTMember(
-        path=member.path,
-        status=states.Member.TENTATIVE,
-        fault=None,
-        server_uuid=None,
-        **values,
-    )
-
-
-def store_draft(context, group, draft):
-    """Insert the draft of a group; an earlier, decided one is deleted.
-
-    :param group: VRTGroup
-    :param draft: VRTGroup, not stored yet
-    :raises: GenerationConflict, or GroupStateConflict while an earlier
-        revision is being planned
-    """
-
-    def work():
-        _increment_generation(context, group)
-        _replace_draft(context, group, draft)
-
-    _with_group_lock(context, group, work)
-    group.generation += 1
-
-
-def _replace_draft(context, group, draft):
-    """Insert a draft, and delete an earlier one that is not PLANNING."""
-    for old in group_obj.VRTGroup.drafts_by_group(
-        context, [group.id]
-    ).values():
-        if old.status == states.Group.PLANNING:
-            raise group.conflict(
-                'an earlier revision is still being planned; retry when '
-                'planning has ended'
-            )
-        old.mark_deleted(context)
-    draft.revises_id = group.id
-    draft.create(context)
-
-
-def replace_definition(context, group, draft):
-    """Replace the definition of a group without holds at once.
-
-    The planner then plans the group like a new one.
-
-    :param group: VRTGroup in one of states.GROUP_WITHOUT_HOLDS, or RELEASED
-    :param draft: VRTGroup, not stored yet
-    :raises: see store_draft()
-    """
-
-    def work():
-        _replace_draft(context, group, draft)
-        _exchange_definitions(context, group, draft)
-        db.compare_and_set(
-            context,
-            models.Member,
-            models.Member.group_id == group.id,
-            models.Member.status == states.Member.RELEASED,
-            status=states.Member.TENTATIVE,
-            server_uuid=None,
-            fault=None,
-        )
-        VRTPlan.mark_outdated(context, group.id)
-        # The group itself stays unchanged, because this may be retried.
-        group.obj_clone().change(context, states.Group.PLANNING, fault=None)
-        draft.mark_deleted(context)
-
-    _with_group_lock(context, group, work)
-    group.status, group.fault = states.Group.PLANNING, None
-    group.generation += 1
-
-
-def servers_to_adopt(draft):
-    """Return {path: uuid of the server to adopt} of a draft's members."""
-    return {
-        member.path: member.server_uuid
-        for member in draft.members
-        if member.server_uuid is not None
-    }
 
 
 def insert_adopted_holds(context, lease, group, draft, placements):
@@ -233,18 +115,18 @@ def commit(
             swaps.prepare(context, lease, (), swap.ending)
         plan = VRTPlan.find_newest(context, draft.id)
         hold_ages.store(context, swap)
-        _exchange_definitions(context, group, draft)
+        definitions.exchange(context, group, draft)
         _set_group_held(context, group)
         _assign_servers(context, group, draft, swap.adopted)
         swaps.store_result(
             *(context, group.id, swap, swaps.Side.APPLIED, lost),
-            member_statuses=replaceable_statuses(draft),
+            member_statuses=drafts.replaceable_statuses(draft),
             is_watched=is_watched,
         )
         _reset_members_without_holds(context, group)
         if draft.excluded_hosts is None:
             _extend_lifetime(context, group)
-        _assign_to_group(context, models.Plan, [plan.id], group)
+        definitions.assign_to_group(context, models.Plan, [plan.id], group)
         _clear_prepared(context, draft)
         # A draft that is gone was deleted with its group.
         with contextlib.suppress(exception.GroupNotFound):
@@ -262,7 +144,7 @@ def compensate(context, lease, draft, swap, lost):
     def work():
         swaps.store_result(
             *(context, lease.group_id, swap, swaps.Side.COMPENSATED, lost),
-            member_statuses=replaceable_statuses(draft),
+            member_statuses=drafts.replaceable_statuses(draft),
             is_watched=True,
         )
         _clear_prepared(context, draft)
@@ -291,13 +173,6 @@ def _clear_prepared(context, draft):
     db.compare_and_set(context, models.Group, is_draft, is_prepared=False)
 
 
-def replaceable_statuses(draft):
-    """Return the states from which a draft's members may become HELD."""
-    if draft.excluded_hosts is not None:
-        return states.MEMBER_REPLACEABLE
-    return tuple(s for s in states.Member if s not in states.MEMBER_HAS_SERVER)
-
-
 def _check_unchanged(context, group, draft, swap):
     """Check that the draft can still be committed.
 
@@ -308,7 +183,7 @@ def _check_unchanged(context, group, draft, swap):
     replaceable = [
         member
         for member in members
-        if member.status in replaceable_statuses(draft)
+        if member.status in drafts.replaceable_statuses(draft)
     ]
     if (
         len(replaceable) != len(ids)
@@ -340,8 +215,8 @@ def _may_drop(context, group, draft):
     A draft with keep_server may drop members whose servers exist.
     """
     current, drafted = (
-        _rows_by_path(context, group),
-        _rows_by_path(context, draft),
+        definitions.rows_by_path(context, group),
+        definitions.rows_by_path(context, draft),
     )
     droppable = states.MEMBER_SERVER_RUNS if draft.keep_server else ()
     return not any(
@@ -353,8 +228,8 @@ def _may_drop(context, group, draft):
 
 def _may_adopt(context, group, draft):
     """Check that adopted servers are not another member's, and vice versa."""
-    servers = servers_to_adopt(draft)
-    current = _rows_by_path(context, group)
+    servers = drafts.servers_to_adopt(draft)
+    current = definitions.rows_by_path(context, group)
     server_of = {
         current[path].id: servers[path] for path in servers.keys() & current
     }
@@ -427,7 +302,7 @@ def _assign_servers(context, group, draft, holds):
 
     :param holds: VRTHolds of insert_adopted_holds()
     """
-    rows = _rows_by_path(context, group)
+    rows = definitions.rows_by_path(context, group)
     paths = {member.id: member.path for member in draft.members}
     for hold in holds:
         member = VRTMember.from_row(context, rows[paths[hold.member_id]])
@@ -446,113 +321,3 @@ def _assign_servers(context, group, draft, holds):
         )
         is_move = models.Move.member_id == hold.member_id
         db.compare_and_set(context, models.Move, is_move, **owner)
-
-
-def _with_group_lock(context, group, work):
-    def work_and_confirm():
-        work()
-        return True
-
-    if not db.with_row_lock(
-        context, models.Group, work_and_confirm, id=group.id
-    ):
-        raise exception.GenerationConflict(group=group.uuid)
-
-
-def _increment_generation(context, group):
-    if not db.compare_and_set(
-        context,
-        models.Group,
-        models.Group.id == group.id,
-        models.Group.generation == group.generation,
-        models.Group.status == group.status,
-        generation=group.generation + 1,
-    ):
-        raise exception.GenerationConflict(group=group.uuid)
-
-
-def _exchange_definitions(context, group, draft):
-    """Exchange the parts of group and draft.
-
-    The group also takes the draft's columns; the draft keeps its own.
-    """
-    for model in _PARTS:
-        old = _row_ids(context, model, group)
-        _assign_to_group(
-            context, model, _row_ids(context, model, draft), group
-        )
-        _assign_to_group(context, model, old, draft)
-    _exchange_members(context, group, draft)
-    columns = {name: getattr(draft, name) for name in _GROUP_COLUMNS}
-    db.compare_and_set(
-        context, models.Group, models.Group.id == group.id, **columns
-    )
-
-
-def _exchange_members(context, group, draft):
-    """Exchange members that only one of the two has; update the others.
-
-    A member with the same path keeps its row.
-    """
-    current = _rows_by_path(context, group)
-    drafted = _rows_by_path(context, draft)
-    dropped = [current[path] for path in current.keys() - drafted.keys()]
-    new = [drafted[path] for path in drafted.keys() - current.keys()]
-    for rows, owner in ((dropped, draft), (new, group)):
-        ids = [row.id for row in rows]
-        _assign_to_group(context, models.Member, ids, owner)
-        _assign_to_group(
-            context, models.Hold, ids, owner, models.Hold.member_id
-        )
-        _assign_to_group(
-            context, models.Hold, ids, owner, models.Hold.resize_member_id
-        )
-        _assign_to_group(
-            context, models.Move, ids, owner, models.Move.member_id
-        )
-    for path in current.keys() & drafted.keys():
-        _update_description(context, current[path], drafted[path])
-
-
-def _update_description(context, member, drafted):
-    new, old = (
-        {name: getattr(row, name) for name in _MEMBER_COLUMNS}
-        for row in (drafted, member)
-    )
-    if new != old:
-        if member.status == states.Member.ACTIVE:
-            new['server_flavor'] = _server_flavor(member, drafted)
-        db.compare_and_set(
-            context, models.Member, models.Member.id == member.id, **new
-        )
-
-
-def _server_flavor(member, drafted):
-    """Return the server's flavor if its new description differs, or None."""
-    flavor = member.server_flavor
-    if flavor is None and member.resolved_request != drafted.resolved_request:
-        flavor = member_obj.flavor_of(member.resolved_request)
-    if flavor and flavor['id'] == drafted.resolved_request['flavor_id']:
-        return None
-    return flavor
-
-
-def _rows_by_path(context, group):
-    """Return {path: row}."""
-    rows = db.find(context, models.Member, models.Member.group_id == group.id)
-    return {row.path: row for row in rows}
-
-
-def _row_ids(context, model, group):
-    return [
-        row.id for row in db.find(context, model, model.group_id == group.id)
-    ]
-
-
-def _assign_to_group(context, model, ids, group, column=None):
-    """Assign rows to another group.
-
-    :param column: column that the ids refer to; the rows' own by default
-    """
-    column = model.id if column is None else column
-    db.compare_and_set(context, model, column.in_(ids), group_id=group.id)

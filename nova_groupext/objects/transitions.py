@@ -16,7 +16,6 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import hold as hold_obj
-from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
@@ -32,10 +31,6 @@ _HELD = {
     'held_since': sa.func.coalesce(models.Member.held_since, clock.now()),
 }
 
-HELD_TOO_LONG = (
-    'it was held for the maximum time that the operator allows; replan the '
-    'group to hold it again'
-)
 
 # Locks the row and leaves it unchanged. Other nodes of a Galera cluster do not
 # see the lock, and need not: every change updates the rows that its conditions
@@ -204,10 +199,10 @@ def end_hold(context, hold, *changes):
     if hold.status not in _STATUS_AFTER_END:
         return False
     with faultpoints.around('release.end'):
-        return _change_hold(context, hold, _end_values(hold.status), *changes)
+        return _change_hold(context, hold, end_values(hold.status), *changes)
 
 
-def _end_values(status):
+def end_values(status):
     """Return the values of a hold that ends.
 
     A redeemed hold is watched: a late request may fill its server after Nova
@@ -292,136 +287,6 @@ def end_member(context, member, status, fault):
     member.fault = fault
 
 
-def release_all(context, group, generation=None):
-    """Release all members of a group that no server has, or nothing.
-
-    :param generation: expected one of the group, None for any
-    :returns: True if any hold was released
-    :raises: GroupStateConflict while a swap exchanges holds of members: those
-        would stay; GenerationConflict
-    """
-    no_swap = ~sql_conditions.has_member_in_swap()
-    released = _release(context, group, None, generation, no_swap)
-    if released is None:
-        raise group.conflict(
-            'a revision of it is being put in force; retry in a moment'
-        )
-    return released
-
-
-def release_members(context, group, members=None, generation=None):
-    """Release members: from now on a late create is refused.
-
-    :param members: VRTMembers of the group without servers, all of them or
-        none; by default all those without a server that are not being redeemed
-    :param generation: expected one of the group, None for any
-    :returns: True if any hold was released
-    :raises: MemberStateConflict when a named member is being redeemed or
-        exchanged, GenerationConflict
-    """
-    released = _release(context, group, members, generation)
-    if released is None:
-        raise exception.member_state_conflict(
-            [each.path for each in members],
-            status='changing',
-            reason='a server is being created; no member was released',
-        )
-    return released
-
-
-def _release(context, group, members, generation, *conditions):
-    """Release members; return whether any hold was, None on a conflict.
-
-    :raises: GenerationConflict
-    """
-    affected = group.members if members is None else members
-    ids = [
-        each.id for each in affected if each.status in states.MEMBER_RELEASABLE
-    ]
-    expected = None if members is None else len(ids)
-    changes = _release_changes(
-        ids, states.MEMBER_RELEASABLE, expected=expected
-    )
-    if members is None:
-        changes += (_release_reservations(group),)
-    counts = change_members(
-        context,
-        group.id,
-        *changes,
-        group_conditions=(
-            *sql_conditions.has_generation(generation),
-            *conditions,
-        ),
-    )
-    if counts is None:
-        row = VRTGroup.find_row(context, group.id)
-        if row is None:
-            raise exception.GroupNotFound(group=group.uuid)
-        if generation not in (None, row.generation):
-            raise exception.GenerationConflict(group=group.uuid)
-        return None
-    rows = db.find(context, models.Member, models.Member.id.in_(ids))
-    statuses = {row.id: row.status for row in rows}
-    for member in affected:
-        member.status = statuses.get(member.id, member.status)
-    return any(counts[1:])
-
-
-def expire(context, group):
-    """Release the holds of a group that has expired.
-
-    VRTGroup.extend() updates the group's row too: the group is extended as a
-    whole or expires as a whole.
-
-    :returns: True if anything was released; False when the group was extended
-        in time, or another process has released it
-    """
-    with faultpoints.around('release.expire'):
-        counts = change_members(
-            context,
-            group.id,
-            *_release_changes(
-                [member.id for member in group.members],
-                [states.Member.HELD],
-                fault=f'its group {member_obj.expiry_text(group.expires_at)}',
-            ),
-            _release_reservations(group),
-            group_conditions=(
-                *sql_conditions.may_have_holds(group.id),
-                models.Group.expires_at <= clock.now(),
-            ),
-        )
-    return counts is not None and any(counts)
-
-
-def release_overdue(context, group, lifetime):
-    """Release the holds of a group that are older than the maximum.
-
-    :param lifetime: maximum seconds of a hold
-    :returns: True if anything was released
-    """
-    before = clock.now(-lifetime)
-    overdue = sa.select(models.Member.id).where(
-        models.Member.group_id == group.id,
-        models.Member.reservation_since <= before,
-    )
-    counts = change_members(
-        context,
-        group.id,
-        *_release_changes(
-            [member.id for member in group.members],
-            [states.Member.HELD],
-            sql_conditions.is_held_since(before),
-            fault=HELD_TOO_LONG,
-        ),
-        _release_reservations(
-            group, models.Hold.resize_member_id.in_(overdue)
-        ),
-        group_conditions=sql_conditions.may_have_holds(group.id),
-    )
-    return counts is not None and any(counts)
-
-
 def change_members(context, group_id, *changes, group_conditions=()):
     """Change members and holds of a group, and update its status.
 
@@ -469,72 +334,3 @@ def derived_values():
         ),
         'generation': models.Group.generation + 1,
     }
-
-
-def _release_reservations(group, *conditions):
-    """Return the change that releases resize reservations.
-
-    :param conditions: conditions on the reservations; all by default
-    """
-    resizing = sa.select(models.Member.id).where(
-        models.Member.group_id == group.id,
-        models.Member.status == states.Member.ACTIVE,
-    )
-    is_unchanged = (
-        models.Hold.group_id == group.id,
-        models.Hold.resize_member_id.in_(resizing),
-        sql_conditions.is_resize_reservation(),
-        ~models.Hold.ends_with_swap,
-        *conditions,
-    )
-    return models.Hold, is_unchanged, {'status': states.Hold.RELEASING}, None
-
-
-def _release_changes(ids, statuses, *conditions, expected=None, **values):
-    """Return the changes that release members and their holds.
-
-    Members whose holds are being exchanged stay unchanged.
-
-    :param ids: ids of the members
-    :param statuses: statuses of the members that change
-    :param conditions: further conditions on the members
-    :param expected: number of members that have to match; None for any
-    :param values: other values of the members
-    """
-    is_in_swap = sa.exists().where(
-        models.Hold.member_id == models.Member.id,
-        (models.Hold.status == states.Hold.EXCHANGING)
-        | models.Hold.ends_with_swap,
-    )
-    is_released = models.Hold.member_id.in_(
-        sa.select(models.Member.id).where(
-            models.Member.id.in_(ids),
-            models.Member.status == states.Member.RELEASED,
-        )
-    )
-    return (
-        (
-            models.Member,
-            (
-                models.Member.id.in_(ids),
-                models.Member.status.in_(statuses),
-                ~is_in_swap,
-                *conditions,
-            ),
-            {
-                'status': states.Member.RELEASED,
-                'held_since': None,
-                **values,
-            },
-            expected,
-        ),
-        *(
-            # Ending a redeemed hold leaves the allocation with the failed
-            # server.
-            (
-                *(models.Hold, (models.Hold.status == status, is_released)),
-                *(_end_values(status), None),
-            )
-            for status in (states.Hold.HELD, states.Hold.REDEEMED)
-        ),
-    )

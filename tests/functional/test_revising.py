@@ -8,9 +8,9 @@ from oslo_db import exception as db_exc
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.db import clock
+from nova_groupext.objects import releases
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler import serve
 from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import ownership
@@ -173,7 +173,7 @@ class TestRefusal(revising.RevisingTestCase):
 
         def release_and_plan(*args):
             group = objects.VRTGroup.get(self.context, self.uuid)
-            transitions.release_members(self.context, group)
+            releases.release_members(self.context, group)
             return plan(*args)
 
         self.patch(serve.GroupServer, '_plan', release_and_plan)

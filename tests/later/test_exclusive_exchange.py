@@ -4,8 +4,8 @@
 import fixtures
 
 from nova_groupext import objects
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.nova import hosts
@@ -23,7 +23,7 @@ class TestExchange(exclusive_groups.MaintenanceTestCase):
         """Release members, before the reaper empties their holds."""
         group = self.vrt_group()
         members = [each for each in group.members if each.path in wanted]
-        transitions.release_members(self.context, group, members)
+        releases.release_members(self.context, group, members)
 
     def leaving(self):
         return [

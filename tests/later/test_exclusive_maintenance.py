@@ -7,7 +7,7 @@ from nova.scheduler import host_manager
 
 from nova_groupext import exception
 from nova_groupext import objects
-from nova_groupext.objects import transitions
+from nova_groupext.objects import releases
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.audit import heal
 from nova_groupext.scheduler.filters import holistic_filter
@@ -53,7 +53,7 @@ class TestMaintenance(exclusive_groups.MaintenanceTestCase):
     def test_capacity_of_a_released_member_becomes_a_placeholder(self):
         group = objects.VRTGroup.get(self.context, self.uuid)
         [first, *_] = group.members
-        transitions.release_members(self.context, group, [first])
+        releases.release_members(self.context, group, [first])
 
         self.maintain()
 

@@ -25,9 +25,9 @@ from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.objects import revisions
+from nova_groupext.objects import drafts
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.current import locations
@@ -179,7 +179,7 @@ class Deployment(fixtures.Fixture):
             member.resolved_request = requests.get(
                 member.path, member.resolved_request
             )
-        revisions.store_draft(self.context, group, draft)
+        drafts.store(self.context, group, draft)
         return draft.uuid
 
     def plan(self, uuid):
@@ -269,7 +269,7 @@ class Deployment(fixtures.Fixture):
         """Release members as the API does, before any write to Placement."""
         group = self.group(uuid)
         named = [each for each in group.members if each.path in paths]
-        transitions.release_members(self.context, group, named or None)
+        releases.release_members(self.context, group, named or None)
 
     def mark_deleted(self, uuid):
         """Delete a group as the API does, before any write to Placement."""

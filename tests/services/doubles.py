@@ -10,7 +10,7 @@ import types
 from keystoneauth1 import exceptions as ks_exc
 from nova import exception as nova_exc
 
-from nova_groupext.objects import revisions
+from nova_groupext.objects import drafts
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.current import current_holds
 from nova_groupext.scheduler.current import own_capacity
@@ -62,7 +62,7 @@ class FixedPlan:
             for path, server in current.servers.items()
             if path in wishes and server.node != wishes[path]['node']
         }
-        if moved & revisions.servers_to_adopt(group).keys():
+        if moved & drafts.servers_to_adopt(group).keys():
             raise group.conflict('a server is elsewhere')
         stay = {**(current.held if moved else {}), **current.servers}
         wishes.update(

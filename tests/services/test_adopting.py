@@ -9,6 +9,7 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext import quota
+from nova_groupext.objects import drafts
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
@@ -31,7 +32,7 @@ class Adopting(test_objects.Objects):
         group.change(requester, states.Group.PLANNED)
         draft = groups.unstored()
         draft.members[0].server_uuid = server
-        revisions.store_draft(requester, group, draft)
+        drafts.store(requester, group, draft)
         plan = objects.VRTPlan(
             group_id=draft.id,
             status=objects.VRTPlan.PLACED,

@@ -10,8 +10,8 @@ from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from tests import fixtures as test_fixtures
 from tests import groups
 from tests.services import concurrency
@@ -64,7 +64,7 @@ class Expiry:
             extended, expired = concurrency.call_concurrently(
                 [
                     self.at(NOON - SECOND, group.extend, 60),
-                    self.at(NOON + SECOND, transitions.expire, group),
+                    self.at(NOON + SECOND, releases.expire, group),
                 ]
             )
 
@@ -88,8 +88,8 @@ class Expiry:
                         states.Member.REDEEMING,
                         server_uuid=uuidutils.generate_uuid(),
                     ),
-                    self.at(NOON + SECOND, transitions.expire, group),
-                    self.at(NOON + SECOND, transitions.expire, group),
+                    self.at(NOON + SECOND, releases.expire, group),
+                    self.at(NOON + SECOND, releases.expire, group),
                 ]
             )
 

@@ -13,6 +13,7 @@ from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
 from nova_groupext.objects import transitions
@@ -143,7 +144,7 @@ class ConcurrentWriters(Objects):
                     ),
                     *(
                         call(
-                            transitions.release_members,
+                            releases.release_members,
                             reader,
                             reader.members[:1],
                         )
@@ -320,7 +321,7 @@ class ConcurrentWriters(Objects):
                         *(lease, self.get(group), holds),
                         timeutils.utcnow() + MINUTE,
                     ),
-                    *[call(transitions.release_members, self.get(group))] * 2,
+                    *[call(releases.release_members, self.get(group))] * 2,
                 ],
                 exception.GenerationConflict,
             )
@@ -355,7 +356,7 @@ class ConcurrentWriters(Objects):
                 [
                     *self.reserves(group)[:2],
                     *(
-                        call(transitions.release_members, reader)
+                        call(releases.release_members, reader)
                         for reader in readers
                     ),
                     *(

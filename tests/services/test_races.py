@@ -9,7 +9,7 @@ from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext import exception
-from nova_groupext.objects import transitions
+from nova_groupext.objects import releases
 from nova_groupext.scheduler.nova.servers import ServerOutcome
 from nova_groupext.scheduler.reap import reaper
 from tests.services import deployment
@@ -179,7 +179,7 @@ class TestStagedRaces(races.RaceTestCase):
         def give_up():
             self.assertRaises(
                 exception.MemberStateConflict,
-                transitions.release_members,
+                releases.release_members,
                 *arguments,
             )
 

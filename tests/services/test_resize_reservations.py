@@ -9,8 +9,8 @@ from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import move_transitions
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from tests import groups
 from tests.services import databases
 from tests.services import servers
@@ -116,7 +116,7 @@ class ResizeReservations(test_objects.Objects):
     def test_reservation_expires_with_its_group(self):
         group, _member, hold, reservation = self.growing()
 
-        self.assertTrue(transitions.expire(self.requester, group))
+        self.assertTrue(releases.expire(self.requester, group))
 
         self.assertEqual(([], [], None), self.found(group))
         self.assertEqual(states.Group.ACTIVE, self.get(group).status)

@@ -21,9 +21,9 @@ from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.objects import revisions
+from nova_groupext.objects import drafts
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.placement import client
@@ -143,7 +143,7 @@ class Operations(fixtures.Fixture):
         self._draw_requests(
             draft, {each.path: each.resolved_request for each in group.members}
         )
-        revisions.store_draft(self._context, group, draft)
+        drafts.store(self._context, group, draft)
         return self._plan(draft)
 
     def _draw_requests(self, group, earlier_requests):
@@ -207,7 +207,7 @@ class Operations(fixtures.Fixture):
         released = self._random.sample(
             held, self._random.randint(0, len(held))
         )
-        transitions.release_members(self._context, group, released or None)
+        releases.release_members(self._context, group, released or None)
         return self._release(group)
 
     def delete(self):

@@ -15,9 +15,9 @@ from nova_groupext.api import describe
 from nova_groupext.api.views import faults
 from nova_groupext.conf import CONF
 from nova_groupext.objects import boot as boots
+from nova_groupext.objects import drafts
 from nova_groupext.objects import keys
 from nova_groupext.objects import member as member_obj
-from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects.plan import VRTPlan
 
@@ -262,7 +262,7 @@ def _revision(group, draft, plan, may_see_hosts):
         'description': draft.description,
         'created_at': _time(draft.created_at),
         'topology': describe.compose_topology(draft),
-        'servers': revisions.servers_to_adopt(draft),
+        'servers': drafts.servers_to_adopt(draft),
         'held_again': _paths_to_hold_again(group, draft),
         'fault': faults.view_of(draft),
         'refusal': _refusal(draft, plan, may_see_hosts),

@@ -30,6 +30,7 @@ import functools
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext import quota
+from nova_groupext.objects import drafts
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
@@ -49,7 +50,7 @@ def locate(context, placement_client, group, draft):
     :param draft: VRTGroup that may adopt servers
     :raises: ServerConflict, MemberStateConflict
     """
-    uuid_of = revisions.servers_to_adopt(draft)
+    uuid_of = drafts.servers_to_adopt(draft)
     if not uuid_of:
         return {}
     _check_owners(context, group, draft, uuid_of)
@@ -81,7 +82,7 @@ def begin(context, placement_client, lease, group, draft, plan):
     :raises: GenerationConflict, GroupBusy, ServerConflict,
         MemberStateConflict; the caller ends the rows by compensate()
     """
-    uuid_of = revisions.servers_to_adopt(draft)
+    uuid_of = drafts.servers_to_adopt(draft)
     if not uuid_of:
         return []
     placements = {path: plan.placements[path] for path in uuid_of}
@@ -114,7 +115,7 @@ def compensate(context, lease, draft):
 
     The servers' hints are restored when the draft is decided.
     """
-    if revisions.servers_to_adopt(draft):
+    if drafts.servers_to_adopt(draft):
         swap = swaps.Swap.load(context, lease.group_id) or swaps.EMPTY
         adoption = dataclasses.replace(swaps.EMPTY, adopted=swap.adopted)
         revisions.compensate(context, lease, draft, adoption, ())
@@ -122,7 +123,7 @@ def compensate(context, lease, draft):
 
 def sync_hints(context, draft):
     """Set the hints of a draft's servers to the members that they are now."""
-    for server_uuid in revisions.servers_to_adopt(draft).values():
+    for server_uuid in drafts.servers_to_adopt(draft).values():
         stored_hints.sync_hints(context, server_uuid)
 
 

@@ -25,6 +25,7 @@ from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext import quota
+from nova_groupext.objects import drafts
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
@@ -237,7 +238,7 @@ class _Commit:
         self._group = VRTGroup.get(self._context, self._group.uuid)
         LOG.info('VRT group %s is revised.', self._group.uuid)
         notifications.notify_decision(self._context, self._group, 'revised')
-        adopted = revisions.servers_to_adopt(self._draft)
+        adopted = drafts.servers_to_adopt(self._draft)
         for member in self._group.members:
             if member.path in adopted:
                 notifications.notify_member(

@@ -9,7 +9,7 @@ unplaced member gets a hold, and no hold lasts longer than before.
 """
 
 from nova_groupext import exception
-from nova_groupext.objects import revisions
+from nova_groupext.objects import drafts
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
@@ -29,9 +29,9 @@ def start(context, group, excluded_hosts):
     :param excluded_hosts: {path: [node, ...]}, see VRTGroup.excluded_hosts
     :returns: the draft, in state PLANNING; None while the group is revised
     """
-    draft = revisions.replacement_draft(group, excluded_hosts)
+    draft = drafts.replacement_of(group, excluded_hosts)
     try:
-        revisions.store_draft(context, group, draft)
+        drafts.store(context, group, draft)
     except (exception.GenerationConflict, exception.GroupStateConflict):
         return None
     return draft

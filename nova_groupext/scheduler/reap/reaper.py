@@ -34,8 +34,8 @@ from oslo_log import log as logging
 from nova_groupext import notifications
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
@@ -54,14 +54,14 @@ Event = notifications.Event
 def expire(context):
     """Release holds of groups that expired, and holds that are too old."""
     for group in VRTGroup.list_expired(context):
-        if transitions.expire(context, group):
+        if releases.expire(context, group):
             LOG.info(
                 'VRT group %s has expired; its holds are released.', group.uuid
             )
             notifications.notify_group(context, Event.EXPIRE, group)
     lifetime = CONF.vrt.max_hold_lifetime
     for group in VRTGroup.list_held_long(context, lifetime):
-        if transitions.release_overdue(context, group, lifetime):
+        if releases.release_overdue(context, group, lifetime):
             LOG.info(
                 'VRT group %(group)s: holds older than %(seconds)d s are '
                 'released.',

@@ -33,8 +33,8 @@ from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
@@ -61,7 +61,7 @@ def release(context, placement_client, lease, group, logged=None):
         group = VRTGroup.find(context, group.uuid)
     if group is None:
         return
-    if is_deleted and transitions.release_members(context, group):
+    if is_deleted and releases.release_members(context, group):
         notifications.notify_group(context, notifications.Event.RELEASE, group)
     maintain.maintain(context, placement_client, lease, group, logged)
     for draft in VRTGroup.list_releasing(context, revised=group):

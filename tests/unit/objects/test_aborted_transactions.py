@@ -12,8 +12,8 @@ from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import objects
 from nova_groupext import quota
+from nova_groupext.objects import drafts
 from nova_groupext.objects import move_transitions
-from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from tests import fixtures
@@ -114,7 +114,7 @@ class TestObjects(AbortedTransactions, base.HeldGroupTestCase):
     def test_revised_group_equals_the_stored_one(self):
         draft = groups.unstored()
 
-        revisions.store_draft(self.context, self.group, draft)
+        drafts.store(self.context, self.group, draft)
 
         self.assertEqual(
             self.get(self.group).generation, self.group.generation
@@ -125,7 +125,7 @@ class TestObjects(AbortedTransactions, base.HeldGroupTestCase):
         group = self.create(client_token='other')
         group.change(self.context, states.Group.REFUSED, fault='none')
 
-        revisions.replace_definition(self.context, group, groups.unstored())
+        drafts.replace_definition(self.context, group, groups.unstored())
 
         stored = self.get(group)
         for name in ('status', 'generation', 'fault'):

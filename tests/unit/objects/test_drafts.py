@@ -5,7 +5,7 @@ from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import exception
 from nova_groupext import objects
-from nova_groupext.objects import revisions
+from nova_groupext.objects import drafts
 from nova_groupext.objects import states
 from tests import groups
 from tests.unit.objects import base
@@ -21,9 +21,9 @@ class TestDraft(base.HeldGroupTestCase):
 
     def test_draft_equals_its_group_but_for_states(self):
         excluded_hosts = {'master': ['node']}
-        draft = revisions.replacement_draft(self.group, excluded_hosts)
+        draft = drafts.replacement_of(self.group, excluded_hosts)
 
-        revisions.store_draft(self.context, self.group, draft)
+        drafts.store(self.context, self.group, draft)
 
         stored = objects.VRTGroup.get(self.context, draft.uuid)
         self.assertEqual(excluded_hosts, stored.excluded_hosts)
@@ -46,19 +46,19 @@ class TestDraft(base.HeldGroupTestCase):
             self.assertEqual(1, len(relationship.policies))
 
     def test_second_draft_of_a_group_conflicts(self):
-        revisions.store_draft(
+        drafts.store(
             self.context,
             self.group,
-            revisions.replacement_draft(self.group, {}),
+            drafts.replacement_of(self.group, {}),
         )
 
         self.assertRaises(
             exception.GroupStateConflict,
-            revisions.store_draft,
+            drafts.store,
             *(
                 self.context,
                 self.group,
-                revisions.replacement_draft(self.group, {}),
+                drafts.replacement_of(self.group, {}),
             ),
         )
 
@@ -72,11 +72,11 @@ class TestRedefine(base.GroupTestCase):
         self.group.change(self.context, Group.PLANNED)
         self.draft = groups.unstored()
         self.draft.members[0].server_uuid = uuids.server
-        revisions.store_draft(self.context, self.group, self.draft)
+        drafts.store(self.context, self.group, self.draft)
 
     def redefine(self):
         new = groups.unstored(name='new')
-        revisions.replace_definition(self.context, self.get(self.group), new)
+        drafts.replace_definition(self.context, self.get(self.group), new)
 
     def test_redefinition_conflicts_with_a_draft_in_planning(self):
         self.assertRaises(exception.GroupStateConflict, self.redefine)

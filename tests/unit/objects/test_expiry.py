@@ -7,6 +7,7 @@ from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from tests import fixtures
@@ -46,7 +47,7 @@ class TestExpiry(base.HeldGroupTestCase):
         self.get(self.group).extend(self.context, seconds)
 
     def expire(self):
-        return transitions.expire(self.context, self.group)
+        return releases.expire(self.context, self.group)
 
     def refusal(self):
         error = self.assertRaises(exception.GroupStateConflict, self.extend)

@@ -8,7 +8,7 @@ from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.objects import revisions
+from nova_groupext.objects import drafts
 from tests import fixtures
 from tests import groups
 from tests.unit.objects import base
@@ -85,7 +85,7 @@ class TestLease(LeaseCase):
 
     def test_draft_is_leased_with_the_group_that_it_revises(self):
         draft = groups.unstored()
-        revisions.store_draft(self.context, self.group, draft)
+        drafts.store(self.context, self.group, draft)
         self.assertEqual(set(), objects.VRTLease.leased_groups(self.context))
 
         self.acquire()
@@ -118,7 +118,7 @@ class TestWaiting(LeaseCase):
         self.change(self.group, 'HELD')
         self.assertEqual([], self.waiting())
 
-        revisions.store_draft(self.context, self.group, groups.unstored())
+        drafts.store(self.context, self.group, groups.unstored())
 
         self.assertEqual([self.group.uuid], self.waiting())
 

@@ -2,7 +2,7 @@
 """Members of other groups in relationships."""
 
 from nova_groupext.objects import related
-from nova_groupext.objects import transitions
+from nova_groupext.objects import releases
 from tests.unit.objects import base
 
 
@@ -52,7 +52,7 @@ class TestRelated(base.HeldGroupTestCase):
 
     def test_member_without_a_hold_has_no_location(self):
         whatif, group = self.create(), self.create_held_group()
-        transitions.release_members(self.context, group, group.members[:1])
+        releases.release_members(self.context, group, group.members[:1])
 
         self.assertTrue(self.is_known(whatif))
         self.assertEqual([], self.located_paths(whatif))

@@ -10,6 +10,8 @@ from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import drafts
+from nova_groupext.objects import releases
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
@@ -38,8 +40,8 @@ class SwapCase(base.HeldGroupTestCase):
 
     def draft(self, excluded_hosts=None, without=()):
         self.group = self.get(self.group)
-        draft = revisions.replacement_draft(self.group, excluded_hosts)
-        revisions.store_draft(self.context, self.group, draft)
+        draft = drafts.replacement_of(self.group, excluded_hosts)
+        drafts.store(self.context, self.group, draft)
         placed = [m for m in self.group.members if m.path not in without]
         objects.VRTPlan(
             group_id=draft.id,
@@ -138,12 +140,12 @@ class TestPrepared(SwapCase):
         for member in (self.first, self.third):
             self.assertRaises(
                 exception.MemberStateConflict,
-                transitions.release_members,
+                releases.release_members,
                 *(self.context, self.group, [member]),
             )
 
         self.assertEqual(before, self.statuses())
-        self.assertTrue(transitions.release_members(self.context, self.group))
+        self.assertTrue(releases.release_members(self.context, self.group))
         self.assertEqual(
             [Member.HELD, Member.RELEASED, Member.HELD],
             [member.status for member in self.get(self.group).members],
@@ -155,13 +157,13 @@ class TestPrepared(SwapCase):
 
         self.assertRaises(
             exception.GroupStateConflict,
-            transitions.release_all,
+            releases.release_all,
             *(self.context, self.group),
         )
 
         self.assertEqual(before, self.statuses())
         revisions.compensate(self.context, self.lease, self.made, swap, ())
-        self.assertTrue(transitions.release_all(self.context, self.group))
+        self.assertTrue(releases.release_all(self.context, self.group))
 
     def test_prepared_swap_can_be_read_from_the_rows(self):
         self.assertIsNone(swaps.Swap.load(self.context, self.group.id))
@@ -295,7 +297,7 @@ class TestCommit(SwapCase):
     def test_replan_of_a_member_released_meanwhile_conflicts(self):
         draft = self.draft({self.first.path: []})
         swap = swaps.Swap([], [], self.beside(self.first))
-        transitions.release_members(self.context, self.group, [self.first])
+        releases.release_members(self.context, self.group, [self.first])
 
         self.assertRaises(
             exception.GenerationConflict, self.commit, draft, swap
@@ -308,7 +310,7 @@ class TestCommit(SwapCase):
         draft = self.draft({self.second.path: []})
         swap = self.prepared(draft)
         [beside] = self.beside(self.second)
-        transitions.release_members(self.context, self.group, [self.second])
+        releases.release_members(self.context, self.group, [self.second])
 
         self.commit(
             draft, swaps.Swap(swap.old_holds, swap.successors, [beside])

@@ -12,6 +12,7 @@ from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects import transitions
@@ -35,7 +36,7 @@ class TestStatus(base.HeldGroupTestCase):
         return self.get(self.group).status
 
     def release(self, *members):
-        return transitions.release_members(
+        return releases.release_members(
             self.context, self.group, members or None
         )
 
@@ -93,7 +94,7 @@ class TestStatus(base.HeldGroupTestCase):
 
         self.assertRaises(
             exception.GroupNotFound,
-            transitions.release_all,
+            releases.release_all,
             *(self.context, group),
         )
 

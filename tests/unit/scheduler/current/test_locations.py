@@ -5,8 +5,8 @@ from oslo_utils import uuidutils
 
 from nova_groupext import objects
 from nova_groupext.objects import move_transitions
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler.current import locations
 from tests import groups
 from tests.unit.objects import base
@@ -182,7 +182,7 @@ class TestMemberLocations(base.HeldGroupTestCase):
         self.assertEqual(self.first.server_uuid, fresh.server_uuid)
 
     def test_a_group_of_shelved_servers_is_active(self):
-        transitions.release_members(self.context, self.get(self.group))
+        releases.release_members(self.context, self.get(self.group))
 
         self.end_hold(self.first, Member.SHELVED)
 

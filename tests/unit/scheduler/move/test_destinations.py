@@ -9,6 +9,7 @@ from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext.objects import drafts
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
@@ -44,7 +45,7 @@ class TestMove(base.HeldGroupTestCase):
 
     def revise(self, **described):
         draft = groups.unstored(**{**NO_RACKS, **described})
-        revisions.store_draft(self.context, self.group, draft)
+        drafts.store(self.context, self.group, draft)
         plan = objects.VRTPlan(
             group_id=draft.id,
             status=objects.VRTPlan.PLACED,
