@@ -110,7 +110,7 @@ def _check_committed_holds(cloud, holds):
     Excepted are holds that were removed from outside, and those of servers
     that are never built.
     """
-    for uuid, status, _member, server, *_seats in holds:
+    for uuid, status, _member, server, *_capacity in holds:
         owners_of = {
             states.Hold.HELD: {uuid},
             states.Hold.REDEEMING: {uuid, server},

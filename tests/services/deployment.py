@@ -402,7 +402,7 @@ def _unstored_group(providers, policies=()):
                 status=states.Member.TENTATIVE,
                 description={
                     'count': len(providers),
-                    'seat': groups.placement(provider, MEMBER_VCPUS),
+                    'placement': groups.placement(provider, MEMBER_VCPUS),
                 },
                 resolved_request={},
             )

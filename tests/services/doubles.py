@@ -22,7 +22,7 @@ from nova_groupext.solver.model import problems
 
 def describe_hosts(group, current):
     """Return the placement that each member of a group describes."""
-    return lambda member: member.description['seat']
+    return lambda member: member.description['placement']
 
 
 class FixedPlan:

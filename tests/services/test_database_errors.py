@@ -221,7 +221,9 @@ class HiddenTables:
 
     def test_move_is_claimed_without_a_move_record(self):
         move = mock.Mock()
-        move.begin = lambda context, _seat: objects.VRTGroup.get(context, 'a')
+        move.begin = lambda context, _location: objects.VRTGroup.get(
+            context, 'a'
+        )
         request = mock.Mock(move=move)
 
         self.assertTrue(

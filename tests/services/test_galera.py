@@ -312,8 +312,8 @@ class TestGroups(GaleraTestCase):
     def test_concurrent_hold_and_purge_exclude_each_other(self):
         for _round in range(ROUNDS):
             group = self.create()
-            seat = groups.placement(uuidutils.generate_uuid(), 1)
-            hold = VRTHold.for_member(group.members[0], seat)
+            placement = groups.placement(uuidutils.generate_uuid(), 1)
+            hold = VRTHold.for_member(group.members[0], placement)
 
             created, forgotten = self.meet(hold.create, group.purge)
 

@@ -51,10 +51,10 @@ class ReaperCase(deployment.DeploymentTestCase):
             models.Member.id == member.id,
             server_flavor={'name': 'small', 'vcpus': 1},
         )
-        seat = groups.placement(
+        placement = groups.placement(
             self.deployment.make_provider(slots=1), deployment.MEMBER_VCPUS
         )
-        reservation = objects.VRTHold.reservation(member, seat)
+        reservation = objects.VRTHold.reservation(member, placement)
         reservation.create(context)
         self.deployment.placement_client().hold(context, [reservation])
         transitions.commit_placeholders(
@@ -697,6 +697,9 @@ class TestTwoProviders(ReaperCase):
             models.Member.id == member.id,
             description={
                 **member.description,
-                'seat': {**member.description['seat'], 'allocations': both},
+                'placement': {
+                    **member.description['placement'],
+                    'allocations': both,
+                },
             },
         )

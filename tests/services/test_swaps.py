@@ -37,11 +37,11 @@ class SwapCase(races.RaceTestCase):
     def revise(self):
         self.deployment.plan(self.deployment.revise(self.uuid, self.new))
 
-    def assert_ends(self, seats):
+    def assert_ends(self, providers):
         """Expect that no operation is open and members are on these hosts."""
         self.deployment.reap()
         self.assert_at_rest()
-        self.assertEqual(seats, self.deployment.held_providers(self.uuid))
+        self.assertEqual(providers, self.deployment.held_providers(self.uuid))
         self.delete_and_check()
 
     def die(self):
@@ -437,9 +437,9 @@ class TestConcurrentMoves(races.RaceTestCase):
         self.assertEqual(['both were asked'], refused)
 
     def begin_move(self, path, provider):
-        seat = deployment.locations.Location(provider, provider)
+        location = deployment.locations.Location(provider, provider)
         move = deployment.destinations.Move(
             *(self.deployment.context, self.deployment.group(self.uuid)),
-            *(self.deployment.member(self.uuid, path), {seat}),
+            *(self.deployment.member(self.uuid, path), {location}),
         )
-        return move.start(self.deployment.context, seat)
+        return move.start(self.deployment.context, location)

@@ -313,7 +313,7 @@ class RandomOperations(stateful.RuleBasedStateMachine):
             self.do(lambda: self.deployment.redeem(group, path, server), after)
 
     def overcommitted_holds(self, provider, missing_slots):
-        """Return the members whose holds a provider with too few seats loses.
+        """Return the members whose holds a provider with too few slots loses.
 
         Placeholders are released first, then the highest uuids.
         """
@@ -330,7 +330,7 @@ class RandomOperations(stateful.RuleBasedStateMachine):
 
     @contextlib.contextmanager
     def reduced(self, provider, slots, call_at=None):
-        """Reduce the seats of a provider for the duration of the context.
+        """Reduce the slots of a provider for the duration of the context.
 
         :param at: from which point on; from the beginning by default
         """
@@ -392,7 +392,7 @@ class RandomOperations(stateful.RuleBasedStateMachine):
         return group.status, {
             member.path: model.MemberState(
                 member.status,
-                member.description['seat']['provider'],
+                member.description['placement']['provider'],
                 member.server_uuid if member.id in redeemed else None,
             )
             for member in group.members
