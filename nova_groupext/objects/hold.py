@@ -16,12 +16,12 @@ from oslo_versionedobjects import fields
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
-from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects import hold_queries
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
+from nova_groupext.objects import watched_holds
 
 # The owner and the placement of a hold: a successor for the same capacity
 # copies these columns.
@@ -314,7 +314,7 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
             models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status == states.Hold.WRITING,
             status=states.Hold.RELEASING,
-            **(watch_values() if is_watched else {}),
+            **(watched_holds.watch_values() if is_watched else {}),
         )
 
     @classmethod
@@ -341,68 +341,3 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
             status=states.Hold.RELEASED,
         )
         self.status = states.Hold.RELEASED
-
-    @staticmethod
-    def detach(context, group_id):
-        """Detach the holds that have ended from a group, so it can be deleted.
-
-        REDEEMED holds end here, watched: their servers may still fail.
-        """
-        is_of_group = models.Hold.group_id == group_id
-        db.compare_and_set(
-            context,
-            models.Hold,
-            is_of_group,
-            models.Hold.status == states.Hold.REDEEMED,
-            status=states.Hold.RELEASED,
-            **watch_values(),
-        )
-        db.compare_and_set(
-            context,
-            models.Hold,
-            is_of_group,
-            models.Hold.status == states.Hold.RELEASED,
-            group_id=None,
-            member_id=None,
-            resize_member_id=None,
-        )
-
-    def mark_lost(self, context):
-        """Mark the hold as lost: Placement does not show its consumer."""
-        db.compare_and_set(
-            context,
-            models.Hold,
-            models.Hold.id == self.id,
-            lost=True,
-            **watch_values(),
-        )
-
-    def count_check(self, context):
-        """Count a check of a watched hold."""
-        is_last = self.checks + 1 == len(hold_queries.CHECK_DELAYS)
-        db.compare_and_set(
-            context,
-            models.Hold,
-            models.Hold.id == self.id,
-            models.Hold.checks == self.checks,
-            checks=self.checks + 1,
-            watched_at=None if is_last else models.Hold.watched_at,
-            # The start of the hold's state must not change.
-            updated_at=models.Hold.updated_at,
-        )
-
-    @staticmethod
-    def purge_tombstones(context, seconds):
-        """Delete tombstones older than some seconds and no longer watched."""
-        db.delete(
-            context,
-            models.Hold,
-            models.Hold.status == states.Hold.RELEASED,
-            models.Hold.watched_at.is_(None),
-            models.Hold.updated_at < clock.now(-seconds),
-        )
-
-
-def watch_values():
-    """Return the column values of a hold that is watched from now on."""
-    return {'watched_at': clock.now(), 'checks': 0}

@@ -9,11 +9,8 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
+from nova_groupext.objects import watched_holds
 from nova_groupext.objects.lease import VRTLease
-
-# Seconds after which the reaper checks whether a late request has filled a
-# watched hold
-CHECK_DELAYS = (120, 600, 3600, 86400)
 
 
 class HoldQueries:
@@ -101,12 +98,7 @@ class HoldQueries:
     @classmethod
     def list_due_checks(cls, context):
         """Return the watched holds whose next check is due."""
-        is_due = [
-            (models.Hold.checks == number)
-            & (models.Hold.watched_at < clock.now(-seconds))
-            for number, seconds in enumerate(CHECK_DELAYS)
-        ]
-        return cls._list(context, sa.or_(*is_due))
+        return cls._list(context, sa.or_(*watched_holds.is_due()))
 
     @classmethod
     def lost_members(cls, context, group_id):

@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member: a server of the group that may not exist yet."""
 
-import contextlib
-import datetime
-import itertools
-
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
-import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import base
-from nova_groupext.objects import hold as hold_obj
-from nova_groupext.objects import sql_conditions
+from nova_groupext.objects import member_queries
 from nova_groupext.objects import states
 
 
 @ovo.VersionedObjectRegistry.register
-class VRTMember(base.VRTObject):
+class VRTMember(member_queries.MemberQueries, base.VRTObject):
     VERSION = '1.0'
 
     fields = {
@@ -44,139 +38,6 @@ class VRTMember(base.VRTObject):
         'has_expired': fields.BooleanField(),
     }
 
-    @classmethod
-    def get_by_path(cls, context, group_uuid, path, *, project_id):
-        """Return a member of a project's group that was not deleted.
-
-        The query reads one member, because a group may have a thousand.
-
-        :raises: MemberNotFound when the group or the member is missing
-        """
-        row = db.find_one(
-            context,
-            models.Member,
-            models.Member.path == path,
-            *_is_in_group(group_uuid, project_id),
-            load=(models.Member.group,),
-        )
-        if row is None:
-            raise exception.MemberNotFound(group=group_uuid, member=path)
-        return cls.from_row(context, row, **_group_fields(row.group))
-
-    @classmethod
-    def list_by_path(cls, context, group_uuid, path, *, project_id):
-        """Return the members under a path, in the order of the description.
-
-        :param path: of one member, a member set (members with a count), or a
-            subgroup
-        :raises: MemberNotFound as get_by_path() does
-        """
-        with contextlib.suppress(exception.MemberNotFound):
-            return [
-                cls.get_by_path(
-                    context, group_uuid, path, project_id=project_id
-                )
-            ]
-        # LIKE ignores case on SQLite.
-        below = f'{path}/'
-        start = sa.func.substr(models.Member.path, 1, len(below))
-        rows = db.find(
-            context,
-            models.Member,
-            (models.Member.member_set == path) | (start == below),
-            *_is_in_group(group_uuid, project_id),
-            load=(models.Member.group,),
-        )
-        if not rows:
-            raise exception.MemberNotFound(group=group_uuid, member=path)
-        return [
-            cls.from_row(context, row, **_group_fields(row.group))
-            for row in rows
-        ]
-
-    @classmethod
-    def find_by_id(cls, context, member_id):
-        """Return a member, or None when its row was deleted."""
-        row = db.find_one(
-            context, models.Member, models.Member.id == member_id
-        )
-        return cls.from_row(context, row) if row else None
-
-    @classmethod
-    def list_by_ids(cls, context, ids):
-        rows = db.find(context, models.Member, models.Member.id.in_(ids))
-        return [cls.from_row(context, row) for row in rows]
-
-    @staticmethod
-    def held_until(context, group_id, lifetime):
-        """Return the time when the last hold of a group ends at the latest.
-
-        :param lifetime: maximum seconds of a hold
-        :returns: naive UTC datetime; None where nothing is held
-        """
-        rows = db.find(
-            context,
-            models.Member,
-            models.Member.group_id == group_id,
-            (models.Member.status == states.Member.HELD)
-            | sql_conditions.is_resizing(),
-        )
-        since = [
-            row.held_since
-            if row.status == states.Member.HELD
-            else row.reservation_since
-            for row in rows
-        ]
-        if not since:
-            return None
-        return max(since) + datetime.timedelta(seconds=lifetime)
-
-    @classmethod
-    def list_with_servers(cls, context, group_id=None):
-        """Return the members whose servers the follow step tracks.
-
-        Failed members are included while their servers own capacity.
-
-        :param group_id: id of one group; all groups by default
-        """
-        conditions = [
-            _has_status_or_server(
-                states.MEMBER_SERVER_RUNS, ~sql_conditions.is_adopted()
-            )
-        ]
-        if group_id is not None:
-            conditions.append(models.Member.group_id == group_id)
-        rows = db.find(context, models.Member, *conditions)
-        return [cls.from_row(context, row) for row in rows]
-
-    @classmethod
-    def list_by_servers(cls, context, uuids):
-        """Return the members, of groups not deleted, that have some servers.
-
-        Members that are being redeemed or adopted are included, as are the
-        failed ones of list_with_servers().
-        """
-        rows = db.find(
-            context,
-            models.Member,
-            models.Member.server_uuid.in_(list(uuids)),
-            _has_status_or_server(states.MEMBER_HAS_SERVER),
-            models.Member.group_id == models.Group.id,
-            models.Group.status != states.Group.RELEASING,
-        )
-        return [cls.from_row(context, row) for row in rows]
-
-    @classmethod
-    def server_uuids(cls, context, group_id):
-        """Return the uuids of servers that a group's members have or had."""
-        rows = db.find(
-            context,
-            models.Member,
-            models.Member.group_id == group_id,
-            models.Member.server_uuid.is_not(None),
-        )
-        return {row.server_uuid for row in rows}
-
     @staticmethod
     def count_replacement(context, group_id, paths):
         """Count an automatic replacement of members."""
@@ -199,96 +60,6 @@ class VRTMember(base.VRTObject):
             )
         )
 
-    @classmethod
-    def list_stuck_redeems(cls, context, seconds):
-        """Return the members in REDEEMING for longer than some seconds."""
-        rows = db.find(
-            context,
-            models.Member,
-            models.Member.status == states.Member.REDEEMING,
-            models.Member.updated_at < clock.now(-seconds),
-        )
-        return [cls.from_row(context, row) for row in rows]
-
-    @classmethod
-    def list_with_holds(cls, context):
-        """Return [(member, its committed holds)] of one instant.
-
-        Members that should have a hold are included even without one.
-        """
-        pairs = db.left_join(
-            context,
-            models.Member,
-            models.Hold,
-            sa.and_(
-                models.Hold.member_id == models.Member.id,
-                models.Hold.status.in_(states.HOLD_COMMITTED),
-                ~sql_conditions.is_adopted(),
-            ),
-            models.Member.status.in_(states.MEMBER_REQUIRES_HOLD)
-            | models.Hold.id.is_not(None),
-        )
-        return [
-            (
-                cls.from_row(context, member),
-                [
-                    hold_obj.VRTHold.from_row(context, hold)
-                    for _member, hold in rows
-                    if hold is not None
-                ],
-            )
-            for member, rows in itertools.groupby(pairs, lambda pair: pair[0])
-        ]
-
-    @classmethod
-    def count_held(cls, context, project_id, excluded_ids=()):
-        """Return [(member, number like it)] of a project's held capacity.
-
-        Members of one member set are alike. A member counts once if any of its
-        holds is in states.HOLD_COUNTS_FOR_QUOTA, whatever its own state.
-
-        :param excluded_ids: ids of members that do not count
-        """
-        counts = db.count_by(
-            context,
-            models.Member,
-            (models.Member.group_id, models.Member.member_set),
-            models.Member.id.not_in(excluded_ids),
-            *_counts_for_quota(project_id),
-        )
-        return [(cls.from_row(context, row), count) for row, count in counts]
-
-    @classmethod
-    def list_resizing(cls, context, project_id, excluded_ids=()):
-        """Return the members of a project that hold capacity for a resize.
-
-        :param excluded_ids: ids of members to leave out
-        """
-        rows = db.find(
-            context,
-            models.Member,
-            models.Member.id.not_in(excluded_ids),
-            models.Member.server_flavor.is_not(None),
-            models.Member.group_id == models.Group.id,
-            models.Group.project_id == project_id,
-            sa.exists().where(
-                models.Hold.resize_member_id == models.Member.id,
-                models.Hold.status.in_(states.HOLD_COUNTS_FOR_QUOTA),
-            ),
-        )
-        return [cls.from_row(context, row) for row in rows]
-
-    @classmethod
-    def list_redeeming(cls, context, project_id):
-        """Return the held members of a project in REDEEMING."""
-        rows = db.find(
-            context,
-            models.Member,
-            models.Member.status == states.Member.REDEEMING,
-            *_counts_for_quota(project_id),
-        )
-        return [cls.from_row(context, row) for row in rows]
-
     def obj_load_attr(self, attrname):
         if attrname == 'resolved_request':
             row = db.find_one(
@@ -302,7 +73,7 @@ class VRTMember(base.VRTObject):
         group = db.find_one(
             self._context, models.Group, models.Group.id == self.group_id
         )
-        for name, value in _group_fields(group).items():
+        for name, value in member_queries.group_fields(group).items():
             setattr(self, name, value)
             self.obj_reset_changes([name])
 
@@ -384,46 +155,3 @@ def flavor_of(request):
 def expiry_text(time):
     """Return the phrase for a group that has expired at a time."""
     return f'expired at {time:%Y-%m-%dT%H:%M:%SZ}'
-
-
-def _has_status_or_server(statuses, *hold_conditions):
-    """Return the condition that a member has a status or a redeemed hold.
-
-    :param hold_conditions: conditions on the redeemed hold
-    """
-    has_redeemed = sa.exists().where(
-        models.Hold.member_id == models.Member.id,
-        models.Hold.status == states.Hold.REDEEMED,
-        *hold_conditions,
-    )
-    return models.Member.status.in_(statuses) | has_redeemed
-
-
-def _group_fields(group):
-    """Return the fields of a member that its group determines.
-
-    :param group: row of the group
-    """
-    return {'expires_at': group.expires_at, 'has_expired': group.has_expired}
-
-
-def _is_in_group(group_uuid, project_id):
-    """Return the conditions on members of a project's group, not deleted."""
-    return (
-        models.Member.group_id == models.Group.id,
-        models.Group.uuid == group_uuid,
-        models.Group.project_id == project_id,
-        models.Group.status != states.Group.RELEASING,
-    )
-
-
-def _counts_for_quota(project_id):
-    """Return the conditions on a project's members with holds in its quota."""
-    return (
-        models.Member.group_id == models.Group.id,
-        models.Group.project_id == project_id,
-        sa.exists().where(
-            models.Hold.member_id == models.Member.id,
-            models.Hold.status.in_(states.HOLD_COUNTS_FOR_QUOTA),
-        ),
-    )

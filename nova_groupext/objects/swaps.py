@@ -19,8 +19,8 @@ from nova_groupext.db import models
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.objects.hold import watch_values
 
 IS_LOST = 'its hold was lost and could not be restored; replan the group'
 
@@ -204,7 +204,7 @@ def store_result(
     _change(context, swap.old_holds, states.Hold.EXCHANGING, status=ended)
     # Requests outside the swap may still fill a server's consumer.
     servers = [old for old in swap.old_holds if old.server_uuid]
-    _change(context, servers, ended, **watch_values())
+    _change(context, servers, ended, **watched_holds.watch_values())
     if side == Side.APPLIED:
         releasing = {'status': states.Hold.RELEASING}
         _change(context, swap.ending, states.Hold.HELD, **releasing)
@@ -216,7 +216,12 @@ def store_result(
             columns = hold.capacity_columns()
             _change(context, [hold], states.Hold.WRITING, **columns)
     if is_watched:
-        _change(context, pending, states.Hold.WRITING, **watch_values())
+        _change(
+            context,
+            pending,
+            states.Hold.WRITING,
+            **watched_holds.watch_values(),
+        )
         # Two requests may fill these, so Placement may lose a consumer record.
         rows = swap.successors if side == Side.APPLIED else resulting
         filled = [hold for hold in rows if hold.allocations]

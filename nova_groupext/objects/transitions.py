@@ -15,9 +15,9 @@ from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
-from nova_groupext.objects import hold as hold_obj
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
+from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
@@ -212,7 +212,7 @@ def end_values(status):
     if status == states.Hold.HELD:
         return values
     is_lost = status == states.Hold.REDEEMING
-    return {**values, **hold_obj.watch_values(), 'lost': is_lost}
+    return {**values, **watched_holds.watch_values(), 'lost': is_lost}
 
 
 def _change_hold(context, hold, values, *changes):
@@ -266,7 +266,7 @@ def end_reservation(context, reservation, is_redeemed):
         models.Hold.id == reservation.id,
         models.Hold.status == states.Hold.REDEEMING,
     )
-    values = {'status': status, **hold_obj.watch_values()}
+    values = {'status': status, **watched_holds.watch_values()}
     change_members(
         context,
         reservation.group_id,

@@ -10,9 +10,9 @@ from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
-from nova_groupext.objects import hold_queries
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects import watched_holds
 from nova_groupext.scheduler.placement import overcommitment
 from nova_groupext.scheduler.protocol import hold_plan
 from nova_groupext.scheduler.protocol import redeem
@@ -174,7 +174,7 @@ class TestPlacementClient(base.StepTestCase):
         row, _other = self.hold()
         successor = self.successor(row)
         objects.VRTHold.abandon(self.context, [successor])
-        successor.mark_lost(self.context)
+        watched_holds.mark_lost(self.context, successor)
         successor.status = states.Hold.RELEASING
         release_holds.release(self.context, self.placement_client, [successor])
         self.placement_client.empty_hold(self.context, row)
@@ -183,7 +183,7 @@ class TestPlacementClient(base.StepTestCase):
 
         release_holds.check_watched(self.context, self.placement_client)
         self.assertEqual(4, self.total(), 'it is looked for later')
-        self.patch(hold_queries, 'CHECK_DELAYS', (-1, 60))
+        self.patch(watched_holds, 'CHECK_DELAYS', (-1, 60))
         release_holds.check_watched(self.context, self.placement_client)
 
         self.assertEqual(6, self.total())

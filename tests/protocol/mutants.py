@@ -14,6 +14,7 @@ import io
 import logging
 import sys
 import time
+import types
 import unittest
 
 import fixtures
@@ -229,7 +230,11 @@ MUTANTS = {
         'test_compensation_fails_only_the_member_of_a_lost_hold',
     ),
     'successors are watched': Mutant(
-        {f'{_OBJECTS}.swaps.watch_values': dict},
+        {
+            f'{_OBJECTS}.swaps.watched_holds': types.SimpleNamespace(
+                watch_values=dict
+            )
+        },
         pair=('rehold', 'delete'),
         fault='late',
     ),

@@ -12,9 +12,9 @@ from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.objects import hold_queries
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects import watched_holds
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.follow import server_changes
@@ -106,7 +106,7 @@ class TestLateRequests(ReaperCase):
     def test_late_allocations_are_released(self):
         self.assertEqual(2, len(self.unexpected_consumers()))
 
-        self.reap(hold_queries.CHECK_DELAYS[0] + 1)
+        self.reap(watched_holds.CHECK_DELAYS[0] + 1)
 
         self.assertEqual(set(), self.unexpected_consumers())
         self.assert_at_rest()
@@ -114,7 +114,7 @@ class TestLateRequests(ReaperCase):
 
     def test_watched_holds_are_swept_repeatedly(self):
         [first, second] = sorted(self.unexpected_consumers())
-        self.reap(hold_queries.CHECK_DELAYS[0] + 1)
+        self.reap(watched_holds.CHECK_DELAYS[0] + 1)
         provider = self.deployment.held_providers(self.uuid)['m-0']
         for seconds, uuid in ((600, first), (3600, second), (86400, first)):
             placement.claim(self.deployment.admin, provider, uuid, VCPU=1)
@@ -124,29 +124,29 @@ class TestLateRequests(ReaperCase):
             self.assertEqual(set(), self.unexpected_consumers())
 
     def test_holds_are_not_watched_beyond_a_day(self):
-        for seconds in hold_queries.CHECK_DELAYS:
+        for seconds in watched_holds.CHECK_DELAYS:
             self.reap(seconds + 1)
         with fixtures.MockPatchObject(
             client.PlacementClient, 'empty_hold'
         ) as asked:
-            self.reap(hold_queries.CHECK_DELAYS[-1])
+            self.reap(watched_holds.CHECK_DELAYS[-1])
 
         asked.mock.assert_not_called()
 
     def test_allocations_without_rows_are_kept(self):
         """The allocations may be another installation's, or older ones."""
-        self.reap(hold_queries.CHECK_DELAYS[0] + 1)
+        self.reap(watched_holds.CHECK_DELAYS[0] + 1)
         books = self.deployment.allocations()
         self.assertNotEqual({}, books)
         test_fixtures.delete_all_rows()
 
-        for seconds in hold_queries.CHECK_DELAYS:
+        for seconds in watched_holds.CHECK_DELAYS:
             self.reap(seconds + 1)
 
         self.assertEqual(books, self.deployment.allocations())
 
     def test_released_holds_are_purged_after_the_tombstone_lifetime(self):
-        for seconds in hold_queries.CHECK_DELAYS:
+        for seconds in watched_holds.CHECK_DELAYS:
             self.assertNotEqual([], self.ended())
             self.reap(seconds + 1)
 
@@ -166,7 +166,7 @@ class TestLateRequests(ReaperCase):
         server = self.deployment.redeem(self.uuid, 'm-0')
         other = self.deployment.fill(self.deployment.make_provider(slots=1))
 
-        self.reap(hold_queries.CHECK_DELAYS[0] + 1)
+        self.reap(watched_holds.CHECK_DELAYS[0] + 1)
 
         self.assertEqual({other}, self.unexpected_consumers())
         self.assertIn(server, self.deployment.allocations())
@@ -198,7 +198,7 @@ class TestLateServers(ReaperCase):
         return self.server in self.deployment.allocations()
 
     def test_late_allocation_of_an_unscheduled_server_is_released(self):
-        watch = hold_queries.CHECK_DELAYS[0] + 1
+        watch = watched_holds.CHECK_DELAYS[0] + 1
 
         is_there = self.reap(nova_servers.ServerOutcome.UNSCHEDULED, watch)
 
@@ -206,7 +206,7 @@ class TestLateServers(ReaperCase):
         self.assert_at_rest()
 
     def test_late_allocation_of_a_deleted_server_is_released(self):
-        watch = hold_queries.CHECK_DELAYS[0] + 1
+        watch = watched_holds.CHECK_DELAYS[0] + 1
 
         is_there = self.reap(nova_servers.ServerOutcome.DELETED, watch)
 
@@ -214,7 +214,7 @@ class TestLateServers(ReaperCase):
 
     def test_late_allocation_of_a_server_that_may_run_is_kept(self):
         for outcome in ('LIVE', 'IN_ERROR', 'CREATING'):
-            for watch in hold_queries.CHECK_DELAYS:
+            for watch in watched_holds.CHECK_DELAYS:
                 is_there = self.reap(
                     nova_servers.ServerOutcome[outcome], watch + 1
                 )
@@ -225,7 +225,7 @@ class TestLateServers(ReaperCase):
         unknown = nova_servers.ServerOutcome.UNKNOWN_TO_NOVA
         deadline = CONF.vrt.unknown_server_deadline
 
-        before = self.reap(unknown, hold_queries.CHECK_DELAYS[0] + 1)
+        before = self.reap(unknown, watched_holds.CHECK_DELAYS[0] + 1)
         after = self.reap(unknown, deadline + 1)
         at_last = self.reap(unknown, deadline + 1)
 

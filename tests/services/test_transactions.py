@@ -16,6 +16,7 @@ from nova_groupext.db import engine
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects import watched_holds
 from tests import groups
 from tests.services import databases
 from tests.services import servers
@@ -85,7 +86,7 @@ class Deadlocks:
         for each in objects.VRTHold.list_by_group(requester, group.id):
             objects.VRTHold.abandon(requester, [each])
             each.release(requester)
-        objects.VRTHold.detach(requester, group.id)
+        watched_holds.detach_tombstones(requester, group.id)
         group.purge(requester)
 
         self.assertRaises(

@@ -92,7 +92,8 @@ class Operations(fixtures.Fixture):
         )
         self.useFixture(
             fixtures.MonkeyPatch(
-                'nova_groupext.objects.hold_queries.CHECK_DELAYS', CHECK_DELAYS
+                'nova_groupext.objects.watched_holds.CHECK_DELAYS',
+                CHECK_DELAYS,
             )
         )
         self._context = nova_context.get_admin_context()

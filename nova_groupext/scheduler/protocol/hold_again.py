@@ -17,6 +17,7 @@ from nova_groupext import faultpoints
 from nova_groupext import quota
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
+from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.protocol import placeholders
@@ -52,7 +53,7 @@ def hold_again(context, placement_client, lease, hold, check=lambda: None):
         check()
         swaps.prepare(context, lease, old_holds)
         if is_missing:
-            hold.mark_lost(context)
+            watched_holds.mark_lost(context, hold)
         return VRTHold.create_all(context, successors)
 
     def prepare():

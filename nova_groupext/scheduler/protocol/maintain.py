@@ -36,6 +36,7 @@ from nova_groupext import faultpoints
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects import transitions
+from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import availability
 from nova_groupext.scheduler.placement import client
@@ -226,7 +227,7 @@ def _insert(context, lease, usages, outdated, new):
     def work():
         for placeholder in outdated:
             if placeholder.uuid not in usages:
-                placeholder.mark_lost(context)
+                watched_holds.mark_lost(context, placeholder)
         return VRTHold.replace_placeholders(
             context, lease.group_id, outdated, new
         )

@@ -14,8 +14,8 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
-from nova_groupext.objects import hold_queries
 from nova_groupext.objects import states
+from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.nova import servers
 
@@ -71,7 +71,7 @@ def check_watched(context, placement_client):
             if hold.lost:
                 placement_client.sweep(context, hold.server_uuid, hold)
             _empty_again(context, placement_client, hold.server_uuid)
-        hold.count_check(context)
+        watched_holds.count_check(context, hold)
 
 
 def _find_abandoned(context, holds):
@@ -81,7 +81,7 @@ def _find_abandoned(context, holds):
     only: it may still be on its way.
     """
     ages = {
-        hold.server_uuid: hold_queries.CHECK_DELAYS[hold.checks]
+        hold.server_uuid: watched_holds.CHECK_DELAYS[hold.checks]
         for hold in holds
         if hold.server_uuid
     }

@@ -53,6 +53,7 @@ from nova_groupext import quota
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
+from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
@@ -122,7 +123,7 @@ def _verify(context, placement_client, swap):
         for hold in ownership.end_overcommitted(
             context, placement_client, held
         ):
-            hold.mark_lost(context)
+            watched_holds.mark_lost(context, hold)
     except exception.PlacementUnavailable as exc:
         LOG.warning(
             'The holds of a swap could not be verified; the reaper verifies '

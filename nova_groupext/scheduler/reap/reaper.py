@@ -36,6 +36,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
+from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
@@ -106,7 +107,7 @@ def check_watched(context, placement_client):
 
 def purge_tombstones(context):
     """Remove rows of holds that ended long ago."""
-    VRTHold.purge_tombstones(context, CONF.vrt.tombstone_lifetime)
+    watched_holds.purge_tombstones(context, CONF.vrt.tombstone_lifetime)
 
 
 def empty_orphan(context, placement_client, finding):

@@ -35,6 +35,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
+from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
@@ -96,7 +97,7 @@ def _purge(context, group):
         is_held = any(hold.status != states.Hold.REDEEMED for hold in holds)
         if is_held or group.has_draft(context):
             return
-        VRTHold.detach(context, group.id)
+        watched_holds.detach_tombstones(context, group.id)
         group.purge(context)
 
     # The lock keeps others from inserting holds for the group.

@@ -7,6 +7,7 @@ from oslotest import base
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects import watched_holds
 from tests import fixtures
 from tests import groups
 
@@ -45,7 +46,7 @@ class HeldGroupTestCase(GroupTestCase):
         """Delete a group after the release of its holds."""
         for hold in self.holds_of(group):
             hold.release(self.context)
-        objects.VRTHold.detach(self.context, group.id)
+        watched_holds.detach_tombstones(self.context, group.id)
         group.purge(self.context)
 
     def redeem(self, *members):

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watched holds: requests that were sent long before may still fill them.
+
+The reaper checks them at times that get longer, see release_holds.py of the
+protocol. The row of a hold that has ended stays until then, and for a while
+as a tombstone.
+"""
+
+from nova_groupext.db import api as db
+from nova_groupext.db import clock
+from nova_groupext.db import models
+from nova_groupext.objects import states
+
+# Seconds after which the reaper checks whether a late request has filled a
+# watched hold
+CHECK_DELAYS = (120, 600, 3600, 86400)
+
+
+def watch_values():
+    """Return the column values of a hold that is watched from now on."""
+    return {'watched_at': clock.now(), 'checks': 0}
+
+
+def is_due():
+    """Return the conditions, one for each check, that it is due."""
+    return [
+        (models.Hold.checks == number)
+        & (models.Hold.watched_at < clock.now(-seconds))
+        for number, seconds in enumerate(CHECK_DELAYS)
+    ]
+
+
+def count_check(context, hold):
+    """Count a check of a watched hold."""
+    is_last = hold.checks + 1 == len(CHECK_DELAYS)
+    db.compare_and_set(
+        context,
+        models.Hold,
+        models.Hold.id == hold.id,
+        models.Hold.checks == hold.checks,
+        checks=hold.checks + 1,
+        watched_at=None if is_last else models.Hold.watched_at,
+        # The start of the hold's state must not change.
+        updated_at=models.Hold.updated_at,
+    )
+
+
+def mark_lost(context, hold):
+    """Mark a hold as lost: Placement does not show its consumer."""
+    db.compare_and_set(
+        context,
+        models.Hold,
+        models.Hold.id == hold.id,
+        lost=True,
+        **watch_values(),
+    )
+
+
+def detach_tombstones(context, group_id):
+    """Detach the holds that have ended from a group, so it can be deleted.
+
+    REDEEMED holds end here, watched: their servers may still fail.
+    """
+    is_of_group = models.Hold.group_id == group_id
+    db.compare_and_set(
+        context,
+        models.Hold,
+        is_of_group,
+        models.Hold.status == states.Hold.REDEEMED,
+        status=states.Hold.RELEASED,
+        **watch_values(),
+    )
+    db.compare_and_set(
+        context,
+        models.Hold,
+        is_of_group,
+        models.Hold.status == states.Hold.RELEASED,
+        group_id=None,
+        member_id=None,
+        resize_member_id=None,
+    )
+
+
+def purge_tombstones(context, seconds):
+    """Delete tombstones older than some seconds and no longer watched."""
+    db.delete(
+        context,
+        models.Hold,
+        models.Hold.status == states.Hold.RELEASED,
+        models.Hold.watched_at.is_(None),
+        models.Hold.updated_at < clock.now(-seconds),
+    )
