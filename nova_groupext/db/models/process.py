@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of the processes that work on groups, of their locks and keys."""
+
+import sqlalchemy as sa
+
+from nova_groupext.db.models import base
+
+
+class ProjectLock(base.Base):
+    """Row that only serves as a lock: see quota.with_project_lock()."""
+
+    __tablename__ = 'vrt_project_locks'
+    __table_args__ = (sa.UniqueConstraint('project_id'), base.OPTIONS)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    project_id = sa.Column(sa.String(255), nullable=False)
+    counter = base.counter()
+
+
+class Lease(base.Base):
+    """Exclusive right of a planner to work on a group; see VRTLease."""
+
+    __tablename__ = 'vrt_leases'
+    __table_args__ = (
+        sa.UniqueConstraint('group_id'),
+        sa.UniqueConstraint('operation'),
+        base.OPTIONS,
+    )
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = sa.Column(
+        sa.Integer,
+        sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
+        nullable=False,
+    )
+    operation = sa.Column(sa.String(36), nullable=False)
+    # uuid of the planner
+    owner = sa.Column(sa.String(255), nullable=False, index=True)
+    ends_at = sa.Column(sa.DateTime, nullable=False)
+    # Number of planners that found the group leased: VRTLease.acquire().
+    waiters = sa.Column(sa.Integer, nullable=False, default=0)
+
+
+class Planner(base.Base):
+    """A planner process; see VRTPlanner."""
+
+    __tablename__ = 'vrt_planners'
+    __table_args__ = (sa.UniqueConstraint('uuid'), base.OPTIONS)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    uuid = sa.Column(sa.String(36), nullable=False)
+    host = sa.Column(sa.String(255), nullable=False)
+    process = sa.Column(sa.String(255), nullable=False)
+    revision = sa.Column(sa.String(32), nullable=False)
+    clock_offset = sa.Column(sa.Float, nullable=False)
+    heartbeat_at = sa.Column(sa.DateTime, nullable=False)
+
+
+class Boot(base.Base):
+    """Progress of the request that creates a group's servers; see VRTBoot."""
+
+    __tablename__ = 'vrt_boots'
+    __table_args__ = (sa.UniqueConstraint('group_id'), base.OPTIONS)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = sa.Column(
+        sa.Integer,
+        sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
+        nullable=False,
+    )
+    request_id = sa.Column(sa.String(255), nullable=False)
+    # booting, then done or stopped
+    status = sa.Column(sa.String(16), nullable=False)
+    missing = sa.Column(sa.Integer, nullable=False)
+    created = sa.Column(sa.Integer, nullable=False)
+    # {path: reason why its server could not be created}
+    faults = sa.Column(sa.JSON, nullable=False)
+    fault = sa.Column(sa.Text)
+    # Time of the last heartbeat of its process.
+    heartbeat_at = sa.Column(sa.DateTime, nullable=False)
+
+
+class Event(base.Base):
+    """A recent event of a group; see VRTEvent."""
+
+    __tablename__ = 'vrt_events'
+    __table_args__ = (base.OPTIONS,)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    group_id = base.group_key()
+    name = sa.Column(sa.String(32), nullable=False)
+    request_id = sa.Column(sa.String(255))
+    user_id = sa.Column(sa.String(255))
+    project_id = sa.Column(sa.String(255))
+    message = sa.Column(sa.Text)
+
+
+class Key(base.Base):
+    """A secret of this cloud; see objects/keys.py."""
+
+    __tablename__ = 'vrt_keys'
+    __table_args__ = (sa.UniqueConstraint('name'), base.OPTIONS)
+
+    id = sa.Column(sa.Integer, primary_key=True)
+    name = sa.Column(sa.String(32), nullable=False)
+    value = sa.Column(sa.String(255), nullable=False)
