@@ -66,18 +66,8 @@ class VRTBoot(base.VRTObject):
         }
 
         def work():
-            is_unchanged = (
-                models.Group.id == group.id,
-                *sql_conditions.has_generation(generation),
-            )
-            if not db.count(context, models.Group, *is_unchanged):
-                raise exception.GenerationConflict(group=group.uuid)
-            db.delete(
-                context,
-                models.Boot,
-                models.Boot.group_id == group.id,
-                (models.Boot.status != BOOTING) | _is_abandoned(),
-            )
+            _check_unchanged(context, group, generation)
+            _delete_ended(context, group)
             db.insert(context, models.Boot, heartbeat_at=clock.now(), **values)
             return True
 
@@ -137,6 +127,25 @@ class VRTBoot(base.VRTObject):
         ):
             raise exception.BootTakenOver(request=self.request_id)
         self.obj_reset_changes()
+
+
+def _check_unchanged(context, group, generation):
+    is_unchanged = (
+        models.Group.id == group.id,
+        *sql_conditions.has_generation(generation),
+    )
+    if not db.count(context, models.Group, *is_unchanged):
+        raise exception.GenerationConflict(group=group.uuid)
+
+
+def _delete_ended(context, group):
+    """Delete an earlier boot of a group that has ended or is abandoned."""
+    db.delete(
+        context,
+        models.Boot,
+        models.Boot.group_id == group.id,
+        (models.Boot.status != BOOTING) | _is_abandoned(),
+    )
 
 
 def _is_abandoned():

@@ -74,12 +74,7 @@ def store_location(
             plan.update_placement(context, member.path, placement)
         if is_resized:
             _release_reservation(context, member)
-        db.compare_and_set(
-            context,
-            models.Group,
-            *sql_conditions.may_have_holds(member.group_id),
-            **transitions.derived_values(),
-        )
+        transitions.derive_status(context, member.group_id)
         return True
 
     is_stored = db.with_row_lock(

@@ -190,6 +190,25 @@ def _release_changes(ids, statuses, *conditions, expected=None, **values):
         (models.Hold.status == states.Hold.EXCHANGING)
         | models.Hold.ends_with_swap,
     )
+    is_releasable = (
+        models.Member.id.in_(ids),
+        models.Member.status.in_(statuses),
+        ~is_in_swap,
+        *conditions,
+    )
+    released = {
+        'status': states.Member.RELEASED,
+        'held_since': None,
+        **values,
+    }
+    return (
+        (models.Member, is_releasable, released, expected),
+        *_ends_of_holds(ids),
+    )
+
+
+def _ends_of_holds(ids):
+    """Return the changes that end the holds of those members just released."""
     is_released = models.Hold.member_id.in_(
         sa.select(models.Member.id).where(
             models.Member.id.in_(ids),
@@ -197,28 +216,12 @@ def _release_changes(ids, statuses, *conditions, expected=None, **values):
         )
     )
     return (
+        # Ending a redeemed hold leaves the allocation with the failed server.
         (
-            models.Member,
-            (
-                models.Member.id.in_(ids),
-                models.Member.status.in_(statuses),
-                ~is_in_swap,
-                *conditions,
-            ),
-            {
-                'status': states.Member.RELEASED,
-                'held_since': None,
-                **values,
-            },
-            expected,
-        ),
-        *(
-            # Ending a redeemed hold leaves the allocation with the failed
-            # server.
-            (
-                *(models.Hold, (models.Hold.status == status, is_released)),
-                *(transitions.end_values(status), None),
-            )
-            for status in (states.Hold.HELD, states.Hold.REDEEMED)
-        ),
+            models.Hold,
+            (models.Hold.status == status, is_released),
+            transitions.end_values(status),
+            None,
+        )
+        for status in (states.Hold.HELD, states.Hold.REDEEMED)
     )

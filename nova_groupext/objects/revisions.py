@@ -113,10 +113,8 @@ def commit(
             check()
             _check_unchanged(context, group, draft, swap)
             swaps.prepare(context, lease, (), swap.ending)
-        plan = VRTPlan.find_newest(context, draft.id)
         hold_ages.store(context, swap)
-        definitions.exchange(context, group, draft)
-        _set_group_held(context, group)
+        _exchange_definitions(context, group, draft)
         _assign_servers(context, group, draft, swap.adopted)
         swaps.store_result(
             *(context, group.id, swap, swaps.Side.APPLIED, lost),
@@ -124,15 +122,26 @@ def commit(
             is_watched=is_watched,
         )
         _reset_members_without_holds(context, group)
-        if draft.excluded_hosts is None:
-            _extend_lifetime(context, group)
-        definitions.assign_to_group(context, models.Plan, [plan.id], group)
-        _clear_prepared(context, draft)
-        # A draft that is gone was deleted with its group.
-        with contextlib.suppress(exception.GroupNotFound):
-            draft.obj_clone().mark_deleted(context)
+        _end_draft(context, draft)
 
     swaps.with_lease(context, lease, work)
+
+
+def _exchange_definitions(context, group, draft):
+    """Give a group the definition and the plan of its draft."""
+    plan = VRTPlan.find_newest(context, draft.id)
+    definitions.exchange(context, group, draft)
+    definitions.assign_to_group(context, models.Plan, [plan.id], group)
+    _set_group_held(context, group)
+    if draft.excluded_hosts is None:
+        _extend_lifetime(context, group)
+
+
+def _end_draft(context, draft):
+    _clear_prepared(context, draft)
+    # A draft that is gone was deleted with its group.
+    with contextlib.suppress(exception.GroupNotFound):
+        draft.obj_clone().mark_deleted(context)
 
 
 def compensate(context, lease, draft, swap, lost):

@@ -199,48 +199,58 @@ def store_result(
     )
     confirmed = [hold for hold in resulting if hold.uuid not in lost]
     pending = [*swap.successors, *swap.separate]
-    # If a request may still arrive, the reaper has to empty the consumers.
-    ended = states.Hold.RELEASING if is_watched else states.Hold.RELEASED
-    _change(context, swap.old_holds, states.Hold.EXCHANGING, status=ended)
-    # Requests outside the swap may still fill a server's consumer.
-    servers = [old for old in swap.old_holds if old.server_uuid]
-    _change(context, servers, ended, **watched_holds.watch_values())
+    _end_old_holds(context, swap, is_watched)
     if side == Side.APPLIED:
-        releasing = {'status': states.Hold.RELEASING}
-        _change(context, swap.ending, states.Hold.HELD, **releasing)
+        _release_ending(context, swap)
+    else:
+        _restore_capacity(context, swap, resulting)
     _change(context, swap.ending, *states.Hold, ends_with_swap=False)
-    if side == Side.COMPENSATED:
-        released = {'status': states.Hold.RELEASED, 'if_compensated': None}
-        _change(context, swap.adopted, states.Hold.REDEEMED, **released)
-        for hold in resulting:
-            columns = hold.capacity_columns()
-            _change(context, [hold], states.Hold.WRITING, **columns)
     if is_watched:
-        _change(
-            context,
-            pending,
-            states.Hold.WRITING,
-            **watched_holds.watch_values(),
-        )
-        # Two requests may fill these, so Placement may lose a consumer record.
         rows = swap.successors if side == Side.APPLIED else resulting
-        filled = [hold for hold in rows if hold.allocations]
-        _change(context, filled, states.Hold.WRITING, lost=True)
-    if db.count(
-        context, models.Group, *sql_conditions.may_have_holds(group_id)
-    ):
+        _watch(context, pending, [hold for hold in rows if hold.allocations])
+    may_have_holds = sql_conditions.may_have_holds(group_id)
+    if db.count(context, models.Group, *may_have_holds):
         _set_held(context, confirmed, member_statuses)
     _change(
         *(context, pending, states.Hold.WRITING),
         status=states.Hold.RELEASING,
     )
     _fail_members(context, [hold for hold in resulting if hold.uuid in lost])
-    db.compare_and_set(
-        context,
-        models.Group,
-        *sql_conditions.may_have_holds(group_id),
-        **transitions.derived_values(),
-    )
+    transitions.derive_status(context, group_id)
+
+
+def _end_old_holds(context, swap, is_watched):
+    # If a request may still arrive, the reaper has to empty the consumers.
+    ended = states.Hold.RELEASING if is_watched else states.Hold.RELEASED
+    _change(context, swap.old_holds, states.Hold.EXCHANGING, status=ended)
+    # Requests outside the swap may still fill a server's consumer.
+    servers = [old for old in swap.old_holds if old.server_uuid]
+    _change(context, servers, ended, **watched_holds.watch_values())
+
+
+def _release_ending(context, swap):
+    releasing = {'status': states.Hold.RELEASING}
+    _change(context, swap.ending, states.Hold.HELD, **releasing)
+
+
+def _restore_capacity(context, swap, resulting):
+    """Give successors the capacity of old holds, and end adoptions."""
+    released = {'status': states.Hold.RELEASED, 'if_compensated': None}
+    _change(context, swap.adopted, states.Hold.REDEEMED, **released)
+    for hold in resulting:
+        columns = hold.capacity_columns()
+        _change(context, [hold], states.Hold.WRITING, **columns)
+
+
+def _watch(context, pending, filled):
+    """Watch new holds.
+
+    :param filled: those that two requests may fill, so that Placement may lose
+        the consumer's record
+    """
+    values = watched_holds.watch_values()
+    _change(context, pending, states.Hold.WRITING, **values)
+    _change(context, filled, states.Hold.WRITING, lost=True)
 
 
 def _set_held(context, rows, member_statuses):

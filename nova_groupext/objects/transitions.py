@@ -56,32 +56,25 @@ def hold_group(context, lease, group, holds, expires_at):
         over
     """
     ids = [each.member_id for each in holds if not each.is_placeholder]
+    needs_host = (
+        models.Member.id.in_(ids),
+        models.Member.status.in_(states.MEMBER_NEEDS_HOST),
+    )
+    is_planning = (
+        models.Group.id == group.id,
+        models.Group.status == states.Group.PLANNING,
+        models.Group.generation == group.generation,
+    )
+    held = {
+        'status': states.Group.HELD,
+        'fault': None,
+        'generation': group.generation + 1,
+        'expires_at': expires_at,
+    }
     is_held = db.compare_and_set_all(
         context,
-        (
-            models.Group,
-            (
-                models.Group.id == group.id,
-                models.Group.status == states.Group.PLANNING,
-                models.Group.generation == group.generation,
-            ),
-            {
-                'status': states.Group.HELD,
-                'fault': None,
-                'generation': group.generation + 1,
-                'expires_at': expires_at,
-            },
-            1,
-        ),
-        (
-            models.Member,
-            (
-                models.Member.id.in_(ids),
-                models.Member.status.in_(states.MEMBER_NEEDS_HOST),
-            ),
-            _HELD,
-            len(ids),
-        ),
+        (models.Group, is_planning, held, 1),
+        (models.Member, needs_host, _HELD, len(ids)),
         release_of_redeemed(ids),
         VRTHold.change_to_held(holds),
         lease.renewal(),
@@ -310,15 +303,27 @@ def change_members(context, group_id, *changes, group_conditions=()):
     derived = (
         models.Group,
         sql_conditions.may_have_holds(group_id),
-        derived_values(),
+        _derived_values(),
         None,
     )
     counts = db.compare_and_set_all(context, lock, *changes, derived)
     return counts and counts[1:-1]
 
 
-def derived_values():
-    """Return the values of a group whose members have changed."""
+def derive_status(context, group_id):
+    """Update the status of a group whose members have changed.
+
+    The caller's transaction has the group's row lock.
+    """
+    db.compare_and_set(
+        context,
+        models.Group,
+        *sql_conditions.may_have_holds(group_id),
+        **_derived_values(),
+    )
+
+
+def _derived_values():
     is_pending = (
         sql_conditions.has_member(states.Member.HELD, states.Member.REDEEMING)
         | sql_conditions.has_resize_reservation()

@@ -57,23 +57,38 @@ def find_resize_needs(
         is_same = request_specs.key(member) == request_specs.key(drafted[path])
         if not is_same:
             _check_can_change(group, member)
-        if path in current.held:
-            if is_same and path not in current.servers:
-                needs.unchanged[path] = current.held[path]
-        elif (
-            member.status == states.Member.SHELVED
-            and path in current.reservations
-        ):
-            needs.unchanged[path] = current.reservations[path]
-        elif path in current.servers and not (
-            (is_same and member.server_flavor is None)
-            or (is_replacement and path not in current.reservations)
-        ):
+        if unchanged := _unchanged_hold(member, current, is_same):
+            needs.unchanged[path] = unchanged
+        elif _may_be_resized(member, current, is_same, is_replacement):
             _compare_server(
                 *(context, placement_client, member, current, needs),
                 snapshot.class_of_member(path).request,
             )
     return needs
+
+
+def _unchanged_hold(member, current, is_same):
+    """Return the hold or reservation that a member keeps for sure, or None.
+
+    :param is_same: whether the draft has the same request for it
+    """
+    path = member.path
+    if path in current.held:
+        is_kept = is_same and path not in current.servers
+        return current.held[path] if is_kept else None
+    if member.status == states.Member.SHELVED:
+        return current.reservations.get(path)
+    return None
+
+
+def _may_be_resized(member, current, is_same, is_replacement):
+    """Check whether a member's server may need another allocation."""
+    path = member.path
+    if path in current.held or path not in current.servers:
+        return False
+    if is_replacement and path not in current.reservations:
+        return False
+    return not is_same or member.server_flavor is not None
 
 
 def _check_can_change(group, member):

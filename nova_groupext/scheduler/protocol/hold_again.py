@@ -38,7 +38,6 @@ def hold_again(context, placement_client, lease, hold, check=lambda: None):
     :raises: GenerationConflict when the hold has changed meanwhile;
         PlacementUnavailable and GroupBusy as swap.apply_and_commit() does
     """
-    group = VRTGroup.get_row(context, hold.group_id)
     displaced, smaller = placeholders.changes_for_hold(
         context, placement_client, hold
     )
@@ -49,23 +48,35 @@ def hold_again(context, placement_client, lease, hold, check=lambda: None):
         and not placement_client.allocations(context, hold.uuid)
     )
 
-    def work():
+    def write():
         check()
         swaps.prepare(context, lease, old_holds)
         if is_missing:
             watched_holds.mark_lost(context, hold)
         return VRTHold.create_all(context, successors)
 
-    def prepare():
-        return swaps.with_lease(context, lease, work)
-
-    with faultpoints.around('hold_again.prepare'):
-        created = quota.with_project_lock(context, group.project_id, prepare)
-    swap = swaps.Swap(old_holds, created)
+    created = _prepare(context, lease, hold, write)
     if is_missing:
         # Amounts that Placement keeps without a record would be in the way.
         placement_client.refill(context, hold.uuid, hold)
+    swap = swaps.Swap(old_holds, created)
+    _apply_and_commit(context, placement_client, lease, swap)
+    replacements = [each for each in created if not each.is_placeholder]
+    return bool(VRTHold.in_status(context, replacements, states.Hold.HELD))
 
+
+def _prepare(context, lease, hold, write):
+    """Write the rows of the swap with all locks; return its successors."""
+    group = VRTGroup.get_row(context, hold.group_id)
+
+    def work():
+        return swaps.with_lease(context, lease, write)
+
+    with faultpoints.around('hold_again.prepare'):
+        return quota.with_project_lock(context, group.project_id, work)
+
+
+def _apply_and_commit(context, placement_client, lease, swap):
     def commit():
         swaps.commit(
             context,
@@ -78,5 +89,3 @@ def hold_again(context, placement_client, lease, hold, check=lambda: None):
     protocol.apply_and_commit(
         context, placement_client, lease, swap, commit, reads_generation=True
     )
-    replacements = [each for each in created if not each.is_placeholder]
-    return bool(VRTHold.in_status(context, replacements, states.Hold.HELD))

@@ -109,42 +109,61 @@ def choose(
     """
     for _attempt in range(MAX_ATTEMPTS):
         members = read_members()
-        reserved = {
-            member.server_uuid: member
-            for member in members
-            if member.status in states.MEMBER_HAS_SERVER
-        }
-        if any(uuid in reserved for uuid in server_uuids):
-            return _own_reservations(context, path, reserved, server_uuids)
-        free = [
-            member
-            for member in members
-            if member.id not in refused and member.redeem_obstacle() is None
-        ]
-        if len(free) < len(server_uuids):
-            raise _not_enough_members(path, members, free, server_uuids)
+        if own := _own_reservations(context, path, members, server_uuids):
+            return own
+        free = _free_members(path, members, refused, server_uuids)
         in_swap = VRTHold.members_in_swap(context, [each.id for each in free])
         free = [member for member in free if member.id not in in_swap]
         if len(free) < len(server_uuids):
             time.sleep(PAUSE)
             continue
-        if at_random:
-            random.shuffle(free)
-        reservations = [
-            _reservation_of(context, uuid, member)
-            for uuid, member in zip(server_uuids, free, strict=False)
-        ]
+        reservations = _pair(context, server_uuids, free, at_random)
         if _verify(context, placement_client, reservations):
             return reservations
     raise refusal(path, BEING_REVISED)
 
 
-def _own_reservations(context, path, reserved, server_uuids):
+def _own_reservations(context, path, members, server_uuids):
+    """Return the Reservations of an earlier delivery; None without one.
+
+    :raises: nova.exception.NoValidHost when some of them are being undone
+    """
+    reserved = {
+        member.server_uuid: member
+        for member in members
+        if member.status in states.MEMBER_HAS_SERVER
+    }
+    if not any(uuid in reserved for uuid in server_uuids):
+        return None
     if not all(uuid in reserved for uuid in server_uuids):
         raise refusal(path, BEING_UNDONE)
     return [
         _reservation_of(context, uuid, reserved[uuid]) for uuid in server_uuids
     ]
+
+
+def _pair(context, server_uuids, free, at_random):
+    """Return a Reservation of a free member for each server."""
+    chosen = random.sample(free, len(free)) if at_random else free
+    return [
+        _reservation_of(context, uuid, member)
+        for uuid, member in zip(server_uuids, chosen, strict=False)
+    ]
+
+
+def _free_members(path, members, refused, server_uuids):
+    """Return the members that the servers may have.
+
+    :raises: nova.exception.NoValidHost, NotEnoughMembers
+    """
+    free = [
+        member
+        for member in members
+        if member.id not in refused and member.redeem_obstacle() is None
+    ]
+    if len(free) < len(server_uuids):
+        raise _not_enough_members(path, members, free, server_uuids)
+    return free
 
 
 def reserve(context, reservations, redeem_check):
