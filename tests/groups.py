@@ -6,6 +6,7 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects.member_placement import MemberPlacement
 
 TOPOLOGY = {
     'members': {'master': {'flavor': 'm1'}},
@@ -75,15 +76,14 @@ def equal_members(size, **values):
 
 
 def placement(provider, vcpus):
-    """What a plan says of a member on a host of one provider."""
-    return {
-        'host': provider,
-        'node': provider,
-        'provider': provider,
-        'allocations': {provider: {'resources': {'VCPU': vcpus}}},
-        'mappings': {'': [provider]},
-        'domains': {},
-    }
+    """Return the MemberPlacement on a host of one provider."""
+    return MemberPlacement(
+        host=provider,
+        node=provider,
+        provider=provider,
+        allocations={provider: {'resources': {'VCPU': vcpus}}},
+        mappings={'': [provider]},
+    )
 
 
 def member(path, member_set, description):

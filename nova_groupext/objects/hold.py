@@ -22,6 +22,7 @@ from nova_groupext.objects import hold_queries
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
+from nova_groupext.objects.member_placement import MemberPlacement
 
 # The owner and the placement of a hold: a successor for the same capacity
 # copies these columns.
@@ -83,7 +84,7 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
         """Return a hold for a planned member, not stored yet.
 
         :param member: VRTMember
-        :param placement: the member's one in VRTPlan.placements
+        :param placement: MemberPlacement
         """
         return cls(
             uuid=uuidutils.generate_uuid(),
@@ -98,8 +99,7 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
     def reservation(cls, member, placement):
         """Return a resize reservation for a server, not stored yet.
 
-        :param placement: the one after the resize or unshelve; see
-            for_member()
+        :param placement: MemberPlacement after the resize or unshelve
         """
         hold = cls.for_member(member, placement)
         hold.member_id, hold.resize_member_id = None, member.id
@@ -246,7 +246,7 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
 
         move_transitions.store_location() calls this once the move is complete.
 
-        :param placement: the member's one in VRTPlan.placements
+        :param placement: MemberPlacement
         :returns: False when the hold is no longer REDEEMED on the same node
         """
         count = db.compare_and_set(
@@ -263,29 +263,29 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
     def placement_columns(placement):
         """Return the column values for a member's placement.
 
-        :param placement: a member's one in VRTPlan.placements
+        :param placement: MemberPlacement
         """
         return {
-            'host': placement['host'],
-            'node': placement['node'],
-            'provider_uuid': placement['provider'],
-            'allocations': placement['allocations'],
-            'mappings': placement['mappings'],
+            'host': placement.host,
+            'node': placement.node,
+            'provider_uuid': placement.provider,
+            'allocations': placement.allocations,
+            'mappings': placement.mappings,
         }
 
     def placement(self, domains):
-        """Return the placement that a plan has for the hold's member.
+        """Return the MemberPlacement that a plan has for the hold's member.
 
         :param domains: {level: domain of its host}
         """
-        return {
-            'host': self.host,
-            'node': self.node,
-            'provider': self.provider_uuid,
-            'allocations': self.allocations,
-            'mappings': self.mappings,
-            'domains': domains,
-        }
+        return MemberPlacement(
+            self.host,
+            self.node,
+            self.provider_uuid,
+            self.allocations,
+            self.mappings,
+            domains,
+        )
 
     @staticmethod
     def change_to_held(holds):

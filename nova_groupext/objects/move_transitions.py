@@ -52,7 +52,7 @@ def store_location(
     """Store that a member's server is at a new location.
 
     :param hold: VRTHold in state REDEEMED; None for a member that was SHELVED
-    :param placement: the member's new one in VRTPlan.placements
+    :param placement: the member's new MemberPlacement
     :param moves: VRTMoves that the member had before Nova was asked. If it has
         others now, Nova's answer is outdated: another move has begun, or
         another process has followed one.

@@ -10,6 +10,7 @@ from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
+from nova_groupext.objects import member_placement
 
 
 @ovo.VersionedObjectRegistry.register
@@ -23,8 +24,8 @@ class VRTPlan(base.VRTObject):
         'uuid': fields.UUIDField(),
         'group_id': fields.IntegerField(),
         'status': fields.EnumField(STATUSES),
-        # {path: {host, node, provider, allocations, mappings, domains}}
-        'placements': base.JsonField(),
+        # {path: MemberPlacement}
+        'placements': member_placement.PlacementsField(),
         # The solver's answer without its status and placement.
         'answer': base.JsonField(),
         # An outdated plan shows where members were, and is not held.
@@ -49,6 +50,11 @@ class VRTPlan(base.VRTObject):
             raise exception.GroupNotFound(group=self.group_id)
         self.id = row.id
         self.obj_reset_changes()
+
+    def column_values(self, model):
+        values = super().column_values(model)
+        placements = member_placement.to_json(self.placements)
+        return {**values, 'placements': placements}
 
     @staticmethod
     def mark_outdated(context, group_id):
@@ -91,16 +97,16 @@ class VRTPlan(base.VRTObject):
         The caller's transaction has the group's row lock.
 
         :param path: of the member
-        :param placement: a value of ``placements``
+        :param placement: MemberPlacement
         """
         self.placements = {**self.placements, path: placement}
         db.compare_and_set(
             context,
             models.Plan,
             models.Plan.id == self.id,
-            placements=self.placements,
+            placements=member_placement.to_json(self.placements),
         )
 
     def hosts(self):
         """Return {member path: host id}; the planner's host ids are nodes."""
-        return {path: each['node'] for path, each in self.placements.items()}
+        return {path: each.node for path, each in self.placements.items()}

@@ -97,7 +97,7 @@ class TestPlacementClient(base.StepTestCase):
 
     def test_plan_with_one_hold_that_does_not_fit_holds_nothing(self):
         [taken, *_] = self.plan.placements.values()
-        self.fill(taken['host'], VCPU=3)
+        self.fill(taken.host, VCPU=3)
 
         self.assertRaises(exception.HoldFailed, self.hold)
 

@@ -548,8 +548,8 @@ class SimulatedCloud(fixtures.Fixture):
                 'flavor': {'nova_object.data': {'id': RESIZED_FLAVOR_ID}},
             },
         )
-        entry = groups.placement(self.spare, deployment.MEMBER_VCPUS)
-        reservation = objects.VRTHold.reservation(member, entry)
+        placement = groups.placement(self.spare, deployment.MEMBER_VCPUS)
+        reservation = objects.VRTHold.reservation(member, placement)
         reservation.create(context)
         self.deployment.placement_client().hold(context, [reservation])
         transitions.commit_placeholders(

@@ -6,6 +6,7 @@ product's own.
 """
 
 import collections
+import dataclasses
 import functools
 import itertools
 import logging
@@ -402,7 +403,9 @@ def _unstored_group(providers, policies=()):
                 status=states.Member.TENTATIVE,
                 description={
                     'count': len(providers),
-                    'placement': groups.placement(provider, MEMBER_VCPUS),
+                    'placement': dataclasses.asdict(
+                        groups.placement(provider, MEMBER_VCPUS)
+                    ),
                 },
                 resolved_request={},
             )

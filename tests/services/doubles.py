@@ -5,12 +5,14 @@ The descriptions of the members name their hosts; all code that writes is the
 product's own.
 """
 
+import dataclasses
 import types
 
 from keystoneauth1 import exceptions as ks_exc
 from nova import exception as nova_exc
 
 from nova_groupext.objects import drafts
+from nova_groupext.objects.member_placement import MemberPlacement
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler.current import current_holds
 from nova_groupext.scheduler.current import own_capacity
@@ -22,7 +24,7 @@ from nova_groupext.solver.model import problems
 
 def describe_hosts(group, current):
     """Return the placement that each member of a group describes."""
-    return lambda member: member.description['placement']
+    return lambda member: MemberPlacement(**member.description['placement'])
 
 
 class FixedPlan:
@@ -60,7 +62,7 @@ class FixedPlan:
         moved = {
             path
             for path, server in current.servers.items()
-            if path in wishes and server.node != wishes[path]['node']
+            if path in wishes and server.node != wishes[path].node
         }
         if moved & drafts.servers_to_adopt(group).keys():
             raise group.conflict('a server is elsewhere')
@@ -79,10 +81,10 @@ def _snapshot(group, current, wishes, excluded):
     holds = [*current.held.values(), *current.reservations.values()]
     others = [hold.placement({}) for hold in holds]
     hosts = {
-        each['node']: types.SimpleNamespace(
-            host=each['host'],
-            nodename=each['node'],
-            uuid=each['provider'],
+        each.node: types.SimpleNamespace(
+            host=each.host,
+            nodename=each.node,
+            uuid=each.provider,
             aggregates=[],
         )
         for each in (*wishes.values(), *others)
@@ -96,9 +98,7 @@ def _snapshot(group, current, wishes, excluded):
                 'classes': {
                     path: {
                         'request': {},
-                        'hosts': list(
-                            {each['node']} - barred.get(path, set())
-                        ),
+                        'hosts': list({each.node} - barred.get(path, set())),
                     }
                     for path, each in wishes.items()
                 },
@@ -125,8 +125,8 @@ def _class(path, wish):
     return snapshot.MemberClass(
         name=path,
         spec=None,
-        request=own_capacity.total_amounts(wish['allocations']),
-        candidates={wish['node']: [wish]},
+        request=own_capacity.total_amounts(wish.allocations),
+        candidates={wish.node: [dataclasses.asdict(wish)]},
     )
 
 

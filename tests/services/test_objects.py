@@ -17,6 +17,7 @@ from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
 from nova_groupext.objects import transitions
+from nova_groupext.objects import watched_holds
 from nova_groupext.scheduler.reap import statistics
 from tests import fixtures
 from tests import groups
@@ -379,7 +380,9 @@ class ConcurrentWriters(Objects):
                 models.Hold,
                 status=states.Hold.RELEASED,
             )
-            self.only_raise([call(objects.VRTHold.detach, group.id)] * 2)
+            self.only_raise(
+                [call(watched_holds.detach_tombstones, group.id)] * 2
+            )
             self.only_raise([call(reader.purge) for reader in readers])
 
             self.assertEqual({}, fixtures.row_counts())
@@ -404,17 +407,20 @@ class StoredValues(Objects):
             'numbers': [0, -1, 2**53, 0.1, 1e-300],
             'truth': [True, False],
         }
+        placements = dict.fromkeys(
+            ('a', 'ä/東京'), groups.placement('Größe 東京', 1)
+        )
         objects.VRTPlan(
             group_id=group.id,
             status=objects.VRTPlan.PLACED,
-            placements=dict.fromkeys(('a', 'ä/東京'), answer),
+            placements=placements,
             answer=answer,
         ).create(requester)
 
         plan = objects.VRTPlan.find_newest(requester, group.id)
 
         self.assertEqual(answer, plan.answer)
-        self.assertEqual({'a': answer, 'ä/東京': answer}, plan.placements)
+        self.assertEqual(placements, plan.placements)
 
     def test_stored_texts_are_unchanged(self):
         text = 'Größe 東京 🐘'

@@ -97,14 +97,7 @@ class Placeholders:
         group = self.create(states.Group.PLANNING, ALONE)
         member = group.members[0]
         placeholder = self.write_down(group)
-        placement = {
-            'host': placeholder.host,
-            'node': placeholder.node,
-            'provider': placeholder.provider_uuid,
-            'allocations': placeholder.allocations,
-            'mappings': placeholder.mappings,
-        }
-        hold = objects.VRTHold.for_member(member, placement)
+        hold = objects.VRTHold.for_member(member, placeholder.placement({}))
         hold.create(self.context)
 
         groups.hold_all(self.context, group, [hold, placeholder], None)

@@ -136,7 +136,7 @@ class GroupView(common.ViewBuilder):
                 move = {
                     'path': member.path,
                     'server_id': member.server_uuid,
-                    'domains': _domains(group, placement),
+                    'domains': _domains(group, placement['domains']),
                 }
                 moves.append(
                     {**move, 'host': placement['host']}
@@ -199,18 +199,18 @@ def _time(value):
 
 
 def _member(group, member, plan, may_see_hosts):
-    placement = {}
+    placement = None
     if plan and _has_host(group, member):
-        placement = plan.placements.get(member.path, {})
+        placement = plan.placements.get(member.path)
     view = {
         'path': member.path,
         'status': member.status,
         'server_id': member.server_uuid,
-        'domains': _domains(group, placement),
+        'domains': _domains(group, placement.domains if placement else {}),
         'fault': faults.view_of(member),
     }
     if may_see_hosts:
-        view['host'] = placement.get('host')
+        view['host'] = placement and placement.host
     return view
 
 
@@ -228,10 +228,10 @@ def _resize(member, reservation, may_see_hosts):
     return view
 
 
-def _domains(group, placement):
+def _domains(group, domains):
     return {
         level: domain_id(group.project_id, level, name)
-        for level, name in placement.get('domains', {}).items()
+        for level, name in domains.items()
     }
 
 

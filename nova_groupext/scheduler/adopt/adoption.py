@@ -58,7 +58,7 @@ def locate(context, placement_client, group, draft):
     return {
         member.path: VRTHold.for_member(
             member,
-            _plan_entry(
+            _placement_of(
                 context,
                 placement_client,
                 member,
@@ -100,12 +100,12 @@ def begin(context, placement_client, lease, group, draft, plan):
 def check(context, placement_client, group, draft, placements):
     """Check that servers rest on the hosts where they are to be adopted.
 
-    :param placements: {path: plan entry}
+    :param placements: {path: MemberPlacement}
     :raises: as begin() does
     """
     present = locate(context, placement_client, group, draft)
     if any(
-        hold.node != placements[path]['node'] for path, hold in present.items()
+        hold.node != placements[path].node for path, hold in present.items()
     ):
         raise exception.GenerationConflict(group=group.uuid)
 
@@ -152,27 +152,24 @@ def _check_owners(context, group, draft, uuid_of):
             )
 
 
-def _plan_entry(context, placement_client, member, server):
-    """Return the plan entry of a server on its host.
+def _placement_of(context, placement_client, member, server):
+    """Return the MemberPlacement of a server on its host.
 
     :param server: servers.Server, or None if its cell does not answer
     :raises: ServerConflict
     """
     reason = _find_obstacle(server)
-    entry = None
+    placement = None
     if reason is None:
-        entry = record_location.plan_entry(
+        placement = record_location.placement_of(
             context, placement_client, member, None, server
         )
         reason = 'its host or its allocation in Placement is unknown'
-    if (
-        entry is None
-        or not entry['allocations'][entry['provider']]['resources']
-    ):
+    if placement is None or not placement.amounts():
         raise exception.ServerConflict(
             server=member.server_uuid, reason=reason
         )
-    return entry
+    return placement
 
 
 def _find_obstacle(server):

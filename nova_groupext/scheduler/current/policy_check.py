@@ -195,9 +195,9 @@ class RedeemCheck:
     def _unlocated(self, now):
         """Return {path: planned Location} of members that have no hold."""
         plan = VRTPlan.find_newest(self._context, self._policy_check.group.id)
-        placement = plan.placements if plan else {}
+        placements = plan.placements if plan else {}
         return {
-            path: locations.Location(entry['host'], entry['node'])
-            for path, entry in placement.items()
+            path: locations.Location(each.host, each.node)
+            for path, each in placements.items()
             if path not in now.locations
         }

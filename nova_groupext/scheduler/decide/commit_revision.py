@@ -162,13 +162,13 @@ class _Commit:
         decision = self._decision
         return [
             *(
-                VRTHold.for_member(members[path], entry)
-                for path, entry in decision.new.items()
+                VRTHold.for_member(members[path], placement)
+                for path, placement in decision.new.items()
             ),
             *placeholder_holds,
             *(
-                VRTHold.reservation(existing[path], entry)
-                for path, entry in decision.reservations.items()
+                VRTHold.reservation(existing[path], placement)
+                for path, placement in decision.reservations.items()
             ),
         ]
 

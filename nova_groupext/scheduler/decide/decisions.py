@@ -4,6 +4,7 @@
 import dataclasses
 
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member_placement import MemberPlacement
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.current import locations
 from nova_groupext.scheduler.nova import hosts
@@ -16,9 +17,9 @@ class Decision:
     """A stored plan, compared with the holds that the group has.
 
     :ivar plan: VRTPlan for the whole group
-    :ivar new: {path: placement} of the members that need a new hold
-    :ivar reservations: {path: placement} of the new reservations to resize
-        or unshelve servers
+    :ivar new: {path: MemberPlacement} of the members that need a new hold
+    :ivar reservations: {path: MemberPlacement} of the new reservations to
+        resize or unshelve servers
     :ivar unneeded: VRTHolds of reservations that are not needed any more
     :ivar resizes: {path: Location} that is planned for a resize
     """
@@ -31,14 +32,14 @@ class Decision:
 
     @property
     def arriving(self):
-        """Mapping {path: placement} of all that is new to Placement."""
+        """Mapping {path: MemberPlacement} of all that is new to Placement."""
         return {**self.new, **self.reservations}
 
 
 def store_answer(work, answer, placements):
     """Store an answer of the solver; return the VRTPlan.
 
-    :param placements: {path: placement}, see VRTPlan.placements
+    :param placements: {path: MemberPlacement}
     """
     values = answer.to_dict()
     del values['placement']
@@ -85,9 +86,9 @@ def _find_candidate(snapshot, path, placement):
         return None
     member_class = snapshot.class_of_member(path)
     for index, each in enumerate(
-        member_class.candidates.get(placement['node'], ())
+        member_class.candidates.get(placement.node, ())
     ):
-        if each['allocations'] == placement['allocations']:
+        if each['allocations'] == placement.allocations:
             return index
     return None
 
@@ -112,7 +113,7 @@ def store(work, situation, answer):
         else:
             new = _new_placement(situation, answer, path, node)
             reservations[path] = new
-            location = locations.Location(new['host'], new['node'])
+            location = locations.Location(new.host, new.node)
         if path in resizing:
             resizes[path] = location
     placements = {
@@ -125,7 +126,7 @@ def store(work, situation, answer):
             path: placement
             for path, placement in placements.items()
             if path not in reservations
-            and situation.find_hold(path, placement['node']) is None
+            and situation.find_hold(path, placement.node) is None
         },
         reservations=reservations,
         unneeded=[*unneeded.values()],
@@ -134,7 +135,7 @@ def store(work, situation, answer):
 
 
 def _placement(situation, answer, path, node):
-    """Return the placement of a member on a host."""
+    """Return the MemberPlacement of a member on a host."""
     hold = situation.find_hold(path, node)
     if hold is None:
         return _new_placement(situation, answer, path, node)
@@ -143,15 +144,15 @@ def _placement(situation, answer, path, node):
 
 
 def _new_placement(situation, answer, path, node):
-    """Return the placement of a member that needs a new hold on a host."""
+    """Return the MemberPlacement of a member that needs a new hold."""
     host = situation.snapshot.hosts[node]
     requests = situation.snapshot.class_of_member(path).candidates[node]
     request = requests[answer.alternative.get(path, 0)]
-    return {
-        'host': host.host,
-        'node': host.nodename,
-        'provider': host.uuid,
-        'allocations': request['allocations'],
-        'mappings': request['mappings'],
-        'domains': hosts.all_domains(host),
-    }
+    return MemberPlacement(
+        host=host.host,
+        node=host.nodename,
+        provider=host.uuid,
+        allocations=request['allocations'],
+        mappings=request['mappings'],
+        domains=hosts.all_domains(host),
+    )

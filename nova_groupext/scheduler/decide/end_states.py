@@ -15,33 +15,34 @@ from nova_groupext.solver.moves import move_check
 
 
 class EndStates:
-    """A placement with the other hosts where its servers may end.
+    """Placements with the other hosts where its servers may end.
 
     :param group: VRTGroup with the definition that the plan is for
-    :param placement: as in VRTPlan, with servers on their present hosts
+    :param placements: {path: MemberPlacement}, of servers on their present
+        hosts
     :param resizes: {path: Location} that is planned for a resize
     :param present: locations.MemberLocations of the group
     """
 
-    def __init__(self, context, group, placement, resizes, present):
+    def __init__(self, context, group, placements, resizes, present):
         self._context = context
         self._group = group
         self._names = {
-            **{entry['node']: entry['host'] for entry in placement.values()},
+            **{each.node: each.host for each in placements.values()},
             **{location.node: location.host for location in resizes.values()},
             **present.host_names,
         }
-        self._placement = placement
+        self._placements = placements
         self._resizes = resizes
         self._moves = {
             path: {location.node for location in locations}
             for path, locations in present.destinations.items()
-            if path in placement
+            if path in placements
         }
         # {path: host ids} that the member may be on until all moves end.
         self._moved = {
-            path: {entry['node'], *self._moves.get(path, ())}
-            for path, entry in placement.items()
+            path: {each.node, *self._moves.get(path, ())}
+            for path, each in placements.items()
         }
 
     @property
@@ -87,7 +88,7 @@ class EndStates:
     def _present_host(self, path):
         """Return the host of a server that is to be resized, else None."""
         is_server = path in self._resizes
-        return self._placement[path]['node'] if is_server else None
+        return self._placements[path].node if is_server else None
 
     def _resized(self, path):
         return {self._resizes[path].node} if path in self._resizes else ()

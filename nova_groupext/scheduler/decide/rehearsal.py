@@ -14,37 +14,41 @@ from oslo_utils import uuidutils
 from nova_groupext.scheduler.nova import hosts
 
 
-def rehearse(context, snapshot, placement, check_deadline):
+def rehearse(context, snapshot, placements, check_deadline):
     """Return the (class name, host id) pairs that Nova's filters refuse.
 
     A host that no longer exists, or whose cell does not answer, counts as
     refused.
 
     :param snapshot: snapshot.Snapshot, for the classes and their RequestSpecs
-    :param placement: as in VRTPlan
+    :param placements: {path: MemberPlacement}
     :param check_deadline: called before each member; raises OutOfTime
     """
     manager = hosts.HostManager()
-    uuids = {entry['provider'] for entry in placement.values()}
+    uuids = {each.provider for each in placements.values()}
     hosts_now = manager.all_hosts(context, sorted(uuids))
     refused = set()
-    for path, entry in sorted(placement.items()):
+    for path in sorted(placements):
         check_deadline()
+        placement = placements[path]
         member_class = snapshot.class_of_member(path)
-        pair = (member_class.name, entry['node'])
-        host = hosts_now.get(entry['node'])
+        pair = (member_class.name, placement.node)
+        host = hosts_now.get(placement.node)
         if pair not in refused and not _try(
-            manager, host, member_class, entry
+            manager, host, member_class, placement
         ):
             refused.add(pair)
     return refused
 
 
-def _try(manager, host, member_class, entry):
+def _try(manager, host, member_class, placement):
     if host is None:
         return False
     host.allocation_candidates = [
-        {'allocations': entry['allocations'], 'mappings': entry['mappings']}
+        {
+            'allocations': placement.allocations,
+            'mappings': placement.mappings,
+        }
     ]
     spec = member_class.spec
     spec.instance_uuid = uuidutils.generate_uuid()

@@ -166,7 +166,7 @@ def _reject(work, situation, decision):
         *(work.context, work.group, decision.plan.placements),
         *(decision.resizes, situation.locations),
     )
-    coming = {path: entry['node'] for path, entry in decision.arriving.items()}
+    coming = {path: each.node for path, each in decision.arriving.items()}
     rejected = end_check.rejected_members(coming)
     if not rejected:
         end_check.check()

@@ -54,7 +54,7 @@ def placeholder_changes(
     are new to the group. maintain.maintain() removes those no longer needed.
 
     :param plan: VRTPlan of the draft
-    :param arriving: the new entries of its placement
+    :param arriving: {path: MemberPlacement} of its new holds
     :param ending: VRTHolds of the group that the draft does not need
     :returns: (placeholders to create, not stored yet, and those of the group
         that they replace)
@@ -67,7 +67,7 @@ def placeholder_changes(
         )
         if row.is_placeholder
     ]
-    changed = {entry['provider'] for entry in arriving.values()}
+    changed = {each.provider for each in arriving.values()}
     kept = {row.provider_uuid for row in current} - changed
     needed, replaced = [], [r for r in current if r.provider_uuid in changed]
     removed = {row.uuid for row in (*ending, *replaced)}
@@ -81,8 +81,8 @@ def placeholder_changes(
 
 def _planned_nodes(context, group, plan):
     locations = {
-        path: (entry['host'], entry['provider'])
-        for path, entry in plan.placements.items()
+        path: (each.host, each.provider)
+        for path, each in plan.placements.items()
     }
     try:
         exclusive = find_hosts(context, group, locations)
@@ -99,14 +99,14 @@ def _planned_nodes(context, group, plan):
 def _needed_on(context, placement_client, group, node, arriving, removed):
     """Return the placeholders that a host needs beside arriving members.
 
-    :param arriving: in the form of VRTPlan.placements
+    :param arriving: {path: MemberPlacement}
     :param removed: uuids of consumers that the same request empties
     """
     usages = placement_client.usages(context, node.uuid) or {}
     _refuse_foreign(context, group, node.uuid, usages)
     return placeholders.needed_with(
         *(context, placement_client, group.id, node, usages, removed),
-        {path: entry['allocations'] for path, entry in arriving.items()},
+        {path: each.allocations for path, each in arriving.items()},
     )
 
 

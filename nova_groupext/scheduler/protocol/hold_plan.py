@@ -26,12 +26,12 @@ from nova_groupext.scheduler.placement import overcommitment
 from nova_groupext.scheduler.protocol import release_holds
 
 
-def insert_plan(context, lease, members, placement, others=()):
+def insert_plan(context, lease, members, placements, others=()):
     """Store and return VRTHolds, in state WRITING, for all placed members.
 
     :param lease: VRTLease of the group
     :param members: VRTMembers, at least those that are placed
-    :param placement: in the form of VRTPlan.placements
+    :param placements: {path: MemberPlacement}
     :param others: further VRTHolds of the plan, not stored yet: placeholders
         and resize reservations
     :raises: GroupBusy when another planner has taken the group over,
@@ -39,7 +39,8 @@ def insert_plan(context, lease, members, placement, others=()):
     """
     by_path = {member.path: member for member in members}
     holds = [
-        VRTHold.for_member(by_path[path], s) for path, s in placement.items()
+        VRTHold.for_member(by_path[path], placement)
+        for path, placement in placements.items()
     ]
     return insert_pending(context, lease, [*holds, *others])
 

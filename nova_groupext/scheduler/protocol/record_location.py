@@ -12,6 +12,7 @@ from nova_groupext import faultpoints
 from nova_groupext.db import database_errors
 from nova_groupext.objects import move_transitions
 from nova_groupext.objects import states
+from nova_groupext.objects.member_placement import MemberPlacement
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler.current import own_capacity
 from nova_groupext.scheduler.nova import hosts
@@ -77,12 +78,12 @@ def _record_host(context, placement_client, member, hold, moves, server):
     # The redeemed amounts are what a replacement needs, whatever flavor the
     # server was resized to; unless that is the flavor in the definition.
     source = None if is_resized else hold
-    entry = plan_entry(context, placement_client, member, source, server)
-    if entry is None:
+    placement = placement_of(context, placement_client, member, source, server)
+    if placement is None:
         return False
     with faultpoints.around('moving.store_location'):
         is_stored = move_transitions.store_location(
-            context, member, hold, entry, moves, is_resized=is_resized
+            context, member, hold, placement, moves, is_resized=is_resized
         )
     if not is_stored:
         return False
@@ -109,13 +110,12 @@ def _is_there(row, server):
     return (row.host, row.node) == (server.host, server.node)
 
 
-def plan_entry(context, placement_client, member, hold, server):
-    """Return a server's location as a plan entry, or None if it is unknown.
+def placement_of(context, placement_client, member, hold, server):
+    """Return a server's MemberPlacement, or None if its host is unknown.
 
-    :param hold: VRTHold with the amounts of the entry; None to take the
-        server's own allocation
+    :param hold: VRTHold with its amounts; None to take the server's own
+        allocation
     :param server: servers.Server that is on a host
-    :returns: dict in the form of a value of VRTPlan.placements
     """
     try:
         node = hosts.compute_node(context, server.host, server.node)
@@ -132,16 +132,15 @@ def plan_entry(context, placement_client, member, hold, server):
         allocations = placement_client.allocations(context, member.server_uuid)
     else:
         allocations = hold.allocations
-    return {
-        'host': server.host,
-        'node': server.node,
-        'provider': node.uuid,
-        'allocations': {
-            node.uuid: {'resources': own_capacity.total_amounts(allocations)}
-        },
-        'mappings': {'': [node.uuid]},
-        'domains': {
+    amounts = own_capacity.total_amounts(allocations)
+    return MemberPlacement(
+        host=server.host,
+        node=server.node,
+        provider=node.uuid,
+        allocations={node.uuid: {'resources': amounts}},
+        mappings={'': [node.uuid]},
+        domains={
             'host': server.node,
             **hosts.find_domains(context, server.host),
         },
-    }
+    )

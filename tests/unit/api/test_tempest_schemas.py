@@ -5,6 +5,7 @@ import jsonschema
 from nova.api.openstack import wsgi
 from nova.objects import flavor
 from oslo_utils import timeutils
+from oslo_utils.fixture import uuidsentinel as uuids
 from oslotest import base as test_base
 
 from nova_groupext import objects
@@ -17,11 +18,12 @@ from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.solver.language import schemas
 from nova_groupext.solver.verify import answer_schema
+from tests import groups
 from tests import tempest_plugin as plugin
 from tests.unit.api import base
 
 SERVER = '0c1d4d3e-7f0a-4f53-8f2e-0a0d6a5b4c31'
-PLACEMENT = {'host': 'cmp-17', 'domains': {'host': 'cmp-17', 'zone': 'az1'}}
+DESTINATION = {'host': 'cmp-17', 'domains': {'host': 'cmp-17', 'zone': 'az1'}}
 BROKEN = {'at': 'workers', 'policy': {'type': 'spread', 'scope': 'zone'}}
 BOOT = objects.VRTBoot(
     request_id='req-1',
@@ -154,8 +156,11 @@ class TestGroups(SchemaCase, base.GroupTestCase):
         return group
 
     def plan(self, status, answer, group=None):
+        placement = groups.placement(uuids.provider, 1)
         placements = (
-            {m.path: PLACEMENT for m in group.members} if group else {}
+            dict.fromkeys((m.path for m in group.members), placement)
+            if group
+            else {}
         )
         return VRTPlan(status=status, answer=answer, placements=placements)
 
@@ -217,7 +222,7 @@ class TestGroups(SchemaCase, base.GroupTestCase):
         proposed = objects.VRTProposal(
             status='placed',
             fewest=True,
-            moves={self.group.members[0].path: PLACEMENT},
+            moves={self.group.members[0].path: DESTINATION},
             created_at=timeutils.utcnow(),
         )
         for known, may_see_hosts in self.viewers():

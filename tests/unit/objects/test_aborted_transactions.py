@@ -134,7 +134,7 @@ class TestObjects(AbortedTransactions, base.HeldGroupTestCase):
     def test_hold_of_a_moved_server_equals_the_stored_one(self):
         self.redeem(self.member)
         hold = objects.VRTHold.find_by_member(self.context, self.member.id)
-        placement = {**groups.placement(uuids.host, 1), 'domains': {}}
+        placement = groups.placement(uuids.host, 1)
 
         self.assertTrue(
             move_transitions.store_location(
@@ -144,8 +144,8 @@ class TestObjects(AbortedTransactions, base.HeldGroupTestCase):
 
         [moved] = objects.VRTHold.list_by_uuids(self.context, [hold.uuid])
         for each in (moved, hold):
-            self.assertEqual(placement['allocations'], each.allocations)
-            self.assertEqual(placement['node'], each.node)
+            self.assertEqual(placement.allocations, each.allocations)
+            self.assertEqual(placement.node, each.node)
 
     def test_move_has_the_id_of_the_stored_one(self):
         self.redeem(self.member)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Locations of members whose servers move, leave or come back."""
 
+import dataclasses
+
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
@@ -44,13 +46,13 @@ class TestMemberLocations(base.HeldGroupTestCase):
         return objects.VRTHold.find_by_member(self.context, member.id)
 
     def store_location(self, hold, host):
-        entry = {
-            **groups.placement(host, 1),
-            'provider': uuidutils.generate_uuid(),
-            'domains': {'host': host},
-        }
+        placement = dataclasses.replace(
+            groups.placement(host, 1),
+            provider=uuidutils.generate_uuid(),
+            domains={'host': host},
+        )
         return move_transitions.store_location(
-            self.context, self.first, hold, entry
+            self.context, self.first, hold, placement
         )
 
     def generation(self):
@@ -143,7 +145,10 @@ class TestMemberLocations(base.HeldGroupTestCase):
         plan = objects.VRTPlan(
             group_id=self.group.id,
             status=objects.VRTPlan.PLACED,
-            placements={'master': {'host': 'old'}, 'other': {'host': 'x'}},
+            placements={
+                'master': groups.placement('old', 1),
+                'other': groups.placement('x', 1),
+            },
             answer={},
         )
         plan.create(self.context)
@@ -158,7 +163,7 @@ class TestMemberLocations(base.HeldGroupTestCase):
         placements = plan.find_newest(self.context, self.group.id).placements
         self.assertEqual(
             {'master': 'new', 'other': 'x'},
-            {path: each['host'] for path, each in placements.items()},
+            {path: each.host for path, each in placements.items()},
         )
 
     def test_outdated_location_of_a_server_is_not_written(self):

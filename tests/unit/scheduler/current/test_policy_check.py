@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Policy checks of members that are redeemed."""
 
+import dataclasses
+
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
@@ -22,7 +24,7 @@ class TestRedeemCheck(base.HeldGroupTestCase):
         holds = objects.VRTHold.create_all(
             self.context,
             [
-                objects.VRTHold.for_member(member, self.plan_entry(host))
+                objects.VRTHold.for_member(member, self.placement(host))
                 for member, host in zip(group.members, hosts, strict=True)
             ],
         )
@@ -30,9 +32,11 @@ class TestRedeemCheck(base.HeldGroupTestCase):
         return self.get(group)
 
     @staticmethod
-    def plan_entry(host):
+    def placement(host):
         provider = uuidutils.generate_uuid()
-        return {**groups.placement(host, 1), 'provider': provider}
+        return dataclasses.replace(
+            groups.placement(host, 1), provider=provider
+        )
 
     def refused(self, group, check=None):
         check = check or policy_check.RedeemCheck(self.context, group.uuid)

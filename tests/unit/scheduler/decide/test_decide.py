@@ -185,6 +185,6 @@ def first(result, *_args):
 
 def refuse_all(_refused, _context, snapshot, placements, _go_on):
     return {
-        (snapshot.class_of[path], each['node'])
+        (snapshot.class_of[path], each.node)
         for path, each in placements.items()
     }

@@ -26,8 +26,8 @@ class TestEndStates(base.BaseTestCase):
             'b': groups.placement('y', 1),
         }
         current = {
-            path: locations.Location(entry['host'], entry['node'])
-            for path, entry in placement.items()
+            path: locations.Location(each.host, each.node)
+            for path, each in placement.items()
         }
         resizes = {
             path: locations.Location(host, host)
