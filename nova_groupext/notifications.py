@@ -37,7 +37,7 @@ class Event(enum.StrEnum):
     # The tenant released holds; holds have expired.
     RELEASE = 'vrt_group.release'
     EXPIRE = 'vrt_group.expire'
-    # The tenant extended the lifetime of the holds.
+    # The tenant, or a revision, extended the lifetime of the holds.
     EXTEND = 'vrt_group.extend'
     # A member has become a server; a member has lost its hold.
     REDEEM = 'vrt_member.redeem'
@@ -139,6 +139,18 @@ def notify_decision(context, group, name=None):
             context, group.id, name or group.status.lower(), group.fault
         )
         notify_group(context, event, group)
+
+
+def notify_revision(context, before, revised):
+    """Record and notify that a revision is the definition of its group.
+
+    :param before: VRTGroup as it was before
+    :param revised: the same VRTGroup, read again
+    """
+    notify_decision(context, revised, 'revised')
+    had_holds = before.status in states.GROUP_WITH_HOLDS
+    if had_holds and revised.expires_at > before.expires_at:
+        notify_group(context, Event.EXTEND, revised)
 
 
 def notify_group(context, event, group):

@@ -8,7 +8,6 @@ from nova_groupext.db import clock
 from nova_groupext.objects import states
 from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.group import VRTGroup
-from nova_groupext.policies import rules
 from nova_groupext.solver.language import validation
 
 GROUP = '$.vrt_group'
@@ -20,9 +19,9 @@ def rename(context, group, attributes):
     A new ``expires_in`` also restarts the expiry of a group in HELD.
 
     :param attributes: the ``vrt_group`` of a PUT without a topology
-    :raises: GenerationConflict, InvalidInput, PolicyNotAuthorized;
-        GroupStateConflict while the group or its revision is planned, or
-        after it expired; the errors of extend.allowed_seconds()
+    :raises: GenerationConflict, InvalidInput; GroupStateConflict while the
+        group or its revision is planned, or after it expired; the errors of
+        extend.allowed_seconds()
     """
     if attributes['generation'] != group.generation:
         raise exception.GenerationConflict(group=group.uuid)
@@ -44,7 +43,6 @@ def rename(context, group, attributes):
         )
     is_extended = 'expires_in' in values and group.status == states.Group.HELD
     if is_extended:
-        context.can(rules.EXTEND, {'project_id': group.project_id})
         if group.has_expired:
             raise group.conflict('it has expired')
         seconds = extend.allowed_seconds(context, group, values['expires_in'])

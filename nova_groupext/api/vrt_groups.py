@@ -147,6 +147,8 @@ class VRTGroupController(wsgi.Controller):
         context = req.environ['nova.context']
         group = groups.get_authorised(context, rules.UPDATE, id)
         attributes, parsed = describe.read_body(body, request_schemas.UPDATE)
+        if 'expires_in' in attributes:
+            context.can(rules.EXTEND, {'project_id': group.project_id})
         if parsed is None:
             rename.rename(context, group, attributes)
             renamed = groups.get_authorised(context, rules.UPDATE, id)

@@ -140,8 +140,10 @@ RULES = [
     _rule(
         EXTEND,
         base.PROJECT_MEMBER_OR_ADMIN,
-        'Extend the holds of a VRT group',
+        'Extend the holds of a VRT group, or change its expires_in; a '
+        'revision without expires_in extends them by the present one',
         ('POST', f'{ACTION} (extend)'),
+        ('PUT', f'{GROUP} (expires_in)'),
     ),
     _rule(
         PROPOSAL,

@@ -18,6 +18,7 @@ from nova_groupext import notifications
 from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import revisions
 from nova_groupext.scheduler.decide import decide
 from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.reap import reaper
@@ -93,6 +94,13 @@ class TestNotifications(NotifiedTestCase):
             {'members': {'web': base.member(count=2)}}, name='shop', **group
         )['id']
 
+    def put(self, uuid, **values):
+        """PUT a group."""
+        values['generation'] = self.group(uuid)['generation']
+        path = f'{base.GROUPS}/{uuid}'
+        response = self.api().put(path, json={'vrt_group': values})
+        self.assertEqual(202, response.status_code, response.text)
+
     def test_plan_and_later_hold_are_notified(self):
         uuid = self.describe_web(hold=False)
         self.tells(Event.PLAN)
@@ -167,12 +175,41 @@ class TestNotifications(NotifiedTestCase):
         self.act(uuid, 'extend', {'expires_in': 7200})
 
         self.tells(Event.EXTEND)
-        longer = {'generation': self.group(uuid)['generation']}
-        self.api().put(
-            f'{base.GROUPS}/{uuid}',
-            json={'vrt_group': {**longer, 'expires_in': 9000}},
-        )
+        self.put(uuid, expires_in=9000)
         self.tells(Event.EXTEND)
+
+    def test_revision_is_notified_as_an_extension_if_it_extends(self):
+        uuid = self.describe_web(expires_in=3600)
+        self.tells(Event.HOLD)
+        before = self.group(uuid)
+
+        self.put(uuid, topology=before['topology'], expires_in=7200)
+
+        _held, told = self.tells(Event.HOLD, Event.EXTEND)
+        ends_at = told['payload']['nova_object.data']['expires_at']
+        self.assertEqual(self.group(uuid)['expires_at'], ends_at)
+        self.assertLess(before['expires_at'], ends_at)
+        self.change_row(
+            uuid, expires_at=timeutils.utcnow() + datetime.timedelta(hours=9)
+        )
+        self.act(uuid, 'replan')
+        self.tells(Event.HOLD)
+
+    def test_extension_by_a_revision_finished_after_an_error_is_notified(self):
+        uuid = self.describe_web(expires_in=3600)
+        self.tells(Event.HOLD)
+        commit = revisions.commit
+
+        def fail_once(*_args, **_kwargs):
+            self.patch(revisions, 'commit', commit)
+            raise ValueError
+
+        self.patch(revisions, 'commit', fail_once)
+
+        other = {'members': {'web': base.member('m1.small', count=2)}}
+        self.put(uuid, topology=other, expires_in=7200)
+
+        self.tells(Event.HOLD, Event.EXTEND)
 
     def test_expiry_is_notified_once(self):
         uuid = self.describe_web()

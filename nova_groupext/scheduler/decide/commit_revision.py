@@ -235,11 +235,11 @@ class _Commit:
             raise exception.GenerationConflict(group=self._group.uuid)
 
     def _report(self):
-        self._group = VRTGroup.get(self._context, self._group.uuid)
-        LOG.info('VRT group %s is revised.', self._group.uuid)
-        notifications.notify_decision(self._context, self._group, 'revised')
+        revised = VRTGroup.get(self._context, self._group.uuid)
+        LOG.info('VRT group %s is revised.', revised.uuid)
+        notifications.notify_revision(self._context, self._group, revised)
         adopted = drafts.servers_to_adopt(self._draft)
-        for member in self._group.members:
+        for member in revised.members:
             if member.path in adopted:
                 notifications.notify_member(
                     self._context, notifications.Event.REDEEM, member

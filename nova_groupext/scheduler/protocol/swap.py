@@ -328,6 +328,6 @@ def _commit(context, lease, swap, side, lost):
             is_watched=True,
         )
         revised = VRTGroup.get(context, group.uuid)
-        notifications.notify_decision(context, revised, 'revised')
+        notifications.notify_revision(context, group, revised)
     else:
         revisions.compensate(context, lease, draft, swap, lost)

@@ -261,12 +261,24 @@ project_id:%(project_id)s"
             )
             self.assertEqual(expected, told, name)
         # The rule for "extend" also covers an update of the expiry.
-        revised = {
-            'generation': self.group(group)['generation'],
-            'expires_in': 7200,
-        }
-        told = self.outcome(
-            *(by_name['foreign admin'], 'PUT', f'/{group}'),
-            {'vrt_group': revised},
+        self.set_status(group, states.Group.HELD)
+        self.assertEqual(
+            [403, 403, 202, 202],
+            [
+                self.outcome(
+                    *(by_name['foreign admin'], 'PUT', f'/{group}'),
+                    self.revised(group, **values),
+                )
+                for values in (
+                    {'expires_in': 7200},
+                    {'expires_in': 7200, 'topology': base.ONE},
+                    {'name': 'new'},
+                    {'topology': base.ONE},
+                )
+            ],
         )
-        self.assertEqual(403, told)
+
+    def revised(self, uuid, **values):
+        """Return the body of a PUT."""
+        generation = self.group(uuid)['generation']
+        return {'vrt_group': {'generation': generation, **values}}
