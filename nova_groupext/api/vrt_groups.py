@@ -11,7 +11,6 @@ from nova.api.openstack import common
 from nova.api.openstack import wsgi
 from oslo_utils import strutils
 from oslo_utils import timeutils
-from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext import notifications
@@ -75,7 +74,9 @@ class VRTGroupController(wsgi.Controller):
         context.can(rules.INDEX, _own_project(context))
         vrt_groups = self._list(req, context)
         return self._view_builder.page(
-            req, [self._view_builder.summary(req, each) for each in vrt_groups]
+            req,
+            [self._view_builder.summary(req, each) for each in vrt_groups],
+            _next_marker(req, vrt_groups, vrt_groups),
         )
 
     @resource.translate_errors
@@ -87,8 +88,8 @@ class VRTGroupController(wsgi.Controller):
         return self._view_builder.page(
             req,
             self._details(req, VRTGroup.list_for_views(context, page)),
+            _next_marker(req, vrt_groups, page),
             f'{group_views.COLLECTION}/detail',
-            has_more=len(page) < len(vrt_groups),
         )
 
     @resource.translate_errors
@@ -291,17 +292,13 @@ class VRTGroupController(wsgi.Controller):
 
     def _list(self, req, context):
         parameters = resource.query(req, request_schemas.LIST)
-        limit, marker = common.get_limit_and_marker(req)
-        if marker is not None and not uuidutils.is_uuid_like(marker):
-            raise validation.InvalidInput(
-                'query.marker', 'is not the id of a group'
-            )
+        limit, _marker = common.get_limit_and_marker(req)
         try:
             return VRTGroup.list(
                 context,
-                marker=marker,
+                marker=_marker_values(parameters),
                 limit=limit,
-                sort_key=parameters.get('sort_key', listing.CREATED_AT),
+                sort_key=_sort_key(parameters),
                 is_descending=parameters.get('sort_dir') == 'desc',
                 **_filters(context, parameters),
             )
@@ -345,6 +342,36 @@ class VRTGroupController(wsgi.Controller):
 
 def _own_project(context):
     return {'project_id': context.project_id}
+
+
+def _sort_key(parameters):
+    return parameters.get('sort_key', listing.CREATED_AT)
+
+
+def _marker_values(parameters):
+    """Return the values of the marker, see listing.parse_marker(), or None."""
+    if 'marker' not in parameters:
+        return None
+    try:
+        return listing.parse_marker(
+            parameters['marker'], _sort_key(parameters)
+        )
+    except ValueError as exc:
+        raise validation.InvalidInput(
+            'query.marker', 'is not the id of a group'
+        ) from exc
+
+
+def _next_marker(req, listed, shown):
+    """Return the marker of the next page, or None after the last page.
+
+    :param listed: VRTGroups within the limit of the page
+    :param shown: the first of them, which the page contains
+    """
+    limit, _marker = common.get_limit_and_marker(req)
+    if not shown or len(shown) == len(listed) < limit:
+        return None
+    return listing.marker_of(shown[-1], _sort_key(req.GET))
 
 
 def _filters(context, parameters):

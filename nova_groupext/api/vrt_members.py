@@ -4,6 +4,8 @@
 Adding or removing a member revises the whole group, like a PUT of it.
 """
 
+import re
+
 from nova.api.openstack import wsgi
 from oslo_utils import strutils
 
@@ -110,22 +112,27 @@ class VRTMemberController(wsgi.Controller):
 
 
 def _select(members, parameters):
-    """Return the members after a marker that have a status.
+    """Return the members after a marker that have a status, by path.
+
+    The marker need not be a member's path: the member may have been removed.
 
     :param members: member views
     :param parameters: the query
-    :raises: InvalidInput for a marker that is no member's path
     """
     if 'marker' in parameters:
-        paths = [member['path'] for member in members]
-        if parameters['marker'] not in paths:
-            raise validation.InvalidInput(
-                'query.marker', 'is not the path of a member'
-            )
-        members = members[paths.index(parameters['marker']) + 1 :]
+        marker = _sort_value(parameters['marker'])
+        members = [m for m in members if _sort_value(m['path']) > marker]
     if 'status' in parameters:
         members = [m for m in members if m['status'] == parameters['status']]
-    return members
+    return sorted(members, key=lambda member: _sort_value(member['path']))
+
+
+def _sort_value(path):
+    """Return a value by which ``web-9`` sorts before ``web-10``."""
+    parts = re.split('0*([0-9]+)', path)
+    # Without int(), which refuses thousands of digits.
+    parts[1::2] = [(len(digits), digits) for digits in parts[1::2]]
+    return parts, path
 
 
 def _parent(topology, path):

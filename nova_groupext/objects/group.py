@@ -242,7 +242,8 @@ class VRTGroup(group_queries.GroupQueries, base.VRTObject):
     ):
         """Return groups without their parts; no deleted ones, no drafts.
 
-        :param marker: id of the last group of the previous page
+        :param marker: (id, sort value) of the last group of the previous page,
+            see listing.parse_marker()
         :param sort_key: one of listing.SORT_KEYS
         :param filters: values by names of listing.FILTERS
         :raises: GroupNotFound for an unknown marker; see listing.find_rows()

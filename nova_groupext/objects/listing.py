@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Group listings for clients: filtered, sorted and paginated.
 
-A group's id is a UUID of version 7 (RFC 9562): its first bits are the time of
-creation. So ids sort by creation, and a marker still works after its group was
-deleted.
+A marker names the last group of the previous page and contains its sort value,
+so that it still works after the group was changed or deleted. A group's id is
+a UUID of version 7 (RFC 9562): its first bits are the time of creation. So ids
+sort by creation, and the id alone is the marker of that order.
 """
 
+from collections.abc import Callable
+import dataclasses
+import datetime
 import secrets
 import time
 import uuid
 
+from oslo_utils import uuidutils
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -53,13 +58,62 @@ FILTERS = {
 }
 
 
+@dataclasses.dataclass(frozen=True)
+class SortKey:
+    """Order of a list, and the form of its values in markers.
+
+    :ivar column: function that returns the column, or expression
+    :ivar to_text: function of a VRTGroup that returns its value as text
+    :ivar from_text: function of that text that returns the value; it raises
+        ValueError
+    """
+
+    column: Callable
+    to_text: Callable
+    from_text: Callable = str
+
+
+def _read_time(text):
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=None)
+
+
 #: Sort keys of groups; groups with equal values are sorted by creation.
 SORT_KEYS = {
     CREATED_AT: None,
-    'updated_at': _changed_at,
-    'name': lambda: models.Group.name,
-    'status': lambda: models.Group.status,
+    'updated_at': SortKey(
+        _changed_at,
+        lambda group: (group.updated_at or group.created_at).isoformat(),
+        _read_time,
+    ),
+    'name': SortKey(lambda: models.Group.name, lambda group: group.name),
+    'status': SortKey(lambda: models.Group.status, lambda group: group.status),
 }
+
+_IS_LISTED = (
+    models.Group.status != states.Group.RELEASING,
+    models.Group.revises_id.is_(None),
+)
+
+
+def marker_of(group, sort_key):
+    """Return the marker of the page that follows a group.
+
+    :param sort_key: one of SORT_KEYS
+    """
+    key = SORT_KEYS[sort_key]
+    return f'{group.uuid}:{key.to_text(group)}' if key else group.uuid
+
+
+def parse_marker(marker, sort_key):
+    """Return (id of a group, its sort value or None) of a marker.
+
+    :raises: ValueError
+    """
+    uuid, colon, text = marker.partition(':')
+    key = SORT_KEYS[sort_key]
+    if not uuidutils.is_uuid_like(uuid) or (colon and key is None):
+        raise ValueError(marker)
+    return uuid, key.from_text(text) if colon else None
 
 
 def new_id():
@@ -80,20 +134,22 @@ def find_rows(context, filters, sort_key, marker, limit, *, is_descending):
 
     :param filters: {name of FILTERS: value}
     :param sort_key: one of SORT_KEYS
-    :param marker: id of the last group of the previous page, or None
-    :raises: GroupNotFound for a marker without a row, or of a project that the
-        filters exclude; not when groups are sorted by creation
+    :param marker: (id, sort value) of the last group of the previous page, or
+        None; the present value of a listed group is read if it is None
+    :raises: GroupNotFound for the id alone of a group that is not listed, or
+        of a project that the filters exclude; not when groups are sorted by
+        creation
     """
+    key = SORT_KEYS[sort_key]
     order = [models.Group.uuid]
-    if SORT_KEYS[sort_key] is not None:
-        order.insert(0, SORT_KEYS[sort_key]())
+    if key is not None:
+        order.insert(0, key.column())
     conditions = [
-        models.Group.status != states.Group.RELEASING,
-        models.Group.revises_id.is_(None),
+        *_IS_LISTED,
         *(FILTERS[name](value) for name, value in filters.items()),
     ]
     if marker is not None:
-        last = _sort_values(context, marker, filters, order)
+        last = _sort_values(context, *marker, filters, order)
         conditions.append(_is_after(order, last, is_descending))
     if is_descending:
         order = [column.desc() for column in order]
@@ -102,10 +158,12 @@ def find_rows(context, filters, sort_key, marker, limit, *, is_descending):
     )
 
 
-def _sort_values(context, marker, filters, order):
+def _sort_values(context, uuid, value, filters, order):
     """Return the sort values of a page's last group."""
     if len(order) == 1:
-        return [marker]
+        return [uuid]
+    if value is not None:
+        return [value, uuid]
     # Excludes other projects: clients could find out names of their groups by
     # trial.
     project = {'project_id'} & filters.keys()
@@ -113,11 +171,12 @@ def _sort_values(context, marker, filters, order):
         context,
         order,
         models.Group,
-        models.Group.uuid == marker,
+        models.Group.uuid == uuid,
+        *_IS_LISTED,
         *(FILTERS[name](filters[name]) for name in project),
     )
     if not rows:
-        raise exception.GroupNotFound(group=marker)
+        raise exception.GroupNotFound(group=uuid)
     return rows[0]
 
 

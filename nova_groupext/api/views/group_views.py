@@ -156,28 +156,30 @@ class GroupView(common.ViewBuilder):
         :param views: member views, those of later pages included
         """
         limit, _marker = common.get_limit_and_marker(req)
-        page = {'members': views[:limit]}
-        if 0 < limit < len(views):
-            last = views[limit - 1]['path']
-            href = self._get_next_link(
-                req, last, f'{COLLECTION}/{group_id}/members'
-            )
-            page['members_links'] = [{'rel': 'next', 'href': href}]
-        return page
+        has_more = 0 < limit < len(views)
+        last = views[limit - 1]['path'] if has_more else None
+        collection = f'{COLLECTION}/{group_id}/members'
+        return {
+            'members': views[:limit],
+            **self._next_links(req, 'members', last, collection),
+        }
 
-    def page(self, req, views, collection=COLLECTION, *, has_more=False):
+    def page(self, req, views, marker=None, collection=COLLECTION):
         """Return a list of groups with the link to the next page, if any.
 
-        :param has_more: whether more groups follow, regardless of the limit
+        :param marker: marker of the next page, or None
         """
-        links = self._get_collection_links(req, views, collection, 'id')
-        if has_more:
-            href = self._get_next_link(req, views[-1]['id'], collection)
-            links = [{'rel': 'next', 'href': href}]
-        page = {'vrt_groups': views}
-        if links:
-            page['vrt_groups_links'] = links
-        return page
+        return {
+            'vrt_groups': views,
+            **self._next_links(req, 'vrt_groups', marker, collection),
+        }
+
+    def _next_links(self, req, name, marker, collection):
+        """Return the property with the link to the next page, if any."""
+        if marker is None:
+            return {}
+        href = self._get_next_link(req, marker, collection)
+        return {f'{name}_links': [{'rel': 'next', 'href': href}]}
 
 
 def member_views(group, plan, reservations, may_see_hosts):

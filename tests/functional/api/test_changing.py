@@ -227,10 +227,22 @@ class TestMembers(ChangingCase):
         found, _links = self.listed(uuid, '?status=FAILED&marker=a-1')
         self.assertEqual(['a-4'], found)
 
-    def test_marker_that_is_no_member_is_refused(self):
-        uuid = self.store_group()
-        path = f'{functional.GROUPS}/{uuid}/members?marker=b'
-        self.assertEqual(400, self.api().get(path).status_code)
+    def test_removal_of_the_last_member_of_a_page_does_not_end_the_list(self):
+        small = functional.member()
+        topology = {
+            'members': {'b': functional.member(count=11), 'a': small},
+            'groups': {'c': {'members': {'d': small}}},
+        }
+        uuid = self.store_group(topology=topology)
+        counted = [f'b-{number}' for number in range(11)]
+
+        self.assertEqual(['a', *counted, 'c/d'], self.listed(uuid)[0])
+        for gone, rest in (('b-10', ['c/d']), ('a', [*counted[:10], 'c/d'])):
+            path = f'{functional.GROUPS}/{uuid}/members/{gone}'
+            self.assertEqual(202, self.api().delete(path).status_code)
+            self.set_status(uuid, states.Group.PLANNED)
+
+            self.assertEqual(rest, self.listed(uuid, f'?marker={gone}')[0])
 
 
 class TestAnnouncements(ChangingCase):

@@ -14,12 +14,27 @@ from nova_groupext.api import vrt_groups
 from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
+from nova_groupext.objects import listing
 from nova_groupext.objects import states
 from tests import groups
 from tests.functional import base as functional
 from tests.functional.api import base
 
 COUNTED = {'members': {'a': functional.member(count=3)}}
+UNKNOWN = uuidutils.generate_uuid()
+# Values with which a group is the first one of a list, by direction.
+FRONTS = {
+    'asc': {
+        'name': '',
+        'status': states.Group.ACTIVE,
+        'updated_at': datetime.datetime(2000, 1, 1),
+    },
+    'desc': {
+        'name': 'zzz',
+        'status': states.Group.UNDECIDED,
+        'updated_at': datetime.datetime(2100, 1, 1),
+    },
+}
 
 
 class PageCase(base.ApiTestCase):
@@ -31,18 +46,22 @@ class PageCase(base.ApiTestCase):
     def listed(self, query='', user='demo'):
         return [each['id'] for each in self.get(query, user)['vrt_groups']]
 
-    def pages(self, path, meanwhile=lambda page: None):
-        """Return the ids on each page, by the links between them."""
-        found = []
+    def walk(self, path):
+        """Yield the ids on each page, by the links between them."""
         while path is not None:
             answer = self.get(path)
-            found.append([each['id'] for each in answer['vrt_groups']])
-            meanwhile(found[-1])
+            yield [each['id'] for each in answer['vrt_groups']]
             links = answer.get('vrt_groups_links', [])
             path = None
             for link in links:
                 path = link['href'].partition(functional.GROUPS)[2]
-        return found
+
+    def pages(self, path):
+        return [*self.walk(path)]
+
+    def api_delete(self, uuid):
+        """DELETE a group; without a planner its row stays."""
+        self.api().delete(f'{functional.GROUPS}/{uuid}')
 
 
 class TestPages(PageCase):
@@ -60,16 +79,50 @@ class TestPages(PageCase):
         self.patch(vrt_groups, 'PAGE_MEMBERS', 2)
         self.assertEqual([[each] for each in groups], self.pages('/detail'))
 
-    def test_marker_group_deleted_between_pages_does_not_end_the_list(self):
-        groups = [self.store_group() for _each in range(5)]
+    def test_change_of_the_last_group_of_a_page_does_not_end_the_list(self):
+        def purge(uuid, _front):
+            db.delete(self.context, models.Group, models.Group.uuid == uuid)
 
-        def delete(page):
-            gone = models.Group.uuid == page[-1] if page else sa.false()
-            db.delete(self.context, models.Group, gone)
+        def delete(uuid, _front):
+            self.api_delete(uuid)
 
-        found = self.pages('?limit=2', delete)
+        def move_to_front(uuid, front):
+            self.change_row(uuid, **front)
 
-        self.assertEqual([groups[:2], groups[2:4], groups[4:]], found[:3])
+        for sort_key, change, (direction, front) in itertools.product(
+            listing.SORT_KEYS, (purge, delete, move_to_front), FRONTS.items()
+        ):
+            self.delete_all_groups()
+            for _each in range(5):
+                self.store_group()
+            query = f'?sort_key={sort_key}&sort_dir={direction}'
+            groups = self.listed(query)
+
+            pages = []
+            for page in self.walk(f'{query}&limit=2'):
+                pages.append(page)
+                change(page[-1], front)
+
+            self.assertEqual(
+                [groups[:2], groups[2:4], groups[4:]], pages, query
+            )
+
+    def test_last_group_deleted_while_details_are_read_is_no_end(self):
+        groups = [self.store_group(topology=COUNTED) for _each in range(3)]
+        self.patch(vrt_groups, 'PAGE_MEMBERS', 2)
+        stock = objects.VRTGroup.list_for_views
+        deletes = [groups[0]]
+
+        def list_for_views(context, page):
+            while deletes:
+                self.api_delete(deletes.pop())
+            return stock(context, page)
+
+        self.patch(objects.VRTGroup, 'list_for_views', list_for_views)
+
+        self.assertEqual(
+            [[], *([each] for each in groups[1:])], self.pages('/detail')
+        )
 
     def test_list_does_not_read_resolved_requests_of_members(self):
         self.store_group(topology=COUNTED)
@@ -173,6 +226,21 @@ class TestFilters(PageCase):
         self.change_row(ids['b'][0], description='changed')
         self.assertEqual(ids['b'][0], self.listed('?sort_key=updated_at')[-1])
 
+    def test_id_of_a_deleted_group_is_a_marker_only_by_creation(self):
+        first, second = self.store_group(), self.store_group()
+        self.api_delete(first)
+
+        for sort_key in listing.SORT_KEYS:
+            path = f'?marker={first}&sort_key={sort_key}'
+            response = self.api().get(f'{functional.GROUPS}{path}')
+            if sort_key == listing.CREATED_AT:
+                self.assertEqual([second], self.listed(path))
+            else:
+                self.assertEqual(400, response.status_code, response.text)
+                self.assertIn(
+                    f'query.marker: VRT group {first}', response.text
+                )
+
     def test_marker_of_another_project_is_refused(self):
         other = self.post('other', topology=base.ONE, name='m')
         marker = other.json()['vrt_group']['id']
@@ -194,8 +262,14 @@ class TestFilters(PageCase):
                 'is not an ISO 8601 time',
             ),
             ('?marker=x', 'query.marker: is not the id'),
+            ('?marker=', 'query.marker: is not the id'),
+            (f'?marker={UNKNOWN}:x', 'query.marker: is not the id'),
             (
-                f'?sort_key=name&marker={uuidutils.generate_uuid()}',
+                f'?sort_key=updated_at&marker={UNKNOWN}:today',
+                'query.marker: is not the id',
+            ),
+            (
+                f'?sort_key=name&marker={UNKNOWN}',
                 'query.marker: VRT group',
             ),
         ):

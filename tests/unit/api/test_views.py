@@ -255,16 +255,16 @@ class TestGroupView(base.GroupTestCase):
             [link['href'] for link in links],
         )
 
-    def test_a_full_page_links_to_the_next(self):
+    def test_page_with_a_marker_links_to_the_next(self):
         req = self.req('/os-vrt-groups/detail?limit=1&name=analytics')
         shown = [self.view.summary(req, self.group)]
 
-        page = self.view.page(req, shown, 'os-vrt-groups/detail')
+        page = self.view.page(req, shown, 'a:b', 'os-vrt-groups/detail')
 
         [link] = page['vrt_groups_links']
         self.assertEqual(
             'http://nova/v2.1/os-vrt-groups/detail?limit=1'
-            f'&name=analytics&marker={self.group.uuid}',
+            '&name=analytics&marker=a%3Ab',
             link['href'],
         )
 

@@ -87,7 +87,7 @@ class TestGroup(base.GroupTestCase):
 
         self.assertEqual([first.uuid, second.uuid], page())
         self.assertEqual([first.uuid], page(limit=1))
-        self.assertEqual([second.uuid], page(marker=first.uuid))
+        self.assertEqual([second.uuid], page(marker=(first.uuid, None)))
         self.assertEqual([], page(name='nothing'))
 
     def test_a_deleted_group_is_in_no_list(self):

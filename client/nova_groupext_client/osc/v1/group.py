@@ -164,7 +164,11 @@ class ListGroup(command.Lister):
         )
         command.add_page(
             *(parser, 'groups'),
-            ('<group>', 'ID of the last group of the previous list'),
+            (
+                '<group>',
+                'ID of the last group of the previous list; with --sort, '
+                'that group must still exist',
+            ),
         )
         return parser
 
