@@ -44,7 +44,8 @@ from nova_groupext.policies import rules
 from nova_groupext.scheduler import rpcapi
 from nova_groupext.solver.language import validation
 
-# Most members on a page of detailed groups, unless one group has more.
+# Most members on a page of detailed groups, those of their revisions included,
+# unless one group has more.
 PAGE_MEMBERS = 2000
 
 CHANGES_SINCE = 'changes-since'
@@ -315,7 +316,7 @@ class VRTGroupController(wsgi.Controller):
         """Return the detailed views of groups and their drafts."""
         context = req.environ['nova.context']
         ids = [group.id for group in vrt_groups]
-        drafts = VRTGroup.drafts_by_group(context, ids)
+        drafts = VRTGroup.drafts_for_views(context, ids)
         # Reload: a draft committed since the first load is not in drafts.
         vrt_groups = VRTGroup.refresh(context, vrt_groups)
         plans = VRTPlan.newest_by_group(

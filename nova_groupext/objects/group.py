@@ -255,43 +255,6 @@ class VRTGroup(group_queries.GroupQueries, base.VRTObject):
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def list_for_views(cls, context, groups):
-        """Return groups with all parts that a view of them needs.
-
-        The members' requests, the largest column, are not read.
-
-        :param groups: VRTGroups, with or without their parts
-        """
-        return cls._list(
-            context,
-            models.Group.id.in_([group.id for group in groups]),
-            models.Group.status != states.Group.RELEASING,
-            deferred=(models.Member.resolved_request,),
-        )
-
-    @classmethod
-    def limit_by_members(cls, context, groups, max_members):
-        """Return the first groups that have a limited number of members.
-
-        :param groups: VRTGroups, perhaps without their parts
-        :param max_members: maximum number of members of all groups together
-        :returns: list of VRTGroups; at least one unless there are none
-        """
-        counts = db.count_each(
-            context,
-            models.Member,
-            models.Member.group_id,
-            models.Member.group_id.in_([group.id for group in groups]),
-        )
-        first = []
-        for group in groups:
-            max_members -= counts.get(group.id, 0)
-            if first and max_members < 0:
-                break
-            first.append(group)
-        return first
-
-    @classmethod
     def _list(cls, context, *conditions, deferred=()):
         rows = db.find(
             context, models.Group, *conditions, load=PARTS, deferred=deferred

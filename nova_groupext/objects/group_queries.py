@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries for groups that planners have to work on."""
+"""Queries for groups: those that planners work on, and those of views."""
+
+import collections
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -15,18 +17,74 @@ from nova_groupext.objects.lease import VRTLease
 ABANDONED_AFTER = 120
 
 
+# The largest column
+_NOT_IN_VIEWS = (models.Member.resolved_request,)
+
+
 class GroupQueries:
-    """The part of VRTGroup that finds groups by pending work."""
+    """The part of VRTGroup that finds groups by work, and for views."""
 
     @classmethod
-    def drafts_by_group(cls, context, group_ids):
-        """Return {group id: its draft} of the groups that have one."""
+    def drafts_by_group(cls, context, group_ids, deferred=()):
+        """Return {group id: its draft} of the groups that have one.
+
+        :param deferred: columns of the drafts' parts that are not read
+        """
         drafts = cls._list(
-            context,
-            models.Group.revises_id.in_(group_ids),
-            models.Group.status != states.Group.RELEASING,
+            context, *_are_drafts_of(group_ids), deferred=deferred
         )
         return {draft.revises_id: draft for draft in drafts}
+
+    @classmethod
+    def list_for_views(cls, context, groups):
+        """Return groups with all parts that a view of them needs.
+
+        :param groups: VRTGroups, with or without their parts
+        """
+        return cls._list(
+            context,
+            models.Group.id.in_([group.id for group in groups]),
+            models.Group.status != states.Group.RELEASING,
+            deferred=_NOT_IN_VIEWS,
+        )
+
+    @classmethod
+    def drafts_for_views(cls, context, group_ids):
+        """Return drafts_by_group() with the parts that a view needs."""
+        return cls.drafts_by_group(context, group_ids, _NOT_IN_VIEWS)
+
+    @staticmethod
+    def limit_by_members(context, groups, max_members):
+        """Return the first groups that have a limited number of members.
+
+        Members of their drafts count, too: views contain both.
+
+        :param groups: VRTGroups, perhaps without their parts
+        :param max_members: maximum number of members of all groups together
+        :returns: list of VRTGroups; at least one unless there are none
+        """
+        ids = [group.id for group in groups]
+        counts = collections.Counter()
+        for owner, *conditions in (
+            (models.Group.id, models.Group.id.in_(ids)),
+            (models.Group.revises_id, *_are_drafts_of(ids)),
+        ):
+            counts.update(
+                db.count_each(
+                    context,
+                    models.Member,
+                    owner,
+                    models.Member.group_id == models.Group.id,
+                    *conditions,
+                )
+            )
+        first = []
+        for group in groups:
+            max_members -= counts[group.id]
+            if first and max_members < 0:
+                break
+            first.append(group)
+        return first
 
     @classmethod
     def list_expired(cls, context):
@@ -213,3 +271,11 @@ class GroupQueries:
             models.Group.is_prepared,
         )
         return row and row.uuid
+
+
+def _are_drafts_of(group_ids):
+    """Return the conditions that groups are drafts of some groups."""
+    return (
+        models.Group.revises_id.in_(group_ids),
+        models.Group.status != states.Group.RELEASING,
+    )

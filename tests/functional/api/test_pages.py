@@ -79,6 +79,35 @@ class TestPages(PageCase):
         self.patch(vrt_groups, 'PAGE_MEMBERS', 2)
         self.assertEqual([[each] for each in groups], self.pages('/detail'))
 
+    def test_members_of_revisions_count_for_pages_of_details(self):
+        groups = [self.store_group(states.Group.HELD) for _each in range(5)]
+        for uuid in groups[1:3]:
+            self.revise(uuid)
+        self.delete_draft(groups[2])
+        self.patch(vrt_groups, 'PAGE_MEMBERS', 4)
+
+        self.assertEqual(
+            [groups[:1], groups[1:2], groups[2:]], self.pages('/detail')
+        )
+
+    def revise(self, uuid):
+        """PUT a definition with three members."""
+        revised = {
+            'generation': self.group(uuid)['generation'],
+            'topology': COUNTED,
+        }
+        path = f'{functional.GROUPS}/{uuid}'
+        answer = self.api().put(path, json={'vrt_group': revised})
+        self.assertEqual(202, answer.status_code, answer.text)
+
+    def delete_draft(self, uuid):
+        """Delete the draft of a group, as its successor or commit does."""
+        group = objects.VRTGroup.get(self.context, uuid)
+        for draft in objects.VRTGroup.drafts_by_group(
+            self.context, [group.id]
+        ).values():
+            draft.mark_deleted(self.context)
+
     def test_change_of_the_last_group_of_a_page_does_not_end_the_list(self):
         def purge(uuid, _front):
             db.delete(self.context, models.Group, models.Group.uuid == uuid)
@@ -125,7 +154,7 @@ class TestPages(PageCase):
         )
 
     def test_list_does_not_read_resolved_requests_of_members(self):
-        self.store_group(topology=COUNTED)
+        self.revise(self.store_group(states.Group.HELD))
         statements = []
 
         def note(_connection, _cursor, statement, *_others):
@@ -137,7 +166,8 @@ class TestPages(PageCase):
 
         [shown] = self.get('/detail')['vrt_groups']
 
-        self.assertEqual(3, len(shown['members']))
+        revised = shown['revision']['topology']['members']
+        self.assertEqual(COUNTED['members'], revised)
         of_members = [each for each in statements if 'vrt_members.' in each]
         self.assertNotEqual([], of_members)
         for statement in of_members:
