@@ -21,7 +21,6 @@ from oslo_log import log as logging
 import webob.exc
 
 from nova_groupext import exception
-from nova_groupext.conf import CONF
 from nova_groupext.db import database_errors
 from nova_groupext.solver.language import files
 from nova_groupext.solver.language import validation
@@ -68,10 +67,6 @@ class Resource(wsgi.Resource):
 
     def get_body(self, request):
         content_type, body = super().get_body(request)
-        if len(body) > CONF.vrt.max_body_size:
-            raise _unreadable(
-                f'is more than {CONF.vrt.max_body_size} bytes long'
-            )
         try:
             body.decode()
         except UnicodeDecodeError:

@@ -64,6 +64,14 @@ LIMIT_OPTS = [
         min=1,
         help="""
 Maximum number of members of one group, counted members included.
+
+A description must also fit into one request. With the default of that limit,
+114688 bytes, any number of counted members fit, and about 800 members that
+have names, ids of flavor and image, and a zone each.
+
+Related options:
+
+* ``[oslo_middleware]max_request_body_size``
 """,
     ),
     cfg.IntOpt(
@@ -97,17 +105,6 @@ class. In a large cloud that takes up to a second per class.
 Related options:
 
 * ``planning_time_limit``
-""",
-    ),
-    cfg.IntOpt(
-        'max_body_size',
-        default=1024 * 1024,
-        min=1024,
-        help="""
-Maximum size of a group's description, in bytes of its JSON.
-
-Nova's API rejects requests larger than ``[oslo_middleware]
-max_request_body_size`` earlier.
 """,
     ),
     cfg.IntOpt(

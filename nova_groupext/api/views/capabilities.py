@@ -16,7 +16,6 @@ LIMITS = (
     'max_depth',
     'max_entries_per_list',
     'max_classes',
-    'max_body_size',
     'max_groups_per_project',
     'max_planning_per_project',
     'max_held_members_per_project',
@@ -39,7 +38,10 @@ def view(quotas):
                 name: _parameters(name, schema)
                 for name, schema in schemas.group_policies().items()
             },
-            'limits': {name: CONF.vrt[name] for name in LIMITS},
+            'limits': {
+                **{name: CONF.vrt[name] for name in LIMITS},
+                'max_body_size': CONF.oslo_middleware.max_request_body_size,
+            },
             'quota': quotas,
         }
     }

@@ -239,6 +239,17 @@ class TestTenants(base.GroupTestCase):
                 self.assertEqual(group, shown['vrt_group']['id'])
                 self.assertIn(prefix, shown['vrt_group']['links'][0]['href'])
 
+    def test_largest_body_is_that_of_the_capabilities(self):
+        path = f'{base.GROUPS}/capabilities'
+        limits = self.api().get(path).json()['capabilities']['limits']
+
+        for size, code in (
+            (limits['max_body_size'], 400),
+            (limits['max_body_size'] + 1, 413),
+        ):
+            answer = self.api().post(base.GROUPS, data=b'{'.ljust(size))
+            self.assertEqual(code, answer.status_code, answer.text)
+
     def test_capabilities_name_scopes_policies_and_limits(self):
         shown = self.api().get(f'{base.GROUPS}/capabilities').json()
 
