@@ -57,7 +57,8 @@ def release_members(context, group, members=None, generation=None):
         raise exception.member_state_conflict(
             [each.path for each in members],
             status='changing',
-            reason='a server is being created; no member was released',
+            reason='a server is being created, or a revision is being put in '
+            'force; no member was released',
         )
     return released
 
