@@ -43,8 +43,7 @@ def rename(context, group, attributes):
         )
     is_extended = 'expires_in' in values and group.status == states.Group.HELD
     if is_extended:
-        if group.has_expired:
-            raise group.conflict('it has expired')
+        group.check_unexpired()
         seconds = extend.allowed_seconds(context, group, values['expires_in'])
         values['expires_at'] = clock.now(seconds)
     group.update_description(context, values)

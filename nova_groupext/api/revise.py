@@ -100,8 +100,7 @@ def _planning_conflict(group):
 
 def _store(context, group, draft):
     """Store a draft, or redefine the group itself if it holds nothing."""
-    if group.status == states.Group.HELD and group.has_expired:
-        raise group.conflict('it has expired; its holds are being released')
+    group.check_unexpired()
     planning_limit.check(context, group.project_id)
     _check_servers(group, draft)
     _check_quota(context, group, draft)

@@ -408,20 +408,29 @@ class VRTGroup(group_queries.GroupQueries, base.VRTObject):
             expires_at=clock.now(seconds),
             generation=models.Group.generation + 1,
         ):
-            raise self._extend_error(context, generation)
+            self._refuse_extension(context, generation)
 
-    def _extend_error(self, context, generation):
+    def _refuse_extension(self, context, generation):
+        """Raise the reason why the group could not be extended."""
         current = self.get(context, self.uuid)
         if generation not in (None, current.generation):
-            return exception.GenerationConflict(group=self.uuid)
-        if current.status == states.Group.HELD:
-            return current.conflict(
-                f'it {member_obj.expiry_text(current.expires_at)}'
-            )
+            raise exception.GenerationConflict(group=self.uuid)
+        current.check_unexpired()
         reason = 'it has no held members'
         if current.has_expired:
             reason += f'; it {member_obj.expiry_text(current.expires_at)}'
-        return current.conflict(reason)
+        raise current.conflict(reason)
+
+    def check_unexpired(self):
+        """Refuse to change a HELD group whose holds have expired.
+
+        :raises: GroupStateConflict
+        """
+        if self.status == states.Group.HELD and self.has_expired:
+            raise self.conflict(
+                f'it {member_obj.expiry_text(self.expires_at)}; its holds are '
+                'being released'
+            )
 
     def conflict(self, reason):
         """Return the error for a request that the group's state forbids.

@@ -345,12 +345,25 @@ class TestExpired(revising.PlanningTestCase):
         self.addCleanup(self.delete_and_check, uuid)
         self.plan(uuid)
         self.change_row(uuid, expires_at=clock.now(-1))
+        group = self.group(uuid)
 
         for response in (
+            self.act(uuid, 'extend'),
             self.act(uuid, 'replan'),
             self.put(uuid, {'members': {'b': base.member()}}),
+            self.api().put(
+                f'{base.GROUPS}/{uuid}',
+                json={
+                    'vrt_group': {
+                        'generation': group['generation'],
+                        'expires_in': 60,
+                    }
+                },
+            ),
         ):
-            self.assertRefused(409, 'it has expired', response)
+            self.assertRefused(
+                409, f'it expired at {group["expires_at"]}', response
+            )
 
 
 class TestDying(revising.PlanningTestCase):

@@ -135,7 +135,9 @@ class TestExpiry(base.HeldGroupTestCase):
         self.pass_seconds(60)
 
         self.assertEqual(
-            'HELD: it expired at 2026-11-01T12:01:00Z', self.refusal()
+            'HELD: it expired at 2026-11-01T12:01:00Z; its holds are being '
+            'released',
+            self.refusal(),
         )
         self.expire()
         self.assertEqual(
