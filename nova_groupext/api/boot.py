@@ -65,10 +65,10 @@ def read_for_new_group(req, attributes, group):
     """Return the Boot of a group that is not stored yet.
 
     :param attributes: the request's ``vrt_group``
-    :returns: None if the request has no ``boot``
+    :returns: None if the request has no ``boot``, or null
     :raises: InvalidInput, PolicyNotAuthorized
     """
-    if 'boot' not in attributes:
+    if attributes.get('boot') is None:
         return None
     where = f'{describe.GROUP}.boot'
     if not group.hold_when_planned:

@@ -136,9 +136,6 @@ def is_retry_of(group, stored):
     :param group: VRTGroup, not stored
     :param stored: VRTGroup with the same client_token
     """
-    if stored.request_digest is None:
-        # A row from before digests existed: compare its present values.
-        return _definition(stored) == _definition(group)
     return stored.request_digest == group.request_digest
 
 
@@ -154,20 +151,26 @@ def _digest(attributes):
     """
     if 'client_token' not in attributes:
         return None
-    # A boot may contain secrets, and may differ in a retry.
-    stored = {name: attributes[name] for name in attributes if name != 'boot'}
-    text = jsonutils.dumps(stored, sort_keys=True)
+    compared = {
+        **attributes,
+        'boot': _without_passwords(attributes.get('boot')),
+    }
+    text = jsonutils.dumps(compared, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _definition(group):
-    scalars = (
-        group.name,
-        group.description,
-        group.hold_when_planned,
-        group.expires_in,
-    )
-    return (*scalars, compose_topology(group))
+def _without_passwords(boot):
+    """Return the templates of a boot without passwords, or None.
+
+    Passwords could be found out from a digest, and a retry may generate
+    others.
+    """
+    if boot is None:
+        return None
+    return {
+        name: {k: v for k, v in template.items() if k != 'adminPass'}
+        for name, template in boot.get('servers', {}).items()
+    }
 
 
 def _nodes(node, path='', where=TOPOLOGY):

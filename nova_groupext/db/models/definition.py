@@ -32,7 +32,7 @@ class Group(base.Base):
     hold_when_planned = sa.Column(sa.Boolean, nullable=False)
     client_token = sa.Column(base.case_sensitive(255))
     # Digest of the request that came with the token, because the group itself
-    # may change. Null without a token, and in groups older than this column.
+    # may change. Null without a token.
     request_digest = sa.Column(sa.String(64))
     # Lifetime of the holds in seconds, and its end once there are any.
     expires_in = sa.Column(sa.Integer, nullable=False)

@@ -67,6 +67,21 @@ class TestBootWithGroup(booting.BootTestCase):
         self.assertEqual(3, active['boot']['created'])
         self.assertEqual(3, len(self.cloud.nova('demo').servers.list()))
 
+    def test_retry_with_other_templates_is_a_conflict(self):
+        first = self.post_booted(client_token='once')['vrt_group']
+        named = {'default': {**booting.OFFLINE, 'name': 'other'}}
+
+        self.post_booted(409, client_token='once', boot={'servers': named})
+        self.post_booted(409, client_token='once', boot=None)
+
+        self.active(first['id'])
+
+    def test_group_with_boot_null_has_no_servers(self):
+        for hold in (True, False):
+            group = self.post_booted(boot=None, hold=hold)['vrt_group']
+
+            self.assertIsNone(group['boot'])
+
     def test_group_with_an_invalid_boot_is_refused(self):
         for group, told in (
             ({'hold': False}, '$.vrt_group.boot: requires held members'),

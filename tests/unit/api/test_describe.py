@@ -107,6 +107,12 @@ def nested(depth):
     return topology
 
 
+def boot(password, key_name):
+    """Return a boot with one template."""
+    template = {'adminPass': password, 'key_name': key_name}
+    return {'servers': {'default': template}}
+
+
 class TestRead(base.GroupTestCase):
     def refused(self, body):
         error = self.assertRaises(
@@ -245,17 +251,23 @@ class TestGroup(base.GroupTestCase):
         stored.expires_in = 61
         self.assertTrue(self.is_repeated(stored))
 
-    def test_different_request_is_no_repetition(self):
-        self.assert_differences_detected(self.store_group(client_token='once'))
+    def test_repeated_request_may_have_other_passwords(self):
+        stored = self.store_group(client_token='once', boot=boot('a', 'mine'))
 
-    def test_group_without_a_digest_is_compared_by_content(self):
+        again = boot('b', 'mine')
+        self.assertTrue(self.is_repeated(stored, boot=again))
+        self.assertEqual(boot('b', 'mine'), again)
+        for other in (boot('a', 'another'), {'servers': {}}, None):
+            self.assertFalse(self.is_repeated(stored, boot=other))
+
+    def test_equal_forms_of_a_request_are_a_repetition(self):
         stored = self.store_group(client_token='once')
-        stored.request_digest = None
+        self.assertTrue(self.is_repeated(stored, boot=None))
+        stored = self.store_group(client_token='two', boot={'servers': {}})
+        self.assertTrue(self.is_repeated(stored, client_token='two', boot={}))
 
-        self.assertTrue(self.is_repeated(stored))
-        self.assert_differences_detected(stored)
-
-    def assert_differences_detected(self, stored):
+    def test_different_request_is_no_repetition(self):
+        stored = self.store_group(client_token='once')
         large = {**base.SMALL, 'flavor': 'large'}
         for topology, said in (
             (base.TOPOLOGY, {'hold': False}),
@@ -267,5 +279,6 @@ class TestGroup(base.GroupTestCase):
             self.assertFalse(self.is_repeated(stored, topology, **said))
 
     def is_repeated(self, stored, topology=base.TOPOLOGY, **said):
-        again = self.unstored_group(topology, client_token='once', **said)
+        said = {'client_token': 'once', **said}
+        again = self.unstored_group(topology, **said)
         return describe.is_retry_of(again, stored)
