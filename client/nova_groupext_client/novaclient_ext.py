@@ -155,7 +155,7 @@ class VrtGroupManager(base.ManagerWithFind):
         """Add a member, or with only ``count`` more counted members.
 
         :param attrs: description of the member: ``flavor``, ``image``,
-            ``policies`` and so on
+            ``policies`` and so on; ``generation``
         """
         resp, body = self.api.client.post(
             f'{_url(group)}/members', body={'member': {'path': path, **attrs}}

@@ -53,9 +53,12 @@ class VRTMemberController(wsgi.Controller):
     def create(self, req, group_id, body):
         """Add a member, or increase the count of an existing entry."""
         context = req.environ['nova.context']
-        group = groups.get_authorised(context, rules.UPDATE, group_id)
         validation.check(body, request_schemas.ADD, '$')
         description = dict(body['member'])
+        group = groups.get_authorised(
+            context, rules.UPDATE, group_id, description
+        )
+        description.pop('generation', None)
         path = description.pop('path')
         topology = describe.compose_topology(group)
         node, name = _parent(topology, path)

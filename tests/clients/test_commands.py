@@ -203,12 +203,20 @@ class TestCommands(base.ClientTestCase):
             ('group', 'propose', group.id),
             ('group', 'set', group.id, '--definition', file),
             ('group', 'set', refused.id, '--relax', '1'),
+            ('group', 'delete', group.id),
+            ('member', 'add', group.id, 'front/web', '--count', '1'),
             ('member', 'remove', group.id, 'front/web'),
         ):
             told = self.command_refusal('vrt', *argv, '--generation', seen)
             self.assertIn('has changed since', told)
 
         self.assertEqual(group, self.vrt.get_group(group))
+        seen = str(group.generation)
+        delete = ('vrt', 'group', 'delete', '--generation', seen, group.id)
+        told = self.command_refusal(*delete, refused.id)
+        self.assertIn('--generation is for one group', told)
+        self.done(*delete)
+        self.assertIsNone(self.vrt.find_group(group.id, ignore_missing=True))
 
     def test_what_if_is_held_later(self):
         group = self.create_with_command('--no-hold', '--wait', 'what-if')

@@ -187,6 +187,9 @@ class TestProxy(base.ClientTestCase):
             ),
             self.vrt.propose_moves,
             self.vrt.delete_group,
+            lambda group, generation: self.vrt.create_member(
+                group, path='front/web', count=1, generation=generation
+            ),
             lambda group, generation: self.vrt.delete_member(
                 group, 'front/web', generation=generation
             ),

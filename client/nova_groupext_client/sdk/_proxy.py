@@ -326,7 +326,8 @@ class Proxy(proxy.Proxy):
         The call revises the whole group: see :meth:`wait_for_group`.
 
         :param attrs: ``path``, and the description: ``flavor``, ``image``,
-            ``policies`` and so on, or only ``count`` for more counted members
+            ``policies`` and so on, or only ``count`` for more counted members;
+            ``generation`` as for :meth:`hold_group`
         """
         self._create(
             vrt_member.VrtMember,

@@ -54,6 +54,9 @@ class VrtMember(resource.Resource):
     #: Policies of the member, or of all counted members: a list of
     #: dictionaries with ``type``, ``scope`` and perhaps more.
     policies = resource.Body('policies', type=list)
+    #: Generation of the group as last read: the API rejects the new member if
+    #: the group has another one now.
+    generation = resource.Body('generation', type=int)
 
     def remove(self, session, keep_server=False, generation=None):
         """Revise the group without this member.

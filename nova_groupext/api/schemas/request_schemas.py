@@ -118,7 +118,10 @@ MEMBER = {
     'additionalProperties': False,
 }
 
-#: New member, or an increment of the count of an existing one.
+_GENERATION = {'type': 'integer', 'minimum': 1}
+
+#: New member, or an increment of the count of an existing one, with the
+#: expected generation of the group.
 ADD = {
     'type': 'object',
     'properties': {
@@ -127,6 +130,7 @@ ADD = {
             'properties': {
                 'path': {'type': 'string', 'minLength': 1, 'maxLength': 512},
                 'count': {'type': 'integer', 'minimum': 1},
+                'generation': _GENERATION,
             },
             'required': ['path'],
         },
@@ -134,8 +138,6 @@ ADD = {
     'required': ['member'],
     'additionalProperties': False,
 }
-
-_GENERATION = {'type': 'integer', 'minimum': 1}
 
 _ACTIONS = {
     'adopt': {

@@ -15,6 +15,7 @@ from nova_groupext.objects import states
 from tests.functional import base as functional
 from tests.functional.api import base
 
+ANOTHER = {'path': 'z', **functional.member()}
 COUNTED = {'members': {'a': functional.member(count=5)}}
 
 
@@ -124,6 +125,9 @@ class TestGenerations(ChangingCase):
             lambda seen: self.api().put(
                 path, json={'vrt_group': {'expires_in': 7200, **seen}}
             ),
+            lambda seen: self.api().post(
+                f'{path}/members', json={'member': {**ANOTHER, **seen}}
+            ),
             lambda seen: self.api().delete(path, params=seen),
             lambda seen: self.api().delete(f'{path}/members/a-4', params=seen),
         ):
@@ -169,6 +173,10 @@ class TestGenerations(ChangingCase):
                     ('adopt', {'servers': {'a': 'x'}}),
                 )
             ),
+            self.api().post(
+                f'{functional.GROUPS}/{uuid}/members',
+                json={'member': {**ANOTHER, 'generation': seen + 1}},
+            ),
             *(
                 self.api().delete(
                     f'{functional.GROUPS}/{uuid}{path}?generation={seen + 1}'
@@ -187,9 +195,15 @@ class TestGenerations(ChangingCase):
         extended = self.act(uuid, 'extend', {'expires_in': 60, **seen})
 
         self.assertEqual(202, extended.status_code, extended.text)
-        seen = self.group(uuid)['generation']
-        path = f'{functional.GROUPS}/{uuid}?generation={seen}'
-        self.assertEqual(202, self.api().delete(path).status_code)
+        path = f'{functional.GROUPS}/{uuid}'
+        seen = {'generation': self.group(uuid)['generation']}
+        added = self.api().post(
+            f'{path}/members', json={'member': {**ANOTHER, **seen}}
+        )
+        self.assertEqual(202, added.status_code, added.text)
+        seen = {'generation': self.group(uuid)['generation']}
+        deleted = self.api().delete(path, params=seen)
+        self.assertEqual(202, deleted.status_code, deleted.text)
 
 
 class TestMembers(ChangingCase):

@@ -297,13 +297,20 @@ class DeleteGroup(command.Command):
             nargs='+',
             help='VRT groups to delete (name or ID)',
         )
+        command.add_generation(parser)
         return parser
 
     def take_action(self, parsed_args):
+        if parsed_args.generation and len(parsed_args.groups) > 1:
+            raise exceptions.CommandError('--generation is for one group.')
         failed = 0
         for each in parsed_args.groups:
             try:
-                self.vrt.delete_group(self.find(each), ignore_missing=False)
+                self.vrt.delete_group(
+                    self.find(each),
+                    ignore_missing=False,
+                    generation=parsed_args.generation,
+                )
             except Exception as exc:
                 failed += 1
                 self.log.error('%s: %s', each, command.error_message(exc))

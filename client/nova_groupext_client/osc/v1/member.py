@@ -117,13 +117,14 @@ class AddMember(command.GroupCommand):
             'type=anti-affinity,scope=rack,strict=false (repeat option for '
             f'several policies; options: {", ".join(_POLICY_OPTIONS)})',
         )
+        command.add_generation(parser)
         return parser
 
     def run_action(self, group, parsed_args):
         attributes = command.given_options(
             parsed_args,
             *('path', 'flavor', 'boot_from_volume', 'availability_zone'),
-            *('count', 'min_count'),
+            *('count', 'min_count', 'generation'),
         )
         if parsed_args.image is not None:
             images = self.app.client_manager.image

@@ -66,6 +66,14 @@ class GenerationTest(base.BaseGroupTest):
             )
         self.assertRaises(
             lib_exc.Conflict,
+            self.groups.add_member,
+            group['id'],
+            path='a',
+            count=1,
+            generation=old,
+        )
+        self.assertRaises(
+            lib_exc.Conflict,
             self.groups.remove_member,
             group['id'],
             'a-1',
