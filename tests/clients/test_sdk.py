@@ -48,6 +48,20 @@ class TestProxy(base.ClientTestCase):
             listed = self.vrt.groups(details=details, limit=1)
             self.assertLessEqual(ids, {group.id for group in listed})
 
+    def test_list_continues_after_a_deleted_group(self):
+        name = self.unique_name()
+        ids = [
+            self.wait(self.create_group(name=name, hold=False)).id
+            for _ in range(3)
+        ]
+
+        listed = []
+        for group in self.vrt.groups(name=name, sort_key='status', limit=1):
+            listed.append(group.id)
+            self.vrt.delete_group(group)
+
+        self.assertEqual(ids, listed)
+
     def test_groups_named_like_routes_are_found(self):
         for name in ('capabilities', 'detail', 'a/b?c'):
             self.assertIsNone(self.vrt.find_group(name, ignore_missing=True))
