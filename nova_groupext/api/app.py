@@ -15,6 +15,8 @@ from nova.api.openstack.compute import routes
 from stevedore import extension
 
 from nova_groupext import policies
+from nova_groupext.conf import CONF
+from nova_groupext.conf import values
 from nova_groupext.db import engine
 
 NAMESPACE = 'nova_groupext.api.routes'
@@ -37,6 +39,7 @@ class APIRouter(routes.APIRouterV21):
     """Nova's API router with the routes of extensions."""
 
     def __init__(self):
+        values.check(CONF)
         engine.configure()
         policies.register()
         super().__init__(custom_routes=extension_routes())

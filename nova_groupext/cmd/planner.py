@@ -16,20 +16,20 @@ from oslo_db import exception as db_exc  # noqa: E402
 from oslo_log import log as logging  # noqa: E402
 
 from nova_groupext.cmd import manage  # noqa: E402
+from nova_groupext.conf import values  # noqa: E402
 from nova_groupext.db import engine  # noqa: E402
 from nova_groupext.scheduler import service as planner_service  # noqa: E402
 
 
 def main():
     """Run the service until it is stopped; return the exit status."""
-    config.parse_args(sys.argv)
-    if not engine.is_configured():
-        # Otherwise every periodic task would fail with this error.
-        advice = manage.ADVICE[db_exc.CantStartEngineError]
-        sys.stderr.write(f'nova-groupext-planner: {advice}\n')
-        return 1
-    engine.configure()
     try:
+        config.parse_args(sys.argv)
+        values.check(nova.conf.CONF)
+        if not engine.is_configured():
+            # Otherwise every periodic task would fail with this error.
+            raise db_exc.CantStartEngineError()
+        engine.configure()
         manage.check_tables()
     except manage.OPERATOR_ERRORS as exc:
         sys.stderr.write(f'nova-groupext-planner: {manage.error_text(exc)}\n')

@@ -2,7 +2,8 @@
 """Options of ``[vrt]``: topology, limits, planning and holding."""
 
 from oslo_config import cfg
-from oslo_config import types
+
+from nova_groupext.conf import topology_levels
 
 GROUP = cfg.OptGroup(
     'vrt',
@@ -14,17 +15,18 @@ resource topologies) in one joint decision.
 )
 
 TOPOLOGY_OPTS = [
-    cfg.ListOpt(
+    cfg.Opt(
         'topology_levels',
         default=[],
-        item_type=types.String(regex=r'^[A-Za-z][\w.-]*:\S+$'),
+        type=topology_levels.TopologyLevels(),
         help="""
 The levels of this cloud's topology between a host and an availability zone.
 
 Each item is ``level:key``: the level's name, used as ``scope`` in policies,
 and the key of the host aggregate metadata that names a host's domain at that
 level. The smallest level comes first. ``host`` is always the first level and
-``zone``, the availability zone, the last; neither is listed here.
+``zone``, the availability zone, the last; neither is listed here. Each level
+is listed once.
 
 A host whose aggregates carry two different values for one key has no domain
 at that level, which is logged as a warning.
@@ -489,8 +491,10 @@ def list_opts():
 
 def levels(conf):
     """Return the level names, smallest first: host, ..., zone."""
-    named = [item.split(':', 1)[0] for item in conf.vrt.topology_levels]
-    return ['host', *named, 'zone']
+    named = [
+        topology_levels.name_of(item) for item in conf.vrt.topology_levels
+    ]
+    return [topology_levels.HOST, *named, topology_levels.ZONE]
 
 
 def aggregate_keys(conf):

@@ -92,9 +92,10 @@ class TestPlannerProcess(base.GroupTestCase):
     def planners(self):
         return objects.VRTPlanner.list(self.context)
 
-    def test_planner_with_outdated_tables_exits_with_an_error(self):
+    def start_in_vain(self, *lines):
+        """Return the error of a planner whose configuration has the lines."""
         with tempfile.NamedTemporaryFile('w', suffix='.conf') as config:
-            config.write('[vrt_database]\nconnection = sqlite://\n')
+            config.write('\n'.join(lines))
             config.flush()
             ended = subprocess.run(
                 [COMMAND, f'--config-file={config.name}'],
@@ -102,18 +103,22 @@ class TestPlannerProcess(base.GroupTestCase):
                 text=True,
                 timeout=60,
             )
-
         self.assertEqual((1, ''), (ended.returncode, ended.stdout))
-        self.assertIn('"nova-groupext-manage db sync"', ended.stderr)
         self.assertEqual(1, len(ended.stderr.splitlines()), ended.stderr)
+        return ended.stderr
+
+    def test_planner_with_outdated_tables_exits_with_an_error(self):
+        error = self.start_in_vain('[vrt_database]', 'connection = sqlite://')
+
+        self.assertIn('"nova-groupext-manage db sync"', error)
 
     def test_planner_without_a_database_exits_with_an_error(self):
-        ended = subprocess.run(
-            [COMMAND, '--config-file=/dev/null'],
-            capture_output=True,
-            text=True,
-            timeout=60,
+        self.assertIn('[vrt_database]connection', self.start_in_vain())
+
+    def test_planner_with_invalid_options_exits_with_an_error(self):
+        error = self.start_in_vain(
+            '[vrt]', 'topology_levels = rack:rack, rack:foo', 'max_depth = 0'
         )
 
-        self.assertEqual((1, ''), (ended.returncode, ended.stdout))
-        self.assertIn('[vrt_database]connection', ended.stderr)
+        self.assertIn('[vrt]topology_levels is invalid', error)
+        self.assertIn('[vrt]max_depth is invalid', error)

@@ -10,10 +10,12 @@ import sys
 
 import fixtures
 from nova.api.openstack.compute import routes
+from oslo_config import cfg
 from oslo_utils import importutils
 from oslotest import base
 
 from nova_groupext.api import app
+from nova_groupext.conf import CONF
 
 SAMPLE = pathlib.Path('etc/nova-groupext/api-paste.ini')
 SHOW_PATHS = """\
@@ -27,6 +29,17 @@ class TestRoutes(base.BaseTestCase):
         paths = [path for path, _methods in app.extension_routes()]
 
         self.assertEqual('/os-vrt-groups', paths[0])
+
+    def test_router_with_invalid_options_is_refused(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        file = pathlib.Path(folder, 'nova.conf')
+        file.write_text('[vrt]\ntopology_levels = host:rack\n')
+        CONF(['--config-file', str(file)], project='nova')
+        self.addCleanup(CONF.reset)
+
+        error = self.assertRaises(cfg.Error, app.APIRouter)
+
+        self.assertIn('[vrt]topology_levels is invalid', str(error))
 
     def test_extension_routes_hide_no_nova_route(self):
         novas = {path for path, _methods in routes.ROUTE_LIST}
