@@ -12,7 +12,9 @@ import sqlalchemy as sa
 
 from nova_groupext.cmd import manage
 from nova_groupext.cmd import planners as manage_planners
+from nova_groupext.cmd import scheduler_options
 from nova_groupext.conf import database
+from nova_groupext.conf import values
 from nova_groupext.conf import vrt
 from nova_groupext.db import engine
 from nova_groupext.db import migration
@@ -60,6 +62,12 @@ CONTRADICTIONS = (
 
 _COMPARISONS = {'not longer': operator.le, 'shorter': operator.lt}
 
+NO_LEVELS = (
+    '[vrt]topology_levels is empty, so that host and zone are the only scopes '
+    'of policies. To use racks, set it to, for example, rack:rack, and set '
+    'the metadata "rack" of the host aggregates.'
+)
+
 
 class Checks(upgradecheck.UpgradeCommands):
     """Upgrade checks, on options that may include those of Placement."""
@@ -106,11 +114,18 @@ class Checks(upgradecheck.UpgradeCommands):
         ]
         if problems:
             return _failure(' '.join(problems))
-        return _success(f'{len(planners)} planners are running.')
+        return _success(f'Number of running planners: {len(planners)}.')
+
+    def _check_scheduling(self):
+        """Check that Nova's scheduler uses our filter and our weigher."""
+        problems = scheduler_options.find_problems(self._conf.filter_scheduler)
+        if problems:
+            return _failure(' '.join(problems))
+        return _success('HolisticFilter and HolisticWeigher are enabled.')
 
     def _check_options(self):
-        """Check that no option contradicts another one."""
-        problems = [
+        """Check that our options are valid and do not contradict others."""
+        problems = values.find_invalid(self._conf) or [
             f'{_option_name(first)} is {comparison} than '
             f'{_option_name(second)}: {consequence}.'
             for first, comparison, second, consequence in CONTRADICTIONS
@@ -120,7 +135,9 @@ class Checks(upgradecheck.UpgradeCommands):
         ]
         if problems:
             return _failure(' '.join(problems))
-        return _success('No option contradicts another one.')
+        if not self._conf.vrt.topology_levels:
+            return _warning(NO_LEVELS)
+        return _success('All are valid, and none contradicts another one.')
 
     def _value(self, option):
         section, name = option
@@ -162,11 +179,19 @@ class Checks(upgradecheck.UpgradeCommands):
         )
 
     _upgrade_checks = (
+        ('Options', _check_options),
         ('Tables of VRT groups', _check_tables),
         ('Planners', _check_planners),
-        ('Options', _check_options),
+        ('Filter and weigher', _check_scheduling),
         ('Placement and concurrent writers', _check_placement),
     )
+
+    def check(self):
+        """Run all checks, or only that of options if one has a wrong value."""
+        if values.find_invalid(self._conf):
+            # The other checks would read the wrong value.
+            self._upgrade_checks = self._upgrade_checks[:1]
+        return super().check()
 
 
 def _url(section):
@@ -235,6 +260,7 @@ def _options():
     conf.register_opt(
         cfg.IntOpt('allocation_conflict_retry_count'), 'placement'
     )
+    scheduler_options.register_opts(conf)
     # An option of oslo.messaging, with its default.
     conf.register_opt(cfg.IntOpt('rpc_response_timeout', default=60))
     return conf

@@ -19,6 +19,20 @@ SUCCESS, WARNING, FAILURE = range(3)
 
 RETRIES = 'allocation_conflict_retry_count'
 
+LEVELS = '[vrt]\ntopology_levels = rack:rack'
+
+AVAILABLE = (
+    'available_filters = nova.scheduler.filters.all_filters',
+    'available_filters = '
+    'nova_groupext.scheduler.filters.holistic_filter.HolisticFilter',
+)
+ENABLED = 'enabled_filters = ComputeFilter, HolisticFilter'
+WEIGHED = (
+    'weight_classes = nova.scheduler.weights.all_weighers, '
+    'nova_groupext.scheduler.weights.holistic.HolisticWeigher'
+)
+SCHEDULING = ('[filter_scheduler]', *AVAILABLE, ENABLED, WEIGHED)
+
 
 class StatusCase(base.BaseTestCase):
     def setUp(self):
@@ -66,11 +80,12 @@ class TestStatus(StatusCase):
         self.sync()
         self.planner()
 
-        code, results = self.check(self.database())
+        code, results = self.check(self.database(), LEVELS, *SCHEDULING)
 
         self.assertEqual(0, code)
+        self.assertEqual({SUCCESS}, {each for each, _ in results.values()})
         self.assertEqual(
-            (SUCCESS, '1 planners are running.'), results['Planners']
+            (SUCCESS, 'Number of running planners: 1.'), results['Planners']
         )
         self.assertEqual(
             (SUCCESS, f'The tables are at revision {migration.head()}.'),
@@ -127,15 +142,82 @@ class TestStatus(StatusCase):
             self.assertEqual(FAILURE, result)
             self.assertIn(reason, details)
 
+    def options(self, *sections):
+        _code, results = self.check(*sections)
+        return results['Options']
+
     def test_max_hold_lifetime_equal_to_that_of_groups_passes(self):
-        _code, results = self.check('[vrt]\nmax_hold_lifetime = 86400')
+        result, _details = self.options(LEVELS, 'max_hold_lifetime = 86400')
 
-        self.assertEqual(SUCCESS, results['Options'][0])
+        self.assertEqual(SUCCESS, result)
 
-    def test_default_options_pass(self):
-        _code, results = self.check()
+    def test_default_options_with_levels_pass(self):
+        self.assertEqual(SUCCESS, self.options(LEVELS)[0])
 
-        self.assertEqual(SUCCESS, results['Options'][0])
+    def test_missing_topology_levels_are_a_warning(self):
+        result, details = self.options()
+
+        self.assertEqual(WARNING, result)
+        self.assertIn('[vrt]topology_levels', details)
+        self.assertIn('rack:rack', details)
+
+    def test_invalid_options_are_the_only_failures(self):
+        """Other checks would read the invalid values."""
+        code, results = self.check(
+            '[vrt]',
+            'topology_levels = rack:rack, rack:foo',
+            'heartbeat_interval = soon',
+            '[vrt_database]',
+            'max_retries = often',
+        )
+
+        self.assertEqual(FAILURE, code)
+        self.assertEqual(['Options'], [*results])
+        result, details = results['Options']
+        self.assertEqual(FAILURE, result)
+        for option in (
+            '[vrt]topology_levels',
+            '[vrt]heartbeat_interval',
+            '[vrt_database]max_retries',
+        ):
+            self.assertIn(f'{option} is invalid', details)
+
+    def scheduling(self, *lines):
+        _code, results = self.check('[filter_scheduler]', *lines)
+        return results['Filter and weigher']
+
+    def test_missing_filter_or_weigher_is_a_failure(self):
+        result, details = self.scheduling()
+
+        self.assertEqual(FAILURE, result)
+        for option in (
+            'available_filters is',
+            'enabled_filters lacks HolisticFilter',
+            'weight_classes lacks',
+        ):
+            self.assertIn(option, details)
+
+    def test_filter_that_is_available_but_disabled_is_a_failure(self):
+        result, details = self.scheduling(*AVAILABLE, WEIGHED)
+
+        self.assertEqual(FAILURE, result)
+        self.assertIn('enabled_filters lacks HolisticFilter', details)
+
+    def test_filter_that_is_enabled_but_not_available_is_a_failure(self):
+        result, details = self.scheduling(ENABLED, WEIGHED)
+
+        self.assertEqual(FAILURE, result)
+        self.assertIn('cannot be enabled', details)
+
+    def test_class_that_cannot_be_loaded_is_a_failure(self):
+        for lines in (
+            ('available_filters = nova_groupext.nowhere.Filter', WEIGHED),
+            (*AVAILABLE, 'weight_classes = nova_groupext.nowhere.Weigher'),
+        ):
+            result, details = self.scheduling(ENABLED, *lines)
+
+            self.assertEqual(FAILURE, result)
+            self.assertIn('nova_groupext.nowhere', details)
 
     def test_planners_without_tables_are_a_warning(self):
         self.assertEqual(WARNING, self.planners()[0])
