@@ -11,6 +11,7 @@ from nova import config
 import nova.conf
 from oslo_config import cfg
 from oslo_db import exception as db_exc
+import oslo_messaging as messaging
 
 from nova_groupext import exception
 from nova_groupext.cmd import holds
@@ -26,6 +27,7 @@ from nova_groupext.objects import keys
 OPERATOR_ERRORS = (
     cfg.Error,
     util.CommandError,
+    messaging.MessagingException,
     db_exc.CantStartEngineError,
     # Includes invalid URLs and unknown kinds of databases.
     *database_errors.ANY,

@@ -10,6 +10,7 @@ import threading
 
 from nova import context as nova_context
 from nova import rpc
+from oslo_log import log as logging
 import oslo_messaging as messaging
 from oslo_service import service
 
@@ -18,6 +19,8 @@ from nova_groupext.db import engine
 from nova_groupext.scheduler import availability
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler import rpcapi
+
+LOG = logging.getLogger(__name__)
 
 
 class PlannerService(service.Service):
@@ -39,14 +42,15 @@ class PlannerService(service.Service):
 
     def start(self):
         engine.configure()
-        self._planner = planner.Planner(self._host)
-        self._server = rpc.get_server(
-            messaging.Target(topic=rpcapi.TOPIC, server=self._host),
-            [self._planner],
+        served = planner.Planner(self._host)
+        server = rpc.get_server(
+            messaging.Target(topic=rpcapi.TOPIC, server=self._host), [served]
         )
+        # First: a planner counts as running as soon as it has a heartbeat.
+        _listen(server)
+        self._planner, self._server = served, server
         self._run(self._planner.begin)
         self._heartbeats.start()
-        self._server.start()
         vrt = CONF.vrt
         for interval, work in (
             (vrt.heartbeat_interval, self._planner.serve_waiting),
@@ -61,14 +65,17 @@ class PlannerService(service.Service):
 
         They need Placement and the databases, which may go with the service.
         """
-        if self._server is not None:
-            self._server.stop()
-            self._server.wait()
+        if self._server is None:
+            # Still waiting for the message bus.
+            super().stop(graceful)
+            return
+        self._server.stop()
+        self._server.wait()
         super().stop(graceful)
-        if self._planner is not None:
-            self._has_ended.set()
+        self._has_ended.set()
+        if self._heartbeats.is_alive():
             self._heartbeats.join()
-            self._run(self._planner.end)
+        self._run(self._planner.end)
 
     def _send_heartbeats(self):
         while not self._has_ended.wait(CONF.vrt.heartbeat_interval):
@@ -86,3 +93,20 @@ class PlannerService(service.Service):
         # All log lines of a round carry its request id.
         context.update_store()
         availability.run_step(work, context)
+
+
+def _listen(server):
+    """Start an RPC server; wait while the message bus is unreachable.
+
+    :raises: SystemExit when the bus refuses the connection
+    """
+    try:
+        server.start()
+    except Exception as exc:
+        # Of a class of the bus's driver.
+        LOG.error(
+            'The planner cannot listen on the message bus and exits: %s. '
+            'Correct [DEFAULT]transport_url or the account on the bus.',
+            exc,
+        )
+        raise SystemExit(1) from exc
