@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reader of YAML text into Nodes, with limits against hostile input.
 
-Aliases and merge keys are expanded, so a short text may make very many
-values; their number and their depth are limited.
+PyYAML takes 50 microseconds for each value of a text, so their number is
+limited. Aliases and merge keys are expanded, so a short text may make very
+many values; their number, their depth and the length of their paths are
+limited.
 """
 
 import yaml
@@ -13,7 +15,11 @@ from nova_groupext_client.template import nodes
 #: Characters; Heat's default limit.
 MAX_LENGTH = 512 * 1024
 MAX_DEPTH = 64
+#: Values of the text itself, keys included.
+MAX_TEXT_NODES = 40_000
+#: Values with aliases expanded; one with a long path counts several times.
 MAX_NODES = 200_000
+PATH_UNIT = 256
 #: Characters of a number; the time to parse one grows quadratically.
 MAX_DIGITS = 400
 
@@ -59,11 +65,18 @@ def read(text):
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML loader that limits the depth, before recursion overflows."""
+    """YAML loader that limits depth and number of values while it reads."""
 
     _depth = 0
+    _count = 0
 
     def compose_node(self, parent, index):
+        self._count += 1
+        if self._count > MAX_TEXT_NODES:
+            raise _at(
+                self.peek_event().start_mark,
+                f'has more than {MAX_TEXT_NODES} values',
+            )
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise _at(
@@ -84,7 +97,7 @@ class _Reader:
 
     def node(self, source, mark, path, depth):
         """Return the Node of a PyYAML node, with the position ``mark``."""
-        self._spend(1, mark, path)
+        self._spend(1 + len(path) // PATH_UNIT, mark, path)
         if depth > MAX_DEPTH:
             raise _at(
                 mark, f'is nested more than {MAX_DEPTH} levels deep', path
@@ -132,7 +145,8 @@ class _Reader:
         if self._count > MAX_NODES:
             raise _at(
                 mark,
-                f'results in more than {MAX_NODES} values by aliases',
+                f'results in more than {MAX_NODES} values by aliases, or in '
+                f'long paths to very many values',
                 path,
             )
 

@@ -156,6 +156,31 @@ class TestBroken(base.TemplateTestCase):
     def test_long_text_is_refused(self):
         self.assertIn('characters', str(self.judge('a' * 600_000)))
 
+    def test_text_with_very_many_values_is_read_no_further(self):
+        """PyYAML would take seconds for the rest of any of these."""
+        for start, unit, values in (
+            ('[', '[[[[]]]],', 4),
+            ('[', 'a: b,', 3),
+            ('[', 'a,', 1),
+            ('[', '{},', 1),
+            ('[&a a,', '*a,', 1),
+            ('', '- - -\n', 3),
+        ):
+            error = self.judge(start + unit * 45_000)
+
+            self.assertIn('has more than 40000 values', error.reason)
+            read = max(error.line, error.column // len(unit))
+            self.assertAlmostEqual(40_000 / values, read, delta=5)
+
+    def test_long_paths_to_many_values_are_refused(self):
+        """Each value has the path to it, which may be a long text."""
+        nested = ''.join(f'{" " * i}{"k" * 1000}:\n' for i in range(60))
+        for text in (
+            f'? {"k" * 100_000}\n: [{"a," * 30_000}]',
+            f'{nested}{" " * 60}[{"a," * 30_000}]',
+        ):
+            self.assertIn('in long paths', self.judge(text).reason)
+
     def test_alias_bombs_are_refused(self):
         laughs, merges = ['a0: &a0 ha'], ['a0: &a0 {k0: 1}']
         for i in range(1, 40):
