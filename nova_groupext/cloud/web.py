@@ -3,7 +3,9 @@
 
 import logging
 import threading
+import time
 
+from cheroot import server
 from cheroot import wsgi
 import webob.exc
 
@@ -18,11 +20,48 @@ THREADS = 64
 # ones. cheroot's default is 5.
 MAX_QUEUED = 512
 SHUTDOWN_SECONDS = 5
-# Short, because clients run on this machine.
+# Maximum time to wait for the data of one request, head and body. Short,
+# because clients run on this machine.
 READ_SECONDS = 10
 # Longer than clients keep a connection idle: a request fails if the server
 # closes its connection at the same time.
 IDLE_SECONDS = 120
+
+
+class _TimedSocket:
+    """A socket that waits READ_SECONDS in total for the data of a request.
+
+    With a time limit for each read, a client could occupy a thread as long as
+    it wanted, by sending one byte at a time.
+    """
+
+    def __init__(self, stock):
+        self._stock = stock
+        self._seconds = 0
+
+    def __getattr__(self, name):
+        return getattr(self._stock, name)
+
+    def begin_request(self):
+        self._seconds = READ_SECONDS
+        self._stock.settimeout(READ_SECONDS)
+
+    def recv_into(self, *args):
+        if self._seconds <= 0:
+            raise TimeoutError('timed out')
+        began = time.monotonic()
+        self._stock.settimeout(self._seconds)
+        try:
+            return self._stock.recv_into(*args)
+        finally:
+            self._seconds -= time.monotonic() - began
+            # For writes.
+            self._stock.settimeout(READ_SECONDS)
+
+
+class _Connection(server.HTTPConnection):
+    def __init__(self, listener, stock, *args):
+        super().__init__(listener, _TimedSocket(stock), *args)
 
 
 class _Listener(wsgi.Server):
@@ -31,13 +70,15 @@ class _Listener(wsgi.Server):
     Its error for a failed bind is shorter than cheroot's.
     """
 
+    ConnectionClass = _Connection
+
     def process_conn(self, conn):
         """Serve a connection in this thread, once it has sent data."""
         if conn.last_used is None:
             # Wait for data without a thread, as for a kept-alive connection.
             self._connections.put(conn)
             return
-        conn.socket.settimeout(READ_SECONDS)
+        conn.socket.begin_request()
         super().process_conn(conn)
 
     def bind(self, family, type, proto=0):
