@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts for users about refusals, faults, revisions, boots and events."""
+"""Texts for users about refusals, faults, revisions, boots, events, moves."""
 
 _GROUP = 'openstack vrt group'
 _DEFAULT_REASONS = {
@@ -123,6 +123,17 @@ def _relax_command(group_id, refusal):
             f'To apply a change, by its number: {_GROUP} set {group_id} '
             '--wait --relax 1'
         )
+
+
+def format_move(move):
+    """Format a move as one line: member, server and destination.
+
+    :param move: one of the ``moves`` of a proposal
+    """
+    destination = move.get('host') or ', '.join(
+        f'{level} {domain}' for level, domain in move['domains'].items()
+    )
+    return f'{move["path"]} ({move["server_id"]}) to {destination}'
 
 
 def format_policy(violation):

@@ -185,7 +185,7 @@ class TestCommands(base.ClientTestCase):
         ).json
 
         self.assertEqual(
-            {'status': 'placed', 'fewest': True, 'moves': ''}, shown
+            {'status': 'placed', 'fewest': True, 'moves': []}, shown
         )
 
     def test_commands_with_another_generation_conflict(self):

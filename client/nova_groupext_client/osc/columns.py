@@ -26,6 +26,13 @@ class Members(columns.FormattableColumn):
         )
 
 
+class Moves(columns.FormattableColumn):
+    """Proposed moves, one per line: member, server and destination."""
+
+    def human_readable(self):
+        return '\n'.join(map(sentences.format_move, self._value))
+
+
 class Policies(columns.FormattableColumn):
     """Policies that are violated, one per line."""
 

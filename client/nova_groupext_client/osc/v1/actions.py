@@ -5,6 +5,7 @@ from osc_lib import exceptions
 from osc_lib.cli import parseractions
 
 from nova_groupext_client import sentences
+from nova_groupext_client.osc import columns
 from nova_groupext_client.osc import command
 from nova_groupext_client.osc import definition
 from nova_groupext_client.osc import progress
@@ -156,20 +157,12 @@ class ProposeMoves(command.ShowOne):
         proposal = self.vrt.propose_moves(
             group, generation=parsed_args.generation
         )
-        columns = {
+        shown = {
             'status': proposal.status,
             'fewest': proposal.is_fewest,
-            'moves': '\n'.join(map(_format_move, proposal.moves)),
+            'moves': columns.Moves(proposal.moves),
         }
-        return tuple(columns), tuple(columns.values())
-
-
-def _format_move(move):
-    """Return one line: member, server and destination of a move."""
-    destination = move.get('host') or ', '.join(
-        f'{level} {domain}' for level, domain in move['domains'].items()
-    )
-    return f'{move["path"]} ({move["server_id"]}) to {destination}'
+        return tuple(shown), tuple(shown.values())
 
 
 def _add_members(parser, what):
