@@ -32,8 +32,8 @@ PLACEMENT_MICROVERSION = '1.39'
 CONSUMER_TYPE = 'TRYOUT_FILLER'
 
 
-def _ignore(message):
-    """Ignore a progress message."""
+def _ignore(*args):
+    """Ignore a progress message, or do nothing at a checkpoint."""
 
 
 class Cloud:
@@ -56,11 +56,14 @@ class Cloud:
         parts=components.STOCK,
         port=0,
         report=_ignore,
+        checkpoint=_ignore,
     ):
         """Configure a cloud; :meth:`start` starts it.
 
         :param hosts: :class:`~nova_groupext.cloud.hosts.Host`, default: twelve
         :param report: function called with a message at each step of the start
+        :param checkpoint: function called often during the start, which ends
+            with the exception that it raises
         """
         self.state = pathlib.Path(state_dir).resolve()
         self.hosts = (
@@ -69,6 +72,7 @@ class Cloud:
         self._parts = parts
         self._port = port
         self._report = report
+        self._checkpoint = checkpoint
         self._connections = {}
         self._running = contextlib.ExitStack()
 
@@ -102,7 +106,7 @@ class Cloud:
             running = self._start_services(stack)
             self._start_api()
             for class_path in self._parts.services:
-                self._report(f'Starting {class_path.rpartition(".")[2]}')
+                self._begin(f'Starting {class_path.rpartition(".")[2]}')
                 running.start_other(class_path)
             self._running = stack.pop_all()
 
@@ -111,7 +115,7 @@ class Cloud:
         self._running.close()
 
     def _start_web(self, stack):
-        self._report('Starting the HTTP server and the stub services')
+        self._begin('Starting the HTTP server and the stub services')
         stack.enter_context(process.exclusive())
         stack.enter_context(state.own(self.state))
         accounts.load_secret(self.state / 'secret')
@@ -124,7 +128,7 @@ class Cloud:
         self._web.start()
 
     def _start_databases(self, stack):
-        self._report('Creating the databases')
+        self._begin('Creating the databases')
         stack.enter_context(databases.fresh_facades())
         stack.enter_context(databases.one_writer_each())
         stack.enter_context(databases.pooled_connections())
@@ -137,7 +141,7 @@ class Cloud:
         self._parts.prepare(stack)
 
     def _start_services(self, stack):
-        self._report('Starting Placement, nova-conductor and nova-scheduler')
+        self._begin('Starting Placement, nova-conductor and nova-scheduler')
         self._web.mount('placement', services.placement(self.state))
         running = services.Services(self.state)
         stack.callback(running.stop)
@@ -145,8 +149,8 @@ class Cloud:
         running.start(
             'nova-scheduler', scheduler_rpcapi.RPC_TOPIC, self._parts.scheduler
         )
-        self._report(f'Starting {len(self.hosts)} computes')
-        for host in self.hosts:
+        self._begin(f'Starting the computes ({len(self.hosts)})')
+        for host in self._each_host():
             running.start_compute(host)
         services.map_hosts()
         # Nova only logs that a compute could not report its inventory.
@@ -159,10 +163,19 @@ class Cloud:
         return running
 
     def _start_api(self):
-        self._report('Starting nova-api, creating flavors and aggregates')
+        self._begin('Starting nova-api, creating flavors and aggregates')
         self._web.mount('compute', services.nova_api(self.state))
         seed_data.flavors(self.nova('admin'))
-        seed_data.aggregates(self.nova('admin'), self.hosts)
+        seed_data.aggregates(self.nova('admin'), self._each_host())
+
+    def _begin(self, step):
+        self._checkpoint()
+        self._report(step)
+
+    def _each_host(self):
+        for host in self.hosts:
+            self._checkpoint()
+            yield host
 
     def sdk(self, name):
         """Return the SDK connection of a user; :meth:`stop` closes it."""

@@ -38,6 +38,8 @@ Ctrl-C stops it{fate}.
 """
 
 LAST_PORT = 65535
+# More of them take minutes to start in one process.
+MAX_HOSTS = 100
 POLL_SECONDS = 1
 
 
@@ -52,11 +54,21 @@ def main(argv=None):
     return 0
 
 
+class _Stopped(Exception):
+    """A signal stops the cloud."""
+
+
 def _run(options):
     stop = _stop_event()
     started = time.monotonic()
+
+    def checkpoint():
+        if stop.is_set():
+            _step(started, 'Stopping')
+            raise _Stopped
+
     _print(BANNER)
-    with contextlib.ExitStack() as stack:
+    with contextlib.suppress(_Stopped), contextlib.ExitStack() as stack:
         state, afterwards = _state(options, stack)
         running = stack.enter_context(
             cloud.Cloud(
@@ -65,14 +77,15 @@ def _run(options):
                 components.STOCK if options.stock else with_groups.HOLISTIC,
                 port=options.port,
                 report=lambda step: _step(started, step),
+                checkpoint=checkpoint,
             )
         )
         _step(started, 'Ready')
         _print(READY.format(cloud=running, fate=afterwards))
         # Poll: a signal that another thread receives does not wake this one.
-        while not stop.wait(POLL_SECONDS):
-            pass
-        _step(started, 'Stopping')
+        while True:
+            checkpoint()
+            stop.wait(POLL_SECONDS)
 
 
 def _parser():
@@ -88,10 +101,11 @@ def _parser():
     )
     parser.add_argument(
         '--hosts',
-        type=_positive,
+        type=_number_of_hosts,
         default=12,
         metavar='N',
-        help='number of hosts, in 4 racks and 2 zones (default: 12)',
+        help=f'number of hosts, in 4 racks and 2 zones, at most {MAX_HOSTS} '
+        '(default: 12)',
     )
     parser.add_argument(
         '--stock',
@@ -108,20 +122,21 @@ def _parser():
     return parser
 
 
-def _positive(text):
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(
-            'must be a whole number of at least 1'
-        )
-    return int(text)
+def _number_of_hosts(text):
+    return _number(text, 1, MAX_HOSTS)
 
 
 def _port(text):
-    if not text.isdecimal() or int(text) > LAST_PORT:
-        raise argparse.ArgumentTypeError(
-            f'must be a whole number from 0 to {LAST_PORT}'
-        )
-    return int(text)
+    return _number(text, 0, LAST_PORT)
+
+
+def _number(text, least, most):
+    # int() refuses very many digits.
+    if text.isdecimal() and len(text) < 9 and least <= int(text) <= most:
+        return int(text)
+    raise argparse.ArgumentTypeError(
+        f'must be a whole number from {least} to {most}'
+    )
 
 
 def _stop_event():

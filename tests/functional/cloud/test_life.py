@@ -137,6 +137,20 @@ class TestCommand(CommandCase):
 
         self.assertFalse(clouds.parent.exists())
 
+    def test_command_stops_during_its_start(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            running = self.start()
+            said = ''
+            while 'Creating the databases' not in said:
+                said += running.stdout.readline()
+
+            running.send_signal(number)
+
+            said, told = running.communicate(timeout=STOP_SECONDS)
+            self.assertEqual(0, running.returncode, told)
+            self.assertNotIn('Ready', said)
+            self.assertNotIn('Traceback', told)
+
     def test_invalid_state_dir_is_an_error(self):
         told = self.refused('--state-dir', '/dev/null/state')
 

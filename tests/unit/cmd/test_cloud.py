@@ -32,8 +32,8 @@ class TestArguments(base.BaseTestCase):
             self.assertIn('from 0 to 65535', self.refusal(f'--port={port}'))
 
     def test_invalid_number_of_hosts_is_refused(self):
-        for hosts in ('0', '-1', 'many'):
-            self.assertIn('of at least 1', self.refusal(f'--hosts={hosts}'))
+        for hosts in ('0', '-1', 'many', '101', '9' * 5000):
+            self.assertIn('from 1 to 100', self.refusal(f'--hosts={hosts}'))
 
 
 class TestMissingModules(base.BaseTestCase):
