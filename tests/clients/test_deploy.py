@@ -46,6 +46,35 @@ class TestDeploy(deploying.DeployTestCase):
         self.assertEqual(second['id'], made.members['front/web-1'].server_id)
         self.assertIsNone(messages.partial(made, 'again'))
 
+    def test_second_deployment_of_a_name_is_refused(self):
+        self.addCleanup(self.delete_all)
+        file = self.file()
+        deploy = ('vrt', 'deploy', file)
+        self.assertEqual(0, self.openstack(*deploy).status)
+        [group] = self.vrt.groups()
+
+        told = self.openstack(*deploy)
+
+        self.assertEqual(1, told.status, told.out)
+        self.assertIn(f'{group.id}) exists and is ACTIVE', told.err)
+        self.assertEqual(1, len(list(self.vrt.groups())))
+        [again] = re.findall('To continue: *openstack (.*)', told.err)
+        self.assertEqual(0, self.openstack(*shlex.split(again)).status)
+        self.assertEqual(3, len(self.servers_of(group)))
+        another = self.openstack(*deploy, '--name', self.unique_name())
+        self.assertEqual(0, another.status, another.err)
+
+    def test_resumed_complete_deployment_shows_no_progress_before_its_end(
+        self,
+    ):
+        loaded = self.load()
+        made = self.deploy_all(loaded)
+        self.recorded_counts.clear()
+
+        self.deploy_all(loaded, resumed=made.group)
+
+        self.assertEqual({ACTIVE: 3}, self.recorded_counts[0])
+
     def test_failed_member_is_released_and_created_by_resume(self):
         loaded = self.load(key='nobody')
 

@@ -142,12 +142,19 @@ class Deployment:
     def create(self):
         """Create the servers of all held members, and wait for them."""
         self._find_servers()
-        self._call_for_each(self._create, self._members_in(_State.HELD))
+        self._last_status_at = time.monotonic()
+        for _done in self._check_servers():
+            # Silently: the servers of an earlier run may all be active.
+            pass
+        self._show_progress()
+        for _done in self._threads.call_for_each(
+            self._create, self._members_in(_State.HELD)
+        ):
+            self._show_progress()
         self._last_status_at = time.monotonic()
         while True:
-            self._call_for_each(
-                self._check_server, self._members_in(_State.BUILDING)
-            )
+            for _done in self._check_servers():
+                self._show_progress()
             if not self._members_in(_State.BUILDING):
                 break
             time.sleep(self._interval)
@@ -186,7 +193,9 @@ class Deployment:
     def _update_group(self, group):
         self.group = group
         self.members = member_states.members_of(group)
-        self._show_progress()
+        # create() reads first which servers of an earlier run still build.
+        if not self._members_in(_State.BUILDING):
+            self._show_progress()
 
     def _find_servers(self):
         """Record the servers that an earlier run created."""
@@ -206,6 +215,12 @@ class Deployment:
             member.state = _State.BUILDING
         except ERRORS as exc:
             self._fail(member, getattr(exc, 'details', None) or str(exc))
+
+    def _check_servers(self):
+        """Yield once for each building member, after its server was read."""
+        return self._threads.call_for_each(
+            self._check_server, self._members_in(_State.BUILDING)
+        )
 
     def _check_server(self, member):
         try:
@@ -249,11 +264,6 @@ class Deployment:
         return [
             member for member in self.members.values() if member.state == state
         ]
-
-    def _call_for_each(self, function, members):
-        """Call a function for each member; report progress after each call."""
-        for _done in self._threads.call_for_each(function, members):
-            self._show_progress()
 
     def _show_progress(self):
         self._show(list(self.members.values()))

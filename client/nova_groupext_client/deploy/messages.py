@@ -39,6 +39,21 @@ def stopped(reason, deployment, command):
     return '\n'.join(lines)
 
 
+def exists(group, command):
+    """Return the reason not to deploy a template a second time.
+
+    :param group: VrtGroup with the name of the new one
+    :param command: command line that continues, without ``--resume GROUP``
+    """
+    return (
+        f'Group {group.name} ({group.id}) exists and is {group.status}.\n'
+        f'To continue:       {command} --resume {group.id}\n'
+        f'To deploy anew:    {_OPENSTACK} delete {group.id}, and delete its '
+        'servers; then repeat the command\n'
+        'To deploy another: repeat the command with --name <name>'
+    )
+
+
 def partial(deployment, command):
     """Return a message about members without a server, None without any.
 

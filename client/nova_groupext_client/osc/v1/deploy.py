@@ -84,6 +84,8 @@ class Deploy(command.Lister):
         )
         if parsed_args.emit_heat:
             return self._heat_template(group, template, parsed_args)
+        if group is None and not parsed_args.dry_run:
+            self._check_not_deployed(template, parsed_args)
         with self._deploying(parsed_args, template) as deployment:
             if parsed_args.dry_run:
                 return self._plan_only(deployment, template, parsed_args)
@@ -97,6 +99,15 @@ class Deploy(command.Lister):
             deployment.create()
             deployment.release()
         return self._result(deployment, _resume_command(parsed_args, template))
+
+    def _check_not_deployed(self, template, parsed_args):
+        """Refuse to create all servers again under the same names."""
+        from nova_groupext_client.deploy import messages
+
+        for group in self.vrt.groups(name=template.name):
+            raise exceptions.CommandError(
+                messages.exists(group, _resume_command(parsed_args, template))
+            )
 
     def produce_output(self, parsed_args, columns, data):
         if not parsed_args.emit_heat:
