@@ -198,7 +198,8 @@ def _decrease(present, path):
             member=path,
             status='counted',
             reason=f'only the last of these members, {member_set}-{last}, '
-            'can be removed; the hold of any other can be released',
+            'can be removed; to give another one up, release it, or delete '
+            'its server if it has one',
         )
     if last == 0:
         return None

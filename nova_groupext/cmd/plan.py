@@ -74,6 +74,7 @@ def _parse_arguments(argv):
     )
     parser.add_argument(
         '--draw',
+        type=_svg_name,
         metavar='FILE.svg',
         help='write a picture of racks, hosts, load and members',
     )
@@ -167,6 +168,12 @@ def _read_problem(options):
     if options.seed is not None:
         problem = dataclasses.replace(problem, seed=options.seed)
     return problem
+
+
+def _svg_name(text):
+    if not text.lower().endswith('.svg'):
+        raise argparse.ArgumentTypeError('must end in .svg: it is an SVG')
+    return text
 
 
 def _seconds(text):

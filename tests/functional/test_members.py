@@ -59,7 +59,8 @@ class TestMembers(revising.RevisingTestCase):
     def test_only_the_last_counted_member_is_removed(self):
         self.assertRefused(
             409,
-            'only the last of these members, g/w-1, can be removed',
+            'only the last of these members, g/w-1, can be removed; to give '
+            'another one up, release it, or delete its server if it has one',
             self.drop('g/w-0'),
         )
 

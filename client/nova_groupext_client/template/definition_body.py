@@ -61,7 +61,13 @@ def load_definition(text):
     if 'vrt_group' in node.value:
         node.restricted_to(('vrt_group',), 'part of a body')
         node = node.value['vrt_group']
-    if _is_group(node.mapping()):
+    keys = node.mapping().keys()
+    if keys & {*_KEYS}:
+        if 'topology' not in keys and keys & {*definition.SECTIONS}:
+            raise node.error(
+                'needs the key topology; '
+                f'{", ".join(definition.SECTIONS)} belong below it'
+            )
         node.restricted_to(_KEYS, 'part of a group')
         node.required('topology').mapping()
         return DefinitionBody(node, _GROUP)
@@ -79,17 +85,6 @@ def load_values(text):
     node = reading.read(text)
     node.mapping()
     return node.plain()
-
-
-def _is_group(value):
-    """Check whether a mapping is a group rather than a topology alone.
-
-    A misspelt ``topology`` key does not make a group a topology.
-    """
-    keys = value.keys()
-    return 'topology' in keys or bool(
-        keys & {*_KEYS} and not keys & {*definition.SECTIONS}
-    )
 
 
 def _nodes_by_path(node, path):

@@ -23,7 +23,7 @@ def read(name, stdin):
 
     :param name: file name; '-' means ``stdin``
     :param stdin: text stream, None if it is closed
-    :raises InvalidInput: it cannot be read
+    :raises InvalidInput: it cannot be read; with its name instead of a path
     """
     try:
         if name == '-' and stdin is not None:
@@ -32,7 +32,7 @@ def read(name, stdin):
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = f'cannot be read: {_reason(error)}'
-        raise validation.InvalidInput('$', reason) from None
+        raise validation.InvalidInput(validation.quote(name), reason) from None
 
 
 def check_writable(name, where):

@@ -271,7 +271,11 @@ class TestDefinitionFiles(base.TemplateTestCase):
                 'topologie: is not a part of a group',
             ),
             ('name: shop\nexpires_in: 60', 'needs topology'),
-            ('name: shop\nmembers: {}', 'name: is not a part of a topology'),
+            (
+                'name: shop\nmembers: {}',
+                'needs the key topology; members, groups, policies, '
+                'relationships belong below it',
+            ),
         ):
             error = self.assertRaises(
                 template.TemplateError, template.load_definition, text

@@ -118,7 +118,9 @@ class TestExamples(base.BaseTestCase):
             self.assertEqual((status, words), (done.returncode, lines[0]))
 
     def test_documented_picture_is_up_to_date(self):
-        with tempfile.NamedTemporaryFile('r', encoding='utf-8') as file:
+        with tempfile.NamedTemporaryFile(
+            'r', encoding='utf-8', suffix='.svg'
+        ) as file:
             run('--draw', file.name, str(EXAMPLES / 'shop.json'))
             shown = SOURCE / 'images' / 'shop.svg'
             self.assertEqual(shown.read_text('utf-8'), file.read())
@@ -146,7 +148,9 @@ class TestExplain(base.BaseTestCase):
 
 class TestDraw(base.BaseTestCase):
     def test_picture_is_drawn_beside_the_answer(self):
-        with tempfile.NamedTemporaryFile('r', encoding='utf-8') as file:
+        with tempfile.NamedTemporaryFile(
+            'r', encoding='utf-8', suffix='.svg'
+        ) as file:
             status, answer = decide(SMALL, '--draw', file.name)
             self.assertEqual((0, 'placed'), (status, answer['status']))
             self.assertIn('</svg>', file.read())
@@ -159,6 +163,12 @@ class TestDraw(base.BaseTestCase):
             b'--draw: cannot be written: No such file or directory\n',
             done.stderr,
         )
+
+    def test_picture_with_another_suffix_is_refused(self):
+        done = run('-', '--draw', '/tmp/shop.png', data=b'{}')
+
+        self.assertEqual(2, done.returncode)
+        self.assertIn(b'must end in .svg', done.stderr)
 
 
 class TestCheck(base.BaseTestCase):
@@ -345,7 +355,7 @@ class TestBadInput(base.BaseTestCase):
 
     def test_unreadable_file_is_refused(self):
         for name in ('/does/not/exist', os.curdir):
-            self._refused('$', name)
+            self._refused(json.dumps(name), name)
 
     def test_bad_arguments_are_refused(self):
         for arguments in (

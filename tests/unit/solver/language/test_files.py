@@ -92,4 +92,4 @@ class TestRead(base.BaseTestCase):
             error = self.assertRaises(
                 validation.InvalidInput, files.read, name, None
             )
-            self.assertIn('$: cannot be read: ', str(error))
+            self.assertIn(f'{json.dumps(name)}: cannot be read: ', str(error))
