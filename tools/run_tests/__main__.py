@@ -11,6 +11,7 @@ import sys
 import parts
 import report
 import running
+import selection
 
 sys.path.insert(0, str(running.TOP))
 
@@ -26,8 +27,7 @@ def main() -> int:
         _say('failed: VRT_REQUIRE_SERVICES=1 asks for every service')
         return 1
     outcomes = []
-    names = parts.NAMED if arguments else parts.STANDARD
-    for name in options.parts or names:
+    for name in options.parts or _names_of_parts(arguments):
         _say(f'{name} ...')
         outcomes.append(
             running.run(
@@ -70,6 +70,19 @@ def _parser() -> argparse.ArgumentParser:
         help='anything; the same text draws the same share again',
     )
     return parser
+
+
+def _names_of_parts(arguments: list[str]) -> list[str]:
+    """Return the parts to run: the standard ones, or those of given tests."""
+    if not arguments:
+        return list(parts.STANDARD)
+    chosen = [
+        name
+        for name in parts.NAMED
+        if selection.may_contain(running.TOP, parts.PARTS[name], arguments)
+    ]
+    # Some classes get their names when they are imported.
+    return chosen or list(parts.NAMED)
 
 
 def _parts(text: str) -> list[str]:

@@ -24,6 +24,13 @@ WRONG = """
     def test_wrong(self):
         self.assertEqual(1, 2)
 """
+INHERITED = """\
+from tests.unit import cases
+
+
+class Test(cases.Test):
+    pass
+"""
 BROKEN = 'import no_such_module\n'
 # Stands in for the servers of tests/services.
 SERVERS = """\
@@ -136,6 +143,24 @@ class TestRunTests(base.BaseTestCase):
 
         self.assertEqual(0, status)
         self.assertEqual('passed: 2 passed, 0 failed, 0 skipped', lines[-1])
+
+    def test_part_that_cannot_contain_a_name_is_not_imported(self):
+        self.write('tests/unit/cases.py', TESTS.replace('right', 'shared'))
+        for part, text in (
+            ('functional', BROKEN),
+            ('later', INHERITED),
+        ):
+            self.write(f'tests/{part}/__init__.py', '')
+            self.write(f'tests/{part}/test_{part}.py', text)
+
+        for name in ('test_shared', 'test_later.Test.test_shared'):
+            status, lines = self.run_it(name, parts=())
+
+            self.assertEqual(0, status, lines)
+            self.assertEqual(
+                'passed: 1 passed, 0 failed, 0 skipped', lines[-1]
+            )
+            self.assertNotIn('functional ...', lines)
 
     def test_arguments_without_a_matching_test_fail(self):
         status, lines = self.run_it('nowhere')
