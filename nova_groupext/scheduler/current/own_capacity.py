@@ -8,6 +8,7 @@ about these hosts without regard to their free capacity.
 import collections
 
 from nova_groupext.scheduler.placement import client
+from nova_groupext.scheduler.placement import implied_candidates
 from nova_groupext.scheduler.placement import queries
 
 
@@ -22,75 +23,81 @@ class OwnCapacity:
     def __init__(self, context, placement_client, current, check_deadline):
         self._context = context
         self._placement_client = placement_client
+        self._check_deadline = check_deadline
         self._holds = current.movable
+        self._queries = implied_candidates.ProviderQueries(
+            context, placement_client, check_deadline
+        )
+        # {provider: its host}, of the hosts and of all providers of the holds
+        self._host_of = {
+            provider: hold.provider_uuid
+            for hold in self._holds
+            for provider in (hold.provider_uuid, *hold.allocations)
+        }
         self._inventories = {}
-        for provider in sorted({hold.provider_uuid for hold in self._holds}):
+        for provider in sorted(self._host_of):
             check_deadline()
             self._inventories[provider] = placement_client.inventories(
                 context, provider
             )
 
     def allocation_requests(self, resources):
-        """Return {root provider: an allocation request} for one member.
+        """Yield (host, allocation request) for one member.
 
         A hold of exactly the requested amounts is a candidate as it is. Any
         other candidate takes everything from the host's root provider.
 
         :param resources: Nova's ResourceRequest
         """
-        request = resources.merged_resources()
-        suitable_hosts = self._suitable_hosts(resources)
-        requests = {
-            provider: {
-                'allocations': {provider: {'resources': request}},
-                'mappings': {'': [provider]},
-            }
-            for provider in suitable_hosts or ()
-            if _meets_units(self._inventories[provider], request)
-        }
+        query = queries.parse_candidate_query(resources)
+        if not self._holds or query is None:
+            return
+        implied = implied_candidates.ImpliedCandidates(self._queries, query)
+        for host, request in self._with_amounts(query.amounts):
+            if implied.is_suitable(implied_candidates.key(request), host):
+                yield host, request
+
+    def _with_amounts(self, amounts):
+        """Yield (host, allocation request), whatever their traits are."""
         for hold in self._holds:
-            # A child of the root provider may have the traits instead.
-            is_nested = hold.allocations.keys() != {hold.provider_uuid}
-            may_suit = (
-                suitable_hosts is None
-                or is_nested
-                or hold.provider_uuid in suitable_hosts
-            )
-            if may_suit and total_amounts(hold.allocations) == request:
-                requests[hold.provider_uuid] = {
+            if total_amounts(hold.allocations) == amounts:
+                request = {
                     'allocations': hold.allocations,
                     'mappings': hold.mappings,
                 }
-        return requests
+                yield hold.provider_uuid, request
+        for host in sorted(set(self._host_of.values())):
+            if all(self._allows(host, *each) for each in amounts.items()):
+                request = {
+                    'allocations': {host: {'resources': amounts}},
+                    'mappings': {'': [host]},
+                }
+                yield host, request
 
-    def _suitable_hosts(self, resources):
-        """Return the hosts whose root providers meet traits and aggregates.
+    def freed(self, amounts):
+        """Return {host: (provider, resource class) pairs that holds fill}.
 
-        :returns: set of root providers; None if no query can ask for them
+        :param amounts: {resource class: amount} of one member; pairs whose
+            inventory does not allow that amount are left out
         """
-        query = queries.providers_query(resources)
-        if query is None:
-            return None
-        if not self._holds:
-            return set()
-        providers = self._placement_client.providers(self._context, query)
-        return self._inventories.keys() & set(providers)
+        freed = collections.defaultdict(set)
+        for hold in self._holds:
+            freed[hold.provider_uuid].update(
+                (provider, name)
+                for provider, allocation in hold.allocations.items()
+                for name in allocation['resources'].keys() & amounts.keys()
+                if self._allows(provider, name, amounts[name])
+            )
+        return freed
 
-    def unclear_hosts(self, resources, candidates):
-        """Return the hosts of holds that may, or may not, suit a request.
-
-        A child of their root provider may have what the root provider lacks.
-
-        :param resources: Nova's ResourceRequest
-        :param candidates: root providers with allocation requests
-        """
-        request = resources.merged_resources()
-        return {
-            provider
-            for provider, inventories in self._inventories.items()
-            if provider not in candidates
-            and request.keys() - inventories.keys()
-        }
+    def _allows(self, provider, name, amount):
+        """Check whether an inventory's units allow an amount."""
+        inventory = self._inventories[provider].get(name)
+        return (
+            inventory is not None
+            and inventory['min_unit'] <= amount <= inventory['max_unit']
+            and amount % inventory['step_size'] == 0
+        )
 
     def add_to(self, free):
         """Add the amounts of the holds to the free amounts.
@@ -98,24 +105,24 @@ class OwnCapacity:
         :param free: {root provider: {(provider, resource class): amount}}; the
             hosts of holds that are missing are inserted
         """
-        for provider, inventories in self._inventories.items():
-            if provider not in free:
-                usages = (
-                    self._placement_client.usages(self._context, provider)
-                    or {}
-                )
-                free[provider] = collections.Counter(
-                    {
-                        (provider, name): max(0, int(amount))
-                        for name, amount in client.free_capacity(
-                            inventories, usages
-                        ).items()
-                    }
-                )
+        missing = {*self._host_of.values()} - free.keys()
+        for provider, host in self._host_of.items():
+            if host in missing:
+                free[host].update(self._free_on(provider))
         for hold in self._holds:
             for provider, allocation in hold.allocations.items():
                 for name, amount in allocation['resources'].items():
                     free[hold.provider_uuid][provider, name] += amount
+
+    def _free_on(self, provider):
+        """Return {(provider, resource class): free amount}."""
+        self._check_deadline()
+        usages = self._placement_client.usages(self._context, provider) or {}
+        free = client.free_capacity(self._inventories[provider], usages)
+        return {
+            (provider, name): max(0, int(amount))
+            for name, amount in free.items()
+        }
 
 
 def total_amounts(allocations):
@@ -124,15 +131,3 @@ def total_amounts(allocations):
     for allocation in allocations.values():
         amounts.update(allocation['resources'])
     return dict(amounts)
-
-
-def _meets_units(inventories, request):
-    """Check whether an inventory's units allow a request of one consumer."""
-    return all(
-        name in inventories
-        and inventories[name]['min_unit']
-        <= amount
-        <= inventories[name]['max_unit']
-        and amount % inventories[name]['step_size'] == 0
-        for name, amount in request.items()
-    )

@@ -29,6 +29,7 @@ from nova_groupext.scheduler.look import snapshot
 from nova_groupext.scheduler.look import solver_problem
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.nova import request_specs
+from nova_groupext.scheduler.placement import implied_candidates
 
 LOG = logging.getLogger(__name__)
 
@@ -84,7 +85,8 @@ class _Reading:
             host.uuid: host_id for host_id, host in self._hosts.items()
         }
         self._gaps = reading_gaps.ReadingGaps(
-            context, self._placement_client, self._host_ids, check_deadline
+            *(context, self._placement_client, self._host_ids),
+            *(self._own_capacity, check_deadline),
         )
         # {provider uuid: Placement's summary of it}
         self._summaries = {}
@@ -168,20 +170,20 @@ class _Reading:
     def _group_by_host(self, resources, candidates):
         """Return {root provider: [allocation request]}, with own capacity."""
         by_provider = collections.defaultdict(list)
-        providers = set()
         for candidate in sorted(candidates, key=_sort_key):
             roots = self._roots(candidate)
-            providers |= roots
             if len(roots) == 1:
                 by_provider[roots.pop()].append(candidate)
             else:
                 self._skip_sharing(roots)
-        self._gaps.record_answer(resources, providers)
+        known = {implied_candidates.key(each) for each in candidates}
         own_requests = self._own_capacity.allocation_requests(resources)
-        for provider, request in own_requests.items():
-            by_provider[provider] = by_provider[provider] or [request]
-        if self._own_capacity.unclear_hosts(resources, by_provider.keys()):
-            self._gaps.add(reading_gaps.OWN_CAPACITY)
+        for provider, request in own_requests:
+            candidate = implied_candidates.key(request)
+            if candidate not in known:
+                known.add(candidate)
+                by_provider[provider].append(request)
+        self._gaps.record_candidates(resources, known)
         return by_provider
 
     def _roots(self, candidate):

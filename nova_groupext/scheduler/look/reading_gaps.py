@@ -2,11 +2,13 @@
 """Reasons why a reading of the cloud may be incomplete.
 
 A refusal needs a complete reading. The check takes more requests, so it runs
-only when a group is about to be refused.
+only when a group is about to be refused. Their number does not depend on the
+number of hosts.
 """
 
-import collections
+import itertools
 
+from nova_groupext.scheduler.placement import implied_candidates
 from nova_groupext.scheduler.placement import queries
 
 CELL = 'a part of the cloud did not answer or has no running host'
@@ -14,12 +16,13 @@ SHARING = 'hosts that use a sharing resource provider are not supported yet'
 OWN_CAPACITY = (
     'the remaining capacity of hosts that the group fills is unknown'
 )
-# Of hosts with capacity that Placement has not returned: one of these.
+# Of allocation candidates that Placement has not returned: one of these.
 LIMITED = (
     'Placement does not return all hosts with capacity, because its operator '
     'has set [placement]max_allocation_candidates'
 )
 FREED_LATER = 'capacity became free after it was read'
+NUMBERED = 'a flavor requests numbered resource groups'
 
 
 class ReadingGaps:
@@ -27,88 +30,81 @@ class ReadingGaps:
 
     :param placement_client: PlacementClient
     :param hosts: uuids of all compute nodes' providers
+    :param own_capacity: own_capacity.OwnCapacity of the group
     :param check_deadline: called before each request; raises OutOfTime
     """
 
-    def __init__(self, context, placement_client, hosts, check_deadline):
+    def __init__(
+        self, context, placement_client, hosts, own_capacity, check_deadline
+    ):
         self._context = context
         self._placement_client = placement_client
         self._hosts = set(hosts)
+        self._own_capacity = own_capacity
         self._check_deadline = check_deadline
         self._reasons = {}
-        # (ResourceRequest, uuids of the hosts that Placement returned)
+        # (ResourceRequest, set of the candidates that are known)
         self._answers = []
 
     def add(self, reason):
         """Add a reason, unless it is among them."""
         self._reasons[reason] = True
 
-    def record_answer(self, resources, candidates):
-        """Record an answer of Placement.
+    def record_candidates(self, resources, candidates):
+        """Record the allocation candidates that are known for one member.
 
         :param resources: Nova's ResourceRequest
-        :param candidates: uuids of hosts
+        :param candidates: set of implied_candidates.key()
         """
-        self._answers.append((resources, set(candidates)))
+        self._answers.append((resources, candidates))
 
     def find(self):
         """Return the reasons, each a phrase; none if the reading is complete.
 
         :raises: PlacementUnavailable, OutOfTime
         """
-        for resources, returned in self._answers:
-            missed = self._find_missed(resources, returned)
+        providers = implied_candidates.ProviderQueries(
+            self._context, self._placement_client, self._check_deadline
+        )
+        for resources, known in self._answers:
+            query = queries.parse_candidate_query(resources)
+            if query is None:
+                self.add(NUMBERED)
+                continue
+            implied = implied_candidates.ImpliedCandidates(providers, query)
+            missed = self._find_missed(implied, known)
             if missed:
                 self.add(self._explain_missed(resources, missed))
+            if self._may_free_more(query, implied, known):
+                self.add(OWN_CAPACITY)
         return list(self._reasons)
 
+    def _find_missed(self, implied, known):
+        """Return candidates that are unknown, at most one for each host."""
+        return {
+            candidate
+            for host in self._hosts
+            for candidate in _first_unknown(implied.of_host(host), known)
+        }
+
+    def _may_free_more(self, query, implied, known):
+        """Check whether the group's holds may free unknown candidates."""
+        return any(
+            _first_unknown(implied.of_host(host, freed), known)
+            for host, freed in self._own_capacity.freed(query.amounts).items()
+        )
+
     def _explain_missed(self, resources, missed):
-        """Return why Placement did not return hosts that have capacity now."""
+        """Return why Placement did not return candidates that exist now."""
         self._check_deadline()
-        candidates, summaries = self._placement_client.candidates(
+        requests, _summaries = self._placement_client.candidates(
             self._context, resources
         )
-        returned = {
-            summaries[provider]['root_provider_uuid']
-            for candidate in candidates
-            for provider in candidate['allocations']
-        }
-        return FREED_LATER if missed <= returned else LIMITED
+        returned = map(implied_candidates.key, requests)
+        return FREED_LATER if missed <= {*returned} else LIMITED
 
-    def _find_missed(self, resources, returned):
-        """Return hosts with capacity that Placement did not return.
 
-        Of hosts with child providers one is enough.
-        """
-        self._check_deadline()
-        query = queries.providers_query(resources)
-        if query is not None:
-            amounts = ','.join(
-                f'{name}:{amount}'
-                for name, amount in resources.merged_resources().items()
-            )
-            providers = self._placement_client.providers(
-                self._context, [*query, ('resources', amounts)]
-            )
-            missed = (self._hosts & set(providers)) - returned
-            if missed:
-                return missed
-        nested = (self._nested() & self._hosts) - returned
-        for host in nested:
-            if self._has_capacity(resources, host):
-                return {host}
-        return set()
-
-    def _nested(self):
-        """Return the uuids of root providers that have children."""
-        roots = collections.Counter(
-            self._placement_client.roots(self._context).values()
-        )
-        return {root for root, count in roots.items() if count > 1}
-
-    def _has_capacity(self, resources, host):
-        self._check_deadline()
-        candidates, _summaries = self._placement_client.candidates(
-            self._context, resources, within=host
-        )
-        return bool(candidates)
+def _first_unknown(candidates, known):
+    """Return a list of the first unknown candidate, or an empty list."""
+    unknown = (each for each in candidates if each not in known)
+    return list(itertools.islice(unknown, 1))

@@ -199,22 +199,19 @@ class PlacementClient:
         """Return {provider: {"resources": {class: amount}}} of a consumer."""
         return self._consumer(context, consumer)[0]
 
-    def candidates(self, context, resources, within=None):
+    def candidates(self, context, resources):
         """Return the allocation candidates for one server.
 
         Nova's client is not used: it does not distinguish a refusal from a
         missing answer.
 
         :param resources: Nova's ResourceRequest
-        :param within: uuid of a host to restrict the query to; all by default
         :returns: (allocation requests, {provider uuid: summary})
         :raises: UnknownToPlacement when the request names a trait or resource
             class that does not exist
         :raises: PlacementUnavailable
         """
         query = resources.to_querystring()
-        if within is not None:
-            query += f'&in_tree={within}'
         response = self._send_get(context, f'/allocation_candidates?{query}')
         if response.status_code == 400:
             raise exception.UnknownToPlacement(reason=_detail(response))
@@ -266,17 +263,28 @@ class PlacementClient:
         :param filters: (name, value) pairs of Placement's query; only
             providers that meet all of them are returned
         """
-        query = f'?{parse.urlencode(filters)}' if filters else ''
-        body = self._get(context, f'/resource_providers{query}')
+        body = self._get(context, _providers_url(filters))
         return [each['uuid'] for each in body['resource_providers']]
 
-    def roots(self, context):
-        """Return {provider: the root of its tree} of all providers."""
-        body = self._get(context, '/resource_providers')
+    def roots(self, context, filters=()):
+        """Return {provider: the root of its tree}.
+
+        :param filters: as providers() takes them
+        """
+        body = self._get(context, _providers_url(filters))
         return {
             each['uuid']: each['root_provider_uuid']
             for each in body['resource_providers']
         }
+
+    def aggregates(self, context, provider):
+        """Return the uuids of the aggregates of a provider.
+
+        A provider that does not exist has none.
+        """
+        url = f'/resource_providers/{provider}/aggregates'
+        body = self._get(context, url, may_be_missing=True)
+        return body['aggregates'] if body else []
 
     def generations(self, context):
         """Return {provider: its generation} of all providers."""
@@ -382,6 +390,11 @@ def free_capacity(inventories, usages):
     for amounts in usages.values():
         free.subtract(amounts)
     return free
+
+
+def _providers_url(filters):
+    query = f'?{parse.urlencode(filters)}' if filters else ''
+    return f'/resource_providers{query}'
 
 
 def _hold_for(uuid):

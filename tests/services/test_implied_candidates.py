@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Equal candidates of Placement and of the queries about its providers."""
+
+import random
+
+from oslo_utils import uuidutils
+
+from nova_groupext.scheduler.placement import implied_candidates
+from nova_groupext.scheduler.placement import queries
+from tests.services import provider_trees
+
+AGGREGATES = [uuidutils.generate_uuid() for _each in range(2)]
+TREES = 6
+REQUESTS = 30
+
+
+class TestImpliedCandidates(provider_trees.ProviderTreesTestCase):
+    """Random trees, some with a sharing provider, and random requests."""
+
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(4)
+
+    def test_implied_candidates_are_those_of_placement(self):
+        roots = [self.make_tree() for _each in range(TREES)]
+        sizes = set()
+        for _each in range(REQUESTS):
+            request = self.make_request()
+            expected = self.candidates(request)
+
+            implied = implied_candidates.ImpliedCandidates(
+                implied_candidates.ProviderQueries(
+                    self.context, self.client, lambda: None
+                ),
+                queries.parse_candidate_query(request),
+            )
+
+            found = {each for root in roots for each in implied.of_host(root)}
+            self.assertEqual(
+                {implied_candidates.key(each) for each in expected}, found
+            )
+            sizes.add(len(found))
+        self.assertGreater(len(sizes), 3)
+
+    def make_tree(self):
+        """Make a root provider with up to two children; returns its uuid."""
+        shares = [provider_trees.SHARES] if self.random.random() < 0.3 else []
+        root = self.make_random_provider(shares)
+        for _each in range(self.random.randrange(3)):
+            self.make_random_provider([], root)
+        return root
+
+    def make_random_provider(self, traits, parent=None):
+        return self.make_provider(
+            {
+                name: self.random.randint(1, 2)
+                for name in self.choose(provider_trees.CLASSES, 0.7)
+            },
+            parent,
+            [*traits, *self.choose(provider_trees.TRAITS, 0.5)],
+            self.choose(AGGREGATES, 0.5),
+        )
+
+    def make_request(self):
+        traits, others = self.split(provider_trees.TRAITS)
+        inside, outside = self.split(AGGREGATES)
+        root_traits, root_others = self.split(provider_trees.TRAITS)
+        return provider_trees.make_request(
+            {
+                name: self.random.randint(1, 2)
+                for name in self.random.sample(
+                    provider_trees.CLASSES, self.random.randint(1, 2)
+                )
+            },
+            root_required=root_traits,
+            root_forbidden=root_others,
+            required_traits=set(traits),
+            forbidden_traits=set(others),
+            aggregates=[[each] for each in inside],
+            forbidden_aggregates=set(outside),
+        )
+
+    def choose(self, names, share):
+        return [name for name in names if self.random.random() < share]
+
+    def split(self, names):
+        """Return two lists of some names, and no name in both."""
+        chosen = self.choose(names, 0.25)
+        others = [name for name in names if name not in chosen]
+        return chosen, self.choose(others, 0.25)
