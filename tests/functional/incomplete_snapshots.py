@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cloud whose hosts use licenses of other resource providers."""
+
+from oslo_utils import uuidutils
+
+from nova_groupext.cloud import hosts
+from tests.functional import changing_cloud
+
+LICENSE = 'CUSTOM_LICENSE'
+
+
+class IncompleteCase(changing_cloud.ChangingCloudTestCase):
+    HOSTS = (
+        hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
+        hosts.Host('cmp-2', 'r1', 'az1', vcpus=8),
+    )
+
+    def licensed(self):
+        """Return the name of a flavor that also requests a license."""
+        placement = self.cloud.placement
+        placement.put(f'/resource_classes/{LICENSE}')
+        nova = self.cloud.nova('admin')
+        flavor = nova.flavors.create('licensed', 512, 1, 1)
+        self.addCleanup(nova.flavors.delete, flavor)
+        flavor.set_keys({f'resources:{LICENSE}': '1'})
+        return 'licensed'
+
+    def provider(self, name, parent=None, traits=(), total=8):
+        """Make a provider of licenses; returns its uuid."""
+        placement = self.cloud.placement
+        uuid = uuidutils.generate_uuid()
+        body = {'name': name, 'uuid': uuid}
+        if parent:
+            body['parent_provider_uuid'] = parent
+        placement.post('/resource_providers', json=body)
+        self.addCleanup(
+            placement.delete, f'/resource_providers/{uuid}', raise_exc=False
+        )
+        placement.put(
+            f'/resource_providers/{uuid}/inventories',
+            json={
+                'resource_provider_generation': 0,
+                'inventories': {LICENSE: {'total': total}},
+            },
+        )
+        if traits:
+            placement.put(
+                f'/resource_providers/{uuid}/traits',
+                json={'resource_provider_generation': 1, 'traits': traits},
+            )
+        return uuid
+
+    def aggregate(self, *providers):
+        aggregate = uuidutils.generate_uuid()
+        for uuid in providers:
+            url = f'/resource_providers/{uuid}/aggregates'
+            now = self.cloud.placement.get(url).json()
+            generation = 'resource_provider_generation'
+            self.cloud.placement.put(
+                url,
+                json={
+                    'aggregates': [*now['aggregates'], aggregate],
+                    generation: now[generation],
+                },
+            )
+
+    def root(self, name):
+        body = self.cloud.placement.get(
+            f'/resource_providers?name={name}'
+        ).json()
+        [found] = body['resource_providers']
+        return found['uuid']
+
+    def assert_undecided(self, group, reason):
+        self.assertEqual('UNDECIDED', group['status'], group)
+        self.assertIsNone(group['refusal'])
+        self.assertIn(reason, group['fault']['message'])

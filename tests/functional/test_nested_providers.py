@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Revisions of groups on hosts that have child providers."""
+
+from tests.functional import base
+from tests.functional import incomplete_snapshots
+
+
+class TestNested(incomplete_snapshots.IncompleteCase):
+    """Hosts with child providers, and a group that fills them."""
+
+    def setUp(self):
+        super().setUp()
+        self.flavor = self.licensed()
+        self.fill('cmp-2', VCPU=8)
+
+    def add_root_inventory(self, total):
+        """Give cmp-1 licenses of its own."""
+        url = f'/resource_providers/{self.root("cmp-1")}/inventories'
+        now = self.cloud.placement.get(url).json()
+        now['inventories'][incomplete_snapshots.LICENSE] = {'total': total}
+        self.cloud.placement.put(url, json=now)
+        self.addCleanup(
+            self.cloud.placement.delete,
+            f'{url}/{incomplete_snapshots.LICENSE}',
+        )
+
+    def revise(self, members):
+        """Revise the group and wait for the decision; returns the group."""
+        body = {
+            'generation': self.group(self.uuid)['generation'],
+            'topology': {'members': members},
+        }
+        self.api().put(f'{base.GROUPS}/{self.uuid}', json={'vrt_group': body})
+        return self.eventually(
+            self.group,
+            lambda now: (
+                now['revision'] is None
+                or now['revision']['status'] != 'PLANNING'
+            ),
+            self.uuid,
+        )
+
+    def assert_revised(self, group, count):
+        self.assertIsNone(group['revision'], group)
+        self.assertEqual(count, len(group['members']))
+        self.assertEqual({'HELD'}, {m['status'] for m in group['members']})
+
+    def test_child_provider_of_a_host_that_the_group_fills_is_undecided(self):
+        self.provider('child', parent=self.root('cmp-1'))
+        self.hold(8)
+        self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
+
+        group = self.revise({'b': base.member(self.flavor)})
+
+        self.assert_undecided(group['revision'], 'hosts that the group fills')
+
+    def test_child_provider_beside_a_full_root_provider_is_undecided(self):
+        self.add_root_inventory(1)
+        self.fill('cmp-1', **{incomplete_snapshots.LICENSE: 1})
+        self.provider('child', parent=self.root('cmp-1'))
+        self.hold(8)
+
+        group = self.revise({'b': base.member(self.flavor)})
+
+        self.assert_undecided(group['revision'], 'hosts that the group fills')
+
+    def test_irrelevant_child_provider_does_not_prevent_a_refusal(self):
+        self.provider('child', parent=self.root('cmp-1'))
+        self.hold(8)
+
+        group = self.revise({'b': base.member(count=9)})
+
+        self.assertEqual('REFUSED', group['revision']['status'], group)
+
+    def test_holds_on_root_and_child_provider_are_both_reused(self):
+        self.add_root_inventory(1)
+        self.provider('child', parent=self.root('cmp-1'), total=1)
+        self.uuid = self.hold_group(
+            {'members': {'a': base.member(self.flavor, count=2)}}
+        )['id']
+
+        group = self.revise({'b': base.member(self.flavor, count=2)})
+
+        self.assert_revised(group, 2)
+
+    def test_hold_on_a_child_without_a_required_trait_does_not_count(self):
+        self.provider('child', parent=self.root('cmp-1'), total=1)
+        self.uuid = self.hold_group(
+            {'members': {'a': base.member(self.flavor)}}
+        )['id']
+        self.cloud.placement.put('/traits/CUSTOM_FAST')
+        nova = self.cloud.nova('admin')
+        [flavor] = [
+            each for each in nova.flavors.list() if each.name == self.flavor
+        ]
+        flavor.set_keys({'trait:CUSTOM_FAST': 'required'})
+
+        group = self.revise({'b': base.member(self.flavor)})
+
+        self.assertEqual('REFUSED', group['revision']['status'], group)
+
+    def test_own_hold_is_an_alternative_to_free_capacity(self):
+        self.add_root_inventory(1)
+        self.provider('child', parent=self.root('cmp-1'), total=1)
+        self.uuid = self.hold_group(
+            {'members': {'a': base.member(self.flavor, count=1)}}
+        )['id']
+
+        group = self.revise({'b': base.member(self.flavor, count=2)})
+
+        self.assert_revised(group, 2)
+
+    def test_free_capacity_of_a_child_provider_beside_own_holds_counts(self):
+        self.provider('child', parent=self.root('cmp-1'))
+        self.uuid = self.hold_group(
+            {
+                'members': {
+                    'a': base.member(self.flavor, count=2),
+                    'b': base.member(count=6),
+                }
+            }
+        )['id']
+        self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
+
+        group = self.revise(
+            {
+                'a': base.member(self.flavor, count=4),
+                'b': base.member(count=4),
+            }
+        )
+
+        self.assert_revised(group, 8)
