@@ -47,6 +47,28 @@ def worst_violation(problem, policy, possible_hosts):
     )
 
 
+def _worst_pairs(problem, policy, possible_hosts):
+    """Return the worst-case violation of the pairs of one member.
+
+    The other members end independently, so their worst cases add up.
+
+    :param policy: as _only_pairs_of() returns it; its member has one host
+    """
+    [path], others = policy.sides
+    alone = {path: next(iter(possible_hosts[path]))}
+    settled, worst = dict(alone), 0
+    for other in others:
+        hosts = possible_hosts.get(other, ())
+        if len(hosts) == 1:
+            settled[other] = next(iter(hosts))
+        elif hosts:
+            worst += max(
+                _count_violation(problem, policy, {**alone, other: host})
+                for host in hosts
+            ) - _count_violation(problem, policy, alone)
+    return worst + _count_violation(problem, policy, settled)
+
+
 def _count_violation(problem, policy, placement):
     """Return the violation plus the members in no domain of the scope."""
     nowhere = violations.count(problem, policy, placement)[None]
@@ -193,7 +215,8 @@ class Move:
             possible_hosts = {**self._others, self._path: {host}}
             if not policy.is_monotone:
                 possible_hosts = {**self._planned_hosts, **possible_hosts}
-            cache[key] = worst_violation(self._problem, policy, possible_hosts)
+            worst = _worst_pairs if policy.is_pairwise else worst_violation
+            cache[key] = worst(self._problem, policy, possible_hosts)
         return cache[key]
 
     def _key(self, policy, host):

@@ -223,6 +223,60 @@ class TestCost(base.BaseTestCase):
         )
 
 
+class TestCrossingLevels(base.BaseTestCase):
+    """Proximity where racks and zones cross, while other members move."""
+
+    NAMES = ('a1', 'a2', 'a3', 'b1', 'b2', 'b3')
+
+    def test_cost_is_that_of_the_worst_end_state(self):
+        chance = random.Random(7)
+        for scope, strict, _round in itertools.product(
+            ('host', 'rack', 'zone'), (True, False), range(20)
+        ):
+            near = policy('network-proximity', scope, strict)
+            self.compare(
+                group(relationships=[builders.tie('m', 'n', near)], m=1, n=3),
+                chance,
+            )
+            self.compare(group([near], m=4), chance)
+
+    def test_move_that_improves_the_worst_end_state_is_allowed(self):
+        near = group(
+            relationships=[
+                builders.tie('m', 'n', policy('network-proximity', 'rack'))
+            ],
+            m=1,
+            n=1,
+        )
+        names = ['a1', 'a2', 'b1', 'c1']
+        hosts = [builders.host(name, *name) for name in names]
+
+        # Between a2 and b1 is the longest distance.
+        self.assertEqual(names, allowed(near, 'a2', hosts=hosts, n_0='a1 b1'))
+
+    def compare(self, topology, chance):
+        hosts = [builders.host(name, *name) for name in self.NAMES]
+        problem = builders.problem(hosts, topology)
+        [kind] = problem.topology.policies
+        others = {
+            path: set(chance.sample(self.NAMES, chance.choice((1, 2, 3))))
+            for path in sorted(problem.class_of.keys() - {'m-0'})
+        }
+        move = move_check.Move(problem, others, 'm-0', 'a1')
+        for host in self.NAMES:
+            worst = max(
+                sum(
+                    violations.amount(
+                        problem, kind, {'m-0': host, path: other}
+                    )
+                    for path, other in zip(others, ends, strict=True)
+                )
+                for ends in itertools.product(*others.values())
+            )
+            cost = (worst, 0) if kind.strict else (0, worst)
+            self.assertEqual(cost, move.cost(host), (kind, others, host))
+
+
 class TestWorstCase(base.BaseTestCase):
     """Worst cases, compared with every end state of all moves."""
 
