@@ -128,9 +128,7 @@ def _check(context, member, server):
     _check_owner(context, member, server.uuid)
     differences = _differences(context, server, member.resolved_request)
     if differences:
-        raise exception.DescriptionMismatch(
-            member=member.path, reason='; '.join(differences)
-        )
+        raise hints.mismatch(context, member.path, differences)
 
 
 def _check_state(server):
@@ -164,7 +162,7 @@ def _check_owner(context, member, server_uuid):
 
 
 def _differences(context, server, request):
-    """Return the differences of a server from its member, as phrases.
+    """Return the differences of a server from its member.
 
     If the member names no zone, the server may have requested any. Otherwise
     the server must have requested that zone: nothing else keeps it there.
@@ -193,7 +191,7 @@ def _flavor(server, request):
         getattr(current, name) != getattr(expected, name)
         for name in _CAPACITY_FIELDS
     ):
-        return f'an older version of {flavor_id}'
+        return f'an older version of {current.name}'
     return flavor_id
 
 

@@ -275,9 +275,7 @@ class Boot:
         server = self._server(member)
         differences = hints.differences(server, member.resolved_request)
         if differences:
-            raise exception.DescriptionMismatch(
-                member=member.path, reason='; '.join(differences)
-            )
+            raise hints.mismatch(self._context, member.path, differences)
         response = self._controller.create(
             self._request,
             body={

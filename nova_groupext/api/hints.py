@@ -158,7 +158,7 @@ def _check_members(context, group, path, server):
         _check_counts(server)
     if len(members) == 1:
         check_redeemable(members[0])
-    matching = _matching_members(members, path, server)
+    matching = _matching_members(context, members, path, server)
     free = [m for m in matching if m.redeem_obstacle() is None]
     if len(free) < _requested_number(server):
         raise exception.TooFewRedeemable(
@@ -207,7 +207,7 @@ def _requested_number(server):
         return 1  # Nova's schema has the better error.
 
 
-def _matching_members(members, path, server):
+def _matching_members(context, members, path, server):
     """Return the members whose description the server matches.
 
     :raises: DescriptionMismatch if there are none
@@ -223,9 +223,7 @@ def _matching_members(members, path, server):
         member for member in members if not differing[member.member_set]
     ]
     if not matching:
-        raise exception.DescriptionMismatch(
-            member=path, reason='; '.join(differing[members[0].member_set])
-        )
+        raise mismatch(context, path, differing[members[0].member_set])
     return matching
 
 
@@ -242,7 +240,7 @@ def check_redeemable(member):
 
 
 def differences(server, request):
-    """Return the differences of a ``server`` from a member, as phrases."""
+    """Return the differences of a ``server`` from a member; see compare()."""
     properties = _properties(server)
     if properties['boot source'] == AN_IMAGE:
         properties['image'] = _id(server.get('imageRef'), '$.server.imageRef')
@@ -250,10 +248,11 @@ def differences(server, request):
 
 
 def compare(properties, request):
-    """Return the differences of properties from a member, as phrases.
+    """Return the differences of properties from a member.
 
     :param properties: {property: value}; the image is ignored when booting
         from a volume
+    :returns: [(property, value, value of the member)]
     """
     expected = {
         'flavor': request['flavor_id'],
@@ -263,11 +262,31 @@ def compare(properties, request):
     if properties['boot source'] == expected['boot source'] == AN_IMAGE:
         expected['image'] = request['image_id']
     return [
-        f'its {name} is {properties[name] or "not given"} instead of '
-        f'{expected[name] or "none"}'
+        (name, properties[name], expected[name])
         for name in expected
         if properties[name] != expected[name]
     ]
+
+
+def mismatch(context, path, differing):
+    """Return the DescriptionMismatch of a member.
+
+    :param differing: differences of the server, see compare()
+    """
+    phrases = [
+        f'its {name} is {_text(context, name, value) or "not given"} instead '
+        f'of {_text(context, name, expected) or "none"}'
+        for name, value, expected in differing
+    ]
+    return exception.DescriptionMismatch(
+        member=path, reason='; '.join(phrases)
+    )
+
+
+def _text(context, name, value):
+    if name == 'flavor':
+        return resolve.flavor_text(context, value)
+    return value
 
 
 def _properties(server):

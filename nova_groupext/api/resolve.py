@@ -155,6 +155,15 @@ def _image_id(spec, where):
     return spec.get('image')
 
 
+def flavor_text(context, flavor_id):
+    """Return name and id of a flavor, or only the id if it is not visible."""
+    try:
+        found = objects.Flavor.get_by_flavor_id(context, flavor_id)
+    except nova_exc.FlavorNotFound:
+        return flavor_id
+    return f'{found.name} ({flavor_id})'
+
+
 def check(context, flavor, image, image_meta, where):
     """Refuse a server that Nova would refuse or that cannot be a member yet.
 

@@ -365,7 +365,8 @@ class TestChecks(adopting.AdoptingTestCase):
         zoned = self.create_foreign_server(**zone)
 
         for path, reason in (
-            ('large', 'its flavor is'),
+            ('large', 'its flavor is m1.tiny ('),
+            ('large', 'instead of m1.large ('),
             ('zoned', 'its availability zone is not given instead of az1'),
             ('volume', 'its boot source is an image instead of a volume'),
         ):

@@ -94,7 +94,14 @@ class TestHints(base.GroupTestCase):
                 {'vrt_member': 'a'},
                 {'min_count': 3},
             ),
-            (other, 'flavor', {}, {'flavorRef': self.flavors['m1.small']}),
+            (
+                other,
+                f'its flavor is m1.small ({self.flavors["m1.small"]}) instead '
+                f'of m1.tiny ({self.flavors["m1.tiny"]})',
+                {},
+                {'flavorRef': self.flavors['m1.small']},
+            ),
+            (other, 'its flavor is 9 instead', {}, {'flavorRef': '9'}),
             (other, 'its image is', {}, {'imageRef': VMX}),
             (other, 'zone is az2', {}, {'availability_zone': 'az2'}),
             (

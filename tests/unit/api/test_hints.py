@@ -4,6 +4,8 @@
 import datetime
 import json
 
+import fixtures
+from nova import exception as nova_exc
 from nova.api.openstack import wsgi
 from oslo_utils import fixture as utils_fixture
 from oslo_utils import timeutils
@@ -36,6 +38,12 @@ DATA_DISK = [{'boot_index': -1, 'uuid': 'v', 'source_type': 'volume'}]
 class HintsCase(base.GroupTestCase):
     def setUp(self):
         super().setUp()
+        self.useFixture(
+            fixtures.MockPatch(
+                'nova.objects.Flavor.get_by_flavor_id',
+                side_effect=nova_exc.FlavorNotFound(flavor_id='any'),
+            )
+        )
         self.passed = []
         self.queries = []
         self.filter = hints.HintsFilter(self.nova)
