@@ -18,7 +18,9 @@ from nova_groupext.objects import transitions
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.audit import heal
+from nova_groupext.scheduler.placement import bodies
 from nova_groupext.scheduler.placement import client
+from nova_groupext.scheduler.placement import http
 from tests.functional import base
 
 Kind = audit.Kind
@@ -166,7 +168,7 @@ class TestAudit(AuditTestCase):
         own['resources']['VCPU'] += vcpus
         self.cloud.placement.put(f'/allocations/{hold.uuid}', json=changed)
 
-    def orphan(self, host, consumer_type=client.HOLD_TYPE):
+    def orphan(self, host, consumer_type=bodies.HOLD_TYPE):
         """Write an allocation without a row in our tables."""
         consumer = self.cloud.fill(host, VCPU=1)
         self.delete_allocations_later(consumer)
@@ -289,7 +291,7 @@ class TestAudit(AuditTestCase):
     def test_a_swap_under_way_is_no_finding(self):
         uuid, hold = self.one_held()
         server = self.begin_to_create(hold)
-        body = self.placement_client.server_body(hold, 'demo', 'demo')
+        body = bodies.for_server(hold, 'demo', 'demo')
         self.placement_client.swap(
             self.context, {server: hold}, {server: body}
         )
@@ -431,14 +433,17 @@ class TestAudit(AuditTestCase):
 
         self.assertNotEqual({}, self.allocations(hold.uuid))
 
+    def lose_answers(self, about):
+        """Let Placement not answer requests whose URL has this ending."""
+        self.placement_client._http = UnansweredConnection(
+            report.SchedulerReportClient(), about
+        )
+
     def test_unreadable_provider_is_reported_and_its_holds_are_kept(self):
         uuid, hold = self.one_held()
         self.erase(hold.uuid)
         orphan = self.orphan(hold.host)
-        self.placement_client = UnansweredClient(
-            report.SchedulerReportClient(),
-            f'{hold.provider_uuid}/allocations',
-        )
+        self.lose_answers(f'{hold.provider_uuid}/allocations')
 
         [finding] = self.found(Kind.UNKNOWN)
         self.assertEqual(hold.provider_uuid, finding.provider)
@@ -450,22 +455,20 @@ class TestAudit(AuditTestCase):
     def test_orphan_is_reported_while_the_provider_list_is_unreadable(self):
         _uuid, hold = self.one_held()
         self.orphan(hold.host)
-        self.placement_client = UnansweredClient(
-            report.SchedulerReportClient(), 'resource_providers'
-        )
+        self.lose_answers('resource_providers')
         self.addCleanup(self.heal)
 
         self.found(Kind.UNKNOWN, Kind.ORPHAN)
 
 
-class UnansweredClient(client.PlacementClient):
-    """A Placement client without an answer from URLs with one ending."""
+class UnansweredConnection(http.Connection):
+    """A connection without an answer from URLs with one ending."""
 
     def __init__(self, client, about):
         super().__init__(client)
         self._about = about
 
-    def _get(self, context, url, **kwargs):
+    def get(self, context, url, **kwargs):
         if url.endswith(self._about):
             raise exception.PlacementUnavailable(reason=url)
-        return super()._get(context, url, **kwargs)
+        return super().get(context, url, **kwargs)

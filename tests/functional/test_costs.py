@@ -7,7 +7,7 @@ import fixtures
 import sqlalchemy as sa
 
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler.placement import client
+from nova_groupext.scheduler.placement import http
 from tests.functional import base
 
 
@@ -20,7 +20,7 @@ class TestRedeem(base.GroupTestCase):
         super().setUp()
         self.counts = collections.Counter()
         self._count_transactions()
-        for name, verb in (('_post', 'POST'), ('_send_get', 'GET')):
+        for name, verb in (('post', 'POST'), ('send_get', 'GET')):
             self._count_calls(name, verb)
 
     def _count_transactions(self):
@@ -44,16 +44,14 @@ class TestRedeem(base.GroupTestCase):
             self.addCleanup(sa.event.remove, sa.Engine, event, listener)
 
     def _count_calls(self, name, verb):
-        real = getattr(client.PlacementClient, name)
+        real = getattr(http.Connection, name)
 
         def call(*args, **kwargs):
             self.counts[verb] += 1
             return real(*args, **kwargs)
 
         self.useFixture(
-            fixtures.MonkeyPatch(
-                f'{client.__name__}.PlacementClient.{name}', call
-            )
+            fixtures.MonkeyPatch(f'{http.__name__}.Connection.{name}', call)
         )
 
     def test_redeem_is_two_writes_one_post_and_the_reads_that_verify(self):

@@ -67,7 +67,7 @@ class TestPlacementClient(base.StepTestCase):
 
     def test_read_on_a_lost_connection_is_retried_once(self):
         row, _other = self.hold()
-        client = self.placement_client._client
+        client = self.placement_client._http._client
         stock, lost = client.get, [ks_exc.ConnectFailure('closed')]
 
         def get(*args, **kwargs):

@@ -33,7 +33,7 @@ from nova_groupext.scheduler.adopt import adoption
 from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.move import destinations
 from nova_groupext.scheduler.nova import servers
-from nova_groupext.scheduler.placement.client import PlacementClient
+from nova_groupext.scheduler.placement.http import Connection
 from nova_groupext.scheduler.protocol import placeholders
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import swap
@@ -49,7 +49,7 @@ SECONDS = 60
 
 _as_compensated = VRTHold.as_compensated
 _send = swap._send
-_post = PlacementClient._post
+_post = Connection.post
 _locked = db.with_row_lock
 _find_member = destinations._find_member
 _check = adoption.check
@@ -63,9 +63,9 @@ def _compensate_with_new_uuids(hold):
     return failure
 
 
-def _treat_lost_answer_as_refusal(placement_client, context, body):
+def _treat_lost_answer_as_refusal(connection, context, body):
     try:
-        return _post(placement_client, context, body)
+        return _post(connection, context, body)
     except exception.PlacementUnavailable as exc:
         return fake_placement.Conflict(str(exc)).response
 
@@ -100,9 +100,9 @@ def _lock_after_reading(context, model, work, **key):
             db._in_locked_work.reset(inside)
 
 
-def _treat_5xx_as_refusal(placement_client, context, body):
+def _treat_5xx_as_refusal(connection, context, body):
     try:
-        return _post(placement_client, context, body)
+        return _post(connection, context, body)
     except exception.PlacementUnavailable as exc:
         if exc.__cause__ is not None:
             raise
@@ -185,6 +185,7 @@ _SCHEDULER = f'{_PRODUCT}.scheduler'
 _SERVER_CHANGES = f'{_SCHEDULER}.follow.server_changes'
 _SWAP = f'{_SCHEDULER}.protocol.swap'
 _CLIENT = f'{_SCHEDULER}.placement.client.PlacementClient'
+_CONNECTION = f'{_SCHEDULER}.placement.http.Connection'
 _TESTS = 'tests.services'
 _UNIT = 'tests.unit'
 
@@ -249,12 +250,12 @@ MUTANTS = {
         'test_lease_is_kept_during_a_swap',
     ),
     'a lost answer is no refusal': Mutant(
-        {f'{_CLIENT}._post': _treat_lost_answer_as_refusal},
+        {f'{_CONNECTION}.post': _treat_lost_answer_as_refusal},
         pair=('hold', 'hold'),
         fault='late',
     ),
     'an error of Placement is no refusal': Mutant(
-        {f'{_CLIENT}._post': _treat_5xx_as_refusal},
+        {f'{_CONNECTION}.post': _treat_5xx_as_refusal},
         pair=('hold', 'hold'),
         fault='late',
     ),

@@ -62,7 +62,7 @@ _RELEASED = 'SELECT uuid FROM vrt_holds WHERE status = ?'
 # Modules whose sleep lets other actors run instead.
 _SLEEPING_MODULES = (
     'nova_groupext.scheduler.decide.strategy',
-    'nova_groupext.scheduler.placement.client',
+    'nova_groupext.scheduler.placement.http',
     'nova_groupext.scheduler.protocol.redeem',
     'nova_groupext.scheduler.redeem.replacement_request',
     'nova_groupext.scheduler.redeem.redeem_path',

@@ -5,7 +5,7 @@ import hypothesis
 from hypothesis import strategies as st
 from oslo_utils import uuidutils
 
-from nova_groupext.scheduler.placement import client
+from nova_groupext.scheduler.placement import http
 from tests.protocol import fake_placement
 from tests.services import deployment
 from tests.services import placement
@@ -99,7 +99,7 @@ class TestFakePlacement(deployment.DeploymentTestCase):
                     )
                 )
             )
-        self.assertEqual(*map(client._is_provider_conflict, answers))
+        self.assertEqual(*map(http.is_provider_conflict, answers))
         self.compare()
 
     def generations(self, session):

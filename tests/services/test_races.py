@@ -11,6 +11,7 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext.objects import releases
 from nova_groupext.scheduler.nova.servers import ServerOutcome
+from nova_groupext.scheduler.placement import bodies
 from nova_groupext.scheduler.reap import reaper
 from tests.services import deployment
 from tests.services import races
@@ -81,9 +82,7 @@ class TestStagedRaces(races.RaceTestCase):
         self.redeem()
         self.deployment.server_outcomes[self.server] = ServerOutcome.DELETED
         self.deployment.delete_allocations(self.server)
-        body = self.deployment.placement_client().server_body(
-            hold, deployment.PROJECT, 'user'
-        )
+        body = bodies.for_server(hold, deployment.PROJECT, 'user')
 
         self.deployment.placement_client().fill_servers(
             self.deployment.context, {self.server: body}

@@ -20,6 +20,7 @@ from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.nova import servers as nova_servers
 from nova_groupext.scheduler.placement import client
+from nova_groupext.scheduler.placement import http
 from nova_groupext.scheduler.resize import reservations
 from tests import fixtures as test_fixtures
 from tests import groups
@@ -376,16 +377,14 @@ class TestIdle(ReaperCase):
         )
         self.grow(self.deployment.hold_group([self.large_provider]))
         self.asked = []
-        ask = client.PlacementClient._send_get
+        ask = http.Connection.send_get
 
-        def note(books, context, url):
+        def note(connection, context, url):
             self.asked.append(url.partition('?')[0])
-            return ask(books, context, url)
+            return ask(connection, context, url)
 
         self.useFixture(
-            fixtures.MonkeyPatch(
-                f'{client.__name__}.PlacementClient._send_get', note
-            )
+            fixtures.MonkeyPatch(f'{http.__name__}.Connection.send_get', note)
         )
         self.reaper = self.deployment.planner()
         # The second round has read the changes of the first one.

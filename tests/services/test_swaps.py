@@ -14,7 +14,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.scheduler import serve
 from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.follow import server_changes
-from nova_groupext.scheduler.placement import client
+from nova_groupext.scheduler.placement import http
 from nova_groupext.scheduler.reap import reaper
 from nova_groupext.scheduler.redeem import reserve
 from tests.services import deployment
@@ -54,14 +54,14 @@ class SwapCase(races.RaceTestCase):
     def posts(self, work):
         """Return the consumers of each POST that ``work`` sends."""
         bodies = []
-        post = client.PlacementClient._post
+        post = http.Connection.post
 
-        def note(books, context, body):
+        def note(connection, context, body):
             bodies.append({*body})
-            return post(books, context, body)
+            return post(connection, context, body)
 
         with fixtures.MonkeyPatch(
-            'nova_groupext.scheduler.placement.client.PlacementClient._post',
+            'nova_groupext.scheduler.placement.http.Connection.post',
             note,
         ):
             work()

@@ -36,6 +36,7 @@ from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.move import destinations
 from nova_groupext.scheduler.nova import request_specs
+from nova_groupext.scheduler.placement import bodies
 from nova_groupext.scheduler.protocol import exclusive_hosts
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.redeem import replacement_request
@@ -169,7 +170,7 @@ def claim(
     """
     if not _reserve(context, reservation, server_uuid):
         return False
-    body = placement_client.server_body(reservation, project_id, user_id)
+    body = bodies.for_server(reservation, project_id, user_id)
     outcome = redeem.swap_one(
         context,
         placement_client,

@@ -3,41 +3,21 @@
 
 A hold is one consumer: its own uuid while the member has no server. Afterwards
 the server's uuid is the consumer. Every request that empties a consumer names
-its generation, so that a late request of a slow process changes nothing
-(DESIGN, "Holds").
+its generation, so that a late request of a slow process changes nothing.
 """
 
 import collections
-import contextlib
-import functools
-import itertools
-import random
-import time
 from urllib import parse
 
-from keystoneauth1 import exceptions as ks_exc
 from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
-from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler.placement import marked_requests
+from nova_groupext.scheduler.placement import bodies
+from nova_groupext.scheduler.placement import http
 
 LOG = logging.getLogger(__name__)
-
-HOLD_TYPE = 'VRT_MEMBER'
-PLACEHOLDER_TYPE = 'VRT_EXCLUSIVE'
-OUR_TYPES = (HOLD_TYPE, PLACEHOLDER_TYPE)
-SERVER_TYPE = 'INSTANCE'
-
-# Attempts for a request that conflicts with another one about a provider, and
-# the maximum seconds between two of them.
-MAX_ATTEMPTS = 8
-MAX_PAUSE = 1.0
-
-# Generation of a consumer that was filled once.
-FIRST_GENERATION = 1
 
 
 class PlacementClient:
@@ -47,7 +27,7 @@ class PlacementClient:
     """
 
     def __init__(self, client):
-        self._client = client
+        self._http = http.Connection(client)
 
     # -- writing -----------------------------------------------------------
 
@@ -77,7 +57,7 @@ class PlacementClient:
         :raises: as hold() does
         """
         body = {
-            each.uuid: _filled_body(each)
+            each.uuid: bodies.filled(each)
             for each in successors
             if each.allocations
         }
@@ -85,19 +65,19 @@ class PlacementClient:
             body |= (
                 self._emptied_body(context, old)
                 if reads_generation
-                else _emptied_body(old, FIRST_GENERATION)
+                else bodies.emptied(old, bodies.FIRST_GENERATION)
             )
-        response = self._post(context, body)
+        response = self._http.post(context, body)
         if response.status_code != 204:
-            raise exception.HoldFailed(reason=_detail(response))
+            raise exception.HoldFailed(reason=http.detail(response))
 
-    def swap(self, context, servers, bodies, *, reads_generation=False):
+    def swap(self, context, servers, server_bodies, *, reads_generation=False):
         """Turn holds into servers' allocations, in one request.
 
         It can be repeated: Placement only fills consumers that are new.
 
         :param servers: {server uuid: its VRTHold}
-        :param bodies: {server uuid: server_body() of its hold}
+        :param server_bodies: {server uuid: bodies.for_server() of its hold}
         :param reads_generation: whether to read the holds' generations first;
             by default the first generation is assumed
         :returns: False when Placement refuses, or a hold owns nothing
@@ -108,33 +88,23 @@ class PlacementClient:
             hold_body = (
                 self._emptied_body(context, hold)
                 if reads_generation
-                else _emptied_body(hold, FIRST_GENERATION)
+                else bodies.emptied(hold, bodies.FIRST_GENERATION)
             )
             if not hold_body:
                 return False
             emptied |= hold_body
         with faultpoints.around('redeem.swap'):
-            return self._write(context, emptied | bodies)
+            return self._write(context, emptied | server_bodies)
 
-    def fill_servers(self, context, bodies):
+    def fill_servers(self, context, server_bodies):
         """Fill servers' consumers whose capacity was removed from their holds.
 
-        :param bodies: as swap() takes it
+        :param server_bodies: as swap() takes them
         :returns: False when Placement refuses
         :raises: PlacementUnavailable
         """
         with faultpoints.around('redeem.swap'):
-            return self._write(context, bodies)
-
-    @staticmethod
-    def server_body(hold, project_id, user_id):
-        """Return the body of a server's consumer that redeems a hold."""
-        return {
-            **_filled_body(hold),
-            'project_id': project_id,
-            'user_id': user_id,
-            'consumer_type': SERVER_TYPE,
-        }
+            return self._write(context, server_bodies)
 
     def take_back(self, context, server_uuid, successor):
         """Empty a server's consumer, if it owns anything, and fill a hold's.
@@ -142,7 +112,7 @@ class PlacementClient:
         :param successor: VRTHold in state WRITING
         :raises: as hold() does
         """
-        server = _hold_for(server_uuid)
+        server = bodies.stand_in(server_uuid)
         self.replace_holds(
             context, [server], [successor], reads_generation=True
         )
@@ -171,7 +141,7 @@ class PlacementClient:
         :raises: PlacementUnavailable
         """
         if not self.allocations(context, consumer):
-            self._write(context, {consumer: _filled_body(hold)})
+            self._write(context, {consumer: bodies.filled(hold)})
 
     def sweep(self, context, consumer, hold):
         """Empty a consumer, even if Placement has lost its record.
@@ -187,7 +157,7 @@ class PlacementClient:
 
         :raises: PlacementUnavailable
         """
-        self.empty_hold(context, _hold_for(uuid))
+        self.empty_hold(context, bodies.stand_in(uuid))
 
     # -- reading -----------------------------------------------------------
 
@@ -212,10 +182,12 @@ class PlacementClient:
         :raises: PlacementUnavailable
         """
         query = resources.to_querystring()
-        response = self._send_get(context, f'/allocation_candidates?{query}')
+        response = self._http.send_get(
+            context, f'/allocation_candidates?{query}'
+        )
         if response.status_code == 400:
-            raise exception.UnknownToPlacement(reason=_detail(response))
-        body = _checked_body(response)
+            raise exception.UnknownToPlacement(reason=http.detail(response))
+        body = http.checked_body(response)
         return body['allocation_requests'], body['provider_summaries']
 
     def usages(self, context, provider):
@@ -224,7 +196,7 @@ class PlacementClient:
         :returns: {consumer: {class: amount}}; None without such a provider
         """
         url = f'/resource_providers/{provider}/allocations'
-        body = self._get(context, url, may_be_missing=True)
+        body = self._http.get(context, url, may_be_missing=True)
         return body and {
             consumer: each['resources']
             for consumer, each in body['allocations'].items()
@@ -245,15 +217,15 @@ class PlacementClient:
         A provider that does not exist has none.
         """
         url = f'/resource_providers/{provider}/inventories'
-        body = self._get(context, url, may_be_missing=True)
+        body = self._http.get(context, url, may_be_missing=True)
         return body['inventories'] if body else {}
 
     def allocated_totals(self, context):
         """Return (number of holds with allocations, {class: their amount})."""
         query = parse.urlencode({'project_id': CONF.vrt.hold_project_id})
-        usages = self._get(context, f'/usages?{query}')['usages']
+        usages = self._http.get(context, f'/usages?{query}')['usages']
         totals = collections.Counter()
-        for consumer_type in OUR_TYPES:
+        for consumer_type in bodies.OUR_TYPES:
             totals.update(usages.get(consumer_type, {}))
         return totals.pop('consumer_count', 0), dict(totals)
 
@@ -263,7 +235,7 @@ class PlacementClient:
         :param filters: (name, value) pairs of Placement's query; only
             providers that meet all of them are returned
         """
-        body = self._get(context, _providers_url(filters))
+        body = self._http.get(context, _providers_url(filters))
         return [each['uuid'] for each in body['resource_providers']]
 
     def roots(self, context, filters=()):
@@ -271,7 +243,7 @@ class PlacementClient:
 
         :param filters: as providers() takes them
         """
-        body = self._get(context, _providers_url(filters))
+        body = self._http.get(context, _providers_url(filters))
         return {
             each['uuid']: each['root_provider_uuid']
             for each in body['resource_providers']
@@ -283,12 +255,12 @@ class PlacementClient:
         A provider that does not exist has none.
         """
         url = f'/resource_providers/{provider}/aggregates'
-        body = self._get(context, url, may_be_missing=True)
+        body = self._http.get(context, url, may_be_missing=True)
         return body['aggregates'] if body else []
 
     def generations(self, context):
         """Return {provider: its generation} of all providers."""
-        body = self._get(context, '/resource_providers')
+        body = self._http.get(context, '/resource_providers')
         return {
             each['uuid']: each['generation']
             for each in body['resource_providers']
@@ -296,12 +268,12 @@ class PlacementClient:
 
     def is_hold(self, context, consumer):
         """Check whether a consumer owns something and has one of our types."""
-        body = self._get(context, f'/allocations/{consumer}')
-        return body.get('consumer_type') in OUR_TYPES
+        body = self._http.get(context, f'/allocations/{consumer}')
+        return body.get('consumer_type') in bodies.OUR_TYPES
 
     def _consumer(self, context, consumer):
         """Return a consumer's allocations and its generation."""
-        body = self._get(context, f'/allocations/{consumer}')
+        body = self._http.get(context, f'/allocations/{consumer}')
         allocations = {
             provider: {'resources': allocation['resources']}
             for provider, allocation in body['allocations'].items()
@@ -312,67 +284,19 @@ class PlacementClient:
 
     def _write(self, context, body):
         """Send a change of consumers; return whether Placement accepted it."""
-        response = self._post(context, body)
+        response = self._http.post(context, body)
         if response.status_code != 204:
             LOG.info(
                 'Placement refused to change the allocations of consumers '
                 '%(body)s: %(reason)s',
-                {'body': [*body], 'reason': _detail(response)},
+                {'body': [*body], 'reason': http.detail(response)},
             )
         return response.status_code == 204
 
     def _emptied_body(self, context, hold):
         """Return the body that empties a hold, {} where it owns nothing."""
         allocations, generation = self._consumer(context, hold.uuid)
-        return _emptied_body(hold, generation) if allocations else {}
-
-    def _get(self, context, url, may_be_missing=False):
-        response = self._send_get(context, url)
-        if may_be_missing and response.status_code == 404:
-            return None
-        return _checked_body(response)
-
-    def _send_get(self, context, url):
-        """Send a GET; repeat it once if the connection was lost.
-
-        A server may close an idle connection at the moment when it is used.
-        """
-        send = functools.partial(
-            self._client.get,
-            url,
-            version=marked_requests.PLACEMENT_VERSION,
-            global_request_id=context.global_id,
-        )
-        try:
-            with contextlib.suppress(ks_exc.ConnectFailure):
-                return send()
-            return send()
-        except ks_exc.ClientException as exc:
-            raise exception.PlacementUnavailable(reason=exc) from exc
-
-    def _post(self, context, body):
-        """Send one atomic change; repeat it after provider conflicts."""
-        for attempt in itertools.count(1):
-            try:
-                response = self._client.post(
-                    '/allocations',
-                    body,
-                    version=marked_requests.PLACEMENT_VERSION,
-                    global_request_id=context.global_id,
-                )
-            except ks_exc.ClientException as exc:
-                raise exception.PlacementUnavailable(reason=exc) from exc
-            if response.status_code >= 500:
-                raise exception.PlacementUnavailable(reason=_detail(response))
-            if not _is_provider_conflict(response) or attempt == MAX_ATTEMPTS:
-                return response
-            pause(attempt)
-
-
-def pause(attempt):
-    """Sleep before a retry: exponential backoff with full jitter."""
-    max_pause = min(MAX_PAUSE, 0.02 * 2**attempt)
-    time.sleep(random.uniform(0, max_pause))  # noqa: S311
+        return bodies.emptied(hold, generation) if allocations else {}
 
 
 def free_capacity(inventories, usages):
@@ -395,74 +319,3 @@ def free_capacity(inventories, usages):
 def _providers_url(filters):
     query = f'?{parse.urlencode(filters)}' if filters else ''
     return f'/resource_providers{query}'
-
-
-def _hold_for(uuid):
-    """Return a VRTHold that stands for a consumer known by its uuid only."""
-    return VRTHold(
-        uuid=uuid,
-        member_id=None,
-        resize_member_id=None,
-        allocations={},
-        mappings={},
-    )
-
-
-def _filled_body(hold):
-    """Return the body of a new consumer with the hold's allocations."""
-    return {
-        'allocations': hold.allocations,
-        'mappings': hold.mappings,
-        'project_id': CONF.vrt.hold_project_id,
-        'user_id': CONF.vrt.hold_user_id,
-        'consumer_generation': None,
-        'consumer_type': PLACEHOLDER_TYPE
-        if hold.is_placeholder
-        else HOLD_TYPE,
-    }
-
-
-def _emptied_body(hold, generation):
-    """Return {consumer: body that removes all its allocations}."""
-    emptied = {
-        **_filled_body(hold),
-        'allocations': {},
-        'consumer_generation': generation,
-    }
-    del emptied['mappings']
-    return {hold.uuid: emptied}
-
-
-def _checked_body(response):
-    """Return the JSON body of an answer.
-
-    :raises: PlacementUnavailable when its status is not 200
-    """
-    if response.status_code != 200:
-        raise exception.PlacementUnavailable(reason=_detail(response))
-    return response.json()
-
-
-def _errors(response):
-    try:
-        return response.json()['errors']
-    except (ValueError, KeyError, TypeError):
-        # A proxy in front of Placement may have answered.
-        return [{'detail': response.text, 'code': ''}]
-
-
-def _detail(response):
-    return '; '.join(error.get('detail', '') for error in _errors(response))
-
-
-def _is_provider_conflict(response):
-    """Check whether a provider changed while Placement wrote.
-
-    A mismatch of a consumer's generation is another conflict: another process
-    has used the hold, and a retry would not help.
-    """
-    return response.status_code == 409 and any(
-        error.get('code') == 'placement.concurrent_update'
-        and 'consumer' not in error.get('detail', '')
-        for error in _errors(response)
-    )

@@ -37,7 +37,8 @@ from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.nova import servers
-from nova_groupext.scheduler.placement import client
+from nova_groupext.scheduler.placement import bodies
+from nova_groupext.scheduler.placement import http
 from nova_groupext.scheduler.protocol import ownership
 
 LOG = logging.getLogger(__name__)
@@ -95,12 +96,12 @@ def swap(
     :param time_limit: seconds for which to retry; by default TIME_LIMIT
     :returns: {server uuid: Outcome}
     """
-    bodies = {
-        uuid: placement_client.server_body(hold, project_id, user_id)
+    server_bodies = {
+        uuid: bodies.for_server(hold, project_id, user_id)
         for uuid, hold in holds.items()
     }
     try:
-        if placement_client.swap(context, holds, bodies):
+        if placement_client.swap(context, holds, server_bodies):
             return dict.fromkeys(holds, Outcome.SWAPPED)
     except exception.PlacementUnavailable:
         LOG.warning('Placement did not answer a swap; it is sent again.')
@@ -110,7 +111,7 @@ def swap(
             placement_client,
             uuid,
             hold,
-            bodies[uuid],
+            server_bodies[uuid],
             time_limit=time_limit,
         )
         for uuid, hold in holds.items()
@@ -129,7 +130,7 @@ def swap_one(
 ):
     """Send the swap of one hold until its outcome is known.
 
-    :param body: PlacementClient.server_body() of the hold
+    :param body: bodies.for_server() of the hold
     :param fills_again: whether to fill the server's consumer also when neither
         of the two owns anything
     :returns: Outcome; UNKNOWN when `time_limit` seconds are not enough
@@ -152,7 +153,7 @@ def swap_one(
             return outcome
         if time.monotonic() >= ends_at:
             return Outcome.UNKNOWN
-        client.pause(attempt)
+        http.pause(attempt)
         attempt += 1
 
 

@@ -57,7 +57,7 @@ from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler.placement import client
+from nova_groupext.scheduler.placement import http
 from nova_groupext.scheduler.protocol import ownership
 from nova_groupext.scheduler.protocol import take_back
 
@@ -181,7 +181,7 @@ def _resolve(context, placement_client, lease, swap):
     fallbacks = iter(FALLBACKS)
     for attempt in range(MAX_ATTEMPTS):
         if attempt:
-            client.pause(attempt)
+            http.pause(attempt)
         # In this order: a request that lands in between shows up in both.
         remaining = _read_allocations(
             context, placement_client, swap.old_holds

@@ -26,7 +26,7 @@ from nova_groupext import faultpoints
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.scheduler.placement import client
+from nova_groupext.scheduler.placement import http
 
 Side = swaps.Side
 
@@ -79,7 +79,7 @@ def finish(context, placement_client, swap):
     [old], [successor] = swap.old_holds, swap.successors
     for attempt in range(MAX_ATTEMPTS):
         if attempt:
-            client.pause(attempt)
+            http.pause(attempt)
         if placement_client.allocations(context, successor.uuid):
             return Side.APPLIED, ()
         try:
