@@ -16,6 +16,7 @@ from nova_groupext.api import resource
 from nova_groupext.api import revise
 from nova_groupext.api.schemas import request_schemas
 from nova_groupext.api.views import group_views
+from nova_groupext.api.views import member_views
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.policies import rules
@@ -95,7 +96,7 @@ class VRTMemberController(wsgi.Controller):
     def _members(req, group_id):
         context = req.environ['nova.context']
         group = groups.get_authorised(context, rules.SHOW, group_id)
-        return group_views.member_views(
+        return member_views.member_views(
             group,
             VRTPlan.find_newest(context, group.id),
             VRTHold.reservations_by_member(context, [group.id]),

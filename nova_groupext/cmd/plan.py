@@ -67,6 +67,14 @@ def _parse_arguments(argv):
     parser.add_argument(
         'problem', help="the problem file, '-' for standard input"
     )
+    _add_options(parser)
+    options = parser.parse_args(argv)
+    if options.check is not None and (options.draw or options.explain):
+        parser.error('--check cannot be combined with --draw or --explain')
+    return options
+
+
+def _add_options(parser):
     parser.add_argument(
         '--explain',
         action='store_true',
@@ -102,10 +110,6 @@ def _parse_arguments(argv):
         metavar='MIB',
         help='address space of the solver (default: %(default)s)',
     )
-    options = parser.parse_args(argv)
-    if options.check is not None and (options.draw or options.explain):
-        parser.error('--check cannot be combined with --draw or --explain')
-    return options
 
 
 def _decide(options):

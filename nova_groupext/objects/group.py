@@ -16,6 +16,7 @@ from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import policy as policy_obj
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
+from nova_groupext.objects import work_queries
 from nova_groupext.solver.policies import registry
 
 PARTS = (
@@ -27,7 +28,9 @@ PARTS = (
 
 
 @ovo.VersionedObjectRegistry.register
-class VRTGroup(group_queries.GroupQueries, base.VRTObject):
+class VRTGroup(
+    group_queries.GroupQueries, work_queries.WorkQueries, base.VRTObject
+):
     VERSION = '1.0'
 
     fields = {
@@ -163,61 +166,6 @@ class VRTGroup(group_queries.GroupQueries, base.VRTObject):
         return cls._from_row(context, row) if row else None
 
     @classmethod
-    def find_revised(cls, context, uuid):
-        """Return a group, or for a draft the group that it revises, or None.
-
-        :returns: VRTGroup without its parts
-        """
-        group = db.find_one(context, models.Group, models.Group.uuid == uuid)
-        if group is None:
-            return None
-        return cls.find_row(context, group.revises_id or group.id)
-
-    @classmethod
-    def refresh(cls, context, groups):
-        """Return the present groups, reading only changed ones again.
-
-        A group that was deleted is returned unchanged.
-        """
-        ids = [group.id for group in groups]
-        rows = db.find(context, models.Group, models.Group.id.in_(ids))
-        generations = {row.id: row.generation for row in rows}
-        return [
-            group
-            if generations.get(group.id) == group.generation
-            else cls.find(context, group.uuid) or group
-            for group in groups
-        ]
-
-    @classmethod
-    def find_row(cls, context, group_id):
-        """Return a group without its parts, or None."""
-        row = db.find_one(context, models.Group, models.Group.id == group_id)
-        return cls.from_row(context, row) if row else None
-
-    @classmethod
-    def get_row(cls, context, group_id):
-        """Return a group without its parts.
-
-        :raises: GroupNotFound
-        """
-        group = cls.find_row(context, group_id)
-        if group is None:
-            raise exception.GroupNotFound(group=group_id)
-        return group
-
-    @classmethod
-    def get_owner(cls, context, member):
-        """Return the group of a member; for a draft the group that it revises.
-
-        :param member: VRTMember, perhaps of a draft
-        :returns: VRTGroup without its parts, and no draft
-        :raises: GroupNotFound
-        """
-        group = cls.get_row(context, member.group_id)
-        return cls.get_row(context, group.revises_id or group.id)
-
-    @classmethod
     def find_by_token(cls, context, project_id, client_token):
         """Return the group created with a client token, or None."""
         row = db.find_one(
@@ -230,53 +178,11 @@ class VRTGroup(group_queries.GroupQueries, base.VRTObject):
         return cls._from_row(context, row) if row else None
 
     @classmethod
-    def list(
-        cls,
-        context,
-        *,
-        marker=None,
-        limit=None,
-        sort_key=listing.CREATED_AT,
-        is_descending=False,
-        **filters,
-    ):
-        """Return groups without their parts; no deleted ones, no drafts.
-
-        :param marker: (id, sort value) of the last group of the previous page,
-            see listing.parse_marker()
-        :param sort_key: one of listing.SORT_KEYS
-        :param filters: values by names of listing.FILTERS
-        :raises: GroupNotFound for an unknown marker; see listing.find_rows()
-        """
-        rows = listing.find_rows(
-            *(context, filters, sort_key, marker, limit),
-            is_descending=is_descending,
-        )
-        return [cls.from_row(context, row) for row in rows]
-
-    @classmethod
     def _list(cls, context, *conditions, deferred=()):
         rows = db.find(
             context, models.Group, *conditions, load=PARTS, deferred=deferred
         )
         return [cls._from_row(context, row, deferred) for row in rows]
-
-    @staticmethod
-    def count(context, project_id):
-        """Return the number of a project's groups, without drafts."""
-        return db.count(
-            context,
-            models.Group,
-            models.Group.project_id == project_id,
-            models.Group.status != states.Group.RELEASING,
-            models.Group.revises_id.is_(None),
-        )
-
-    def has_draft(self, context):
-        """Check whether the group has a draft, including a deleted one."""
-        return bool(
-            db.count(context, models.Group, models.Group.revises_id == self.id)
-        )
 
     def has_policy(self, kind):
         """Check whether a node or relationship has a policy of a kind."""
@@ -331,17 +237,6 @@ class VRTGroup(group_queries.GroupQueries, base.VRTObject):
         """
         if not self._compare_and_set(context, **values):
             raise exception.GenerationConflict(group=self.uuid)
-
-    def is_unchanged_for(self, context, seconds):
-        """Check whether the group has not changed for some seconds."""
-        return bool(
-            db.count(
-                context,
-                models.Group,
-                models.Group.id == self.id,
-                models.Group.updated_at < clock.now(-seconds),
-            )
-        )
 
     def mark_deleted(self, context, generation=None):
         """Set the group and its draft, if any, to RELEASING.

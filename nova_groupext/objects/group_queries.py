@@ -1,28 +1,117 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries for groups: those that planners work on, and those of views."""
+"""Queries for groups, alone or in lists, and for views of them."""
 
 import collections
 
-import sqlalchemy as sa
-from sqlalchemy import orm
-
+from nova_groupext import exception
 from nova_groupext.db import api as db
-from nova_groupext.db import clock
 from nova_groupext.db import models
-from nova_groupext.objects import sql_conditions
+from nova_groupext.objects import listing
 from nova_groupext.objects import states
-from nova_groupext.objects.lease import VRTLease
-
-# Seconds after which no process without a lease can still be working
-ABANDONED_AFTER = 120
-
 
 # The largest column
 _NOT_IN_VIEWS = (models.Member.resolved_request,)
 
 
 class GroupQueries:
-    """The part of VRTGroup that finds groups by work, and for views."""
+    """The part of VRTGroup that finds and lists groups."""
+
+    @classmethod
+    def find_row(cls, context, group_id):
+        """Return a group without its parts, or None."""
+        row = db.find_one(context, models.Group, models.Group.id == group_id)
+        return cls.from_row(context, row) if row else None
+
+    @classmethod
+    def get_row(cls, context, group_id):
+        """Return a group without its parts.
+
+        :raises: GroupNotFound
+        """
+        group = cls.find_row(context, group_id)
+        if group is None:
+            raise exception.GroupNotFound(group=group_id)
+        return group
+
+    @classmethod
+    def get_owner(cls, context, member):
+        """Return the group of a member; for a draft the group that it revises.
+
+        :param member: VRTMember, perhaps of a draft
+        :returns: VRTGroup without its parts, and no draft
+        :raises: GroupNotFound
+        """
+        group = cls.get_row(context, member.group_id)
+        return cls.get_row(context, group.revises_id or group.id)
+
+    @classmethod
+    def find_revised(cls, context, uuid):
+        """Return a group, or for a draft the group that it revises, or None.
+
+        :returns: VRTGroup without its parts
+        """
+        group = db.find_one(context, models.Group, models.Group.uuid == uuid)
+        if group is None:
+            return None
+        return cls.find_row(context, group.revises_id or group.id)
+
+    @classmethod
+    def refresh(cls, context, groups):
+        """Return the present groups, reading only changed ones again.
+
+        A group that was deleted is returned unchanged.
+        """
+        ids = [group.id for group in groups]
+        rows = db.find(context, models.Group, models.Group.id.in_(ids))
+        generations = {row.id: row.generation for row in rows}
+        return [
+            group
+            if generations.get(group.id) == group.generation
+            else cls.find(context, group.uuid) or group
+            for group in groups
+        ]
+
+    @classmethod
+    def list(
+        cls,
+        context,
+        *,
+        marker=None,
+        limit=None,
+        sort_key=listing.CREATED_AT,
+        is_descending=False,
+        **filters,
+    ):
+        """Return groups without their parts; no deleted ones, no drafts.
+
+        :param marker: (id, sort value) of the last group of the previous page,
+            see listing.parse_marker()
+        :param sort_key: one of listing.SORT_KEYS
+        :param filters: values by names of listing.FILTERS
+        :raises: GroupNotFound for an unknown marker; see listing.find_rows()
+        """
+        rows = listing.find_rows(
+            *(context, filters, sort_key, marker, limit),
+            is_descending=is_descending,
+        )
+        return [cls.from_row(context, row) for row in rows]
+
+    @staticmethod
+    def count(context, project_id):
+        """Return the number of a project's groups, without drafts."""
+        return db.count(
+            context,
+            models.Group,
+            models.Group.project_id == project_id,
+            models.Group.status != states.Group.RELEASING,
+            models.Group.revises_id.is_(None),
+        )
+
+    def has_draft(self, context):
+        """Check whether the group has a draft, including a deleted one."""
+        return bool(
+            db.count(context, models.Group, models.Group.revises_id == self.id)
+        )
 
     @classmethod
     def drafts_by_group(cls, context, group_ids, deferred=()):
@@ -85,192 +174,6 @@ class GroupQueries:
                 break
             first.append(group)
         return first
-
-    @classmethod
-    def list_expired(cls, context):
-        """Return the groups that have expired and still hold capacity."""
-        return cls._list(
-            context,
-            models.Group.status.in_(states.GROUP_WITH_HOLDS),
-            models.Group.expires_at <= clock.now(),
-            sql_conditions.has_member(states.Member.HELD)
-            | sql_conditions.has_resize_reservation(),
-        )
-
-    @classmethod
-    def list_held_long(cls, context, lifetime):
-        """Return the groups with a hold older than the maximum lifetime.
-
-        :param lifetime: seconds
-        """
-        before = clock.now(-lifetime)
-        is_over = sql_conditions.is_held_since(before) | (
-            sql_conditions.is_resizing()
-            & (models.Member.reservation_since <= before)
-        )
-        return cls._list(
-            context,
-            models.Group.status.in_(states.GROUP_WITH_HOLDS),
-            sa.exists().where(
-                models.Member.group_id == models.Group.id, is_over
-            ),
-        )
-
-    @classmethod
-    def list_with_failed(cls, context, max_attempts):
-        """Return the groups with failed members that may be placed again.
-
-        :param max_attempts: maximum number of automatic replacements of a
-            member; one is always allowed if a swap has lost its hold
-        """
-        is_lost = sa.exists().where(
-            models.Hold.member_id == models.Member.id, sql_conditions.is_lost()
-        )
-        return cls._list(
-            context,
-            models.Group.revises_id.is_(None),
-            models.Group.status.in_(states.GROUP_REPLACEABLE),
-            models.Group.expires_at > clock.now(),
-            sa.exists().where(
-                models.Member.group_id == models.Group.id,
-                models.Member.status == states.Member.FAILED,
-                (models.Member.replacement_attempts < max_attempts)
-                | (is_lost & (models.Member.replacement_attempts == 0)),
-            ),
-        )
-
-    @classmethod
-    def list_with_policies(cls, context):
-        """Return the groups that may have holds and that have policies."""
-        has_holds = models.Group.status.in_(states.GROUP_WITH_HOLDS)
-        return cls._list(context, has_holds, sql_conditions.has_policy())
-
-    @classmethod
-    def has_policies(cls, context, uuid):
-        """Check whether a group has any policy."""
-        is_group = models.Group.uuid == uuid
-        return bool(
-            db.count(
-                context, models.Group, is_group, sql_conditions.has_policy()
-            )
-        )
-
-    @classmethod
-    def list_exclusive(cls, context):
-        """Return the groups that have, or should have, exclusive hosts.
-
-        Some of them have only a soft policy, or only placeholders to release.
-        """
-        has_placeholders = sa.exists().where(
-            models.Hold.group_id == models.Group.id,
-            sql_conditions.is_placeholder(),
-            models.Hold.status == states.Hold.HELD,
-        )
-        has_holds = models.Group.status.in_(states.GROUP_WITH_HOLDS)
-        return cls._list(
-            context,
-            has_placeholders
-            | (has_holds & sql_conditions.has_exclusive_policy()),
-        )
-
-    @classmethod
-    def list_releasing(cls, context, revised=None):
-        """Return groups in state RELEASING, whose rows still exist.
-
-        :param revised: VRTGroup, for only its drafts; all groups by default
-        """
-        conditions = [models.Group.status == states.Group.RELEASING]
-        if revised is not None:
-            conditions.append(models.Group.revises_id == revised.id)
-        return cls._list(context, *conditions)
-
-    @classmethod
-    def list_abandoned(cls, context):
-        """Return the groups abandoned by a planner, without their parts.
-
-        These groups have a lease that has ended, or unfinished holds that are
-        old and no lease. Drafts are not included.
-        """
-        has_open_holds = sa.exists().where(
-            models.Hold.group_id == models.Group.id,
-            models.Hold.status.in_(states.HOLD_OPEN),
-            sql_conditions.is_unchanged_since(clock.now(-ABANDONED_AFTER)),
-        )
-        return cls._list_unleased(
-            context, has_open_holds | VRTLease.is_abandoned(models.Group)
-        )
-
-    @classmethod
-    def list_to_plan(cls, context):
-        """Return the groups that wait for planning, without their parts.
-
-        A group waits when it, or its draft, is PLANNING and no planner has its
-        lease. Drafts are not included.
-        """
-        draft = orm.aliased(models.Group)
-        has_planning_draft = sa.exists().where(
-            draft.revises_id == models.Group.id,
-            draft.status == states.Group.PLANNING,
-        )
-        is_planning = models.Group.status == states.Group.PLANNING
-        return cls._list_unleased(context, is_planning | has_planning_draft)
-
-    @classmethod
-    def _list_unleased(cls, context, condition):
-        """Return groups that meet a condition and have no running lease."""
-        return cls.list_rows(
-            context,
-            models.Group.revises_id.is_(None),
-            ~VRTLease.is_leased(models.Group),
-            condition,
-        )
-
-    @classmethod
-    def list_rows(cls, context, *conditions):
-        """Return the groups that meet conditions, without their parts."""
-        rows = db.find(context, models.Group, *conditions)
-        return [cls.from_row(context, row) for row in rows]
-
-    @staticmethod
-    def count_planning(context, project_id):
-        """Return the number of a project's groups and drafts in PLANNING."""
-        return db.count(
-            context,
-            models.Group,
-            models.Group.project_id == project_id,
-            models.Group.status == states.Group.PLANNING,
-        )
-
-    @staticmethod
-    def is_redeemable(context, group_id):
-        """Check whether a group may have holds and has not expired."""
-        return bool(
-            db.count(
-                context,
-                models.Group,
-                *sql_conditions.may_have_holds(group_id),
-                ~models.Group.has_expired,
-            )
-        )
-
-    @staticmethod
-    def uuids(context):
-        """Return {id: uuid} of all groups in any state."""
-        return {row.id: row.uuid for row in db.find(context, models.Group)}
-
-    @staticmethod
-    def find_prepared_draft(context, group_id):
-        """Return the uuid of the draft of a group whose swap is prepared.
-
-        None without one: a swap that changes no definition has no draft.
-        """
-        row = db.find_one(
-            context,
-            models.Group,
-            models.Group.revises_id == group_id,
-            models.Group.is_prepared,
-        )
-        return row and row.uuid
 
 
 def _are_drafts_of(group_ids):

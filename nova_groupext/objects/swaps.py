@@ -190,8 +190,8 @@ def store_result(
 
     :param swap: Swap, as it was prepared
     :param side: Side
-    :param lost: uuids of the successors that own nothing, though they should
-    :param member_statuses: statuses of members that may become HELD
+    :param lost: uuids of successors that own nothing
+    :param member_statuses: of members that may become HELD
     :param is_watched: True if a request of the swap may still arrive
     """
     resulting = (
@@ -208,13 +208,9 @@ def store_result(
     if is_watched:
         rows = swap.successors if side == Side.APPLIED else resulting
         _watch(context, pending, [hold for hold in rows if hold.allocations])
-    may_have_holds = sql_conditions.may_have_holds(group_id)
-    if db.count(context, models.Group, *may_have_holds):
-        _set_held(context, confirmed, member_statuses)
-    _change(
-        *(context, pending, states.Hold.WRITING),
-        status=states.Hold.RELEASING,
-    )
+    _set_held(context, group_id, confirmed, member_statuses)
+    releasing = {'status': states.Hold.RELEASING}
+    _change(context, pending, states.Hold.WRITING, **releasing)
     _fail_members(context, [hold for hold in resulting if hold.uuid in lost])
     transitions.derive_status(context, group_id)
 
@@ -253,8 +249,14 @@ def _watch(context, pending, filled):
     _change(context, filled, states.Hold.WRITING, lost=True)
 
 
-def _set_held(context, rows, member_statuses):
-    """Set holds, and their members in permitted states, to HELD."""
+def _set_held(context, group_id, rows, member_statuses):
+    """Set holds, and their members in permitted states, to HELD.
+
+    Nothing changes in a group that may have no holds any more.
+    """
+    may_have_holds = sql_conditions.may_have_holds(group_id)
+    if not db.count(context, models.Group, *may_have_holds):
+        return
     ids = [row.member_id for row in rows if row.member_id is not None]
     is_member = sa.exists().where(
         models.Member.id == models.Hold.member_id,

@@ -5,30 +5,19 @@ Tenants see only the fields of plans that are listed here by name, so a new
 field stays hidden from them by default.
 """
 
-import hashlib
-import hmac
-
 from nova import utils
 from nova.api.openstack import common
 
 from nova_groupext.api import describe
 from nova_groupext.api.views import faults
-from nova_groupext.conf import CONF
+from nova_groupext.api.views import member_views
 from nova_groupext.objects import boot as boots
 from nova_groupext.objects import drafts
-from nova_groupext.objects import keys
-from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import states
 from nova_groupext.objects.plan import VRTPlan
 
 COLLECTION = 'os-vrt-groups'
 
-# Statuses of members that have a host.
-WITH_HOST = (
-    states.Member.HELD,
-    states.Member.REDEEMING,
-    states.Member.ACTIVE,
-)
 CONFLICT = ('kind', 'at', 'policy', 'members', 'code', 'text')
 REASON = ('code', 'text')
 RELAXATION = ('change', 'text')
@@ -48,22 +37,6 @@ BOOT_ABANDONED = (
     'The nova-api that created the servers no longer responds. Boot the '
     'group again to create the remaining servers.'
 )
-
-
-def domain_id(project_id, level, name):
-    """Return the id that tenants see instead of a domain's name.
-
-    A domain has one id in all groups of a project and a different id in every
-    other project. The id is the hexadecimal HMAC-SHA-224 of the project id,
-    the level and the name, concatenated without separator, under the cloud's
-    secret key. Without the key nobody can verify a guessed name. Zones are
-    public and keep their name.
-    """
-    if level == 'zone':
-        return name
-    text = f'{project_id}{level}{name}'
-    key = CONF.vrt.domain_key or keys.get_cached(keys.DOMAIN_KEY)
-    return hmac.new(key.encode(), text.encode(), hashlib.sha224).hexdigest()
 
 
 class GroupView(common.ViewBuilder):
@@ -104,11 +77,11 @@ class GroupView(common.ViewBuilder):
             **self.summary(req, group),
             'description': group.description,
             'user_id': group.user_id,
-            'created_at': _time(group.created_at),
-            'updated_at': _time(group.updated_at),
-            'expires_at': _time(group.expires_at),
+            **_times(group),
             'topology': describe.compose_topology(group),
-            'members': member_views(group, plan, reservations, may_see_hosts),
+            'members': member_views.member_views(
+                group, plan, reservations, may_see_hosts
+            ),
             'fault': faults.view_of(group),
             'refusal': _refusal(group, plan, may_see_hosts),
             'violations': _violations(plan, may_see_hosts),
@@ -118,11 +91,7 @@ class GroupView(common.ViewBuilder):
             'boot': boot and _boot(boot),
             'events': [_event(each) for each in events],
         }
-        if may_see_hosts:
-            answer = plan.answer if plan else {}
-            view['cost'] = answer.get('cost')
-            view['stats'] = answer.get('stats')
-        return view
+        return view | _answer(plan) if may_see_hosts else view
 
     def proposal(self, group, vrt_proposal, may_see_hosts):
         """Return the servers to move and their destinations.
@@ -136,7 +105,9 @@ class GroupView(common.ViewBuilder):
                 move = {
                     'path': member.path,
                     'server_id': member.server_uuid,
-                    'domains': _domains(group, placement['domains']),
+                    'domains': member_views.domain_ids(
+                        group, placement['domains']
+                    ),
                 }
                 moves.append(
                     {**move, 'host': placement['host']}
@@ -182,66 +153,19 @@ class GroupView(common.ViewBuilder):
         return {f'{name}_links': [{'rel': 'next', 'href': href}]}
 
 
-def member_views(group, plan, reservations, may_see_hosts):
-    """Return the status and the location of each member.
-
-    :param plan: the group's VRTPlan, or None
-    :param reservations: {member id: VRTHold}, the resize reservations
-    :param may_see_hosts: whether to include the fields for admins
-    """
-    return [
-        _member(group, each, plan, may_see_hosts)
-        | {'resize': _resize(each, reservations.get(each.id), may_see_hosts)}
-        for each in group.members
-    ]
-
-
 def _time(value):
     return utils.isotime(value) if value else None
 
 
-def _member(group, member, plan, may_see_hosts):
-    placement = None
-    if plan and _has_host(group, member):
-        placement = plan.placements.get(member.path)
-    view = {
-        'path': member.path,
-        'status': member.status,
-        'server_id': member.server_uuid,
-        'domains': _domains(group, placement.domains if placement else {}),
-        'fault': faults.view_of(member),
-    }
-    if may_see_hosts:
-        view['host'] = placement and placement.host
-    return view
+def _times(group):
+    names = ('created_at', 'updated_at', 'expires_at')
+    return {name: _time(getattr(group, name)) for name in names}
 
 
-def _resize(member, reservation, may_see_hosts):
-    """Return the pending resize of a member's server, or None."""
-    if member.status != states.Member.ACTIVE or not member.server_flavor:
-        return None
-    view = {
-        'from': member.server_flavor['name'],
-        'to': member_obj.flavor_of(member.resolved_request)['name'],
-        'held': reservation is not None,
-    }
-    if may_see_hosts:
-        view['host'] = reservation and reservation.host
-    return view
-
-
-def _domains(group, domains):
-    return {
-        level: domain_id(group.project_id, level, name)
-        for level, name in domains.items()
-    }
-
-
-def _has_host(group, member):
-    """Check whether the plan's host of a member applies to it."""
-    if member.status == states.Member.TENTATIVE:
-        return group.status == states.Group.PLANNED
-    return member.status in WITH_HOST
+def _answer(plan):
+    """Return what admins see of a plan's answer."""
+    answer = plan.answer if plan else {}
+    return {name: answer.get(name) for name in ('cost', 'stats')}
 
 
 def _paths_to_hold_again(group, draft):

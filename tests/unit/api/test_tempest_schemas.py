@@ -13,6 +13,7 @@ from nova_groupext.api.schemas import request_schemas
 from nova_groupext.api.views import capabilities
 from nova_groupext.api.views import faults
 from nova_groupext.api.views import group_views
+from nova_groupext.api.views import member_views
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
@@ -206,7 +207,7 @@ class TestGroups(SchemaCase, base.GroupTestCase):
 
     def test_member_schemas_have_exactly_the_fields_shown(self):
         for known, may_see_hosts in self.viewers():
-            shown = group_views.member_views(
+            shown = member_views.member_views(
                 self.group,
                 self.plans[self.group.id],
                 self.reservations,

@@ -11,6 +11,7 @@ from oslo_serialization import jsonutils
 from nova_groupext.api.views import capabilities
 from nova_groupext.api.views import faults
 from nova_groupext.api.views import group_views
+from nova_groupext.api.views import member_views
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.plan import VRTPlan
@@ -173,7 +174,7 @@ class TestGroupView(base.GroupTestCase):
 
     def test_domain_ids_differ_between_projects(self):
         def domain(project_id):
-            return group_views.domain_id(project_id, 'rack', RACK)
+            return member_views.domain_id(project_id, 'rack', RACK)
 
         self.assertEqual(domain('one'), domain('one'))
         self.assertNotEqual(domain('one'), domain('other'))
@@ -183,7 +184,7 @@ class TestGroupView(base.GroupTestCase):
         for key in ('one', 'other'):
             CONF.set_override('domain_key', key, 'vrt')
             self.addCleanup(CONF.clear_override, 'domain_key', 'vrt')
-            ids.add(group_views.domain_id('project', 'rack', RACK))
+            ids.add(member_views.domain_id('project', 'rack', RACK))
 
         self.assertEqual(2, len(ids))
 

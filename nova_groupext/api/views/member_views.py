@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Response bodies of members, and the ids that tenants see of domains."""
+
+import hashlib
+import hmac
+
+from nova_groupext.api.views import faults
+from nova_groupext.conf import CONF
+from nova_groupext.objects import keys
+from nova_groupext.objects import member as member_obj
+from nova_groupext.objects import states
+
+# Statuses of members that have a host.
+WITH_HOST = (
+    states.Member.HELD,
+    states.Member.REDEEMING,
+    states.Member.ACTIVE,
+)
+
+
+def domain_id(project_id, level, name):
+    """Return the id that tenants see instead of a domain's name.
+
+    A domain has one id in all groups of a project and a different id in every
+    other project. The id is the hexadecimal HMAC-SHA-224 of the project id,
+    the level and the name, concatenated without separator, under the cloud's
+    secret key. Without the key nobody can verify a guessed name. Zones are
+    public and keep their name.
+    """
+    if level == 'zone':
+        return name
+    text = f'{project_id}{level}{name}'
+    key = CONF.vrt.domain_key or keys.get_cached(keys.DOMAIN_KEY)
+    return hmac.new(key.encode(), text.encode(), hashlib.sha224).hexdigest()
+
+
+def member_views(group, plan, reservations, may_see_hosts):
+    """Return the status and the location of each member.
+
+    :param plan: the group's VRTPlan, or None
+    :param reservations: {member id: VRTHold}, the resize reservations
+    :param may_see_hosts: whether to include the fields for admins
+    """
+    return [
+        _member(group, each, plan, may_see_hosts)
+        | {'resize': _resize(each, reservations.get(each.id), may_see_hosts)}
+        for each in group.members
+    ]
+
+
+def _member(group, member, plan, may_see_hosts):
+    placement = None
+    if plan and _has_host(group, member):
+        placement = plan.placements.get(member.path)
+    view = {
+        'path': member.path,
+        'status': member.status,
+        'server_id': member.server_uuid,
+        'domains': domain_ids(group, placement.domains if placement else {}),
+        'fault': faults.view_of(member),
+    }
+    if may_see_hosts:
+        view['host'] = placement and placement.host
+    return view
+
+
+def _resize(member, reservation, may_see_hosts):
+    """Return the pending resize of a member's server, or None."""
+    if member.status != states.Member.ACTIVE or not member.server_flavor:
+        return None
+    view = {
+        'from': member.server_flavor['name'],
+        'to': member_obj.flavor_of(member.resolved_request)['name'],
+        'held': reservation is not None,
+    }
+    if may_see_hosts:
+        view['host'] = reservation and reservation.host
+    return view
+
+
+def domain_ids(group, domains):
+    """Return {level: id} for {level: domain}."""
+    return {
+        level: domain_id(group.project_id, level, name)
+        for level, name in domains.items()
+    }
+
+
+def _has_host(group, member):
+    """Check whether the plan's host of a member applies to it."""
+    if member.status == states.Member.TENTATIVE:
+        return group.status == states.Group.PLANNED
+    return member.status in WITH_HOST
