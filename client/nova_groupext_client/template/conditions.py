@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluation of Heat's conditions, which depend on parameters alone."""
 
+from collections.abc import Callable
 import json
+import typing
+
+from nova_groupext_client.template import nodes
+
+#: Function that returns a Node with values in place of calls.
+Resolve: typing.TypeAlias = Callable[[nodes.Node], nodes.Node]
 
 #: Maximum depth of conditions that contain or name one another.
 MAX_DEPTH = 64
@@ -13,28 +20,23 @@ _EXPECTED = (
 
 
 class Conditions:
-    """The conditions of a template.
+    """The conditions of a template, by name."""
 
-    :param entries: {name: Node}
-    """
-
-    def __init__(self, entries):
+    def __init__(self, entries: dict[str, nodes.Node]) -> None:
         self._entries = entries
-        self._values = {}
+        self._values: dict[str, bool] = {}
         # Names of the conditions under evaluation, and its depth.
-        self._evaluating = []
+        self._evaluating: list[str] = []
         self._depth = 0
 
     @property
-    def is_evaluating(self):
+    def is_evaluating(self) -> bool:
         """True while a condition is under evaluation."""
         return self._depth > 0
 
-    def is_true(self, node, resolve):
+    def is_true(self, node: nodes.Node, resolve: Resolve) -> bool:
         """Return the value of a condition.
 
-        :param node: Node of the condition
-        :param resolve: function that returns a Node with values for calls
         :raises: TemplateError
         """
         if self._depth == MAX_DEPTH:
@@ -45,12 +47,12 @@ class Conditions:
         finally:
             self._depth -= 1
 
-    def _evaluate(self, node, resolve):
+    def _evaluate(self, node: nodes.Node, resolve: Resolve) -> bool:
         value = node.value
         if isinstance(value, bool):
             return value
         if isinstance(value, str):
-            return self._evaluate_named(node, resolve)
+            return self._evaluate_named(node, value, resolve)
         if isinstance(value, dict) and len(value) == 1:
             [(name, argument)] = value.items()
             if name in _FUNCTIONS:
@@ -60,8 +62,9 @@ class Conditions:
                 return resolved.value
         raise node.error(_EXPECTED)
 
-    def _evaluate_named(self, node, resolve):
-        name = node.value
+    def _evaluate_named(
+        self, node: nodes.Node, name: str, resolve: Resolve
+    ) -> bool:
         if name not in self._entries:
             raise node.error(f'names no condition: {json.dumps(name)}')
         if name in self._evaluating:
@@ -74,28 +77,29 @@ class Conditions:
                 self._evaluating.pop()
         return self._values[name]
 
-    def _equals(self, node, resolve):
+    def _equals(self, node: nodes.Node, resolve: Resolve) -> bool:
         first, second = _two(resolve(node))
         return first.plain() == second.plain()
 
-    def _contains(self, node, resolve):
+    def _contains(self, node: nodes.Node, resolve: Resolve) -> bool:
         value, values = _two(resolve(node))
         return value.plain() in [each.plain() for each in values.sequence()]
 
-    def _not(self, node, resolve):
+    def _not(self, node: nodes.Node, resolve: Resolve) -> bool:
         return not self.is_true(node, resolve)
 
-    def _and(self, node, resolve):
+    def _and(self, node: nodes.Node, resolve: Resolve) -> bool:
         return all(self._all_values(node, resolve))
 
-    def _or(self, node, resolve):
+    def _or(self, node: nodes.Node, resolve: Resolve) -> bool:
         return any(self._all_values(node, resolve))
 
-    def _all_values(self, node, resolve):
+    def _all_values(self, node: nodes.Node, resolve: Resolve) -> list[bool]:
         """Return all values, so that an error in any condition is raised."""
-        if len(node.sequence()) < 2:
+        conditions = node.sequence()
+        if len(conditions) < 2:
             raise node.error('must be a list of at least two conditions')
-        return [self.is_true(each, resolve) for each in node.value]
+        return [self.is_true(each, resolve) for each in conditions]
 
 
 _FUNCTIONS = {
@@ -109,7 +113,8 @@ _FUNCTIONS = {
 NAMES = tuple(_FUNCTIONS)
 
 
-def _two(node):
-    if len(node.sequence()) != 2:
+def _two(node: nodes.Node) -> tuple[nodes.Node, nodes.Node]:
+    values = node.sequence()
+    if len(values) != 2:
         raise node.error('must be a list of two values')
-    return node.value
+    return values[0], values[1]

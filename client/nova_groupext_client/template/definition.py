@@ -9,10 +9,14 @@ import dataclasses
 import functools
 import json
 import re
+import typing
 
+from nova_groupext_client import api_types
 from nova_groupext_client.template import functions
 from nova_groupext_client.template import nodes
 from nova_groupext_client.template import properties
+from nova_groupext_client.template import resources
+from nova_groupext_client.template import scopes
 
 SECTIONS = ('members', 'groups', 'policies', 'relationships')
 #: JSON path of a topology in the API's error messages.
@@ -24,49 +28,57 @@ _NUMBER_SUFFIX = re.compile(r'-\d+\Z')
 class Definition:
     """A topology, and the template's Node for each part of it.
 
-    :ivar topology: topology in the form of the API
     :ivar member_sets: {resource name: path of its member or member set}
     :ivar nodes_by_path: {JSON path in an API request: Node}
     """
 
-    topology: dict
-    member_sets: dict
-    nodes_by_path: dict
+    topology: api_types.Topology
+    member_sets: dict[str, str]
+    nodes_by_path: dict[str, nodes.Node]
 
 
-def build(root, servers, omitted, scope):
+class _Entry(typing.NamedTuple):
+    """Group of a server by its path, and the server's entry there."""
+
+    group: str
+    node: nodes.Node | None
+
+
+def build(
+    root: nodes.Node, selected: resources.Resources, scope: scopes.Scope
+) -> Definition:
     """Return the Definition of a template.
 
-    :param root: Node of the template, a mapping
-    :param servers: {resource name: resources.Server}
-    :param omitted: names of the servers that a condition or a count of 0
-        omits; entries and relationships that need them are omitted too
-    :param scope: functions.Scope
+    Entries and relationships that need an omitted server are omitted too.
+
+    :param root: the template, a mapping
     :raises: TemplateError
     """
-    builder = _Builder(servers, omitted, scope)
-    parts = {key: root.value[key] for key in SECTIONS if key in root.value}
-    top = nodes.Node(parts, root.line, root.column, root.path)
+    builder = _Builder(selected, scope)
+    sections = root.mapping()
+    top = root.of_value({k: sections[k] for k in SECTIONS if k in sections})
     builder.assign(top, '')
-    for name in servers:
-        builder.groups.setdefault(name, ('', None))
+    for name in selected.servers:
+        builder.entries.setdefault(name, _Entry('', None))
     topology = builder.node(top, '', TOPOLOGY)
     return Definition(topology, builder.member_sets(), builder.nodes_by_path)
 
 
 class _Builder:
-    def __init__(self, servers, omitted, scope):
-        self._servers = servers
-        self._omitted = frozenset(omitted)
+    def __init__(
+        self, selected: resources.Resources, scope: scopes.Scope
+    ) -> None:
+        self._servers = selected.servers
+        self._omitted = frozenset(selected.omitted)
         self._scope = scope
         # Paths of the groups that are kept, and of those that are omitted.
-        self._kept_paths = set()
-        self._omitted_paths = set()
-        # {resource name: (path of its group, Node of its entry there)}
-        self.groups = {}
-        self.nodes_by_path = {}
+        self._kept_paths: set[str] = set()
+        self._omitted_paths: set[str] = set()
+        # By resource name.
+        self.entries: dict[str, _Entry] = {}
+        self.nodes_by_path: dict[str, nodes.Node] = {}
 
-    def assign(self, part, path):
+    def assign(self, part: nodes.Node, path: str) -> set[str]:
         """Record the group of each server, from the top down.
 
         :returns: names of all servers at any depth, omitted ones included
@@ -78,11 +90,11 @@ class _Builder:
                 continue
             if name not in self._servers:
                 raise entry.error(f'names no server: {json.dumps(name)}')
-            if name in self.groups:
+            if name in self.entries:
                 raise entry.error(
                     f'has {json.dumps(name)}, which is in another group'
                 )
-            self.groups[name] = (path, entry)
+            self.entries[name] = _Entry(path, entry)
         all_names = {*entries_by_name}
         for name, below in part.section('groups').items():
             if name in self._servers or '/' in name or not name:
@@ -95,77 +107,100 @@ class _Builder:
         (self._omitted_paths if is_omitted else self._kept_paths).add(path)
         return all_names
 
-    def node(self, part, path, json_path):
+    def node(
+        self, part: nodes.Node, path: str, json_path: str
+    ) -> api_types.Topology:
         """Return the group at ``path`` in the form of the API."""
         self.nodes_by_path[json_path] = part
-        below = f'{json_path}.groups'
-        definition = {
-            'members': self._members(path, f'{json_path}.members'),
-            'groups': {
-                name: self.node(
-                    each, _path(path, name), nodes.join(below, name)
-                )
-                for name, each in part.section('groups').items()
-                if _path(path, name) not in self._omitted_paths
-            },
-            'policies': [
-                each.plain()
-                for each in self._list(part, 'policies', path, json_path)
-            ],
-            'relationships': [
-                {**each.plain(), 'between': self._between(each, path)}
-                for each in self._list(part, 'relationships', path, json_path)
-            ],
-        }
-        return {key: value for key, value in definition.items() if value}
+        topology: api_types.Topology = {}
+        if members := self._members(path, f'{json_path}.members'):
+            topology['members'] = members
+        if groups := self._groups(part, path, f'{json_path}.groups'):
+            topology['groups'] = groups
+        policies = self._list(part, 'policies', path, json_path)
+        if policies:
+            topology['policies'] = [each.plain_mapping() for each in policies]
+        relationships = self._list(part, 'relationships', path, json_path)
+        if relationships:
+            topology['relationships'] = [
+                self._relationship(each, path) for each in relationships
+            ]
+        return topology
 
-    def member_sets(self):
+    def member_sets(self) -> dict[str, str]:
         return {
-            name: _path(path, name) for name, (path, _) in self.groups.items()
+            name: _path(entry.group, name)
+            for name, entry in self.entries.items()
         }
 
-    def _members(self, path, json_path):
+    def _groups(
+        self, part: nodes.Node, path: str, json_path: str
+    ) -> dict[str, api_types.Topology]:
+        return {
+            name: self.node(
+                each, _path(path, name), nodes.join(json_path, name)
+            )
+            for name, each in part.section('groups').items()
+            if _path(path, name) not in self._omitted_paths
+        }
+
+    def _members(
+        self, path: str, json_path: str
+    ) -> dict[str, api_types.MemberDefinition]:
         members = {}
-        for name, (group, entry) in self.groups.items():
-            if group != path:
+        for name, entry in self.entries.items():
+            if entry.group != path:
                 continue
             server = self._servers[name]
-            description = properties.describe(server, self._scope)
             at = nodes.join(json_path, name)
-            self.nodes_by_path[at] = server.node
-            for key in (*description, *server.properties.value):
-                property_node = server.properties.value.get(
-                    key, server.properties
-                )
-                self.nodes_by_path[nodes.join(at, key)] = property_node
+            members[name] = properties.describe(server, self._scope)
+            self._record_server(server, members[name], at)
             if server.count is not None:
-                description['count'] = server.count
-            if entry is not None and entry.value is not None:
-                description.update(self._entry_of_member(entry, path, at))
-            members[name] = description
+                members[name]['count'] = server.count
+            if entry.node is not None and entry.node.value is not None:
+                self._add_entry(members[name], entry.node, path, at)
         return members
 
-    def _entry_of_member(self, entry, path, json_path):
-        """Return a member's entry in its group, in the form of the API.
+    def _record_server(
+        self,
+        server: resources.Server,
+        description: api_types.MemberDefinition,
+        json_path: str,
+    ) -> None:
+        """Record the Nodes of a server and of its properties."""
+        self.nodes_by_path[json_path] = server.node
+        for key in (*description, *server.properties.mapping()):
+            node = server.properties.get(key) or server.properties
+            self.nodes_by_path[nodes.join(json_path, key)] = node
 
-        :param entry: Node of the entry
+    def _add_entry(
+        self,
+        description: api_types.MemberDefinition,
+        entry: nodes.Node,
+        path: str,
+        json_path: str,
+    ) -> None:
+        """Add a member's entry in its group to the member's description.
+
         :param path: path of the group
         """
         keys = entry.restricted_to(
             ('min_count', 'policies'), 'part of a member'
         )
-        definition = {}
         if 'min_count' in keys:
             minimum = functions.resolve(keys['min_count'], self._scope)
-            definition['min_count'] = minimum.integer()
+            description['min_count'] = minimum.integer()
         if 'policies' in keys:
             entries = self._list(entry, 'policies', path, json_path)
-            definition['policies'] = [each.plain() for each in entries]
-        return definition
+            description['policies'] = [
+                each.plain_mapping() for each in entries
+            ]
 
-    def _list(self, part, key, path, json_path):
-        """Return the Nodes of the policies or relationships of a group."""
-        entries = part.value.get(key)
+    def _list(
+        self, part: nodes.Node, key: str, path: str, json_path: str
+    ) -> list[nodes.Node]:
+        """Return the policies or relationships of a group, all mappings."""
+        entries = part.get(key)
         if entries is None or entries.value is None:
             return []
         resolved = functions.resolve(entries, self._scope)
@@ -184,19 +219,21 @@ class _Builder:
             self._record_nodes(each, nodes.join(f'{json_path}.{key}', index))
         return resolved_entries
 
-    def _record_nodes(self, node, at):
+    def _record_nodes(self, node: nodes.Node, at: str) -> None:
         """Record the Nodes of a value and of all values inside it."""
         self.nodes_by_path[at] = node
         for key, each in node.children():
             self._record_nodes(each, nodes.join(at, key))
 
-    def _is_relationship_omitted(self, relationship, path):
+    def _is_relationship_omitted(
+        self, relationship: nodes.Node, path: str
+    ) -> bool:
         """Check whether omitted servers leave a relationship too few parts."""
         all_parts = relationship.required('between').sequence()
         kept = self._parts(relationship, path)
         return len(kept) < min(2, len(all_parts))
 
-    def _parts(self, relationship, path):
+    def _parts(self, relationship: nodes.Node, path: str) -> list[nodes.Node]:
         """Return the Nodes of the parts of it that are not omitted."""
         return [
             each
@@ -204,27 +241,32 @@ class _Builder:
             if not self._is_part_omitted(each, path)
         ]
 
-    def _is_part_omitted(self, part, path):
+    def _is_part_omitted(self, part: nodes.Node, path: str) -> bool:
         """Check whether a part, in the group at ``path``, is omitted."""
         if isinstance(part.value, dict):
             return False
-        part = part.text()
-        name = part.rpartition('/')[2]
-        if _path(path, part) in self._kept_paths or name in self._by_name:
+        below = part.text()
+        name = below.rpartition('/')[2]
+        if _path(path, below) in self._kept_paths or name in self._by_name:
             return False
         # Members with a count are named with their number.
         names = {name, _NUMBER_SUFFIX.sub('', name)}
-        return _path(path, part) in self._omitted_paths or bool(
+        return _path(path, below) in self._omitted_paths or bool(
             names & self._omitted
         )
 
-    def _between(self, relationship, path):
-        """Return the parts of a relationship as paths from its group."""
-        return [
-            self._part(each, path) for each in self._parts(relationship, path)
-        ]
+    def _relationship(
+        self, node: nodes.Node, path: str
+    ) -> api_types.Relationship:
+        """Return a relationship, its parts as paths from its group."""
+        between = [self._part(each, path) for each in self._parts(node, path)]
+        # The API checks the keys that are copied.
+        return typing.cast(
+            api_types.Relationship,
+            {**node.plain_mapping(), 'between': between},
+        )
 
-    def _part(self, part, path):
+    def _part(self, part: nodes.Node, path: str) -> api_types.Json:
         """Return the path of a subgroup, or of a server at any depth below.
 
         The API checks a part that belongs to another VRT group.
@@ -243,36 +285,34 @@ class _Builder:
         return member_path.removeprefix(below)
 
     @functools.cached_property
-    def _by_name(self):
+    def _by_name(self) -> dict[str, str]:
         """Mapping of the name of a resource, or of its servers, to a path."""
         names = {}
-        for name, (group, _entry_of_member) in self.groups.items():
+        for name, entry in self.entries.items():
             for each in (name, *self._servers[name].numbered()):
-                names[each] = _path(group, each)
+                names[each] = _path(entry.group, each)
         return names
 
     @functools.cached_property
-    def _paths(self):
+    def _paths(self) -> set[str]:
         return {*self._kept_paths, *self._by_name.values()} - {''}
 
 
-def _named_entries(part):
+def _named_entries(part: nodes.Node) -> dict[str, nodes.Node]:
     """Return {server name: Node of its entry} of a group."""
-    members = part.value.get('members')
+    members = part.get('members')
     if members is None or members.value is None:
         return {}
     if isinstance(members.value, dict):
         return members.value
-    entries_by_name = {}
+    entries_by_name: dict[str, nodes.Node] = {}
     for each in members.sequence():
         name = each.text()
         if name in entries_by_name:
             raise each.error(f'names {json.dumps(name)} twice')
-        entries_by_name[name] = nodes.Node(
-            None, each.line, each.column, each.path
-        )
+        entries_by_name[name] = each.of_value(None)
     return entries_by_name
 
 
-def _path(*parts):
+def _path(*parts: str) -> str:
     return '/'.join(part for part in parts if part)

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A group in the form of an API request, read from JSON or YAML."""
 
+from collections.abc import Iterator
+
+from nova_groupext_client import api_types
 from nova_groupext_client.template import definition
 from nova_groupext_client.template import error_locations
+from nova_groupext_client.template import errors
 from nova_groupext_client.template import nodes
 from nova_groupext_client.template import reading
 
@@ -28,39 +32,38 @@ class DefinitionBody:
         such as ``name``
     """
 
-    def __init__(self, node, path):
+    def __init__(self, node: nodes.Node, path: str) -> None:
         self._nodes_by_path = dict(_nodes_by_path(node, path))
         self._root_path = path
-        self.definition = node.plain()
+        self.definition = node.plain_mapping()
         if path == definition.TOPOLOGY:
             self.definition = {'topology': self.definition}
 
-    def locate_error(self, message):
+    def locate_error(self, message: str) -> errors.TemplateError | None:
         """Return the TemplateError for an error message of the API.
 
         :param message: text of a 400, ``$.vrt_group.topology.members...: ...``
-        :returns: TemplateError, None if the message is not about the file
+        :returns: None if the message is not about the file
         """
         return error_locations.locate_error(
             message, self._nodes_by_path, self._root_path
         )
 
 
-def load_definition(text):
+def load_definition(text: str | bytes) -> DefinitionBody:
     """Read a group in the form of an API request.
 
     The text is the whole body of a request, the value of its ``vrt_group``,
     or a topology alone.
 
-    :param text: str, or bytes in UTF-8
-    :returns: Given
+    :param text: bytes are in UTF-8
     :raises: TemplateError, and nothing else
     """
     node = reading.read(text)
-    node.mapping()
-    if 'vrt_group' in node.value:
+    group = node.get('vrt_group')
+    if group is not None:
         node.restricted_to(('vrt_group',), 'part of a body')
-        node = node.value['vrt_group']
+        node = group
     keys = node.mapping().keys()
     if keys & {*_KEYS}:
         if 'topology' not in keys and keys & {*definition.SECTIONS}:
@@ -75,19 +78,18 @@ def load_definition(text):
     return DefinitionBody(node, definition.TOPOLOGY)
 
 
-def load_values(text):
+def load_values(text: str | bytes) -> api_types.Object:
     """Read a mapping with any content.
 
-    :param text: str, or bytes in UTF-8
-    :returns: dict
+    :param text: bytes are in UTF-8
     :raises: TemplateError, and nothing else
     """
-    node = reading.read(text)
-    node.mapping()
-    return node.plain()
+    return reading.read(text).plain_mapping()
 
 
-def _nodes_by_path(node, path):
+def _nodes_by_path(
+    node: nodes.Node, path: str
+) -> Iterator[tuple[str, nodes.Node]]:
     """Yield pairs of a JSON path in a request and the Node at it."""
     yield path, node
     for key, each in node.children():

@@ -1,6 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion of a server's ``block_device_mapping_v2`` to Nova's form."""
 
+import typing
+
+from nova_groupext_client.template import nodes
+
+
+class Device(typing.TypedDict, total=False):
+    """A device in the form of ``POST /servers``.
+
+    ``uuid`` is a name or an id, as the template has it.
+    """
+
+    uuid: str
+    source_type: typing.Required[str]
+    destination_type: typing.Required[str]
+    boot_index: typing.Required[int]
+    delete_on_termination: typing.Required[bool]
+    guest_format: str
+    volume_size: int
+    device_name: str
+    device_type: str
+    disk_bus: str
+    volume_type: str
+
+
 # Nova's source_type by the key that names the source of a device.
 _SOURCES = {
     'volume_id': 'volume',
@@ -9,7 +33,15 @@ _SOURCES = {
     'image_id': 'image',
 }
 _BLANK = ('swap_size', 'ephemeral_size', 'ephemeral_format')
-_TEXTS = ('device_name', 'device_type', 'disk_bus', 'volume_type')
+_TextKey: typing.TypeAlias = typing.Literal[
+    'device_name', 'device_type', 'disk_bus', 'volume_type'
+]
+_TEXTS: tuple[_TextKey, ...] = (
+    'device_name',
+    'device_type',
+    'disk_bus',
+    'volume_type',
+)
 _KEYS = (
     *_SOURCES,
     *_BLANK,
@@ -20,17 +52,15 @@ _KEYS = (
 )
 
 
-def read(node):
-    """Return the devices in the form of ``POST /servers``.
-
-    ``uuid`` remains a name or an id, as the template has it.
+def read(node: nodes.Node) -> list[Device]:
+    """Return the devices of a server.
 
     :raises: TemplateError
     """
     return [_device(each) for each in node.sequence()]
 
 
-def _device(node):
+def _device(node: nodes.Node) -> Device:
     properties = {
         key: each
         for key, each in node.restricted_to(_KEYS, 'part of a device').items()
@@ -51,7 +81,7 @@ def _device(node):
     return device
 
 
-def _source(node, properties):
+def _source(node: nodes.Node, properties: dict[str, nodes.Node]) -> Device:
     """Return the source of a device and the defaults that depend on it."""
     source_keys = [key for key in _SOURCES if key in properties]
     if len(source_keys) > 1:
@@ -66,22 +96,23 @@ def _source(node, properties):
         }
     if not any(key in properties for key in _BLANK):
         raise node.error(f'needs one of {", ".join([*_SOURCES, *_BLANK])}')
-    return {
+    return _blank(properties)
+
+
+def _blank(properties: dict[str, nodes.Node]) -> Device:
+    """Return an empty disk."""
+    device: Device = {
         'source_type': 'blank',
         'destination_type': 'local',
         'boot_index': -1,
         'delete_on_termination': True,
-        **_blank(properties),
     }
-
-
-def _blank(properties):
     if 'swap_size' in properties:
-        size = properties['swap_size'].integer(1)
-        return {'guest_format': 'swap', 'volume_size': size}
-    blank = {}
+        device['volume_size'] = properties['swap_size'].integer(1)
+        device['guest_format'] = 'swap'
+        return device
     if 'ephemeral_size' in properties:
-        blank['volume_size'] = properties['ephemeral_size'].integer(1)
+        device['volume_size'] = properties['ephemeral_size'].integer(1)
     if 'ephemeral_format' in properties:
-        blank['guest_format'] = properties['ephemeral_format'].text()
-    return blank
+        device['guest_format'] = properties['ephemeral_format'].text()
+    return device

@@ -18,7 +18,9 @@ class TemplateError(Exception):
     :ivar reason: predicate of a sentence whose subject is the value
     """
 
-    def __init__(self, reason, line=1, column=1, path='$'):
+    def __init__(
+        self, reason: str, line: int = 1, column: int = 1, path: str = '$'
+    ) -> None:
         super().__init__(f'line {line}, column {column}: {path}: {reason}')
         self.reason = reason
         self.line = line

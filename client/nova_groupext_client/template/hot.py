@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Heat templates with groups (HOT+), checked when they are loaded."""
 
+from collections.abc import Mapping
 import copy
 import functools
+import pathlib
+import typing
 
+from nova_groupext_client import api_types
+from nova_groupext_client.template import conditions
 from nova_groupext_client.template import definition
 from nova_groupext_client.template import error_locations
-from nova_groupext_client.template import functions
+from nova_groupext_client.template import errors
 from nova_groupext_client.template import heat_export
+from nova_groupext_client.template import nodes
 from nova_groupext_client.template import parameters as declared
 from nova_groupext_client.template import properties
 from nova_groupext_client.template import reading
 from nova_groupext_client.template import resources
+from nova_groupext_client.template import scopes
 
 _VERSION = 'heat_template_version'
 # Heat's own sections.
@@ -39,50 +46,48 @@ class Template:
     :ivar others: names of the resources that are not servers
     """
 
-    def __init__(self, root, scope, name):
+    def __init__(
+        self, root: nodes.Node, scope: scopes.Scope, name: str | None
+    ) -> None:
         self.name = name
         self._root = root
         self._scope = scope
         self.description = _description(root)
         self.hidden = declared.hidden(root)
-        self._servers, omitted, self.others = resources.servers(root, scope)
-        if not self._servers:
-            raise root.value['resources'].error('describes no server')
-        self._built_definition = definition.build(
-            root, self._servers, omitted, scope
-        )
+        selected = resources.read(root, scope)
+        if not selected.servers:
+            raise root.required('resources').error('describes no server')
+        self.others = selected.others
+        self._servers = selected.servers
+        self._built_definition = definition.build(root, selected, scope)
         scope.end_description()
 
     @property
-    def definition(self):
+    def definition(self) -> api_types.Topology:
         return copy.deepcopy(self._built_definition.topology)
 
     @functools.cached_property
-    def servers(self):
+    def servers(self) -> dict[str, properties.Arguments]:
         """Mapping of member path to arguments for creating its server.
-
-        The keys are those of ``POST /servers``, except that ``flavor``,
-        ``image``, ``network`` and ``uuid`` of devices are names or ids as the
-        template has them, and ``user_data`` is plain text. ``networks`` is
-        ``none``, ``auto`` or a list.
 
         :raises: TemplateError, also for servers that only Heat can create
         """
-        made = {}
+        made: dict[str, properties.Arguments] = {}
         for name, server in self._servers.items():
             common = properties.arguments(server, self._scope)
             group = self._built_definition.member_sets[name].rpartition('/')[0]
             for each, number in server.numbered().items():
                 path = f'{group}/{each}' if group else each
-                individual = {'name': path.replace('/', '-'), **common}
+                made[path] = {'name': path.replace('/', '-'), **common}
                 if number is not None:
-                    individual = self._with_number(
-                        individual, server, str(number)
+                    # Only texts inside the arguments change.
+                    made[path] = typing.cast(
+                        properties.Arguments,
+                        self._with_number(made[path], server, str(number)),
                     )
-                made[path] = individual
         return made
 
-    def with_hints(self, group_id):
+    def with_hints(self, group_id: str) -> str:
         """Return the template as plain HOT, each server with its hints.
 
         :param group_id: id of a group with this template's topology
@@ -94,22 +99,24 @@ class Template:
             group_id,
         )
 
-    def locate_error(self, message):
+    def locate_error(self, message: str) -> errors.TemplateError | None:
         """Return the TemplateError for an error message of the API.
 
         :param message: text of a 400, ``$.vrt_group.topology.members...: ...``
-        :returns: TemplateError, None if the message is not about the template
+        :returns: None if the message is not about the template
         """
         return error_locations.locate_error(
             message, self._built_definition.nodes_by_path, definition.TOPOLOGY
         )
 
-    def _with_number(self, value, server, number):
+    def _with_number(
+        self, value: object, server: resources.Server, number: str
+    ) -> object:
         """Return arguments with the number in place of ``index_var``."""
         self._scope.spend(1, server.node)
         if isinstance(value, str):
             made = value.replace(server.index_var, number)
-            self._scope.spend(functions.size(made), server.node)
+            self._scope.spend(scopes.size(made), server.node)
             return made
         if isinstance(value, dict):
             return {
@@ -123,14 +130,18 @@ class Template:
         return value
 
 
-def load(text, parameters=None, name=None, folder=None):
+def load(
+    text: str | bytes,
+    parameters: Mapping[str, api_types.Json] | None = None,
+    name: str | None = None,
+    folder: str | pathlib.Path | None = None,
+) -> Template:
     """Read a template.
 
-    :param text: Heat template, perhaps with groups: YAML, str or bytes
+    :param text: Heat template, perhaps with groups: YAML, in UTF-8
     :param parameters: {name: value, as a text or of its type}
     :param name: name of the group, the value of ``OS::stack_name``
     :param folder: folder of the files that get_file may read, None for none
-    :returns: Template
     :raises: TemplateError, and nothing else
     """
     root = reading.read(text)
@@ -141,13 +152,13 @@ def load(text, parameters=None, name=None, folder=None):
             'must be a date such as 2021-04-16, or a release name'
         )
     values = declared.values(root, parameters or {})
-    conditions = root.section('conditions')
-    scope = functions.Scope(values, name, folder, conditions)
+    condition_set = conditions.Conditions(root.section('conditions'))
+    scope = scopes.Scope(values, name, folder, condition_set)
     return Template(root, scope, name)
 
 
-def _description(root):
-    node = root.value.get('description')
+def _description(root: nodes.Node) -> str:
+    node = root.get('description')
     if node is None or node.value is None:
         return ''
     text = node.text(minimum=0)

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of a template's ``parameters``, and their constraints."""
 
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
 import json
 import subprocess
 import sys
+import typing
 
+from nova_groupext_client import api_types
 from nova_groupext_client.template import errors
 from nova_groupext_client.template import nodes
 from nova_groupext_client.template import reading
@@ -30,10 +35,12 @@ _MATCH = (
 )
 
 
-def values(root, arguments):
+def values(
+    root: nodes.Node, arguments: Mapping[str, api_types.Json]
+) -> api_types.Object:
     """Return {parameter: its plain value}.
 
-    :param root: Node of the template
+    :param root: the template
     :param arguments: {parameter: text, or a value of its type}
     :raises: TemplateError
     """
@@ -43,15 +50,15 @@ def values(root, arguments):
     }
     unknown = sorted(set(arguments) - set(result), key=str)
     if unknown:
-        place = root.value.get('parameters') or root
+        place = root.get('parameters') or root
         raise place.error(f'has no parameter {json.dumps(str(unknown[0]))}')
     return result
 
 
-def hidden(root):
+def hidden(root: nodes.Node) -> frozenset[str]:
     """Return the names of the parameters whose values are secret.
 
-    :param root: Node of a template that :func:`values` accepts
+    :param root: a template that :func:`values` accepts
     :raises: TemplateError
     """
     return frozenset(
@@ -61,38 +68,40 @@ def hidden(root):
     )
 
 
-def _is_hidden(node):
-    return 'hidden' in node.value and node.value['hidden'].boolean()
+def _is_hidden(node: nodes.Node) -> bool:
+    value = node.get('hidden')
+    return value is not None and value.boolean()
 
 
-def _value(node, name, arguments):
+def _value(
+    node: nodes.Node, name: str, arguments: Mapping[str, api_types.Json]
+) -> api_types.Json:
     node.restricted_to(_KEYS, 'part of a parameter')
-    kind = node.required('type').text()
-    if kind not in _TYPES:
-        raise node.value['type'].error(f'must be one of {", ".join(_TYPES)}')
+    kind = node.required('type')
+    if kind.text() not in _TYPES:
+        raise kind.error(f'must be one of {", ".join(_TYPES)}')
+    argument = node.get('default')
     if name in arguments:
-        value = nodes.Node(arguments[name], node.line, node.column, node.path)
-        _check_characters(value)
-    elif 'default' in node.value:
-        value = node.value['default']
-    else:
+        _check_characters(node, arguments[name])
+        argument = node.of_plain(arguments[name])
+    if argument is None:
         raise node.error(
             f'needs a value: --parameter {name}=..., or a default'
         )
-    value = _TYPES[kind](value)
+    value = _TYPES[kind.text()](argument)
     _check(node, value)
     return value
 
 
-def _check_characters(node):
+def _check_characters(node: nodes.Node, value: api_types.Json) -> None:
     """Raise TemplateError for characters that no template may contain."""
-    for text in _texts(node.value):
+    for text in _texts(value):
         reason = nodes.text_error(text)
         if reason is not None:
             raise node.error(reason)
 
 
-def _texts(value):
+def _texts(value: api_types.Json) -> Iterator[str]:
     """Yield the texts in a plain value, keys included."""
     if isinstance(value, str):
         yield value
@@ -103,48 +112,41 @@ def _texts(value):
             yield from _texts(each)
 
 
-def _string(node):
+def _string(node: nodes.Node) -> str:
     return '' if node.value is None else _scalar(node)
 
 
-def _scalar(node):
+def _scalar(node: nodes.Node) -> str:
     if not isinstance(node.value, str | int | float):
         raise node.error('must be a string')
     return str(node.value)
 
 
-def _json(node):
-    value = node.value
+def _json(node: nodes.Node) -> api_types.Json:
+    value = node.plain()
     if isinstance(value, str):
         value = _parsed(node, value) if value.strip() else {}
-    elif isinstance(value, dict | list):
-        value = _plain(node)
     if not isinstance(value, dict | list):
         raise node.error('must be a mapping or a list, or JSON of one')
     return value
 
 
-def _parsed(node, text):
+def _parsed(node: nodes.Node, text: str) -> api_types.Json:
     try:
         return reading.read(text).plain()
     except errors.TemplateError as exc:
         raise node.error(f'is not JSON: {exc.reason}') from exc
 
 
-def _list(node):
+def _list(node: nodes.Node) -> list[api_types.Json]:
     if isinstance(node.value, str):
-        return node.value.split(',') if node.value else []
+        return [*node.value.split(',')] if node.value else []
     if not isinstance(node.value, list):
         raise node.error('must be a list or a comma-separated string')
-    return [str(each) for each in _plain(node)]
+    return [str(each.plain()) for each in node.value]
 
 
-def _plain(node):
-    """Return the plain value of a Node that may contain plain values."""
-    return json.loads(json.dumps(node.value, default=nodes.Node.plain))
-
-
-_TYPES = {
+_TYPES: dict[str, Callable[[nodes.Node], api_types.Json]] = {
     'string': _string,
     'number': nodes.Node.number,
     'boolean': nodes.Node.boolean,
@@ -153,18 +155,19 @@ _TYPES = {
 }
 
 
-def _check(node, value):
+def _check(node: nodes.Node, value: api_types.Json) -> None:
     """Raise TemplateError if a constraint excludes the value."""
-    constraints = node.value.get('constraints')
+    constraints = node.get('constraints')
     for each in constraints.sequence() if constraints else ():
         keys = {*each.mapping()} - {'description'}
-        name = keys.pop() if len(keys) == 1 else None
+        name = keys.pop() if len(keys) == 1 else ''
         if name not in _CONSTRAINTS:
             raise each.error(f'needs one of {", ".join(_CONSTRAINTS)}')
-        if not _CONSTRAINTS[name](each.value[name], value):
-            description = each.value.get('description')
+        rule = each.required(name)
+        if not _CONSTRAINTS[name](rule, value):
+            description = each.get('description')
             shown = '' if _is_hidden(node) else f'{json.dumps(value)}, '
-            limits = json.dumps(each.value[name].plain())
+            limits = json.dumps(rule.plain())
             raise node.error(
                 description.text()
                 if description
@@ -172,21 +175,21 @@ def _check(node, value):
             )
 
 
-def _length(limits, value):
+def _length(limits: nodes.Node, value: api_types.Json) -> bool:
     if not isinstance(value, str | list | dict):
         raise limits.error('applies to strings and lists only')
     return _in_range(limits, len(value))
 
 
-def _in_range(limits, value):
-    limits.restricted_to(('min', 'max'), 'limit')
+def _in_range(limits: nodes.Node, value: api_types.Json) -> bool:
+    nodes_by_key = limits.restricted_to(('min', 'max'), 'limit')
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise limits.error('applies to numbers only')
-    bounds = {key: each.number() for key, each in limits.value.items()}
+    bounds = {key: each.number() for key, each in nodes_by_key.items()}
     return bounds.get('min', value) <= value <= bounds.get('max', value)
 
 
-def _modulo(rule, value):
+def _modulo(rule: nodes.Node, value: api_types.Json) -> bool:
     rule.restricted_to(('step', 'offset'), 'part of modulo')
     step = rule.required('step').integer(minimum=1)
     offset = rule.required('offset').integer()
@@ -195,7 +198,7 @@ def _modulo(rule, value):
     return value % step == offset
 
 
-def _allowed(allowed, value):
+def _allowed(allowed: nodes.Node, value: api_types.Json) -> bool:
     allowed_values = [each.plain() for each in allowed.sequence()]
     items = value if isinstance(value, list) else [value]
     return all(
@@ -204,7 +207,7 @@ def _allowed(allowed, value):
     )
 
 
-def _pattern(pattern, value):
+def _pattern(pattern: nodes.Node, value: api_types.Json) -> bool:
     if not isinstance(value, str):
         raise pattern.error('applies to strings only')
     try:
@@ -222,12 +225,13 @@ def _pattern(pattern, value):
     return process.returncode == 0
 
 
-def _custom(rule, value):
+def _custom(rule: nodes.Node, value: api_types.Json) -> bool:
     """Accept any name of a flavor, an image etc.: the cloud checks it."""
     return True
 
 
-_CONSTRAINTS = {
+_Constraint: typing.TypeAlias = Callable[[nodes.Node, api_types.Json], bool]
+_CONSTRAINTS: dict[str, _Constraint] = {
     'length': _length,
     'range': _in_range,
     'modulo': _modulo,

@@ -5,15 +5,78 @@ They become a member's description in the API, and the arguments for creating
 its server.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
 import json
+import typing
 
+from nova_groupext_client import api_types
 from nova_groupext_client import hints
 from nova_groupext_client.template import devices
 from nova_groupext_client.template import errors
 from nova_groupext_client.template import functions
 from nova_groupext_client.template import networks
+from nova_groupext_client.template import nodes
+from nova_groupext_client.template import resources
+from nova_groupext_client.template import scopes
+
+#: Arguments for creating a server. Keys are those of ``POST /servers``, except
+#: that ``flavor``, ``image``, networks and images of devices are names or ids
+#: as the template has them, and ``user_data`` is plain text.
+Arguments = typing.TypedDict(
+    'Arguments',
+    {
+        'name': str,
+        'flavor': str,
+        'image': str,
+        'availability_zone': str,
+        'key_name': str,
+        'adminPass': str,
+        'OS-DCF:diskConfig': str,
+        'config_drive': bool,
+        'user_data': str,
+        'metadata': dict[str, str],
+        'tags': list[str],
+        'security_groups': list[str],
+        'networks': networks.Networks,
+        'block_device_mapping_v2': list[devices.Device],
+        'scheduler_hints': api_types.Object,
+    },
+    total=False,
+)
 
 _DESCRIPTION_PROPERTIES = ('flavor', 'image', 'availability_zone')
+_TextKey: typing.TypeAlias = typing.Literal[
+    'name',
+    'flavor',
+    'image',
+    'availability_zone',
+    'key_name',
+    'adminPass',
+    'OS-DCF:diskConfig',
+]
+# Keys in the arguments of the properties that are texts.
+_TEXT_KEYS: Mapping[str, _TextKey] = {
+    'name': 'name',
+    'flavor': 'flavor',
+    'image': 'image',
+    'availability_zone': 'availability_zone',
+    'key_name': 'key_name',
+    'admin_pass': 'adminPass',
+    'diskConfig': 'OS-DCF:diskConfig',
+}
+_ARGUMENTS = (
+    *_TEXT_KEYS,
+    'config_drive',
+    'user_data',
+    'metadata',
+    'tags',
+    'security_groups',
+    'networks',
+    'block_device_mapping_v2',
+    'scheduler_hints',
+)
 # Properties that matter only to Heat; creation without Heat ignores them.
 _FOR_HEAT = (
     'deployment_swift_data',
@@ -30,63 +93,97 @@ _REMOVED = {
 }
 # The user data is sent unchanged for both: only Heat could add its tools.
 _FORMATS = ('RAW', 'HEAT_CFNTOOLS')
+PROPERTIES = (
+    *_ARGUMENTS,
+    'user_data_format',
+    *_FOR_HEAT,
+    *_REMOVED,
+)
 
 
-def describe(server, scope):
+def describe(
+    server: resources.Server, scope: scopes.Scope
+) -> api_types.MemberDefinition:
     """Return the description of a member for the API, without its count.
 
-    :param server: resources.Server
-    :returns: {"flavor", "image" or "boot_from_volume", "availability_zone"}
     :raises: TemplateError
     """
     properties = server.properties.restricted_to(
         PROPERTIES, 'property of a server'
     )
     _check_hints(properties.get('scheduler_hints'))
-    description = {}
+    texts = {}
     for name, node in _non_empty(properties, _DESCRIPTION_PROPERTIES, scope):
-        description[name] = node.text()
-        if server.count and server.index_var in description[name]:
+        texts[name] = node.text()
+        if server.count and server.index_var in texts[name]:
             raise node.error(
                 f'must be the same for all servers, without {server.index_var}'
             )
-    if 'flavor' not in description:
+    if 'flavor' not in texts:
         raise server.properties.error('needs flavor')
-    if 'image' not in description:
-        if 'block_device_mapping_v2' not in properties:
-            raise server.properties.error(
-                'needs an image or a block_device_mapping_v2'
-            )
+    description: api_types.MemberDefinition = {'flavor': texts['flavor']}
+    if 'availability_zone' in texts:
+        description['availability_zone'] = texts['availability_zone']
+    if 'image' in texts:
+        description['image'] = texts['image']
+    elif 'block_device_mapping_v2' in properties:
         description['boot_from_volume'] = True
+    else:
+        raise server.properties.error(
+            'needs an image or a block_device_mapping_v2'
+        )
     return description
 
 
-def arguments(server, scope):
+def arguments(server: resources.Server, scope: scopes.Scope) -> Arguments:
     """Return the arguments for creating a server, ``index_var`` unreplaced.
-
-    Keys are those of ``POST /servers``, except that ``flavor``, ``image`` and
-    networks remain names or ids as the template has them.
 
     :raises: TemplateError
     """
     _check_without_heat(server, scope)
-    properties = server.properties.value
-    arguments_ = {}
+    properties = server.properties.mapping()
+    made: Arguments = {}
     for name, node in _non_empty(properties, _ARGUMENTS, scope):
-        key, read = _ARGUMENTS[name]
-        arguments_[key] = read(node)
-    devices = arguments_.get('block_device_mapping_v2', ())
-    if 'image' in arguments_ and any(
-        each['boot_index'] == 0 for each in devices
+        _add_argument(made, name, node)
+    if 'image' in made and any(
+        each['boot_index'] == 0
+        for each in made.get('block_device_mapping_v2', ())
     ):
         raise properties['block_device_mapping_v2'].error(
             'has a device with boot_index 0 in addition to an image; use '
             'boot_index -1'
         )
-    return {key: value for key, value in arguments_.items() if value != {}}
+    return made
 
 
-def _non_empty(properties, names, scope):
+def _add_argument(made: Arguments, name: str, node: nodes.Node) -> None:
+    """Convert a property, and add it to the arguments unless it is empty."""
+    match name:
+        case 'config_drive':
+            made['config_drive'] = node.boolean()
+        case 'user_data':
+            made['user_data'] = functions.text_of(node)
+        case 'metadata':
+            if metadata := _metadata(node):
+                made['metadata'] = metadata
+        case 'tags' | 'security_groups':
+            made[name] = _texts(node)
+        case 'networks':
+            made['networks'] = networks.read(node)
+        case 'block_device_mapping_v2':
+            made['block_device_mapping_v2'] = devices.read(node)
+        case 'scheduler_hints':
+            if scheduler_hints := _hints(node):
+                made['scheduler_hints'] = scheduler_hints
+        case _:
+            made[_TEXT_KEYS[name]] = node.text()
+
+
+def _non_empty(
+    properties: dict[str, nodes.Node],
+    names: Collection[str],
+    scope: scopes.Scope,
+) -> Iterator[tuple[str, nodes.Node]]:
     """Yield (name, resolved Node) of the properties that are not empty."""
     for name, node in properties.items():
         if name in names:
@@ -95,14 +192,15 @@ def _non_empty(properties, names, scope):
                 yield name, resolved
 
 
-def _check_without_heat(server, scope):
+def _check_without_heat(server: resources.Server, scope: scopes.Scope) -> None:
     """Raise TemplateError for a server that only Heat can create."""
-    if 'depends_on' in server.node.value:
-        raise server.node.value['depends_on'].error(
+    depends_on = server.node.get('depends_on')
+    if depends_on is not None:
+        raise depends_on.error(
             'needs Heat, as all servers are created at once; '
             f'{errors.HEAT_CREATES}'
         )
-    properties = server.properties.value
+    properties = server.properties.mapping()
     for name, reason in _REMOVED.items():
         if name in properties:
             raise properties[name].error(reason)
@@ -114,7 +212,7 @@ def _check_without_heat(server, scope):
             )
 
 
-def _check_hints(node):
+def _check_hints(node: nodes.Node | None) -> None:
     if node is None or node.value is None:
         return
     if functions.is_call(node):
@@ -124,7 +222,7 @@ def _check_hints(node):
             raise each.error('cannot be used here: write a policy instead')
 
 
-def _hints(node):
+def _hints(node: nodes.Node) -> api_types.Object:
     """Return the hints except vrt_group and vrt_member, added later."""
     return {
         name: each.plain()
@@ -133,50 +231,17 @@ def _hints(node):
     }
 
 
-def _metadata(node):
+def _metadata(node: nodes.Node) -> dict[str, str]:
     return {
         name: _metadata_value(each.plain())
         for name, each in node.mapping().items()
     }
 
 
-def _metadata_value(value):
+def _metadata_value(value: api_types.Json) -> str:
     """Return a value as Heat sends it: JSON, unlike in joined texts."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _texts(node):
+def _texts(node: nodes.Node) -> list[str]:
     return [each.text() for each in node.sequence()]
-
-
-def _text(node):
-    return node.text()
-
-
-# Property: (its key in the arguments, function that reads it).
-_ARGUMENTS = {
-    'name': ('name', _text),
-    'flavor': ('flavor', _text),
-    'image': ('image', _text),
-    'availability_zone': ('availability_zone', _text),
-    'key_name': ('key_name', _text),
-    'admin_pass': ('adminPass', _text),
-    'diskConfig': ('OS-DCF:diskConfig', _text),
-    'config_drive': ('config_drive', lambda node: node.boolean()),
-    'user_data': ('user_data', functions.text_of),
-    'metadata': ('metadata', _metadata),
-    'tags': ('tags', _texts),
-    'security_groups': ('security_groups', _texts),
-    'networks': ('networks', networks.read),
-    'block_device_mapping_v2': (
-        'block_device_mapping_v2',
-        devices.read,
-    ),
-    'scheduler_hints': ('scheduler_hints', _hints),
-}
-PROPERTIES = (
-    *_ARGUMENTS,
-    'user_data_format',
-    *_FOR_HEAT,
-    *_REMOVED,
-)

@@ -7,6 +7,9 @@ many values; their number, their depth and the length of their paths are
 limited.
 """
 
+from collections.abc import Callable
+import typing
+
 import yaml
 
 from nova_groupext_client.template import errors
@@ -27,7 +30,10 @@ _TAG = 'tag:yaml.org,2002:'
 # Like Heat, keep dates as texts.
 _TEXTS = ('str', 'timestamp', 'value')
 _NUMBERS = ('int', 'float')
-_CONSTRUCT = {
+_Construct: typing.TypeAlias = Callable[
+    [yaml.SafeLoader, yaml.ScalarNode], bool | int | float | None
+]
+_CONSTRUCT: dict[str, _Construct] = {
     'null': yaml.SafeLoader.construct_yaml_null,
     'bool': yaml.SafeLoader.construct_yaml_bool,
     'int': yaml.SafeLoader.construct_yaml_int,
@@ -35,10 +41,17 @@ _CONSTRUCT = {
 }
 
 
-def read(text):
+class _Item(typing.NamedTuple):
+    """A value of a mapping, and the position of its key."""
+
+    mark: yaml.Mark
+    value: yaml.Node
+
+
+def read(text: str | bytes) -> nodes.Node:
     """Return the Node of a YAML document.
 
-    :param text: str, or bytes in UTF-8
+    :param text: bytes are in UTF-8
     :raises: TemplateError, for any error in the text
     """
     if isinstance(text, bytes):
@@ -52,7 +65,7 @@ def read(text):
         reason = 'has a character that YAML does not allow'
         raise _misread(text, exc.position, reason) from exc
     except yaml.MarkedYAMLError as exc:
-        mark = exc.problem_mark or exc.context_mark
+        mark = exc.problem_mark or exc.context_mark or loader.get_mark()
         reason = ', '.join(filter(None, (exc.context, exc.problem)))
         raise _at(mark, f'is not YAML: {reason}') from exc
     except (ValueError, IndexError, OverflowError) as exc:
@@ -70,32 +83,35 @@ class _Loader(yaml.SafeLoader):
     _depth = 0
     _count = 0
 
-    def compose_node(self, parent, index):
+    def compose_node(
+        self, parent: yaml.Node | None, index: int
+    ) -> yaml.Node | None:
         self._count += 1
         if self._count > MAX_TEXT_NODES:
-            raise _at(
-                self.peek_event().start_mark,
-                f'has more than {MAX_TEXT_NODES} values',
-            )
+            raise self._error(f'has more than {MAX_TEXT_NODES} values')
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise _at(
-                self.peek_event().start_mark,
-                f'is nested more than {MAX_DEPTH} levels deep',
-            )
+            raise self._error(f'is nested more than {MAX_DEPTH} levels deep')
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
+
+    def _error(self, reason: str) -> errors.TemplateError:
+        # PyYAML's stubs do not annotate this method.
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        return _at(event.start_mark, reason)
 
 
 class _Reader:
     """Converter of PyYAML nodes to Nodes, with a limit on their number."""
 
-    def __init__(self, loader):
+    def __init__(self, loader: _Loader) -> None:
         self._loader = loader
         self._count = 0
 
-    def node(self, source, mark, path, depth):
+    def node(
+        self, source: yaml.Node, mark: yaml.Mark, path: str, depth: int
+    ) -> nodes.Node:
         """Return the Node of a PyYAML node, with the position ``mark``."""
         self._spend(1 + len(path) // PATH_UNIT, mark, path)
         if depth > MAX_DEPTH:
@@ -103,10 +119,13 @@ class _Reader:
                 mark, f'is nested more than {MAX_DEPTH} levels deep', path
             )
         kind = source.tag.removeprefix(_TAG)
+        value: nodes.Value
         if isinstance(source, yaml.MappingNode) and kind == 'map':
             value = {
-                key: self.node(each, at, nodes.join(path, key), depth + 1)
-                for key, (at, each) in self._items(source, path, 0).items()
+                key: self.node(
+                    item.value, item.mark, nodes.join(path, key), depth + 1
+                )
+                for key, item in self._items(source, path, 0).items()
             }
         elif isinstance(source, yaml.SequenceNode) and kind == 'seq':
             value = [
@@ -119,11 +138,13 @@ class _Reader:
             value = self._scalar(source, kind, mark, path)
         return nodes.Node(value, mark.line + 1, mark.column + 1, path, source)
 
-    def _items(self, source, path, depth):
-        """Return {key: (mark of the key, PyYAML node of the value)}."""
+    def _items(
+        self, source: yaml.MappingNode, path: str, depth: int
+    ) -> dict[str, _Item]:
         if depth > MAX_DEPTH:
             raise _at(source.start_mark, 'merges itself', path)
-        own, merged = {}, {}
+        own: dict[str, _Item] = {}
+        merged: dict[str, _Item] = {}
         for key_node, value in source.value:
             mark = key_node.start_mark
             if key_node.tag == f'{_TAG}merge':
@@ -137,10 +158,10 @@ class _Reader:
             key = _text(key_node, path)
             if key in own:
                 raise _at(mark, 'is repeated', nodes.join(path, key))
-            own[key] = (mark, value)
+            own[key] = _Item(mark, value)
         return {**merged, **own}
 
-    def _spend(self, count, mark, path):
+    def _spend(self, count: int, mark: yaml.Mark, path: str) -> None:
         self._count += count
         if self._count > MAX_NODES:
             raise _at(
@@ -150,7 +171,9 @@ class _Reader:
                 path,
             )
 
-    def _scalar(self, source, kind, mark, path):
+    def _scalar(
+        self, source: yaml.Node, kind: str, mark: yaml.Mark, path: str
+    ) -> bool | int | float | str | None:
         if not isinstance(source, yaml.ScalarNode):
             raise _at(mark, f'has the tag {source.tag}', path)
         if kind in _TEXTS:
@@ -163,28 +186,31 @@ class _Reader:
             value = _CONSTRUCT[kind](self._loader, source)
         except (ValueError, KeyError, IndexError, OverflowError) as exc:
             raise _at(mark, f'is not a valid {kind}', path) from exc
-        if kind in _NUMBERS and not abs(value) < nodes.LARGE:
+        if isinstance(value, int | float) and not abs(value) < nodes.LARGE:
             raise _at(mark, 'is too large or not a number', path)
         return value
 
 
-def _merged(value, mark, path):
-    """Return the mappings under a merge key, as PyYAML nodes."""
+def _merged(
+    value: yaml.Node, mark: yaml.Mark, path: str
+) -> list[yaml.MappingNode]:
+    """Return the mappings under a merge key."""
     many = value.value if isinstance(value, yaml.SequenceNode) else [value]
-    for each in many:
-        if not isinstance(each, yaml.MappingNode):
-            raise _at(mark, 'must merge mappings', path)
-    return many
+    mappings = [each for each in many if isinstance(each, yaml.MappingNode)]
+    if len(mappings) < len(many):
+        raise _at(mark, 'must merge mappings', path)
+    return mappings
 
 
-def _text(source, path):
-    reason = nodes.text_error(source.value)
+def _text(source: yaml.ScalarNode, path: str) -> str:
+    text: str = source.value
+    reason = nodes.text_error(text)
     if reason is not None:
         raise _at(source.start_mark, reason, path)
-    return source.value
+    return text
 
 
-def _decoded(raw):
+def _decoded(raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as exc:
@@ -192,11 +218,11 @@ def _decoded(raw):
         raise _misread(head, len(head), 'is not UTF-8') from exc
 
 
-def _misread(text, position, reason):
+def _misread(text: str, position: int, reason: str) -> errors.TemplateError:
     head = text[:position]
     line = head.count('\n') + 1
     return errors.TemplateError(reason, line, position - head.rfind('\n'), '$')
 
 
-def _at(mark, reason, path='$'):
+def _at(mark: yaml.Mark, reason: str, path: str = '$') -> errors.TemplateError:
     return errors.TemplateError(reason, mark.line + 1, mark.column + 1, path)

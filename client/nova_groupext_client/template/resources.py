@@ -2,8 +2,11 @@
 """Selection of the servers among a template's resources."""
 
 import dataclasses
+import typing
 
 from nova_groupext_client.template import functions
+from nova_groupext_client.template import nodes
+from nova_groupext_client.template import scopes
 
 SERVER = 'OS::Nova::Server'
 GROUP = 'OS::Heat::ResourceGroup'
@@ -25,73 +28,82 @@ class Server:
     """
 
     name: str
-    node: object
+    node: nodes.Node
     properties_path: tuple[str, ...]
-    properties: object
+    properties: nodes.Node
     count: int | None = None
     index_var: str = _INDEX
 
-    def numbered(self):
+    def numbered(self) -> dict[str, int | None]:
         """Return {server name: number}; a single server has number None."""
         if self.count is None:
             return {self.name: None}
         return {f'{self.name}-{i}': i for i in range(self.count)}
 
 
-def servers(root, scope):
-    """Return the servers of a template.
+class Resources(typing.NamedTuple):
+    """Resources of a template by their names.
 
-    :returns: {resource name: Server}, names of servers that a condition or a
-        count of 0 omits, and names of the resources that are not servers
+    :ivar omitted: servers that a condition or a count of 0 omits
+    :ivar others: resources that are not servers
+    """
+
+    servers: dict[str, Server]
+    omitted: list[str]
+    others: list[str]
+
+
+def read(root: nodes.Node, scope: scopes.Scope) -> Resources:
+    """Return the resources of a template.
+
     :raises: TemplateError
     """
-    servers_by_name, omitted, others = {}, [], []
-    for name, node in root.required('resources').mapping().items():
+    selected = Resources({}, [], [])
+    resources = root.required('resources')
+    for name, node in resources.mapping().items():
         server = _server(name, node, scope)
         if server is None:
-            others.append(name)
+            selected.others.append(name)
         elif _is_omitted(node, scope) or server.count == 0:
-            omitted.append(name)
+            selected.omitted.append(name)
         else:
-            servers_by_name[name] = server
+            selected.servers[name] = server
             scope.spend(1, node)
-    if sum(each.count or 1 for each in servers_by_name.values()) > MAX_SERVERS:
-        raise root.value['resources'].error(
-            f'describes more than {MAX_SERVERS} servers'
-        )
-    return servers_by_name, omitted, others
+    number = sum(each.count or 1 for each in selected.servers.values())
+    if number > MAX_SERVERS:
+        raise resources.error(f'describes more than {MAX_SERVERS} servers')
+    return selected
 
 
-def _server(name, node, scope):
+def _server(name: str, node: nodes.Node, scope: scopes.Scope) -> Server | None:
     """Return the Server of a resource, None if it is not one."""
     kind = node.required('type').text()
+    server = None
     if kind == GROUP:
         server = _resource_group(name, node, scope)
     elif kind == SERVER:
-        properties_path = ('properties',)
-        server = Server(
-            name, node, properties_path, node.required('properties')
-        )
-    else:
-        return None
+        properties = node.required('properties')
+        server = Server(name, node, ('properties',), properties)
     if server is not None:
         _check_name(server)
     return server
 
 
-def _resource_group(name, node, scope):
+def _resource_group(
+    name: str, node: nodes.Node, scope: scopes.Scope
+) -> Server | None:
     """Return the Server of a ResourceGroup, None if it is of another type."""
     properties = node.required('properties')
     member = properties.required('resource_def')
     if member.required('type').text() != SERVER:
         return None
     count, index_var = 1, _INDEX
-    if 'count' in properties.value:
-        count = functions.resolve(properties.value['count'], scope).integer()
-    if 'index_var' in properties.value:
-        index_var = functions.resolve(
-            properties.value['index_var'], scope
-        ).text()
+    count_node = properties.get('count')
+    if count_node is not None:
+        count = functions.resolve(count_node, scope).integer()
+    index_node = properties.get('index_var')
+    if index_node is not None:
+        index_var = functions.resolve(index_node, scope).text()
     return Server(
         name,
         node,
@@ -102,11 +114,13 @@ def _resource_group(name, node, scope):
     )
 
 
-def _is_omitted(node, scope):
-    condition = node.value.get('condition')
-    return condition is not None and not scope.condition_is_true(condition)
+def _is_omitted(node: nodes.Node, scope: scopes.Scope) -> bool:
+    condition = node.get('condition')
+    return condition is not None and not functions.condition_is_true(
+        condition, scope
+    )
 
 
-def _check_name(server):
+def _check_name(server: Server) -> None:
     if '/' in server.name or not server.name:
         raise server.node.error('needs a name without slashes')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports of the template language: Python, PyYAML and the hints' names."""
+"""Imports of the template language: Python, PyYAML, and names of the API."""
 
 import ast
 import pathlib
@@ -7,10 +7,11 @@ import sys
 
 from oslotest import base
 
+from nova_groupext_client import api_types
 from nova_groupext_client import hints
 from nova_groupext_client import template
 
-OURS = (template.__name__, hints.__name__)
+OURS = (template.__name__, api_types.__name__, hints.__name__)
 
 
 class TestImports(base.BaseTestCase):
