@@ -146,14 +146,15 @@ class TestImports(base.BaseTestCase):
 
         self.assertEqual([], wrong)
 
-    def test_control_plane_imports_only_drawing_and_hints(self):
+    def test_control_plane_imports_only_drawing_hints_and_types(self):
         drawing, hints = f'{CLIENT}.drawing', f'{CLIENT}.hints'
+        types = f'{CLIENT}.api_types'
         wrong = [
             f'{module} imports {imported}'
-            for package in (PACKAGE, drawing, hints)
+            for package in (PACKAGE, drawing, hints, types)
             for module, imported in _imports(package)
             if imported.startswith(f'{CLIENT}.')
-            and not imported.startswith((f'{drawing}.', hints))
+            and not imported.startswith((f'{drawing}.', hints, types))
         ]
 
         self.assertEqual([], wrong)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drawings of a group's members and their hosts, as text and as SVG.
 
-The package imports only the standard library, so that the solver can draw
-its pictures with the same functions.
+Beside types, the package imports only the standard library, so that the
+solver can draw its pictures with the same functions.
 """

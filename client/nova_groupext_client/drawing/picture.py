@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """SVG picture of a group: zones, racks and hosts with their members."""
 
+from collections.abc import Sequence
 import dataclasses
 
+from nova_groupext_client import api_types
 from nova_groupext_client.drawing import places
 from nova_groupext_client.drawing import style
 from nova_groupext_client.drawing import svg
@@ -11,24 +13,20 @@ _HINT = 'Thick line: existing server. Point at an item for details.'
 _SERVERS = ('ACTIVE', 'REDEEMING')
 
 
-def write(group):
-    """Return the picture of a group.
-
-    :param group: object with the attributes of the SDK's VrtGroup
-    :returns: text of an SVG file
-    """
+def write(group: api_types.Group) -> str:
+    """Return the picture of a group, the text of an SVG file."""
     return _Picture(group).page()
 
 
 class _Picture:
-    def __init__(self, group):
+    def __init__(self, group: api_types.Group) -> None:
         self._group = group
         member_sets = dict.fromkeys(map(places.member_set, group.members))
         self._numbers = {
             member_set: n for n, member_set in enumerate(member_sets)
         }
 
-    def page(self):
+    def page(self) -> str:
         domains, without_host = places.nest(self._group.members)
         title = places.summary(self._group)
         head = [svg.line(title, 'head'), svg.line(_HINT, 'head')]
@@ -40,7 +38,7 @@ class _Picture:
         blocks.append(svg.rows(frames, style.WIDTH))
         return svg.page(svg.column(blocks, 12), title, style.CSS)
 
-    def _member_set(self, member_set):
+    def _member_set(self, member_set: str) -> svg.Block:
         """Return the legend entry of one member set."""
         members_of_text = [
             m
@@ -53,7 +51,7 @@ class _Picture:
         label = f'{member_set} ({len(members_of_text)})'
         return svg.rows([chip, svg.line(label, max_width=230)], style.WIDTH)
 
-    def _domain(self, domain):
+    def _domain(self, domain: places.Domain) -> svg.Block:
         if not domain.domains:
             return self._frame(domain.members, domain.label, 'host')
         inside = [self._domain(inner) for inner in domain.domains]
@@ -62,7 +60,9 @@ class _Picture:
         block = svg.rows(inside, style.WIDTH)
         return svg.frame(block, domain.label, kind, tip)
 
-    def _frame(self, members, label, kind):
+    def _frame(
+        self, members: Sequence[api_types.Member], label: str, kind: str
+    ) -> svg.Block:
         chips = [self._member(member) for member in members]
         block = svg.rows(chips, style.HOST_WIDTH, 2)
         # All host frames have the same width, which fits the label.
@@ -70,7 +70,7 @@ class _Picture:
         tip = f'{label}: {len(members)} members'
         return svg.frame(block, label, kind, tip)
 
-    def _member(self, member):
+    def _member(self, member: api_types.Member) -> svg.Block:
         tip = [member['path'], member['status']]
         tip += [f'{k} {v}' for k, v in member['domains'].items()]
         tip += [f'server {member["server_id"]}'] * bool(member['server_id'])
@@ -79,7 +79,7 @@ class _Picture:
         kind = 'pinned' if member['status'] in _SERVERS else 'member'
         return self._chip(places.member_set(member), kind, '\n'.join(tip))
 
-    def _chip(self, member_set, kind, tip):
+    def _chip(self, member_set: str, kind: str, tip: str) -> svg.Block:
         number = self._numbers[member_set]
         label = style.letters(number)
         kind = f'{kind} {style.colour(number)}'

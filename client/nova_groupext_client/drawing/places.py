@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nested domains (zones, racks, hosts) of a group's members."""
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import re
+import typing
 
+from nova_groupext_client import api_types
 from nova_groupext_client.drawing import style
 
 HOST = 'host'
@@ -18,30 +22,31 @@ class Domain:
     """A domain of one level, such as a zone, a rack or a host.
 
     :ivar label: level and name; a digest as name is shortened
-    :ivar domains: [Domain] of the next level; empty for a host
-    :ivar members: [member, as the API shows it] at any depth of the domain
+    :ivar domains: those of the next level; empty for a host
+    :ivar members: members at any depth of the domain
     """
 
     label: str
-    domains: list
-    members: list
+    domains: 'list[Domain]'
+    members: list[api_types.Member]
 
 
-def nest(members):
-    """Return [Domain] of the largest level, and the members without a host.
+class Places(typing.NamedTuple):
+    """Domains of the largest level, and the members that are in none."""
 
-    :param members: members as the API shows them
-    """
+    domains: list[Domain]
+    without_host: list[api_types.Member]
+
+
+def nest(members: Iterable[api_types.Member]) -> Places:
+    """Return the places of members."""
     positioned = [member for member in members if member['domains']]
     without_host = [member for member in members if not member['domains']]
-    return _nest(positioned, _levels(positioned)), without_host
+    return Places(_nest(positioned, _levels(positioned)), without_host)
 
 
-def summary(group):
-    """Return one line with the name, status and size of a group.
-
-    :param group: object with the attributes of the SDK's VrtGroup
-    """
+def summary(group: api_types.Group) -> str:
+    """Return one line with the name, status and size of a group."""
     positioned = sum(bool(member['domains']) for member in group.members)
     return (
         f'{group.name}: {group.status}, {positioned} of {len(group.members)} '
@@ -49,17 +54,17 @@ def summary(group):
     )
 
 
-def member_set(member):
+def member_set(member: api_types.Member) -> str:
     """Return the path of a member without the number at its end."""
     return _NUMBER_SUFFIX.sub('', member['path'])
 
 
-def plain(text):
+def plain(text: str) -> str:
     """Return text with ``?`` for control characters of the terminal."""
     return ''.join(each if each.isprintable() else '?' for each in text)
 
 
-def _levels(members):
+def _levels(members: Iterable[api_types.Member]) -> list[str]:
     """Return the levels, largest first; the API lists the host first."""
     # The member with the most levels determines their order.
     by_levels = sorted(members, key=lambda member: -len(member['domains']))
@@ -67,11 +72,13 @@ def _levels(members):
     return list(levels)[::-1]
 
 
-def _nest(members, levels):
+def _nest(
+    members: Iterable[api_types.Member], levels: Sequence[str]
+) -> list[Domain]:
     if not levels:
         return []
     level, *inner = levels
-    by_name = {}
+    by_name: dict[str | None, list[api_types.Member]] = {}
     for member in members:
         by_name.setdefault(_name(member, level), []).append(member)
     return [
@@ -80,13 +87,13 @@ def _nest(members, levels):
     ]
 
 
-def _name(member, level):
+def _name(member: api_types.Member, level: str) -> str | None:
     """Return the name of a domain: the host's if the API shows it."""
     host = member.get('host')
     return host if level == HOST and host else member['domains'].get(level)
 
 
-def _label(level, name):
+def _label(level: str, name: str | None) -> str:
     if name is None:
         return f'no {level}'
     if _DIGEST.fullmatch(name):

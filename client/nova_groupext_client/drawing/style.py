@@ -36,12 +36,12 @@ CSS = (
 )
 
 
-def colour(number):
+def colour(number: int) -> str:
     """Return the CSS class for the colour of the member set ``number``."""
     return f'c{number % len(COLOURS)}'
 
 
-def letters(number):
+def letters(number: int) -> str:
     """Return the label of a number from 0: A, B, ... Z, AA, AB, ..."""
     text = ''
     number += 1
@@ -51,9 +51,9 @@ def letters(number):
     return text
 
 
-def natural(name):
+def natural(name: str | None) -> tuple[bool, list[int | str]]:
     """Return a sort key that puts r2 before r10, and None last."""
     if name is None:
-        return (True,)
+        return True, []
     parts = re.split('([0-9]+)', name)
     return False, [int(p) if n % 2 else p for n, p in enumerate(parts)]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """SVG blocks of known size, and their layout in rows and frames."""
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import re
 
@@ -32,12 +34,12 @@ class Block:
     code: str
 
 
-def escape(content):
+def escape(content: str) -> str:
     """Return text for XML; U+FFFD replaces characters it does not allow."""
     return _INVALID_IN_XML.sub('\ufffd', content).translate(_ESCAPES)
 
 
-def page(block, title, style):
+def page(block: Block, title: str, style: str) -> str:
     """Return a complete SVG file.
 
     :param title: text for screen readers
@@ -55,7 +57,9 @@ def page(block, title, style):
     )
 
 
-def line(content, kind='text', max_width=None):
+def line(
+    content: str, kind: str = 'text', max_width: float | None = None
+) -> Block:
     """Return a line of text, shortened with an ellipsis if too long.
 
     :param kind: CSS class
@@ -71,7 +75,9 @@ def line(content, kind='text', max_width=None):
     )
 
 
-def box(width, height, kind, tip, label=''):
+def box(
+    width: float, height: float, kind: str, tip: str, label: str = ''
+) -> Block:
     """Return a rectangle with a tooltip and perhaps a label."""
     text = f'<text x="{width / 2:g}" y="{height / 2 + 4:g}">{escape(label)}'
     return Block(
@@ -83,8 +89,10 @@ def box(width, height, kind, tip, label=''):
     )
 
 
-def bar(width, height, amount, total, label):
-    """Return a bar filled to ``part`` of ``whole``, with a label on it."""
+def bar(
+    width: float, height: float, amount: float, total: float, label: str
+) -> Block:
+    """Return a bar filled to ``amount`` of ``total``, with a label."""
     filled_width = width * min(1.0, amount / total) if total else width
     text = line(f'{label} {amount} of {total}', 'small', width - 4)
     return Block(
@@ -96,9 +104,10 @@ def bar(width, height, amount, total, label):
     )
 
 
-def rows(blocks, width, gap=_GAP):
+def rows(blocks: Iterable[Block], width: float, gap: float = _GAP) -> Block:
     """Return blocks side by side, in rows of at most ``width`` pixels."""
-    positioned, x, y, height, widest = [], 0, 0, 0, 0
+    positioned: list[str] = []
+    x = y = height = widest = 0.0
     for block in blocks:
         if x and x + block.width > width:
             x, y, height = 0, y + height + gap, 0
@@ -109,9 +118,10 @@ def rows(blocks, width, gap=_GAP):
     return Block(widest, y + height, ''.join(positioned))
 
 
-def column(blocks, gap=_GAP):
+def column(blocks: Sequence[Block], gap: float = _GAP) -> Block:
     """Return blocks below one another."""
-    positioned, y = [], 0
+    positioned: list[str] = []
+    y = 0.0
     for block in blocks:
         positioned.append(_at(0, y, block))
         y += block.height + gap
@@ -119,7 +129,7 @@ def column(blocks, gap=_GAP):
     return Block(widest, max(0, y - gap), ''.join(positioned))
 
 
-def frame(block, label, kind, tip):
+def frame(block: Block, label: str, kind: str, tip: str) -> Block:
     """Return a block in a frame with a tooltip and a label on top."""
     width, height = block.width + 2 * _GAP, block.height + _LABEL + 2 * _GAP
     return Block(
@@ -132,5 +142,5 @@ def frame(block, label, kind, tip):
     )
 
 
-def _at(x, y, block):
+def _at(x: float, y: float, block: Block) -> str:
     return f'<g transform="translate({x:g} {y:g})">{block.code}</g>\n'

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text map of a group for the terminal."""
 
+from collections.abc import Sequence
+
+from nova_groupext_client import api_types
 from nova_groupext_client.drawing import places
 
 _INDENT = '  '
@@ -13,12 +16,10 @@ _LEGEND = {
 }
 
 
-def write(group, width):
+def write(group: api_types.Group, width: int) -> str:
     """Return the map: a line for each host, indented below its domains.
 
-    :param group: object with the attributes of the SDK's VrtGroup
     :param width: width of the terminal in characters
-    :returns: text of several lines
     """
     domains, without_host = places.nest(group.members)
     lines = [places.plain(places.summary(group))]
@@ -35,7 +36,7 @@ def write(group, width):
     return '\n'.join([*lines, ''])
 
 
-def _domain(domain, indent, width):
+def _domain(domain: places.Domain, indent: str, width: int) -> list[str]:
     if not domain.domains:
         return _row(f'{indent}{domain.label}:', domain.members, width)
     lines = [indent + domain.label]
@@ -44,7 +45,9 @@ def _domain(domain, indent, width):
     return lines
 
 
-def _row(label, members, width):
+def _row(
+    label: str, members: Sequence[api_types.Member], width: int
+) -> list[str]:
     """Return lines with a label and the unbroken paths of members."""
     lines = [label]
     for member in members:
@@ -56,13 +59,14 @@ def _row(label, members, width):
     return lines
 
 
-def _by_status(members):
+def _by_status(
+    members: Sequence[api_types.Member],
+) -> dict[str, list[api_types.Member]]:
     """Return {text of status and fault: members}."""
-    by_text = {}
+    by_text: dict[str, list[api_types.Member]] = {}
     for member in members:
-        told = [member['status']]
+        text = member['status']
         if member['fault']:
-            told.append(member['fault']['message'])
-        told = places.plain(', '.join(told))
-        by_text.setdefault(told, []).append(member)
+            text += f', {member["fault"]["message"]}'
+        by_text.setdefault(places.plain(text), []).append(member)
     return by_text
