@@ -4,7 +4,7 @@
 import uuid
 
 
-def is_id(text):
+def is_id(text: str) -> bool:
     """Check whether a text has the form of a UUID."""
     try:
         uuid.UUID(text)

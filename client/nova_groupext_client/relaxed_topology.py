@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Application of a refusal's relaxations to a topology."""
 
+from collections.abc import Iterator
 import copy
 
+from nova_groupext_client import api_types
 
-def apply(topology, change):
+
+def apply(
+    topology: api_types.Topology, change: api_types.Change
+) -> api_types.Topology:
     """Return a copy of a topology with one relaxation applied.
 
-    :param topology: as the API shows it
-    :param change: ``change`` of one of the ``relaxations`` of a refusal
     :raises: LookupError when the change names a part that is missing
     """
     changed = copy.deepcopy(topology)
@@ -17,7 +20,7 @@ def apply(topology, change):
     return changed
 
 
-def _apply_part(topology, part):
+def _apply_part(topology: api_types.Topology, part: api_types.Change) -> None:
     if 'min_counts' in part:
         for path, count in part['min_counts'].items():
             at, _slash, name = path.rpartition('/')
@@ -37,7 +40,9 @@ def _apply_part(topology, part):
             policy['strict'] = part['strict']
 
 
-def _policies(topology, at):
+def _policies(
+    topology: api_types.Topology, at: str
+) -> Iterator[api_types.Object]:
     """Yield the policies of a node, member or relationship at a path."""
     parent, _slash, name = at.rpartition('/')
     relationships = _node_or_empty(topology, parent).get('relationships', [])
@@ -53,14 +58,16 @@ def _policies(topology, at):
     yield from _node_or_empty(topology, at).get('policies', [])
 
 
-def _node_or_empty(topology, path):
+def _node_or_empty(
+    topology: api_types.Topology, path: str
+) -> api_types.Topology:
     try:
         return _node(topology, path)
     except KeyError:
         return {}
 
 
-def _node(topology, path):
+def _node(topology: api_types.Topology, path: str) -> api_types.Topology:
     """Return the group or subgroup at a path."""
     node = topology
     for name in filter(None, path.split('/')):

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Texts for users about refusals, faults, revisions, boots, events, moves."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+import typing
+
+if typing.TYPE_CHECKING:
+    # The help imports this module, but needs no types.
+    from nova_groupext_client import api_types
+
 _GROUP = 'openstack vrt group'
 _DEFAULT_REASONS = {
     'REFUSED': 'The group may fit later, or with another definition.',
@@ -10,10 +19,11 @@ _DEFAULT_REASONS = {
 }
 
 
-def explain_failure(group, source='--definition|--template FILE'):
+def explain_failure(
+    group: api_types.Group, source: str = '--definition|--template FILE'
+) -> str | None:
     """Explain why a group, or its revision, has no plan and what would help.
 
-    :param group: with the attributes of the SDK's VrtGroup
     :param source: options of ``group set`` that name a new definition
     :returns: text of one or more lines; None if planning has not failed
     """
@@ -39,20 +49,16 @@ def explain_failure(group, source='--definition|--template FILE'):
     return '\n'.join(lines)
 
 
-def failure_reasons(group):
+def failure_reasons(group: api_types.Group) -> list[str]:
     """Explain why a group is REFUSED, UNDECIDED or in ERROR.
 
-    :returns: [line], empty for other states without a fault
+    :returns: lines, empty for other states without a fault
     """
     return [*_failure_reasons(group.status, group.fault, group.refusal)]
 
 
-def format_revision(revision):
-    """Describe the status of a revision, and the reasons if it failed.
-
-    :param revision: ``revision`` of a group
-    :returns: [line]
-    """
+def format_revision(revision: api_types.Revision) -> list[str]:
+    """Describe the status of a revision, and the reasons if it failed."""
     status = revision['status']
     return [
         status,
@@ -60,12 +66,8 @@ def format_revision(revision):
     ]
 
 
-def format_boot(boot):
-    """Describe the progress and the faults of a boot.
-
-    :param boot: ``boot`` of a group
-    :returns: [line]
-    """
+def format_boot(boot: api_types.Boot) -> list[str]:
+    """Describe the progress and the faults of a boot."""
     counts = f'{boot["created"]} of {boot["missing"]} created'
     return [
         f'{boot["status"]}: {counts}',
@@ -77,11 +79,8 @@ def format_boot(boot):
     ]
 
 
-def format_event(event):
-    """Format an event as one line.
-
-    :param event: one of the ``events`` of a group
-    """
+def format_event(event: api_types.Event) -> str:
+    """Format an event as one line."""
     return ' '.join(
         filter(
             None,
@@ -96,12 +95,8 @@ def format_event(event):
     )
 
 
-def format_refusal(refusal):
-    """Describe the conflict of a refusal and the relaxations that help.
-
-    :param refusal: ``refusal`` of a group
-    :returns: [line]
-    """
+def format_refusal(refusal: api_types.Refusal) -> list[str]:
+    """Describe the conflict of a refusal and the relaxations that help."""
     lines = [refusal['reason']['text']] if refusal['reason'] else []
     qualification = (
         '' if refusal['minimal'] else ' (possibly not all of them are needed)'
@@ -117,7 +112,9 @@ def format_refusal(refusal):
     return lines
 
 
-def _relax_command(group_id, refusal):
+def _relax_command(
+    group_id: str, refusal: api_types.Refusal | None
+) -> Iterator[str]:
     if refusal and refusal['relaxations']:
         yield (
             f'To apply a change, by its number: {_GROUP} set {group_id} '
@@ -125,25 +122,26 @@ def _relax_command(group_id, refusal):
         )
 
 
-def format_move(move):
-    """Format a move as one line: member, server and destination.
-
-    :param move: one of the ``moves`` of a proposal
-    """
+def format_move(move: api_types.Move) -> str:
+    """Format a move as one line: member, server and destination."""
     destination = move.get('host') or ', '.join(
         f'{level} {domain}' for level, domain in move['domains'].items()
     )
     return f'{move["path"]} ({move["server_id"]}) to {destination}'
 
 
-def format_policy(violation):
-    """Name a violated policy: ``{'at': ..., 'policy': {...}}``."""
+def format_policy(violation: api_types.Violation) -> str:
+    """Name a violated policy and the part of the group that has it."""
     path = violation['at'] or 'the group'
     policy = violation['policy']
     return f'{policy["scope"]} {policy["type"]} of {path}'
 
 
-def _failure_reasons(status, fault, refusal):
+def _failure_reasons(
+    status: str,
+    fault: api_types.Fault | None,
+    refusal: api_types.Refusal | None,
+) -> Iterator[str]:
     if fault:
         yield fault['message']
     if refusal:
