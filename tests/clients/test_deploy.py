@@ -44,7 +44,7 @@ class TestDeploy(deploying.DeployTestCase):
         self.assertEqual('web-1', second['name'])
         self.assertEqual({'of': loaded.name}, second['metadata'])
         self.assertEqual(second['id'], made.members['front/web-1'].server_id)
-        self.assertIsNone(messages.partial(made, 'again'))
+        self.assertIsNone(_partial(made))
 
     def test_second_deployment_of_a_name_is_refused(self):
         self.addCleanup(self.delete_all)
@@ -86,7 +86,7 @@ class TestDeploy(deploying.DeployTestCase):
         )
         self.assertIn('key_name', made.members['db'].fault)
         self.assertEqual('RELEASED', self.status(made, 'db'))
-        told = messages.partial(made, 'again')
+        told = _partial(made)
         self.assertIn('1 of 3 members have neither a server nor a hold', told)
         self.assertIn(f'again --resume {made.group.id}', told)
 
@@ -219,7 +219,9 @@ class TestDeploy(deploying.DeployTestCase):
         known = {m.path: m.server_id for m in made.members.values()}
         for path, [server] in found.items():
             self.assertEqual(server['id'], known[path])
-        told = messages.stopped('Stopped.', made, 'again')
+        told = messages.stopped(
+            'Stopped.', made.group, made.members.values(), 'again'
+        )
         self.assertIn(f'To continue:  again --resume {made.group.id}', told)
         self.assertIn(f'openstack vrt group delete {made.group.id}', told)
         for server_id in filter(None, known.values()):
@@ -493,3 +495,8 @@ def _interrupt_if(seen):
             raise KeyboardInterrupt
 
     return show
+
+
+def _partial(made):
+    """Return the message about members of a Deployment without a server."""
+    return messages.partial(made.group, made.members.values(), 'again')

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deployment of one template: hold, create servers, release failures."""
 
+from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import time
+import typing
 import uuid
 
 from keystoneauth1 import exceptions as ksa_exceptions
 from openstack import exceptions
 
+from nova_groupext_client import api_types
 from nova_groupext_client.deploy import member_states
 from nova_groupext_client.deploy import names
 from nova_groupext_client.deploy import servers
 from nova_groupext_client.deploy import threads
+from nova_groupext_client.template import hot
+
+if typing.TYPE_CHECKING:
+    from openstack import connection
 
 DEFAULT_THREADS = 8
 INTERVAL_SECONDS = 1
@@ -26,7 +34,7 @@ _BUILDING = ('BUILD', 'UNKNOWN')
 class TopologyChanged(Exception):
     """The group no longer has the topology that the template describes."""
 
-    def __init__(self, group):
+    def __init__(self, group: api_types.Group) -> None:
         super().__init__(
             f'Group {group.name} was changed meanwhile; run '
             f'`openstack vrt group show {group.id}`.'
@@ -51,7 +59,7 @@ _MAX_RELEASE_ATTEMPTS = 3
 class NotPlanned(Exception):
     """The group has no usable plan; ``group`` contains the reasons."""
 
-    def __init__(self, group):
+    def __init__(self, group: api_types.Group) -> None:
         super().__init__(f'The group {group.name} is {group.status}')
         self.group = group
 
@@ -63,12 +71,11 @@ class Deployment:
     interrupts only the main thread, so each such request is completed.
 
     :ivar topology: the template's topology, with image ids
-    :ivar group: VrtGroup as last read, None before its creation
-    :ivar members: {path: member_states.Member}
+    :ivar group: the group as last read, None before its creation
+    :ivar members: by path
 
-    :param conn: openstack.connection.Connection with ``conn.vrt``
-    :param template: template.Template
-    :param show: called at each change, with [member_states.Member] of all
+    :param conn: has ``conn.vrt``
+    :param show: called at each change, with all members
     :param parallel: number of worker threads
     :param interval: seconds between status requests
     :raises: UnknownName, TemplateError
@@ -76,14 +83,16 @@ class Deployment:
 
     def __init__(
         self,
-        conn,
-        template,
-        show,
-        parallel=DEFAULT_THREADS,
-        interval=INTERVAL_SECONDS,
-    ):
-        self.group = None
-        self.members = {}
+        conn: 'connection.Connection',
+        template: hot.Template,
+        show: Callable[[list[member_states.Member]], None],
+        parallel: int = DEFAULT_THREADS,
+        interval: float = INTERVAL_SECONDS,
+    ) -> None:
+        self.group: api_types.Group | None = None
+        self.members: dict[str, member_states.Member] = {}
+        # Set with the group, and kept when it is deleted.
+        self._group_id = ''
         self._vrt = conn.vrt
         self._show = show
         self._interval = interval
@@ -97,36 +106,36 @@ class Deployment:
                 self._servers.body('', path, arguments)
         # A repeated creation request with this token returns the same group.
         self._token = str(uuid.uuid4())
-        self._last_status_at = None
+        self._last_status_at = time.monotonic()
         self._threads = threads.Threads(parallel)
 
-    def __enter__(self):
+    def __enter__(self) -> typing.Self:
         return self
 
-    def __exit__(self, *failure):
+    def __exit__(self, *failure: object) -> None:
         self._threads.shut_down()
 
-    def describe(self, **attributes):
-        """Create the group and wait for its plan.
+    def describe(self, **attributes: api_types.Json) -> api_types.Group:
+        """Create the group, wait for its plan and return it.
 
         :param attributes: attributes of the group, besides its topology
-        :raises: NotPlanned, Changed, HttpException
+        :raises: NotPlanned, TopologyChanged, HttpException
         """
         self._threads.call(self._create_group, attributes)
-        self._wait_for_plan()
+        return self._wait_for_plan()
 
-    def resume(self, group):
+    def resume(self, group: api_types.Group) -> None:
         """Continue with an existing group; hold it if necessary.
 
-        :param group: VrtGroup with the template's topology
-        :raises: NotPlanned, Changed, HttpException
+        :param group: has the template's topology
+        :raises: NotPlanned, TopologyChanged, HttpException
         """
-        self.group = group
+        self._set_group(group)
         if group.status in _NOT_HELD:
             self._threads.call(self._vrt.hold_group, group)
         self._wait_for_plan()
 
-    def delete_group(self):
+    def delete_group(self) -> None:
         """Delete the group, if it exists, and stop the worker threads.
 
         A failed deletion leaves ``group`` set and is suppressed, so that it
@@ -139,7 +148,7 @@ class Deployment:
                 self._vrt.delete_group(self.group.id)
                 self.group = None
 
-    def create(self):
+    def create(self) -> None:
         """Create the servers of all held members, and wait for them."""
         self._find_servers()
         self._last_status_at = time.monotonic()
@@ -159,19 +168,21 @@ class Deployment:
                 break
             time.sleep(self._interval)
 
-    def release(self):
+    def release(self) -> None:
         """Release the holds of failed members."""
         failed = {member.path for member in self._members_in(_State.FAILED)}
         if failed:
             self._threads.call(self._release, failed)
 
-    def _create_group(self, attributes):
+    def _create_group(self, attributes: api_types.Object) -> None:
         for attempts_left in reversed(range(_MAX_CREATE_ATTEMPTS)):
             try:
-                self.group = self._vrt.create_group(
-                    topology=self.topology,
-                    client_token=self._token,
-                    **attributes,
+                self._set_group(
+                    self._vrt.create_group(
+                        topology=self.topology,
+                        client_token=self._token,
+                        **attributes,
+                    )
                 )
                 return
             except ksa_exceptions.ConnectionError:
@@ -179,52 +190,61 @@ class Deployment:
                 if not attempts_left:
                     raise
 
-    def _wait_for_plan(self):
-        self._vrt.wait_for_group(
-            self.group, interval=self._interval, callback=self._update_group
+    def _set_group(self, group: api_types.Group) -> None:
+        self.group = group
+        self._group_id = group.id
+
+    def _wait_for_plan(self) -> api_types.Group:
+        planned: api_types.Group = self._vrt.wait_for_group(
+            self._group_id,
+            interval=self._interval,
+            callback=self._update_group,
         )
         # Another client may revise the group meanwhile; the template has no
         # server arguments for the members of another topology.
-        if self.group.topology != self.topology:
-            raise TopologyChanged(self.group)
-        if self.group.status not in (*_IN_PROGRESS, 'PLANNED'):
-            raise NotPlanned(self.group)
+        if planned.topology != self.topology:
+            raise TopologyChanged(planned)
+        if planned.status not in (*_IN_PROGRESS, 'PLANNED'):
+            raise NotPlanned(planned)
+        return planned
 
-    def _update_group(self, group):
+    def _update_group(self, group: api_types.Group) -> None:
         self.group = group
         self.members = member_states.members_of(group)
         # create() reads first which servers of an earlier run still build.
         if not self._members_in(_State.BUILDING):
             self._show_progress()
 
-    def _find_servers(self):
+    def _find_servers(self) -> None:
         """Record the servers that an earlier run created."""
         server_ids = self._threads.call(
-            self._servers.find_by_group, self.group.id
+            self._servers.find_by_group, self._group_id
         )
         for member in self._members_in(_State.HELD):
             member.server_id = server_ids.get(member.path)
             if member.server_id is not None:
                 member.state = _State.BUILDING
 
-    def _create(self, member):
+    def _create(self, member: member_states.Member) -> None:
         try:
             member.server_id = self._servers.create(
-                self.group.id, member.path, self._arguments[member.path]
+                self._group_id, member.path, self._arguments[member.path]
             )
             member.state = _State.BUILDING
         except ERRORS as exc:
             self._fail(member, getattr(exc, 'details', None) or str(exc))
 
-    def _check_servers(self):
+    def _check_servers(self) -> Iterator[None]:
         """Yield once for each building member, after its server was read."""
         return self._threads.call_for_each(
             self._check_server, self._members_in(_State.BUILDING)
         )
 
-    def _check_server(self, member):
+    def _check_server(self, member: member_states.Member) -> None:
+        # A building member has a server.
+        server_id = typing.cast(str, member.server_id)
         try:
-            status, fault = self._servers.get_status(member.server_id)
+            status, fault = self._servers.get_status(server_id)
         except ERRORS:
             if (
                 time.monotonic() - self._last_status_at
@@ -238,9 +258,9 @@ class Deployment:
         elif status not in _BUILDING:
             member.state = _State.ACTIVE
 
-    def _release(self, failed_paths):
+    def _release(self, failed_paths: set[str]) -> None:
         for attempts_left in reversed(range(_MAX_RELEASE_ATTEMPTS)):
-            now = self._vrt.get_group(self.group.id)
+            now: api_types.Group = self._vrt.get_group(self._group_id)
             held = [
                 member['path']
                 for member in now.members
@@ -256,14 +276,16 @@ class Deployment:
                     raise
 
     @staticmethod
-    def _fail(member, fault):
+    def _fail(member: member_states.Member, fault: str) -> None:
         member.fault = fault
         member.state = _State.FAILED
 
-    def _members_in(self, state):
+    def _members_in(
+        self, state: member_states.State
+    ) -> list[member_states.Member]:
         return [
             member for member in self.members.values() if member.state == state
         ]
 
-    def _show_progress(self):
+    def _show_progress(self) -> None:
         self._show(list(self.members.values()))

@@ -2,8 +2,11 @@
 """Progress of each member of a deployment."""
 
 import collections
+from collections.abc import Iterable
 import dataclasses
 import enum
+
+from nova_groupext_client import api_types
 
 
 class State(enum.StrEnum):
@@ -44,8 +47,8 @@ _STATE_OF_STATUS = {
 }
 
 
-def members_of(group):
-    """Return {path: Member} of a VrtGroup, in the group's order."""
+def members_of(group: api_types.Group) -> dict[str, Member]:
+    """Return {path: Member} of a group, in the group's order."""
     return {
         member['path']: Member(
             member['path'],
@@ -53,13 +56,13 @@ def members_of(group):
             if group.is_planning
             else _STATE_OF_STATUS[member['status']],
             member['server_id'],
-            member['fault'] and member['fault']['message'],
+            member['fault']['message'] if member['fault'] else None,
         )
         for member in group.members
     }
 
 
-def counts(members):
-    """Return {State: number of members}, without states that have none."""
+def counts(members: Iterable[Member]) -> dict[State, int]:
+    """Return the numbers of members, without states that have none."""
     numbers = collections.Counter(member.state for member in members)
     return {state: numbers[state] for state in State if numbers[state]}

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages for the user at the end of a deployment."""
 
+from collections.abc import Collection
+
+from nova_groupext_client import api_types
 from nova_groupext_client import sentences
 from nova_groupext_client.deploy import member_states
 
@@ -10,21 +13,19 @@ _OPENSTACK = 'openstack vrt group'
 _WITHOUT_HOLD = ('TENTATIVE', 'FAILED', 'RELEASED')
 
 
-def stopped(reason, deployment, command):
+def stopped(
+    reason: str,
+    group: api_types.Group,
+    members: Collection[member_states.Member],
+    command: str,
+) -> str:
     """Return the state of an interrupted deployment and the next commands.
 
     :param reason: sentence
-    :param deployment: Deployment with a group
     :param command: command line that continues, without ``--resume GROUP``
-    :returns: text
     """
-    group = deployment.group
-    servers = [
-        member.server_id
-        for member in deployment.members.values()
-        if member.server_id
-    ]
-    counts = member_states.counts(deployment.members.values())
+    servers = [member.server_id for member in members if member.server_id]
+    counts = member_states.counts(members)
     parts = ', '.join(f'{number} {state}' for state, number in counts.items())
     lines = [
         f'{reason} Group {group.name} ({group.id}) remains: '
@@ -39,10 +40,10 @@ def stopped(reason, deployment, command):
     return '\n'.join(lines)
 
 
-def exists(group, command):
+def exists(group: api_types.Group, command: str) -> str:
     """Return the reason not to deploy a template a second time.
 
-    :param group: VrtGroup with the name of the new one
+    :param group: has the name of the new one
     :param command: command line that continues, without ``--resume GROUP``
     """
     return (
@@ -54,14 +55,17 @@ def exists(group, command):
     )
 
 
-def partial(deployment, command):
+def partial(
+    group: api_types.Group,
+    members: Collection[member_states.Member],
+    command: str,
+) -> str | None:
     """Return a message about members without a server, None without any.
 
     Members that the plan omits, as ``min_count`` allows, do not count.
 
     :param command: command line that continues, without ``--resume GROUP``
     """
-    members = deployment.members.values()
     missing = [
         member
         for member in members
@@ -70,15 +74,15 @@ def partial(deployment, command):
     ]
     if not missing:
         return None
-    group = deployment.group.id
     return (
         f'{len(missing)} of {len(members)} members have neither a server nor '
         'a hold. To retry:\n'
-        f'  {_OPENSTACK} replan --wait {group} && {command} --resume {group}'
+        f'  {_OPENSTACK} replan --wait {group.id} && '
+        f'{command} --resume {group.id}'
     )
 
 
-def not_held(group):
+def not_held(group: api_types.Group) -> str:
     """Return the reason why a group to be deployed is not held."""
     explanation = sentences.explain_failure(group, '--template FILE')
     if explanation is not None:
@@ -93,7 +97,7 @@ def not_held(group):
     )
 
 
-def does_not_fit(group):
+def does_not_fit(group: api_types.Group) -> str:
     """Return the reason why a dry run's group has no plan."""
     if group.refusal:
         lines = [
@@ -113,7 +117,7 @@ def does_not_fit(group):
     return '\n'.join(lines)
 
 
-def not_deleted(group):
+def not_deleted(group: api_types.Group) -> str:
     """Return a message that a dry run's group could not be deleted."""
     return (
         f'Group {group.name} ({group.id}), which has no held members, could '
@@ -121,7 +125,7 @@ def not_deleted(group):
     )
 
 
-def not_held_for_heat(group):
+def not_held_for_heat(group: api_types.Group) -> str | None:
     """Return a message about members that are not held, None if all are."""
     missing = [
         f'{member["path"]} is {member["status"]}'
@@ -137,9 +141,9 @@ def not_held_for_heat(group):
     )
 
 
-def unmet_policies(group):
+def unmet_policies(group: api_types.Group) -> list[str]:
     """Return a line for each soft policy that a plan violates."""
     return [
-        f'Soft policy not fully met: {sentences.format_policy(member)}'
-        for member in group.violations
+        f'Soft policy not fully met: {sentences.format_policy(violation)}'
+        for violation in group.violations
     ]

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Progress bars, one for each state that members are in."""
 
+from collections.abc import Iterable
+from collections.abc import Mapping
 import shutil
+import typing
 
 from nova_groupext_client.deploy import member_states
 
@@ -13,20 +16,13 @@ _MOVE_UP = '\x1b[{}A\x1b[J'
 class Bars:
     """Progress bars, redrawn in a terminal; elsewhere a line per change."""
 
-    def __init__(self, stream):
-        """Initialize the bars.
-
-        :param stream: text stream for the output
-        """
+    def __init__(self, stream: typing.TextIO) -> None:
         self._stream = stream
-        self._drawn_counts = None
+        self._drawn_counts: dict[member_states.State, int] | None = None
         self._height = 0
 
-    def show(self, members):
-        """Draw the states of members if their counts have changed.
-
-        :param members: member_states.Member of the whole group
-        """
+    def show(self, members: Iterable[member_states.Member]) -> None:
+        """Draw the states of all members if their counts have changed."""
         counts = member_states.counts(members)
         if counts == self._drawn_counts:
             return
@@ -38,7 +34,7 @@ class Bars:
             self._stream.write(f'{", ".join(parts)}\n')
         self._stream.flush()
 
-    def _draw(self, counts):
+    def _draw(self, counts: Mapping[member_states.State, int]) -> None:
         if self._height:
             self._stream.write(_MOVE_UP.format(self._height))
         width = shutil.get_terminal_size().columns
@@ -46,10 +42,10 @@ class Bars:
         self._height = len(counts)
 
 
-def bars(counts, width):
+def bars(counts: Mapping[member_states.State, int], width: int) -> list[str]:
     """Return a line for each state.
 
-    :param counts: {state: number of members}
+    :param counts: numbers of members
     :param width: width of a line in characters
     """
     total = sum(counts.values())
@@ -63,7 +59,7 @@ def bars(counts, width):
     ]
 
 
-def _bar(number, total, width):
+def _bar(number: int, total: int, width: int) -> str:
     """Return a bar with at least one filled character."""
     filled = max(1, number * width // total)
     return f'{"#" * filled:{width}}'

@@ -2,78 +2,130 @@
 """Servers of members: creation, search and status."""
 
 import base64
+from collections.abc import Iterator
+import typing
 
 from openstack import exceptions
 
+from nova_groupext_client import api_types
 from nova_groupext_client import hints
+from nova_groupext_client.deploy import names
+from nova_groupext_client.template import devices
+from nova_groupext_client.template import networks
+from nova_groupext_client.template import properties
+
+if typing.TYPE_CHECKING:
+    from openstack import connection
 
 # From 2.100 on Nova shows the scheduler hints of a server.
 _MICROVERSION = '2.100'
 
 
+#: Body of POST /servers.
+Body = typing.TypedDict(
+    'Body',
+    {'server': dict[str, object], 'os:scheduler_hints': api_types.Object},
+)
+
+
+class Status(typing.NamedTuple):
+    """Nova's status of a server, and the message of its fault."""
+
+    name: str
+    fault: str | None
+
+
+class _Server(typing.TypedDict):
+    """A server as Nova shows it."""
+
+    id: str
+    status: str
+    fault: typing.NotRequired[api_types.Fault]
+    scheduler_hints: typing.NotRequired[dict[str, list[str]] | None]
+
+
+class _Document(typing.TypedDict):
+    server: _Server
+    servers: list[_Server]
+
+
+class _Response(typing.Protocol):
+    """Response of Nova, with either key of a _Document."""
+
+    status_code: int
+
+    def json(self) -> _Document: ...
+
+
 class Servers:
-    """Client for the servers of one project.
+    """Client for the servers of one project."""
 
-    :param conn: openstack.connection.Connection
-    :param names: names.Names
-    """
-
-    def __init__(self, conn, names):
+    def __init__(
+        self, conn: 'connection.Connection', ids: names.Names
+    ) -> None:
         self._compute = conn.compute
-        self._names = names
+        self._ids = ids
 
-    def create(self, group_id, path, arguments):
+    def create(
+        self, group_id: str, path: str, arguments: properties.Arguments
+    ) -> str:
         """Create the server of a member and return its id.
 
-        :param arguments: value in the ``servers`` of a Template
         :raises: HttpException, UnknownName
         """
         body = self.body(group_id, path, arguments)
-        response = self._compute.post(
+        response: _Response = self._compute.post(
             '/servers', json=body, microversion=_MICROVERSION
         )
         exceptions.raise_from_response(response)
         return response.json()['server']['id']
 
-    def body(self, group_id, path, arguments):
+    def body(
+        self, group_id: str, path: str, arguments: properties.Arguments
+    ) -> Body:
         """Return the body of ``POST /servers`` for a member.
 
         :raises: UnknownName
         """
-        server = dict(arguments)
-        scheduler_hints = {
-            **server.pop('scheduler_hints', {}),
+        server: dict[str, object] = {
+            key: value
+            for key, value in arguments.items()
+            if key not in ('scheduler_hints', 'flavor', 'image')
+        }
+        scheduler_hints: api_types.Object = {
+            **arguments.get('scheduler_hints', {}),
             hints.GROUP: group_id,
             hints.MEMBER: path,
         }
-        server['flavorRef'] = self._names.flavor(server.pop('flavor'))
-        image = server.pop('image', '')
-        server['imageRef'] = self._names.image(image) if image else ''
-        server['networks'] = self._networks(server.get('networks', 'auto'))
-        if 'user_data' in server:
-            raw = server['user_data'].encode()
+        server['flavorRef'] = self._ids.flavor(arguments['flavor'])
+        image = arguments.get('image')
+        server['imageRef'] = self._ids.image(image) if image else ''
+        server['networks'] = self._networks(arguments.get('networks', 'auto'))
+        if 'user_data' in arguments:
+            raw = arguments['user_data'].encode()
             server['user_data'] = base64.b64encode(raw).decode()
-        if 'security_groups' in server:
+        if 'security_groups' in arguments:
             server['security_groups'] = [
-                {'name': name} for name in server['security_groups']
+                {'name': name} for name in arguments['security_groups']
             ]
-        if 'block_device_mapping_v2' in server:
+        if 'block_device_mapping_v2' in arguments:
             server['block_device_mapping_v2'] = [
                 self._device(each)
-                for each in server['block_device_mapping_v2']
+                for each in arguments['block_device_mapping_v2']
             ]
         return {'server': server, 'os:scheduler_hints': scheduler_hints}
 
-    def get_status(self, server_id):
+    def get_status(self, server_id: str) -> Status:
         """Return a server's status and fault; a deleted one is 'GONE'."""
         response = self._get(f'/servers/{server_id}')
         if response.status_code == 404:
-            return 'GONE', 'The server was deleted.'
+            return Status('GONE', 'The server was deleted.')
         exceptions.raise_from_response(response)
         server = response.json()['server']
-        return server['status'], server.get('fault', {}).get('message')
+        fault = server.get('fault')
+        return Status(server['status'], fault['message'] if fault else None)
 
-    def find_by_group(self, group_id):
+    def find_by_group(self, group_id: str) -> dict[str, str]:
         """Return {member path: server id} for the members of a group.
 
         Servers in ERROR are ignored.
@@ -89,9 +141,9 @@ class Servers:
                     server_ids[path] = server['id']
         return server_ids
 
-    def _list_all(self):
+    def _list_all(self) -> Iterator[_Server]:
         """Yield all servers of the project; the SDK's omit the hints."""
-        marker = {}
+        marker: dict[str, str] = {}
         while True:
             response = self._get('/servers/detail', params=marker)
             exceptions.raise_from_response(response)
@@ -101,23 +153,27 @@ class Servers:
             yield from servers
             marker = {'marker': servers[-1]['id']}
 
-    def _get(self, path, **query):
-        return self._compute.get(path, microversion=_MICROVERSION, **query)
+    def _get(self, path: str, **query: dict[str, str]) -> _Response:
+        response: _Response = self._compute.get(
+            path, microversion=_MICROVERSION, **query
+        )
+        return response
 
-    def _networks(self, networks):
-        if isinstance(networks, str):
-            return networks
-        return [
-            {
-                'uuid' if key == 'network' else key: self._names.network(value)
-                if key == 'network'
-                else value
-                for key, value in network.items()
-            }
-            for network in networks
-        ]
+    def _networks(
+        self, server_networks: networks.Networks
+    ) -> str | list[dict[str, object]]:
+        if isinstance(server_networks, str):
+            return server_networks
+        return [self._network(each) for each in server_networks]
 
-    def _device(self, device):
+    def _network(self, network: networks.Network) -> dict[str, object]:
+        body: dict[str, object] = {**network}
+        if 'network' in network:
+            del body['network']
+            body['uuid'] = self._ids.network(network['network'])
+        return body
+
+    def _device(self, device: devices.Device) -> devices.Device:
         if device['source_type'] != 'image':
             return device
-        return {**device, 'uuid': self._names.image(device['uuid'])}
+        return {**device, 'uuid': self._ids.image(device['uuid'])}

@@ -1,35 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dry run: plan a group without holds, then delete it."""
 
+import typing
 
-def plan_only(deployment, **attributes):
+from nova_groupext_client import api_types
+from nova_groupext_client.deploy import deployment
+
+
+class Table(typing.NamedTuple):
+    """A table for cliff."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[str | bool, ...]]
+
+
+def plan_only(
+    planned: deployment.Deployment, **attributes: api_types.Json
+) -> api_types.Group:
     """Plan a group without holds, delete it, and return its plan.
 
-    :param deployment: Deployment
     :param attributes: attributes of the group, besides its topology
-    :returns: VrtGroup, PLANNED
-    :raises: NotPlanned, Changed, HttpException
+    :raises: NotPlanned, TopologyChanged, HttpException
     """
     try:
-        deployment.describe(hold=False, **attributes)
-        return deployment.group
+        return planned.describe(hold=False, **attributes)
     finally:
-        deployment.delete_group()
+        planned.delete_group()
 
 
-def table(group):
-    """Return columns and rows: the planned domains of each member.
+def table(group: api_types.Group) -> Table:
+    """Return the planned domains of each member.
 
     Members in the same domain show the same id; zones have names.
     """
-    domains_by_path = {m['path']: m['domains'] or {} for m in group.members}
+    domains_by_path = {m['path']: m['domains'] for m in group.members}
     levels = list(
         dict.fromkeys(
             level for domains in domains_by_path.values() for level in domains
         )
     )
-    rows = [
+    rows: list[tuple[str | bool, ...]] = [
         (path, bool(domains), *(domains.get(level, '') for level in levels))
         for path, domains in domains_by_path.items()
     ]
-    return ('Member', 'Fits', *(level.title() for level in levels)), rows
+    columns = ('Member', 'Fits', *(level.title() for level in levels))
+    return Table(columns, rows)

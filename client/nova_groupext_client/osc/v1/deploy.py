@@ -153,7 +153,9 @@ class Deploy(command.Lister):
 
         command_line = _resume_command(parsed_args, template)
         if running is not None and running.group is not None:
-            return messages.stopped(reason, running, command_line)
+            return messages.stopped(
+                reason, running.group, running.members.values(), command_line
+            )
         if parsed_args.resume:
             command_line = (
                 f'{command_line} --resume {shlex.quote(parsed_args.resume)}'
@@ -215,13 +217,14 @@ class Deploy(command.Lister):
     def _result(self, deployment, command_line):
         from nova_groupext_client.deploy import messages
 
-        message = messages.partial(deployment, command_line)
+        members = deployment.members.values()
+        message = messages.partial(deployment.group, members, command_line)
         if message is not None:
             self._is_partial = True
             self._print(message)
         return _COLUMNS, [
             (each.path, str(each.state), each.server_id, each.fault)
-            for each in deployment.members.values()
+            for each in members
         ]
 
     def _print(self, *lines):
