@@ -63,7 +63,7 @@ class GroupCommand(Command):
     """A command that acts on one group and can wait for the result."""
 
     #: Condition that --wait waits for; None for a command without --wait.
-    WAIT = 'planning has ended'
+    WAIT: str | None = 'planning has ended'
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)

@@ -2,8 +2,6 @@
 """SDK proxy ``conn.vrt``."""
 
 import contextlib
-import time
-import types
 from urllib import parse
 
 from openstack import exceptions
@@ -11,8 +9,8 @@ from openstack import proxy
 from openstack import resource
 
 from nova_groupext_client import ids
-from nova_groupext_client import relaxed_topology
-from nova_groupext_client import sentences
+from nova_groupext_client.sdk import _relaxing
+from nova_groupext_client.sdk import _waiting
 from nova_groupext_client.sdk import vrt_capabilities
 from nova_groupext_client.sdk import vrt_group
 from nova_groupext_client.sdk import vrt_member
@@ -133,23 +131,9 @@ class Proxy(proxy.Proxy):
             ConflictException as for :meth:`update_group`
         """
         current = self.get_group(group)
-        refused = current
-        topology = current.topology
-        if current.refusal is None and current.revision:
-            topology = current.revision['topology']
-            refused = types.SimpleNamespace(**current.revision)
-        relaxations = (refused.refusal or {}).get('relaxations', [])
-        if not 0 < number <= len(relaxations):
-            raise exceptions.NotFoundException(
-                f'The group {current.name} ({current.id}) has '
-                f'{len(relaxations)} proposed changes, but no number {number}'
-                if relaxations
-                else f'{_status_text(current)}: no changes are proposed'
-            )
-        change = relaxations[number - 1]['change']
         return self.update_group(
             current,
-            topology=relaxed_topology.apply(topology, change),
+            topology=_relaxing.relax(current, number),
             generation=generation or current.generation,
         )
 
@@ -222,7 +206,7 @@ class Proxy(proxy.Proxy):
         :returns: VrtGroup, whose ``boot`` lists the faults
         :raises: ResourceTimeout
         """
-        return _poll(
+        return _waiting.poll(
             lambda: self._get_and_report(group, callback),
             lambda current: not current.is_booting,
             lambda current: f'The servers of {current.id} were not created',
@@ -238,7 +222,7 @@ class Proxy(proxy.Proxy):
         :raises: ResourceTimeout
         """
         self._act(group, 'propose', generation=generation)
-        return _poll(
+        return _waiting.poll(
             lambda: self.get_proposal(group),
             lambda proposal: not proposal.is_planning,
             lambda _found: f'No proposal was computed for {_id(group)}',
@@ -251,9 +235,7 @@ class Proxy(proxy.Proxy):
         :raises: NotFoundException when none was requested
         """
         return self._get(
-            vrt_proposal.VrtProposal,
-            requires_id=False,
-            group_id=_id(group),
+            vrt_proposal.VrtProposal, requires_id=False, group_id=_id(group)
         )
 
     def wait_for_group(
@@ -279,25 +261,10 @@ class Proxy(proxy.Proxy):
             deleted
         """
         statuses = (status,) if isinstance(status, str) else status
-
-        def is_over(current):
-            if statuses is None:
-                return not current.is_planning
-            if current.status in failures and current.status not in statuses:
-                raise exceptions.ResourceFailure(
-                    '\n'.join(
-                        [
-                            _status_text(current),
-                            *sentences.failure_reasons(current),
-                        ]
-                    )
-                )
-            return current.status in statuses
-
-        return _poll(
+        return _waiting.poll(
             lambda: self._get_and_report(group, callback),
-            is_over,
-            lambda current: _status_text(current, 'still '),
+            lambda current: _waiting.has_status(current, statuses, failures),
+            lambda current: _waiting.status_text(current, 'still '),
             *(interval, wait),
         )
 
@@ -329,11 +296,7 @@ class Proxy(proxy.Proxy):
             ``policies`` and so on, or only ``count`` for more counted members;
             ``generation`` as for :meth:`hold_group`
         """
-        self._create(
-            vrt_member.VrtMember,
-            group_id=_id(group),
-            **attrs,
-        )
+        self._create(vrt_member.VrtMember, group_id=_id(group), **attrs)
 
     def delete_member(
         self,
@@ -369,22 +332,6 @@ class Proxy(proxy.Proxy):
         return resource_.act(self, action, **parameters)
 
 
-def _poll(read, is_over, failure, interval, wait):
-    """Call ``look`` until ``is_over`` is true for its result; return that.
-
-    :param failure: returns the text of a timeout for the last result
-    :raises: ResourceTimeout
-    """
-    deadline = None if wait is None else time.monotonic() + wait
-    while not is_over(result := read()):
-        if deadline is not None and time.monotonic() >= deadline:
-            raise exceptions.ResourceTimeout(
-                f'{failure(result)} after {wait} seconds'
-            )
-        time.sleep(interval)
-    return result
-
-
 @contextlib.contextmanager
 def _missing_ignored(is_ignored):
     try:
@@ -392,10 +339,6 @@ def _missing_ignored(is_ignored):
     except exceptions.NotFoundException:
         if not is_ignored:
             raise
-
-
-def _status_text(group, adverb=''):
-    return f'The group {group.name} ({group.id}) is {adverb}{group.status}'
 
 
 def _id(value):

@@ -46,24 +46,7 @@ class Deploy(command.Lister):
             default=_PARALLEL,
             help=f'Number of concurrent requests (default: {_PARALLEL})',
         )
-        mode = parser.add_mutually_exclusive_group()
-        mode.add_argument(
-            '--resume',
-            metavar='<group>',
-            help='Continue the deployment of a group (name or ID)',
-        )
-        mode.add_argument(
-            '--dry-run',
-            action='store_true',
-            help='Only check whether the group fits; if not, show why and '
-            'what would help',
-        )
-        mode.add_argument(
-            '--emit-heat',
-            metavar='<group>',
-            help='Write the template for Heat with the hints of a held group '
-            '(name or ID)',
-        )
+        _add_modes(parser)
         return parser
 
     def run(self, parsed_args):
@@ -229,6 +212,27 @@ class Deploy(command.Lister):
 
     def _print(self, *lines):
         self.app.stderr.writelines(f'{line}\n' for line in lines)
+
+
+def _add_modes(parser):
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        '--resume',
+        metavar='<group>',
+        help='Continue the deployment of a group (name or ID)',
+    )
+    mode.add_argument(
+        '--dry-run',
+        action='store_true',
+        help='Only check whether the group fits; if not, show why and '
+        'what would help',
+    )
+    mode.add_argument(
+        '--emit-heat',
+        metavar='<group>',
+        help='Write the template for Heat with the hints of a held group '
+        '(name or ID)',
+    )
 
 
 def _attributes(template, parsed_args):

@@ -8,42 +8,8 @@ from osc_lib import exceptions
 from nova_groupext_client.osc import columns
 from nova_groupext_client.osc import command
 from nova_groupext_client.osc import definition
+from nova_groupext_client.osc.v1 import group_output
 
-_SHOWN = (
-    'id',
-    'name',
-    'status',
-    'description',
-    'generation',
-    'project_id',
-    'user_id',
-    'created_at',
-    'updated_at',
-    'expires_at',
-    'members',
-    'topology',
-    'fault',
-    'refusal',
-    'violations',
-    'drift',
-    'revision',
-    'boot',
-    'events',
-)
-_ADMIN = ('cost', 'stats')
-_FORMATTERS = {
-    'members': columns.Members,
-    'topology': columns.Tree,
-    'refusal': columns.Refusal,
-    'violations': columns.Policies,
-    'drift': columns.Policies,
-    'revision': columns.Revision,
-    'boot': columns.Boot,
-    'fault': columns.Fault,
-    'events': columns.Events,
-    'cost': columns.Tree,
-    'stats': columns.Tree,
-}
 _LIST_COLUMNS = {
     'id': 'ID',
     'name': 'Name',
@@ -103,7 +69,9 @@ class CreateGroup(command.ShowOne):
                         'a file with --definition or --template.'
                     )
             group = self.vrt.create_group(**attributes)
-        return _show(self.wait_for_plan(group) if parsed_args.wait else group)
+        return group_output.show(
+            self.wait_for_plan(group) if parsed_args.wait else group
+        )
 
 
 class ListGroup(command.Lister):
@@ -111,48 +79,8 @@ class ListGroup(command.Lister):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--name', metavar='<name>', help='Only groups with this name'
-        )
-        parser.add_argument(
-            '--status',
-            metavar='<status>',
-            type=str.upper,
-            help='Only groups with this status',
-        )
-        parser.add_argument(
-            '--member-status',
-            metavar='<status>',
-            type=str.upper,
-            help='Only groups with a member that has this status',
-        )
-        parser.add_argument(
-            '--server',
-            dest='server_id',
-            metavar='<server-id>',
-            help='Only the group that this server is in (ID)',
-        )
-        parser.add_argument(
-            '--client-token',
-            metavar='<text>',
-            help='Only the group that was created with this token',
-        )
-        parser.add_argument(
-            '--changes-since',
-            metavar='<time>',
-            help='Only groups created or changed since this time (ISO 8601)',
-        )
-        parser.add_argument(
-            '--all-projects',
-            action='store_true',
-            help='List the groups of all projects (admin only)',
-        )
-        parser.add_argument(
-            '--project',
-            dest='project_id',
-            metavar='<project-id>',
-            help='List the groups of this project (ID; admin only)',
-        )
+        _add_filters(parser)
+        _add_projects(parser)
         parser.add_argument(
             '--long', action='store_true', help='List additional fields'
         )
@@ -220,8 +148,8 @@ class ShowGroup(command.ShowOne):
     def take_action(self, parsed_args):
         self._group = self.find(parsed_args.group)
         if parsed_args.draw:
-            _draw(self._group, parsed_args.draw)
-        return _show(self._group)
+            group_output.draw(self._group, parsed_args.draw)
+        return group_output.show(self._group)
 
     def produce_output(self, parsed_args, *shown_columns):
         if not parsed_args.map:
@@ -340,17 +268,49 @@ def _drop(attributes, *names):
     }
 
 
-def _show(group):
-    # The API shows cost and stats of the plan only to admins.
-    names = _SHOWN + _ADMIN * (group.stats is not None)
-    return names, [columns.cell(group, name, **_FORMATTERS) for name in names]
+def _add_filters(parser):
+    parser.add_argument(
+        '--name', metavar='<name>', help='Only groups with this name'
+    )
+    parser.add_argument(
+        '--status',
+        metavar='<status>',
+        type=str.upper,
+        help='Only groups with this status',
+    )
+    parser.add_argument(
+        '--member-status',
+        metavar='<status>',
+        type=str.upper,
+        help='Only groups with a member that has this status',
+    )
+    parser.add_argument(
+        '--server',
+        dest='server_id',
+        metavar='<server-id>',
+        help='Only the group that this server is in (ID)',
+    )
+    parser.add_argument(
+        '--client-token',
+        metavar='<text>',
+        help='Only the group that was created with this token',
+    )
+    parser.add_argument(
+        '--changes-since',
+        metavar='<time>',
+        help='Only groups created or changed since this time (ISO 8601)',
+    )
 
 
-def _draw(group, file_name):
-    from nova_groupext_client.drawing import picture
-
-    try:
-        with open(file_name, 'w', encoding='utf-8') as file:
-            file.write(picture.write(group))
-    except OSError as exc:
-        raise exceptions.CommandError(f'{file_name}: {exc.strerror}') from exc
+def _add_projects(parser):
+    parser.add_argument(
+        '--all-projects',
+        action='store_true',
+        help='List the groups of all projects (admin only)',
+    )
+    parser.add_argument(
+        '--project',
+        dest='project_id',
+        metavar='<project-id>',
+        help='List the groups of this project (ID; admin only)',
+    )

@@ -76,47 +76,9 @@ class AddMember(command.GroupCommand):
             help='Path of the new member, such as front/cache, or of '
             'existing counted members, such as front/web',
         )
-        parser.add_argument(
-            '--flavor', metavar='<flavor>', help='Flavor (name or ID)'
-        )
-        boot = parser.add_mutually_exclusive_group()
-        boot.add_argument(
-            '--image', metavar='<image>', help='Image (name or ID)'
-        )
-        boot.add_argument(
-            '--boot-from-volume',
-            action='store_true',
-            default=None,
-            help='Boot its server from a volume',
-        )
-        parser.add_argument(
-            '--availability-zone',
-            metavar='<zone>',
-            help='Availability zone of the member',
-        )
-        parser.add_argument(
-            '--count',
-            metavar='<number>',
-            type=int,
-            help='Number of equal members to add',
-        )
-        parser.add_argument(
-            '--min-count',
-            metavar='<number>',
-            type=int,
-            help='Minimum number of them that must be planned',
-        )
-        parser.add_argument(
-            '--policy',
-            metavar='type=<type>,scope=<scope>[,<option>=<value>]',
-            dest='policies',
-            action=parseractions.MultiKeyValueAction,
-            required_keys=['type', 'scope'],
-            optional_keys=_POLICY_OPTIONS,
-            help='Policy on the added members, such as '
-            'type=anti-affinity,scope=rack,strict=false (repeat option for '
-            f'several policies; options: {", ".join(_POLICY_OPTIONS)})',
-        )
+        _add_description(parser)
+        _add_counts(parser)
+        _add_policies(parser)
         command.add_generation(parser)
         return parser
 
@@ -160,6 +122,54 @@ class RemoveMember(command.GroupCommand):
             keep_server=parsed_args.keep_server,
             generation=parsed_args.generation,
         )
+
+
+def _add_description(parser):
+    parser.add_argument(
+        '--flavor', metavar='<flavor>', help='Flavor (name or ID)'
+    )
+    boot = parser.add_mutually_exclusive_group()
+    boot.add_argument('--image', metavar='<image>', help='Image (name or ID)')
+    boot.add_argument(
+        '--boot-from-volume',
+        action='store_true',
+        default=None,
+        help='Boot its server from a volume',
+    )
+    parser.add_argument(
+        '--availability-zone',
+        metavar='<zone>',
+        help='Availability zone of the member',
+    )
+
+
+def _add_counts(parser):
+    parser.add_argument(
+        '--count',
+        metavar='<number>',
+        type=int,
+        help='Number of equal members to add',
+    )
+    parser.add_argument(
+        '--min-count',
+        metavar='<number>',
+        type=int,
+        help='Minimum number of them that must be planned',
+    )
+
+
+def _add_policies(parser):
+    parser.add_argument(
+        '--policy',
+        metavar='type=<type>,scope=<scope>[,<option>=<value>]',
+        dest='policies',
+        action=parseractions.MultiKeyValueAction,
+        required_keys=['type', 'scope'],
+        optional_keys=_POLICY_OPTIONS,
+        help='Policy on the added members, such as '
+        'type=anti-affinity,scope=rack,strict=false (repeat option for '
+        f'several policies; options: {", ".join(_POLICY_OPTIONS)})',
+    )
 
 
 def _value(text):
