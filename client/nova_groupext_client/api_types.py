@@ -45,6 +45,10 @@ class Topology(typing.TypedDict, total=False):
     relationships: list[Relationship]
 
 
+#: Attributes of a group in a request; the API validates them.
+Attributes: typing.TypeAlias = 'dict[str, Json | Topology]'
+
+
 class Change(typing.TypedDict, total=False):
     """Change of a topology.
 

@@ -79,19 +79,19 @@ class GroupCommand(Command):
             self.wait_for_plan(group)
 
 
-def add_group(parser):
+def add_group(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         'group', metavar='<group>', help='VRT group (name or ID)'
     )
 
 
-def add_wait(parser, until):
+def add_wait(parser: argparse.ArgumentParser, until: str) -> None:
     parser.add_argument(
         '--wait', action='store_true', help=f'Wait until {until}'
     )
 
 
-def add_keep_server(parser):
+def add_keep_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--keep-server',
         action='store_true',
@@ -100,7 +100,9 @@ def add_keep_server(parser):
     )
 
 
-def add_page(parser, what, marker):
+def add_page(
+    parser: argparse.ArgumentParser, what: str, marker: tuple[str, str]
+) -> None:
     """Add the paging options --limit and --marker.
 
     :param what: plural of the listed things
@@ -116,7 +118,7 @@ def add_page(parser, what, marker):
     parser.add_argument('--marker', metavar=metavar, help=help_text)
 
 
-def add_generation(parser):
+def add_generation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--generation',
         metavar='<number>',
@@ -126,13 +128,15 @@ def add_generation(parser):
     )
 
 
-def given_options(parsed_args, *names):
+def given_options(
+    parsed_args: argparse.Namespace, *names: str
+) -> dict[str, object]:
     """Return {name: value} of the options that are not None."""
     values = {name: getattr(parsed_args, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def positive(text):
+def positive(text: str) -> int:
     """Return an option's text as an integer of at least 1."""
     number = int(text)
     if number < 1:
@@ -140,7 +144,7 @@ def positive(text):
     return number
 
 
-def error_message(exc):
+def error_message(exc: Exception) -> str:
     """Return the message of an error, without the URL of the request."""
     if not isinstance(exc, sdk_exceptions.HttpException) or not exc.details:
         return str(exc)

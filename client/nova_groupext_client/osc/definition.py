@@ -1,22 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options and files that define a group for a command."""
 
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection
+from collections.abc import Iterator
 import contextlib
 import pathlib
 import sys
+import typing
 
 from osc_lib import exceptions
 
 from nova_groupext_client.osc import templates
 
+if typing.TYPE_CHECKING:
+    # Types only: see the package.
+    from openstack import connection
+
+    from nova_groupext_client import api_types
+
 # Attributes that the command line overrides in the file.
 _OVERRIDING_OPTIONS = ('name', 'description', 'expires_in')
 
 
-def add_options(parser):
+def add_options(
+    parser: argparse.ArgumentParser,
+) -> argparse._MutuallyExclusiveGroup:
     """Add --definition, --template and the template's parameters.
 
-    :returns: the mutually exclusive group of the first two
+    :returns: the group of the first two
     """
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
@@ -36,13 +50,14 @@ def add_options(parser):
 
 
 @contextlib.contextmanager
-def read_attributes(parsed_args, connection):
+def read_attributes(
+    parsed_args: argparse.Namespace, conn: connection.Connection
+) -> Iterator[api_types.Attributes]:
     """Yield the attributes of a VrtGroup that a file defines, perhaps none.
 
     A 400 of the cloud in the block is reported by line and column of the
     file where its message names a part of the file.
 
-    :param connection: openstack.connection.Connection
     :raises: CommandError for a file that cannot be read or is invalid
     """
     if parsed_args.template is None:
@@ -53,25 +68,14 @@ def read_attributes(parsed_args, connection):
             for n in _OVERRIDING_OPTIONS
             if getattr(parsed_args, n) is not None
         ]
-        with _read_definition(
-            parsed_args.definition, overridden
-        ) as attributes:
-            yield attributes
-        return
-    from nova_groupext_client.deploy import names
-
-    template = templates.load(
-        parsed_args.template, parsed_args.parameters, parsed_args.name
-    )
-    with templates.errors_located(parsed_args.template, template):
-        topology = names.with_ids(template.definition, names.Names(connection))
-        attributes = {'name': template.name, 'topology': topology}
-        if template.description:
-            attributes['description'] = template.description
+        read = _read_definition(parsed_args.definition, overridden)
+    else:
+        read = _read_template(parsed_args, conn)
+    with read as attributes:
         yield attributes
 
 
-def load(file_name):
+def load(file_name: str) -> api_types.Object:
     """Return the mapping in a JSON or YAML file.
 
     :raises: CommandError; for an error in the content, with line and column
@@ -85,7 +89,9 @@ def load(file_name):
 
 
 @contextlib.contextmanager
-def _read_definition(file_name, overridden):
+def _read_definition(
+    file_name: str | None, overridden: Collection[str]
+) -> Iterator[api_types.Attributes]:
     if file_name is None:
         yield {}
         return
@@ -99,7 +105,27 @@ def _read_definition(file_name, overridden):
         yield {**body.definition}
 
 
-def _read(name):
+@contextlib.contextmanager
+def _read_template(
+    parsed_args: argparse.Namespace, conn: connection.Connection
+) -> Iterator[api_types.Attributes]:
+    from nova_groupext_client.deploy import names
+
+    template = templates.load(
+        parsed_args.template, parsed_args.parameters, parsed_args.name
+    )
+    with templates.errors_located(parsed_args.template, template):
+        topology = names.with_ids(template.definition, names.Names(conn))
+        attributes: api_types.Attributes = {
+            'name': template.name,
+            'topology': topology,
+        }
+        if template.description:
+            attributes['description'] = template.description
+        yield attributes
+
+
+def _read(name: str) -> bytes:
     try:
         if name == '-':
             return sys.stdin.buffer.read()

@@ -1,25 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options and files of a command for a template and its parameters."""
 
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
 import contextlib
 import pathlib
+import typing
 
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions
 
 from nova_groupext_client.osc import command
 
+if typing.TYPE_CHECKING:
+    # Types only: see the package.
+    from nova_groupext_client.template import definition_body
+    from nova_groupext_client.template import hot
+
 VALUE, FILE = '--parameter', '--parameter-file'
 
 
-def add_parameters(parser):
-    """Add the parameter options; they collect [(option, text)]."""
+class Parameter(typing.NamedTuple):
+    """An option for a parameter, and its text ``name=...``."""
+
+    option: str
+    text: str
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Add the parameter options; they collect Parameters."""
     parser.add_argument(
         VALUE,
         metavar='<name=value>',
         dest='parameters',
         action='append',
-        type=lambda text: (VALUE, text),
+        type=lambda text: Parameter(VALUE, text),
         default=[],
         help='Value of a parameter of the template (repeat for several)',
     )
@@ -28,7 +47,7 @@ def add_parameters(parser):
         metavar='<name=file>',
         dest='parameters',
         action='append',
-        type=lambda text: (FILE, text),
+        type=lambda text: Parameter(FILE, text),
         default=[],
         help='File with the value of a parameter, for secrets that must not '
         'appear in process lists (repeat for several); a trailing newline is '
@@ -36,10 +55,11 @@ def add_parameters(parser):
     )
 
 
-def load(file_name, parameters, name=None):
-    """Return the template.Template of a file.
+def load(
+    file_name: str, parameters: Iterable[Parameter], name: str | None = None
+) -> hot.Template:
+    """Return the template in a file.
 
-    :param parameters: [(option, text)] of the options of add_parameters()
     :param name: of the group, by default the file's without its suffix
     :raises: CommandError; for an error in the template, with line and column
     """
@@ -60,10 +80,14 @@ def load(file_name, parameters, name=None):
 
 
 @contextlib.contextmanager
-def errors_located(file_name, template, overridden=()):
+def errors_located(
+    file_name: str,
+    template: hot.Template | definition_body.DefinitionBody,
+    overridden: Collection[str] = (),
+) -> Iterator[None]:
     """Convert errors in the block to CommandError.
 
-    :param template: template.Template or template.DefinitionBody of that file
+    :param template: content of that file
     :param overridden: names of attributes that the command line has set
     :raises: CommandError; for a part of the file, with line and column
     """
@@ -85,13 +109,13 @@ def errors_located(file_name, template, overridden=()):
         raise exceptions.CommandError(command.error_message(exc)) from exc
 
 
-def _error(file_name, exc):
+def _error(file_name: str, exc: Exception) -> exceptions.CommandError:
     return exceptions.CommandError(f'{file_name}: {exc}')
 
 
-def _parse_parameter(option_and_text):
-    """Return (name, value) of a parameter."""
-    option, text = option_and_text
+def _parse_parameter(parameter: Parameter) -> tuple[str, str]:
+    """Return the name and the value of a parameter."""
+    option, text = parameter
     name, separator, value = text.partition('=')
     if not separator:
         expected_form = '<name=value>' if option == VALUE else '<name=file>'
@@ -101,7 +125,7 @@ def _parse_parameter(option_and_text):
     return name, value if option == VALUE else _read_parameter_file(value)
 
 
-def _read_parameter_file(file_name):
+def _read_parameter_file(file_name: str) -> str:
     try:
         text = pathlib.Path(file_name).read_text(encoding='utf-8')
     except OSError as exc:

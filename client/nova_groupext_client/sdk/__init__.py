@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """VRT groups in openstacksdk: ``register(conn)`` adds ``conn.vrt``."""
 
+import typing
+
 from openstack import service_description
 
 from nova_groupext_client.sdk import _proxy
+
+if typing.TYPE_CHECKING:
+    from openstack import connection
 
 SERVICE = 'vrt'
 
@@ -23,8 +28,8 @@ class _Description(service_description.ServiceDescription):
             _set_endpoint(instance, None)
 
 
-def register(conn):
-    """Add the attribute ``vrt`` to an openstack.connection.Connection.
+def register(conn: 'connection.Connection') -> None:
+    """Add the attribute ``vrt`` to a connection.
 
     The attribute is a :class:`~nova_groupext_client.sdk._proxy.Proxy`. Its
     first use sends the first request. With ``vendor_hook:
@@ -34,5 +39,5 @@ def register(conn):
     conn.add_service(_Description(SERVICE, {'1': _proxy.Proxy}))
 
 
-def _set_endpoint(conn, url):
+def _set_endpoint(conn: 'connection.Connection', url: str | None) -> None:
     conn.config.set_service_value('endpoint_override', SERVICE, url)
