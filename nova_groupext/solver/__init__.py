@@ -3,9 +3,9 @@
 
 Each package imports only from the packages above it::
 
+    policies    the policy types: meaning, bounds, rows, propagators
     language    the topology language: schemas, errors, files
-    policies    the meaning of each policy: violations, costs
-    model       the problem, its members, subproblems, the answer
+    model       the problem, subproblems, plans and violations, the answer
 
     bounds      proofs that capacity is missing, without a solver
     construct   randomised greedy construction

@@ -17,7 +17,7 @@ from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.repair import reinsertion
 from nova_groupext.solver.search import incumbent
 from nova_groupext.solver.search import neighbourhood

@@ -20,7 +20,7 @@ from unittest import mock
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.repair import reinsertion
 from nova_groupext.solver.search import feasible
 from nova_groupext.solver.search import improve

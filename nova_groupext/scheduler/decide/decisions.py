@@ -9,7 +9,7 @@ from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.current import locations
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.solver.model import answers
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ from nova_groupext.objects import move_transitions
 from nova_groupext.scheduler.current import definition
 from nova_groupext.scheduler.current import locations
 from nova_groupext.solver.model import answers
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 LOG = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 """Policy violations by pinned members alone."""
 
 from nova_groupext.solver.model import assumptions
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 
 def find_violated(problem):

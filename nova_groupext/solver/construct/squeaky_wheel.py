@@ -11,7 +11,7 @@ from nova_groupext.solver.construct import iteration
 from nova_groupext.solver.construct import search_state
 from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 # Perturbation of costs and priorities after the first iteration.
 _PERTURBATION = 0.3

@@ -11,8 +11,8 @@ from highspy import highs
 
 from nova_groupext.solver.exact import cost_levels
 from nova_groupext.solver.exact import policy_rows
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.policies import base
-from nova_groupext.solver.policies import violations
 
 # Difference of a violation from its column beyond rounding.
 _TOLERANCE = 1e-6

@@ -4,7 +4,7 @@
 import dataclasses
 
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 # Seconds that one assignment variable takes to be added to a program.
 _SECONDS_PER_ASSIGNMENT = 3e-4

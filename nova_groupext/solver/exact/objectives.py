@@ -19,7 +19,7 @@ from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import policy_rows
 from nova_groupext.solver.exact import variables
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 # Scores are scaled to at most 1000; smaller differences count as equal.
 _MAX_SCORE = 1_000

@@ -14,7 +14,7 @@ from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.explain import monotone_cache
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import subproblem
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import feasible
 
 #: Effort levels for one relaxation, the lowest first: move members of a known

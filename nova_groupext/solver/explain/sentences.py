@@ -7,7 +7,7 @@ amount or class.
 
 from nova_groupext.solver.explain import reasons
 from nova_groupext.solver.model import assumptions
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 # Limit on listed names.
 _MAX_NAMES = 5

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data model of the solver: the problem, its parts and its answer."""
+"""Data model of the solver: the problem, its parts, plans and answers."""

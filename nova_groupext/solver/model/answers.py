@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ import dataclasses
 import math
 
 from nova_groupext.solver.model import problems
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@
 import collections
 import dataclasses
 
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 
 def restrict_hosts(problem, hosts):

@@ -10,9 +10,9 @@ import dataclasses
 import itertools
 import math
 
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.model.problems import Host
 from nova_groupext.solver.policies import base
-from nova_groupext.solver.policies import violations
 
 # Limit of end states to enumerate; beyond it, the worst case is unknown.
 MAX_END_STATES = 64

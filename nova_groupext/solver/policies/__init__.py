@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The meaning of each policy: violations and costs of a plan."""
+"""Policy types: the meaning of each policy, and its view of a placement."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from nova_groupext.solver.construct import iteration
 from nova_groupext.solver.model import equivalence
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.repair import colocation_groups
 from nova_groupext.solver.repair import joint_reinsertion
 

@@ -11,7 +11,7 @@ from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.repair import ejection
 from nova_groupext.solver.repair import joint_reinsertion
 

@@ -4,7 +4,7 @@
 import fractions
 
 from nova_groupext.solver.model import answers
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 
 class Incumbent:

@@ -15,7 +15,7 @@ from nova_groupext.solver.construct import assignment
 from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 # Number of equivalence classes to free: at first, at least, at most.
 _INITIAL_CLASSES = 6

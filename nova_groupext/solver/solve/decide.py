@@ -3,7 +3,7 @@
 
 import time
 
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.solve import child
 
 

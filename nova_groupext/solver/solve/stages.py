@@ -3,8 +3,8 @@
 
 from nova_groupext.solver import explain
 from nova_groupext.solver.model import answers
+from nova_groupext.solver.model import merging
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import merging
 from nova_groupext.solver.proofs import quick_proofs
 from nova_groupext.solver.search import feasible
 from nova_groupext.solver.search import improve

@@ -4,7 +4,7 @@
 import math
 
 from nova_groupext.solver.language import validation
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.verify.finding import Finding
 
 

@@ -10,7 +10,7 @@ from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import validation
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import feasible
 from nova_groupext.solver.verify.finding import Finding
 

@@ -8,7 +8,7 @@ as Nova's scheduler does for server groups.
 
 import numpy
 
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 
 #: Weight of the free amounts of a host: most first, or least first.
 WEIGHTS = {'spreading': 1, 'packing': -1}

@@ -5,7 +5,7 @@ import dataclasses
 import time
 
 from nova_groupext.solver.model import problems
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.solve import child
 from tests.benchmarks.planner import generator
 from tests.benchmarks.planner import one_by_one

@@ -12,7 +12,7 @@ import fixtures
 from oslotest import base
 
 from nova_groupext.solver.model import answers
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.solve import child
 from tests.benchmarks.planner import __main__ as command
 from tests.benchmarks.planner import bench

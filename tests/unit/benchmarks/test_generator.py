@@ -10,7 +10,7 @@ import random
 from oslotest import base
 
 from nova_groupext.solver.model import problems
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from tests.benchmarks.planner import cloud as clouds
 from tests.benchmarks.planner import generator
 from tests.benchmarks.planner import groups

@@ -4,7 +4,7 @@
 from oslotest import base
 
 from nova_groupext.solver.model import problems
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from tests.benchmarks.planner import generator
 from tests.benchmarks.planner import groups
 from tests.benchmarks.planner import one_by_one

@@ -5,7 +5,7 @@ from oslotest import base
 
 from nova_groupext.solver.construct import assignment
 from nova_groupext.solver.construct import search_state
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
 from tests.unit.solver.builders import policy

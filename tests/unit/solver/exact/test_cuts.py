@@ -9,7 +9,7 @@ from nova_groupext.solver.exact import cuts
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.exact import objectives
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from tests.toys import fixture
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group

@@ -10,7 +10,7 @@ from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import objectives
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import improve
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group

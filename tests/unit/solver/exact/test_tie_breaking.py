@@ -7,7 +7,7 @@ from oslotest import base
 from nova_groupext.solver.exact import objectives
 from nova_groupext.solver.exact import tie_breaking
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
 from tests.unit.solver.builders import policy

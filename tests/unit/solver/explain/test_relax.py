@@ -11,7 +11,7 @@ from nova_groupext.solver.explain import relax
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import feasible
 from nova_groupext.solver.solve import stages
 from tests.unit.solver import builders

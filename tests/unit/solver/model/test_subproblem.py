@@ -9,7 +9,7 @@ from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
 from tests.unit.solver.builders import policy

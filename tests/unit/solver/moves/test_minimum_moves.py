@@ -3,8 +3,8 @@
 
 from oslotest import base
 
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.moves import minimum_moves
-from nova_groupext.solver.policies import violations
 from nova_groupext.solver.solve import decide
 from nova_groupext.solver.solve import stages
 from tests.unit.solver import builders

@@ -7,8 +7,8 @@ import random
 
 from oslotest import base
 
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.moves import move_check
-from nova_groupext.solver.policies import violations
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
 from tests.unit.solver.builders import policy

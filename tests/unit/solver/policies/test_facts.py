@@ -14,10 +14,10 @@ from oslotest import base
 
 from nova_groupext.solver import bounds
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.moves import move_check
 from nova_groupext.solver.policies import base as policies
 from nova_groupext.solver.policies import registry
-from nova_groupext.solver.policies import violations
 from tests.unit.solver import builders
 
 CASES = 400

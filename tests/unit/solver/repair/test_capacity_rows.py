@@ -7,7 +7,7 @@ from oslotest import base
 
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.repair import master_problem
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group

@@ -10,7 +10,7 @@ from nova_groupext.solver.construct import assignment
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.repair import colocation_groups
 from nova_groupext.solver.repair import ejection
 from nova_groupext.solver.repair import joint_reinsertion

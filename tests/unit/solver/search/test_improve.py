@@ -7,7 +7,7 @@ from oslotest import base
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import tie_breaking
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import feasible
 from nova_groupext.solver.search import improve
 from nova_groupext.solver.search import incumbent

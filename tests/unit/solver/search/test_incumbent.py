@@ -5,7 +5,7 @@ import fractions
 
 from oslotest import base
 
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import incumbent
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group

@@ -5,7 +5,7 @@ import fixtures
 from oslotest import base
 
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import incumbent
 from nova_groupext.solver.search import neighbourhood
 from tests.unit.solver import builders

@@ -5,8 +5,8 @@ import fractions
 
 from oslotest import base
 
-from nova_groupext.solver.policies import merging
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import merging
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.solve import stages
 from tests.unit.solver import builders
 

@@ -21,7 +21,7 @@ import fixtures
 from oslotest import base
 
 from nova_groupext.solver.model import problems
-from nova_groupext.solver.policies import violations
+from nova_groupext.solver.model import violations
 from tests.unit.solver import builders
 
 HOSTS = [
