@@ -179,6 +179,11 @@ class Problem:
         return frozenset(self.class_of.keys() - self.pinned.keys())
 
     @functools.cached_property
+    def foreign_hosts(self):
+        """Ids of the hosts with foreign consumers."""
+        return [host.id for host in self.hosts.values() if host.foreign]
+
+    @functools.cached_property
     def own_members(self):
         """Paths of the group's own members, in their order."""
         return [p for p in self.class_of if p not in self.outsiders]

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Anti-affinity: a limit on the members of each domain."""
 
+from collections.abc import Iterator
+
 from nova_groupext.solver.policies import base
+from nova_groupext.solver.policies import tools
 
 
 class AntiAffinity(base.Policy):
@@ -20,35 +23,35 @@ class AntiAffinity(base.Policy):
 
     max_per_domain: int = base.parameter(base.COUNT, default=1)
 
-    def domain_violation(self, number):
+    def domain_violation(self, number: int) -> int:
         excess = max(0, number - self.max_per_domain)
         return excess * (excess + 1) // 2
 
     @property
-    def domain_limit(self):
+    def domain_limit(self) -> int:
         return self.max_per_domain
 
-    def max_violation(self, members, levels):
+    def max_violation(self, members: int, levels: int) -> int:
         return members * (members + 1) // 2
 
-    def max_step(self, members):
+    def max_step(self, members: int) -> int:
         return members
 
-    def excesses(self, rows):
+    def excesses(self, rows: tools.Rows) -> Iterator[tools.Expression]:
         for count in self._counts_above_limit(rows):
             yield count.expression - self.max_per_domain
 
-    def cost(self, rows):
+    def cost(self, rows: tools.Rows) -> tools.Expression:
         return rows.sum(
             self._steps(rows, count)
             for count in self._counts_above_limit(rows)
         )
 
-    def _counts_above_limit(self, rows):
+    def _counts_above_limit(self, rows: tools.Rows) -> list[tools.Count]:
         counts = rows.counts().values()
         return [c for c in counts if c.upper > self.max_per_domain]
 
-    def _steps(self, rows, count):
+    def _steps(self, rows: tools.Rows, count: tools.Count) -> tools.Expression:
         """Return the violation of a domain, a sum of steps.
 
         Each step costs more than the last, so minimisation keeps their order.
@@ -58,5 +61,5 @@ class AntiAffinity(base.Policy):
         rows.add_row(count.expression - self.max_per_domain <= rows.sum(steps))
         return rows.sum([step * n for n, step in enumerate(steps, 1)])
 
-    def propagator(self, kinds):
+    def propagator(self, kinds: tools.Kinds[tools.P]) -> tools.P:
         return kinds.count_limit(lambda final_count: self.max_per_domain)

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exclusivity: domains for the covered members alone."""
 
+from collections.abc import Iterator
+
 from nova_groupext.solver.policies import base
+from nova_groupext.solver.policies import tools
+from nova_groupext.solver.policies.view import View
 
 
 class Exclusive(base.Policy):
@@ -18,13 +22,13 @@ class Exclusive(base.Policy):
     is_worst_in_union = True
     sees = base.COUNTS
 
-    def violation(self, view):
+    def violation(self, view: View) -> int:
         return len(view.other_domains.intersection(view.counts))
 
-    def max_violation(self, members, levels):
+    def max_violation(self, members: int, levels: int) -> int:
         return members
 
-    def excesses(self, rows):
+    def excesses(self, rows: tools.Rows) -> Iterator[tools.Expression]:
         foreign_domains = rows.foreign_domains()
         other_counts = rows.other_counts()
         for domain, count in rows.counts().items():
@@ -37,5 +41,5 @@ class Exclusive(base.Policy):
                     - 1
                 )
 
-    def propagator(self, kinds):
+    def propagator(self, kinds: tools.Kinds[tools.P]) -> tools.P:
         return kinds.exclusive_domains()

@@ -2,14 +2,21 @@
 """Network proximity: short distances between pairs of members."""
 
 import collections
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 import fractions
 import functools
 import itertools
 import math
+from typing import Self
 
+from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies import distances
+from nova_groupext.solver.policies import tools
+from nova_groupext.solver.policies.view import View
 
 
 class NetworkProximity(base.Policy):
@@ -26,27 +33,27 @@ class NetworkProximity(base.Policy):
 
     bandwidth: float = base.parameter(base.BANDWIDTH, default=1)
 
-    def violation(self, view):
+    def violation(self, view: View) -> int:
         sides = view.sides
         hosts = list(dict.fromkeys(itertools.chain(*sides)))
         total = len(view.levels) * _count_pairs(sides, hosts)
         for levels, weight in distances.weights(view.levels, self.scope):
-            for group in distances.group_hosts(view, hosts, levels):
+            for group in distances.group_hosts(view.domain, hosts, levels):
                 total += weight * _count_pairs(sides, group)
         return total
 
     @functools.cached_property
-    def unit_cost(self):
+    def unit_cost(self) -> fractions.Fraction:
         return super().unit_cost * fractions.Fraction(str(self.bandwidth))
 
-    def with_unit_cost(self, unit_cost):
+    def with_unit_cost(self, unit_cost: float | fractions.Fraction) -> Self:
         return dataclasses.replace(self, weight=unit_cost, bandwidth=1)
 
-    def max_violation(self, members, levels):
+    def max_violation(self, members: int, levels: int) -> int:
         # More than all pairs, at the largest distance: the number of levels.
         return members**2 * levels
 
-    def excesses(self, rows):
+    def excesses(self, rows: tools.Rows) -> Iterator[tools.Expression]:
         """Yield the excess of domains, which counts if two sides do."""
         counts = rows.counts()
         used = rows.sum(map(rows.indicator, counts.values()), -1)
@@ -59,7 +66,7 @@ class NetworkProximity(base.Policy):
             used -= (1 - is_pair) * len(counts)
         yield used
 
-    def cost(self, rows):
+    def cost(self, rows: tools.Rows) -> tools.Expression:
         """Return the sum of the distances of all pairs.
 
         It is a weighted sum of numbers of pairs that share domains, see
@@ -76,24 +83,28 @@ class NetworkProximity(base.Policy):
         rows.add_row(total <= distance)
         return distance
 
-    def _weights(self, rows, sides):
-        """Return {hosts that share some domains: weight of a pair on them}."""
+    def _weights(
+        self, rows: tools.Rows, sides: Sequence[tools.Side]
+    ) -> collections.Counter[tuple[HostId, ...]]:
+        """Return the weight of a pair on hosts that share some domains."""
         hosts = sorted({host for side in sides for host in side.hosts})
-        total = collections.Counter()
+        total = collections.Counter[tuple[HostId, ...]]()
         for levels, weight in distances.weights(rows.levels, self.scope):
-            for group in distances.group_hosts(rows, hosts, levels):
+            for group in distances.group_hosts(rows.domain, hosts, levels):
                 total[tuple(group)] += weight
         return total
 
-    def propagator(self, kinds):
+    def propagator(self, kinds: tools.Kinds[tools.P]) -> tools.P:
         return kinds.short_distance()
 
 
-def _count_pairs(sides, hosts):
+def _count_pairs(
+    sides: Sequence[collections.Counter[HostId]], hosts: Iterable[HostId]
+) -> int:
     """Return the number of pairs within some hosts.
 
-    :param sides: Counters of members by host: of several parts, with pairs
-        across two parts; or of one set, with pairs inside it
+    :param sides: members by host: of several parts, with pairs across two
+        parts; or of one set, with pairs inside it
     """
     sizes = [sum(side[host] for host in hosts) for side in sides]
     if len(sizes) == 1:
@@ -101,10 +112,15 @@ def _count_pairs(sides, hosts):
     return math.comb(sum(sizes), 2) - sum(math.comb(n, 2) for n in sizes)
 
 
-def _pairs(rows, sides, hosts, weight):
+def _pairs(
+    rows: tools.Rows,
+    sides: Sequence[tools.Side],
+    hosts: tuple[HostId, ...] | None,
+    weight: int,
+) -> tools.Expression:
     """Return the weighted number of pairs between sides, or within one.
 
-    :param hosts: ids of the hosts that count; None for all hosts
+    :param hosts: the hosts that count; None for all hosts
     """
     counts = [_count(rows, side, hosts) for side in sides]
     if len(sides) == 1:
@@ -118,11 +134,15 @@ def _pairs(rows, sides, hosts, weight):
     return pairs * weight
 
 
-def _count(rows, side, hosts):
+def _count(
+    rows: tools.Rows, side: tools.Side, hosts: tuple[HostId, ...] | None
+) -> tools.Count:
     return rows.size(side) if hosts is None else rows.count(side, hosts)
 
 
-def _pairs_between(rows, counts, weight):
+def _pairs_between(
+    rows: tools.Rows, counts: Sequence[tools.Count], weight: int
+) -> tools.Expression:
     """Return the weighted number of pairs between two counts."""
     # Expand the count with the smaller range: it needs fewer columns.
     other, expanded = sorted(counts, key=lambda c: c.lower - c.upper)
@@ -145,7 +165,7 @@ def _pairs_between(rows, counts, weight):
     return pairs * weight
 
 
-def _pairs_within(rows, count):
+def _pairs_within(rows: tools.Rows, count: tools.Count) -> tools.Expression:
     """Return the number of pairs: the k-th member adds k - 1 of them."""
     pairs = rows.sum([], count.lower * (count.lower - 1) // 2)
     for number, column in enumerate(rows.unary_expansion(count)):

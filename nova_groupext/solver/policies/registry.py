@@ -14,15 +14,15 @@ GROUP = 'nova_groupext.policies'
 
 
 @functools.cache
-def types():
-    """Return {name: subclass of base.Policy} of all types, by name.
+def types() -> dict[str, type[base.Policy]]:
+    """Return all types by name, sorted.
 
     :raises RuntimeError: an entry point is invalid
     """
     # Slow to import, and a child process never needs it.
     from importlib import metadata
 
-    found = {}
+    found: dict[str, type[base.Policy]] = {}
     for entry in sorted(metadata.entry_points(group=GROUP)):
         loaded = entry.load()
         if not (isinstance(loaded, type) and issubclass(loaded, base.Policy)):
@@ -49,11 +49,11 @@ def types():
     return found
 
 
-def get(name):
+def get(name: str) -> type[base.Policy]:
     """Return the policy type with a name."""
     return types()[name]
 
 
-def exclusive_types():
+def exclusive_types() -> list[str]:
     """Return the names of the exclusive types."""
     return [name for name, kind in types().items() if kind.is_exclusive]

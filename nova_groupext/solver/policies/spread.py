@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spread: balanced numbers of members in several domains."""
 
+from collections.abc import Iterator
+
 from nova_groupext.solver.policies import base
+from nova_groupext.solver.policies import tools
+from nova_groupext.solver.policies.view import View
 
 
 class Spread(base.Policy):
@@ -18,7 +22,7 @@ class Spread(base.Policy):
     max_skew: int = base.parameter(base.COUNT_OR_NONE, default=1)
     min_domains: int = base.parameter(base.COUNT, default=2)
 
-    def violation(self, view):
+    def violation(self, view: View) -> int:
         used = view.counts
         if not used:
             return 0
@@ -26,10 +30,10 @@ class Spread(base.Policy):
         skew = max(used.values()) - min(used.values())
         return max(0, missing) + max(0, skew - self.max_skew)
 
-    def max_violation(self, members, levels):
+    def max_violation(self, members: int, levels: int) -> int:
         return 2 * members
 
-    def bound(self, limits, required, members):
+    def bound(self, limits: base.Limits, required: int, members: int) -> bool:
         if not required:
             return True
         if not self.max_skew:
@@ -43,7 +47,9 @@ class Spread(base.Policy):
                 return True
         return False
 
-    def _may_be_even(self, limits, required, members):
+    def _may_be_even(
+        self, limits: base.Limits, required: int, members: int
+    ) -> bool:
         """Check whether used domains may have equal numbers of members."""
         for number in range(1, min(members, int(limits.max(initial=0))) + 1):
             max_domains = min(int((limits >= number).sum()), members // number)
@@ -52,7 +58,7 @@ class Spread(base.Policy):
                     return True
         return False
 
-    def excesses(self, rows):
+    def excesses(self, rows: tools.Rows) -> Iterator[tools.Expression]:
         counts = rows.counts().values()
         used = rows.sum(map(rows.indicator, counts))
         yield rows.minimum(rows.size(), self.min_domains) - used
@@ -66,5 +72,5 @@ class Spread(base.Policy):
                 rows.add_row(smallest <= count.expression + upper * unused)
             yield largest - smallest - self.max_skew
 
-    def propagator(self, kinds):
+    def propagator(self, kinds: tools.Kinds[tools.P]) -> tools.P:
         return kinds.balanced_counts(self.min_domains, self.max_skew)

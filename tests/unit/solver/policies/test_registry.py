@@ -17,6 +17,7 @@ from oslotest import base
 from nova_groupext.solver.language import validation
 from nova_groupext.solver.model import answers
 from nova_groupext.solver.moves import move_check
+from nova_groupext.solver.policies import base as policies
 from nova_groupext.solver.policies import registry
 from nova_groupext.solver.solve import child
 from nova_groupext.solver.solve import decide
@@ -220,6 +221,8 @@ class TestTypes(base.BaseTestCase):
         self.assertRaisesRegex(
             RuntimeError, 'has no meaning', self.types, other=value
         )
+        policy = policies.Policy(at='', scope='host', sides=(), where='')
+        self.assertRaises(NotImplementedError, policy.violation, None)
 
     def test_missing_installation_is_an_error(self):
         self.assertRaisesRegex(RuntimeError, 'install', self.types)
