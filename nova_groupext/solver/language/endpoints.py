@@ -2,9 +2,15 @@
 """Ends of a relationship: parts of this group and of other groups."""
 
 import collections
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import itertools
+from typing import Any
+from typing import NamedTuple
 
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import schemas
 from nova_groupext.solver.language import validation
@@ -21,16 +27,16 @@ class OuterPart:
     """
 
     group: str
-    path: str
+    path: Path
     where: str
 
     @property
-    def outside_path(self):
+    def outside_path(self) -> Path:
         """Path name with the id of the group, as outsiders have it."""
         return paths.outside(self.group, self.path)
 
-    def select(self, outsiders):
-        """Return the path names of those outsiders that it contains."""
+    def select(self, outsiders: Iterable[Path]) -> tuple[Path, ...]:
+        """Return those outsiders that it contains."""
         return tuple(
             path
             for path in outsiders
@@ -38,17 +44,28 @@ class OuterPart:
         )
 
 
-def read(between, node, where, members_at):
+class Parts(NamedTuple):
+    """Parts of a relationship: paths in this group, and other groups."""
+
+    inner: list[Path]
+    outer: list[OuterPart]
+
+
+def read(
+    between: list[Any],
+    node: Path,
+    where: str,
+    members_at: Callable[[Path], tuple[Path, ...]],
+) -> Parts:
     """Parse the parts of a relationship.
 
-    :param between: JSON value, a list
     :param node: path of the node with the relationship
-    :param where: JSON path of the list
-    :param members_at: function of a path, returns paths of its members
-    :returns: (list of paths of its parts in this group, list of OuterPart)
+    :param where: JSON path of ``between``
+    :param members_at: returns the members at a path
     :raises InvalidInput: with path and reason
     """
-    inner, outer = [], []
+    inner: list[Path] = []
+    outer: list[OuterPart] = []
     for number, part in enumerate(between):
         part_at = validation.json_path(where, number)
         if isinstance(part, dict):
@@ -67,16 +84,16 @@ def read(between, node, where, members_at):
         raise validation.InvalidInput(
             where, f'has {validation.quote(shared)} in more than one part'
         )
-    return inner, outer
+    return Parts(inner, outer)
 
 
-def _shared(sides):
+def _shared(sides: Iterable[tuple[Path, ...]]) -> Path | None:
     """Return the first member path of two parts, None without one."""
     counts = collections.Counter(itertools.chain(*sides))
     return min((path for path, n in counts.items() if n > 1), default=None)
 
 
-def _overlapping(outer):
+def _overlapping(outer: Sequence[OuterPart]) -> Path | None:
     """Return the first part within another one, judged by its name."""
     return min(
         (

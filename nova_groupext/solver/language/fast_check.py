@@ -6,20 +6,27 @@ thousand values to check. Wrong or unusual values are left to jsonschema,
 which supports the whole schema language and reports the path and the reason.
 """
 
+from collections.abc import Callable
 import sys
+from typing import Any
+from typing import TypeAlias
+
+from nova_groupext.solver.aliases import Schema
+
+_Predicate: TypeAlias = Callable[[object], bool]
 
 # An integer beyond these may not convert to a finite float.
 _MIN_NUMBER, _MAX_NUMBER = -sys.float_info.max, sys.float_info.max
 
 # Nearly all schemas are constants; this bounds the cache for the others.
 _MAX_CACHED = 1_000
-_cache = {}
+_cache: dict[int, tuple[Schema, _Predicate]] = {}
 
 
-def surely_valid(value, schema):
+def surely_valid(value: object, schema: Schema) -> bool:
     """Check whether a JSON value certainly matches a schema.
 
-    :param schema: a dict that no caller changes afterwards
+    :param schema: no caller changes it afterwards
     :returns: False if it does not match, or if only jsonschema can decide
     """
     entry = _cache.get(id(schema))
@@ -31,8 +38,7 @@ def surely_valid(value, schema):
     return entry[1](value)
 
 
-def _compile(schema):
-    """Return the predicate of a schema."""
+def _compile(schema: Schema) -> _Predicate:
     for key, compiler in _COMPILERS.items():
         if key in schema:
             predicate, keys = compiler(schema)
@@ -40,15 +46,15 @@ def _compile(schema):
     return _never if schema else _always
 
 
-def _never(value):
+def _never(value: object) -> bool:
     return False
 
 
-def _always(value):
+def _always(value: object) -> bool:
     return True
 
 
-def _compile_const(schema):
+def _compile_const(schema: Schema) -> tuple[_Predicate, set[str]]:
     expected = schema['const']
     if type(expected) not in (int, str):
         return _never, {'const'}
@@ -57,53 +63,47 @@ def _compile_const(schema):
     return lambda value: type(value) is kind and value == expected, {'const'}
 
 
-def _compile_enum(schema):
+def _compile_enum(schema: Schema) -> tuple[_Predicate, set[str]]:
     allowed = {each for each in schema['enum'] if isinstance(each, str)}
     return lambda value: isinstance(value, str) and value in allowed, {'enum'}
 
 
-def _compile_type(schema):
+def _compile_type(schema: Schema) -> tuple[_Predicate, set[str]]:
     # Lists of types are not in the table: jsonschema decides.
-    compiler, *keys = _TYPE_COMPILERS.get(
-        str(schema['type']), (_compile_unknown,)
+    compiler, keys = _TYPE_COMPILERS.get(
+        str(schema['type']), (_compile_unknown, ())
     )
     return compiler(schema), {'type', *keys}
 
 
-def _compile_unknown(schema):
+def _compile_unknown(schema: Schema) -> _Predicate:
     return _never
 
 
-def _compile_boolean(schema):
+def _compile_boolean(schema: Schema) -> _Predicate:
     return lambda value: value is True or value is False
 
 
-def _compile_integer(schema):
-    minimum, maximum = (
-        schema.get('minimum', _MIN_NUMBER),
-        schema.get('maximum', _MAX_NUMBER),
-    )
+def _compile_integer(schema: Schema) -> _Predicate:
+    minimum: float = schema.get('minimum', _MIN_NUMBER)
+    maximum: float = schema.get('maximum', _MAX_NUMBER)
 
-    def is_integer(value):
-        kind = type(value)
+    def is_integer(value: object) -> bool:
         return (
-            kind is int or (kind is float and value.is_integer())
+            type(value) is int or (type(value) is float and value.is_integer())
         ) and minimum <= value <= maximum
 
     return is_integer
 
 
-def _compile_number(schema):
-    minimum, maximum = (
-        schema.get('minimum', _MIN_NUMBER),
-        schema.get('maximum', _MAX_NUMBER),
-    )
-    exclusive_minimum = schema.get('exclusiveMinimum')
+def _compile_number(schema: Schema) -> _Predicate:
+    minimum: float = schema.get('minimum', _MIN_NUMBER)
+    maximum: float = schema.get('maximum', _MAX_NUMBER)
+    exclusive_minimum: float | None = schema.get('exclusiveMinimum')
 
-    def is_number(value):
-        kind = type(value)
+    def is_number(value: object) -> bool:
         return (
-            (kind is float or kind is int)
+            (type(value) is float or type(value) is int)
             and minimum <= value <= maximum
             and (exclusive_minimum is None or exclusive_minimum < value)
         )
@@ -111,25 +111,21 @@ def _compile_number(schema):
     return is_number
 
 
-def _compile_string(schema):
-    minimum, maximum = (
-        schema.get('minLength', 0),
-        schema.get('maxLength', _MAX_NUMBER),
-    )
+def _compile_string(schema: Schema) -> _Predicate:
+    minimum: int = schema.get('minLength', 0)
+    maximum: float = schema.get('maxLength', _MAX_NUMBER)
     return lambda value: (
         isinstance(value, str) and minimum <= len(value) <= maximum
     )
 
 
-def _compile_array(schema):
-    minimum, maximum = (
-        schema.get('minItems', 0),
-        schema.get('maxItems', _MAX_NUMBER),
-    )
+def _compile_array(schema: Schema) -> _Predicate:
+    minimum: int = schema.get('minItems', 0)
+    maximum: float = schema.get('maxItems', _MAX_NUMBER)
     fits = _compile(schema.get('items', {}))
-    is_unique = schema.get('uniqueItems', False)
+    is_unique: bool = schema.get('uniqueItems', False)
 
-    def is_array(value):
+    def is_array(value: object) -> bool:
         return (
             isinstance(value, list)
             and minimum <= len(value) <= maximum
@@ -140,13 +136,13 @@ def _compile_array(schema):
     return is_array
 
 
-def _may_repeat(values):
+def _may_repeat(values: list[Any]) -> bool:
     """Check whether an item may occur twice."""
     are_strings = all(isinstance(value, str) for value in values)
     return not are_strings or len(set(values)) < len(values)
 
 
-def _compile_object(schema):
+def _compile_object(schema: Schema) -> _Predicate:
     properties = {
         key: _compile(value)
         for key, value in schema.get('properties', {}).items()
@@ -154,9 +150,9 @@ def _compile_object(schema):
     others = schema.get('additionalProperties', {})
     other = _compile(others) if isinstance(others, dict) else _never
     required = set(schema.get('required', ()))
-    maximum = schema.get('maxProperties', _MAX_NUMBER)
+    maximum: float = schema.get('maxProperties', _MAX_NUMBER)
 
-    def is_object(value):
+    def is_object(value: object) -> bool:
         return (
             isinstance(value, dict)
             and len(value) <= maximum
@@ -164,7 +160,7 @@ def _compile_object(schema):
             and all(properties.get(k, other)(v) for k, v in value.items())
         )
 
-    def is_map(value):
+    def is_map(value: object) -> bool:
         return (
             isinstance(value, dict)
             and len(value) <= maximum
@@ -174,25 +170,22 @@ def _compile_object(schema):
     return is_object if properties or required else is_map
 
 
-_TYPE_COMPILERS = {
+# Compilers of the types, and the keys of a schema that they support.
+_TYPE_COMPILERS: dict[
+    str, tuple[Callable[[Schema], _Predicate], tuple[str, ...]]
+] = {
     'array': (
         _compile_array,
-        'items',
-        'minItems',
-        'maxItems',
-        'uniqueItems',
+        ('items', 'minItems', 'maxItems', 'uniqueItems'),
     ),
-    'boolean': (_compile_boolean,),
-    'integer': (_compile_integer, 'minimum', 'maximum'),
-    'number': (_compile_number, 'minimum', 'maximum', 'exclusiveMinimum'),
+    'boolean': (_compile_boolean, ()),
+    'integer': (_compile_integer, ('minimum', 'maximum')),
+    'number': (_compile_number, ('minimum', 'maximum', 'exclusiveMinimum')),
     'object': (
         _compile_object,
-        'properties',
-        'additionalProperties',
-        'required',
-        'maxProperties',
+        ('properties', 'additionalProperties', 'required', 'maxProperties'),
     ),
-    'string': (_compile_string, 'minLength', 'maxLength'),
+    'string': (_compile_string, ('minLength', 'maxLength')),
 }
 
 _COMPILERS = {

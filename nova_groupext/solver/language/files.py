@@ -4,6 +4,8 @@
 import collections
 import functools
 import json
+from typing import Any
+from typing import TextIO
 
 from nova_groupext.solver.language import validation
 
@@ -18,11 +20,11 @@ MAX_VALUES = 3_000_000
 _BEFORE_VALUES = (b',', b'[', b'{')
 
 
-def read(name, stdin):
-    """Return the bytes of a file, at most one more than is allowed.
+def read(name: str, stdin: TextIO | None) -> bytes:
+    """Return the content of a file, at most one byte more than is allowed.
 
     :param name: file name; '-' means ``stdin``
-    :param stdin: text stream, None if it is closed
+    :param stdin: None if it is closed
     :raises InvalidInput: it cannot be read; with its name instead of a path
     """
     try:
@@ -35,7 +37,7 @@ def read(name, stdin):
         raise validation.InvalidInput(validation.quote(name), reason) from None
 
 
-def check_writable(name, where):
+def check_writable(name: str, where: str) -> None:
     """Check early that an output file can be written; create it.
 
     :param where: text for the message instead of a JSON path
@@ -48,12 +50,12 @@ def check_writable(name, where):
         raise validation.InvalidInput(where, reason) from None
 
 
-def _reason(error):
+def _reason(error: Exception) -> str:
     return getattr(error, 'strerror', None) or 'not a file name'
 
 
-def load(data):
-    """Parse JSON bytes, and refuse repeated keys.
+def load(data: bytes) -> Any:
+    """Return a JSON value; refuse repeated keys.
 
     :raises InvalidInput: with path and reason
     """
@@ -66,7 +68,7 @@ def load(data):
         raise validation.InvalidInput('$', f'is not JSON: {error}') from None
 
 
-def _check_size(data):
+def _check_size(data: bytes) -> None:
     if len(data) > MAX_BYTES:
         raise validation.InvalidInput('$', f'is larger than {MAX_BYTES} bytes')
     # A small file cannot have too many values: skip the counts.
@@ -78,8 +80,8 @@ def _check_size(data):
         )
 
 
-def _parse(data):
-    errors = []
+def _parse(data: bytes) -> Any:
+    errors: list[object] = []
     hook = functools.partial(_object, errors)
     try:
         value = json.loads(data, object_pairs_hook=hook)
@@ -94,10 +96,10 @@ def _parse(data):
     return value
 
 
-class _RepeatedKey(dict):
+class _RepeatedKey(dict[str, Any]):
     """JSON object with a repeated key."""
 
-    key = None
+    key: str
 
 
 class _LongNumber(int):
@@ -107,17 +109,19 @@ class _LongNumber(int):
 _MAY_CONTAIN_ERRORS = (dict, list, _LongNumber)
 
 
-def _object(errors, pairs):
+def _object(
+    errors: list[object], pairs: list[tuple[str, Any]]
+) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         counts = collections.Counter(key for key, _ in pairs)
-        value = _RepeatedKey(value)
-        value.key = counts.most_common(1)[0][0]
-        errors.append(value)
+        value = repeated = _RepeatedKey(value)
+        repeated.key = counts.most_common(1)[0][0]
+        errors.append(repeated)
     return value
 
 
-def _parse_integer(errors, text):
+def _parse_integer(errors: list[object], text: str) -> int:
     try:
         return int(text)
     except ValueError:
@@ -125,8 +129,8 @@ def _parse_integer(errors, text):
         return _LongNumber()
 
 
-def _first_error(value):
-    """Return the InvalidInput of the first error in a value."""
+def _first_error(value: Any) -> validation.InvalidInput:
+    """Return the first error in a value."""
     pending = [('$', value)]
     while pending:
         path, value = pending.pop()
@@ -136,7 +140,9 @@ def _first_error(value):
         if isinstance(value, _LongNumber):
             return validation.InvalidInput(path, 'has too many digits')
         is_object = isinstance(value, dict)
-        items = list(value.items() if is_object else enumerate(value))
+        items: list[tuple[str | int, Any]] = list(
+            value.items() if is_object else enumerate(value)
+        )
         pending += [
             (validation.json_path(path, key), each)
             for key, each in reversed(items)

@@ -3,18 +3,20 @@
 
 import re
 
+from nova_groupext.solver.aliases import Path
+
 # Prefix of path names in other groups; names cannot contain a slash.
 OUTSIDE = '/'
 
 _NUMBER = re.compile(r'-\d+\Z')
 
 
-def join(*parts):
+def join(*parts: Path) -> Path:
     """Join the parts that are not empty into a path name."""
     return '/'.join(part for part in parts if part)
 
 
-def outside(group, path):
+def outside(group: str, path: Path) -> Path:
     """Return the path name of a part of another group.
 
     :param group: id of that group
@@ -23,7 +25,7 @@ def outside(group, path):
     return OUTSIDE + join(group, path)
 
 
-def is_within(path, outer):
+def is_within(path: Path, outer: Path) -> bool:
     """Check whether a path is `outer`, below it, or like ``outer-3``."""
     return outer in (path, _NUMBER.sub('', path)) or path.startswith(
         f'{outer}/'

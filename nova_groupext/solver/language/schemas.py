@@ -5,23 +5,26 @@ They do not cover a member's own description (a class here, a flavor in the
 API), nor checks that need the whole topology: names, scopes, targets.
 """
 
+from collections.abc import Mapping
 import dataclasses
 import functools
+from typing import Any
 
+from nova_groupext.solver.aliases import Schema
 from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies import registry
 
 #: Keys that set the number of servers of a member.
-COUNTS = {'count': base.COUNT, 'min_count': base.COUNT_OR_NONE}
+COUNTS: Schema = {'count': base.COUNT, 'min_count': base.COUNT_OR_NONE}
 
 #: Key for policies on a member, or on all members of a counted one.
-POLICIES = {'policies': {'type': 'array'}}
+POLICIES: Schema = {'policies': {'type': 'array'}}
 
 #: Keys that are not part of a single member's description.
-NON_SPEC = {**COUNTS, **POLICIES}
+NON_SPEC: Schema = {**COUNTS, **POLICIES}
 
 #: Group or subgroup; its parts have schemas of their own.
-NODE = {
+NODE: Schema = {
     'type': 'object',
     'properties': {
         'members': {'type': 'object'},
@@ -32,7 +35,7 @@ NODE = {
     'additionalProperties': False,
 }
 
-RELATIONSHIP = {
+RELATIONSHIP: Schema = {
     'type': 'object',
     'properties': {
         'name': {'type': 'string'},
@@ -48,10 +51,10 @@ RELATIONSHIP = {
 }
 
 #: Part of a relationship: a path relative to its node.
-PART = {'type': 'string', 'minLength': 1}
+PART: Schema = {'type': 'string', 'minLength': 1}
 
 #: Part of a relationship in another group.
-OUTER_PART = {
+OUTER_PART: Schema = {
     'type': 'object',
     'properties': {
         'group': {'type': 'string', 'minLength': 1, 'maxLength': 255},
@@ -62,7 +65,7 @@ OUTER_PART = {
 }
 
 
-def _policy(parameters):
+def _policy(parameters: Mapping[str, dataclasses.Field[Any]]) -> Schema:
     return {
         'type': 'object',
         'properties': {
@@ -87,7 +90,7 @@ def _policy(parameters):
     }
 
 
-def _soft(policy):
+def _soft(policy: Schema) -> Schema:
     return {
         **policy,
         'properties': {**policy['properties'], 'strict': {'const': False}},
@@ -96,8 +99,8 @@ def _soft(policy):
 
 
 @functools.cache
-def group_policies():
-    """Return {policy type: schema}, on a group, subgroup or member."""
+def group_policies() -> dict[str, Schema]:
+    """Return the schemas by policy type, on a group, subgroup or member."""
     return {
         name: _policy(kind.parameters())
         for name, kind in registry.types().items()
@@ -105,7 +108,7 @@ def group_policies():
 
 
 @functools.cache
-def relationship_policies():
+def relationship_policies() -> dict[str, Schema]:
     """Return the same on a relationship: it has the bandwidth itself."""
     own = RELATIONSHIP['properties'].keys()
     return {
@@ -121,7 +124,7 @@ def relationship_policies():
 
 
 @functools.cache
-def soft_policies():
+def soft_policies() -> dict[str, Schema]:
     """Return the same for a relationship with another group.
 
     Its members cannot change.
@@ -132,7 +135,7 @@ def soft_policies():
 
 
 @functools.cache
-def any_policy():
+def any_policy() -> Schema:
     """Return the minimal schema of a policy, to select one of those above."""
     return {
         'type': 'object',

@@ -6,9 +6,19 @@ only the description of a member differs (flavor and image, or class).
 """
 
 import collections
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
+from collections.abc import Sized
 import dataclasses
 import itertools
+from typing import Any
 
+from nova_groupext.solver.aliases import JsonObject
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.aliases import Schema
+from nova_groupext.solver.aliases import Sides
 from nova_groupext.solver.language import endpoints
 from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import schemas
@@ -53,10 +63,10 @@ class Member:
     :ivar spec: its description without count, min_count and policies
     """
 
-    path: str
-    member_set: str
+    path: Path
+    member_set: Path
     index: int
-    spec: dict = dataclasses.field(hash=False)
+    spec: JsonObject = dataclasses.field(hash=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,13 +79,13 @@ class MemberSet:
     :ivar where: JSON path of its description
     """
 
-    path: str
-    node: str
+    path: Path
+    node: Path
     name: str
     count: int
     min_count: int
     members: tuple[Member, ...]
-    spec: dict = dataclasses.field(hash=False)
+    spec: JsonObject = dataclasses.field(hash=False)
     where: str
 
 
@@ -86,12 +96,11 @@ class Relationship:
     :ivar path: its node's path and its name, ``workers/shuffle``
     :ivar between: full paths of its parts, two or more; parts of other groups
         come last
-    :ivar sides: member paths of each part
     """
 
-    path: str
-    between: tuple[str, ...]
-    sides: tuple[tuple[str, ...], ...]
+    path: Path
+    between: tuple[Path, ...]
+    sides: Sides
     bandwidth: float
     where: str
 
@@ -108,7 +117,7 @@ class Topology:
     :ivar outer_parts: parts of relationships that are in other groups
     """
 
-    nodes: tuple[str, ...]
+    nodes: tuple[Path, ...]
     member_sets: tuple[MemberSet, ...]
     members: tuple[Member, ...]
     relationships: tuple[Relationship, ...]
@@ -117,25 +126,23 @@ class Topology:
 
 
 def parse(
-    raw,
+    raw: Any,
     *,
-    levels,
-    member_schema,
-    limits=None,
-    path='$.topology',
-    outsiders=(),
-):
+    levels: Sequence[Level],
+    member_schema: Schema,
+    limits: Limits | None = None,
+    path: str = '$.topology',
+    outsiders: Collection[Path] = (),
+) -> Topology:
     """Parse a topology.
 
     :param raw: JSON value as loaded
-    :param levels: names of the topology levels, ``host`` first
-    :param member_schema: JSON schema of a member's description; count,
-        min_count and policies are added, other keys are refused
-    :param limits: Limits
+    :param levels: topology levels, ``host`` first
+    :param member_schema: of a member's description; count, min_count and
+        policies are added, other keys are refused
     :param path: JSON path of ``raw``, for messages
-    :param outsiders: path names of placed members of other groups; they
-        become members, each with its own member set
-    :returns: Topology
+    :param outsiders: placed members of other groups; they become members,
+        each with its own member set
     :raises InvalidInput: with path and reason
     """
     reader = _Reader(levels, member_schema, limits or Limits(), outsiders)
@@ -159,18 +166,18 @@ def parse(
     )
 
 
-def _outsider(path):
-    """Return the MemberSet of another group's member, which is pinned."""
-    spec = {'class': None}
+def _outsider(path: Path) -> MemberSet:
+    """Return the member set of another group's member, which is pinned."""
+    spec: JsonObject = {'class': None}
     member = Member(path, path, 0, spec)
     return MemberSet(path, '', path, 1, 0, (member,), spec, '')
 
 
-def _in_path_order(members):
+def _in_path_order(members: Iterable[Member]) -> tuple[Member, ...]:
     return tuple(sorted(members, key=lambda m: (m.member_set, m.index)))
 
 
-def _to_integer(value):
+def _to_integer(value: Any) -> Any:
     """Convert 3.0 to 3: JSON has one kind of number."""
     is_whole = isinstance(value, float) and value.is_integer()
     return int(value) if is_whole else value
@@ -179,11 +186,12 @@ def _to_integer(value):
 class _Names:
     """Names in use within one node."""
 
-    def __init__(self, limit):
+    def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.used = {}
+        # Name -> JSON path of its description.
+        self.used: dict[str, str] = {}
 
-    def add(self, name, where):
+    def add(self, name: str, where: str) -> None:
         """Raise InvalidInput if a name is invalid or used already."""
         if not name or '/' in name:
             raise InvalidInput(where, 'needs a name without slashes')
@@ -203,7 +211,13 @@ class _Names:
 class _Reader:
     """Parser of all members first, then of policies and relationships."""
 
-    def __init__(self, levels, member_schema, limits, outsiders):
+    def __init__(
+        self,
+        levels: Sequence[Level],
+        member_schema: Schema,
+        limits: Limits,
+        outsiders: Collection[Path],
+    ) -> None:
         self.levels = levels
         self.limits = limits
         self.outsiders = outsiders
@@ -217,19 +231,22 @@ class _Reader:
             },
             'additionalProperties': False,
         }
-        self.nodes = {}
-        # Member set path -> its JSON object.
-        self.members = {}
-        self.member_sets = []
-        self.relationships = []
-        self.policies = []
-        self.outer_parts = []
+        # Node -> its JSON object and JSON path.
+        self.nodes: dict[Path, tuple[JsonObject, str]] = {}
+        # Member set -> its JSON object.
+        self.members: dict[Path, JsonObject] = {}
+        self.member_sets: list[MemberSet] = []
+        self.relationships: list[Relationship] = []
+        self.policies: list[base.Policy] = []
+        self.outer_parts: list[endpoints.OuterPart] = []
         self.total = 0
         self.total_policies = 0
         # Path that `between` may contain -> its members.
-        self.members_at = collections.defaultdict(list)
+        self.members_at = collections.defaultdict[Path, list[Member]](list)
 
-    def read_members(self, raw, node, where, depth):
+    def read_members(
+        self, raw: Any, node: Path, where: str, depth: int
+    ) -> None:
         if depth > self.limits.depth:
             raise InvalidInput(
                 where,
@@ -241,27 +258,27 @@ class _Reader:
         self._check_limit('groups', len(self.nodes), where)
         self.nodes[node] = (raw, where)
         names = _Names(self.limits.name_length)
-        for name, entry, entry_at in _entries(raw, where, 'members'):
+        for name, entry, entry_at in _named(raw, where, 'members'):
             self._read_member_set(entry, node, name, entry_at, names)
-        for name, entry, entry_at in _entries(raw, where, 'groups'):
+        for name, entry, entry_at in _named(raw, where, 'groups'):
             names.add(name, entry_at)
             self.read_members(
                 entry, paths.join(node, name), entry_at, depth + 1
             )
 
-    def read_node_policies(self, node):
+    def read_node_policies(self, node: Path) -> None:
         raw, where = self.nodes[node]
         self._read_policies(
             raw, where, schemas.group_policies(), node, (self._paths(node),)
         )
         names = _Names(self.limits.name_length)
-        for number, entry, entry_at in _entries(raw, where, 'relationships'):
+        for number, entry, entry_at in _listed(raw, where, 'relationships'):
             validation.check(entry, schemas.RELATIONSHIP, entry_at)
             name = entry.get('name', f'relationships[{number}]')
             names.add(name, validation.json_path(entry_at, 'name'))
             self._read_relationship(entry, node, name, entry_at)
 
-    def read_member_set_policies(self, member_set):
+    def read_member_set_policies(self, member_set: MemberSet) -> None:
         """Read the policies of a member set itself."""
         raw = self.members[member_set.path]
         self._read_policies(
@@ -272,13 +289,15 @@ class _Reader:
             (self._paths(member_set.path),),
         )
 
-    def refuse_empty(self, node):
+    def refuse_empty(self, node: Path) -> None:
         """Raise InvalidInput if a node has no member at or below it."""
         if not self.members_at.get(node):
             _, where = self.nodes[node]
             raise InvalidInput(where, 'describes no member')
 
-    def _read_member_set(self, raw, node, name, where, names):
+    def _read_member_set(
+        self, raw: Any, node: Path, name: str, where: str, names: _Names
+    ) -> None:
         validation.check(raw, self.member_schema, where)
         count, min_count = self._counts(raw, where)
         path = paths.join(node, name)
@@ -306,7 +325,8 @@ class _Reader:
         self.members[path] = raw
         self._register(member_set)
 
-    def _counts(self, raw, where):
+    def _counts(self, raw: JsonObject, where: str) -> tuple[int, int]:
+        """Return ``count`` and ``min_count`` of a member set."""
         count = int(raw.get('count', 1))
         min_count = int(raw.get('min_count', count))
         if min_count > count:
@@ -324,7 +344,7 @@ class _Reader:
             )
         return count, min_count
 
-    def _register(self, member_set):
+    def _register(self, member_set: MemberSet) -> None:
         nodes = itertools.accumulate(member_set.node.split('/'), paths.join)
         for path in {'', *nodes, member_set.path}:
             self.members_at[path].extend(member_set.members)
@@ -332,7 +352,9 @@ class _Reader:
             if member.path != member_set.path:
                 self.members_at[member.path].append(member)
 
-    def _read_relationship(self, raw, node, name, where):
+    def _read_relationship(
+        self, raw: JsonObject, node: Path, name: str, where: str
+    ) -> None:
         between_at = validation.json_path(where, 'between')
         self._check_width(raw['between'], between_at)
         inner, outer = endpoints.read(
@@ -363,8 +385,14 @@ class _Reader:
         )
 
     def _read_policies(
-        self, raw, where, policy_schemas, at, sides, shared=None
-    ):
+        self,
+        raw: JsonObject,
+        where: str,
+        policy_schemas: dict[str, Schema],
+        at: Path,
+        sides: Sides,
+        shared: JsonObject | None = None,
+    ) -> None:
         """Read the policies of a node, member set or relationship.
 
         :param shared: parameters that the policies have in common
@@ -372,7 +400,7 @@ class _Reader:
         self._check_width(raw.get('policies', []), f'{where}.policies')
         # A part in another group may have no placed members.
         parts = tuple(side for side in sides if side)
-        for _, entry, entry_at in _entries(raw, where, 'policies'):
+        for _, entry, entry_at in _listed(raw, where, 'policies'):
             validation.check(entry, schemas.any_policy(), entry_at)
             if policy_schemas is schemas.soft_policies() and entry.get(
                 'strict', True
@@ -402,23 +430,23 @@ class _Reader:
                 )
             )
 
-    def _paths(self, path):
+    def _paths(self, path: Path) -> tuple[Path, ...]:
         members = self.members_at.get(path, ())
         return tuple(m.path for m in _in_path_order(members))
 
-    def _check_width(self, entries, where):
+    def _check_width(self, entries: Sized, where: str) -> None:
         if len(entries) > self.limits.width:
             raise InvalidInput(
                 where, f'has more than {self.limits.width} entries'
             )
 
-    def _check_limit(self, kind, number, where):
+    def _check_limit(self, kind: str, number: int, where: str) -> None:
         limit = getattr(self.limits, kind)
         if number == limit:
             raise InvalidInput(where, f'exceeds the limit of {limit} {kind}')
 
 
-def _parameters(kind, entry):
+def _parameters(kind: type[base.Policy], entry: JsonObject) -> JsonObject:
     """Return the attributes that a policy's description sets."""
     names = {'scope', 'strict', 'weight', *kind.parameters()}
     return {
@@ -428,13 +456,23 @@ def _parameters(kind, entry):
     }
 
 
-def _entries(raw, where, key):
-    """Return (key or index, value, JSON path) of each entry of ``key``."""
-    entries = raw.get(key, {})
+def _named(
+    raw: JsonObject, where: str, key: str
+) -> list[tuple[str, Any, str]]:
+    """Return name, value and JSON path of each entry of an object."""
     path = validation.json_path(where, key)
-    is_object = isinstance(entries, dict)
-    items = entries.items() if is_object else enumerate(entries)
     return [
         (name, entry, validation.json_path(path, name))
-        for name, entry in items
+        for name, entry in raw.get(key, {}).items()
+    ]
+
+
+def _listed(
+    raw: JsonObject, where: str, key: str
+) -> list[tuple[int, Any, str]]:
+    """Return index, value and JSON path of each item of an array."""
+    path = validation.json_path(where, key)
+    return [
+        (index, item, validation.json_path(path, index))
+        for index, item in enumerate(raw.get(key, ()))
     ]

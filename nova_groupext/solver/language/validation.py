@@ -8,7 +8,9 @@ import functools
 import json
 import math
 import re
+from typing import Any
 
+from nova_groupext.solver.aliases import Schema
 from nova_groupext.solver.language import fast_check
 
 _PLAIN_KEY = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*\Z', re.ASCII)
@@ -40,13 +42,13 @@ class InvalidInput(ValueError):
     :ivar reason: half a sentence that continues the path
     """
 
-    def __init__(self, path, reason):
+    def __init__(self, path: str, reason: str) -> None:
         super().__init__(f'{path}: {reason}')
         self.path = path
         self.reason = reason
 
 
-def json_path(path, key):
+def json_path(path: str, key: str | int) -> str:
     """Return the JSON path of an object's key or an index below `path`."""
     if isinstance(key, int):
         return f'{path}[{key}]'
@@ -55,12 +57,12 @@ def json_path(path, key):
     return f'{path}[{quote(key)}]'
 
 
-def quote(value):
+def quote(value: object) -> str:
     """Return a JSON value as one line of ASCII, fit for a message."""
     return json.dumps(value)
 
 
-def check(value, schema, path):
+def check(value: object, schema: Schema, path: str) -> None:
     """Raise InvalidInput if a value does not match its JSON schema.
 
     Numbers must be finite, and a boolean is no number.
@@ -80,14 +82,17 @@ def check(value, schema, path):
         raise InvalidInput(path, _reason(error))
 
 
-def _is_finite(checker, value):
+def _is_finite(checker: object, value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+# jsonschema has no annotations: its validators and errors are Any.
+
+
 @functools.cache
-def _validator():
+def _validator() -> Any:
     # The import takes longer than the rest of a run, and is rarely needed.
     from jsonschema import validators
 
@@ -96,19 +101,18 @@ def _validator():
     return validators.extend(draft, type_checker=numbers)
 
 
-def _missing_or_unknown(error):
+def _missing_or_unknown(error: Any) -> list[str]:
     """Return the first missing or unknown key that an error is about."""
     if error.validator == 'required':
-        return [k for k in error.validator_value if k not in error.instance][
-            :1
-        ]
+        missing = [k for k in error.validator_value if k not in error.instance]
+        return missing[:1]
     if error.validator == 'additionalProperties':
         properties = error.schema.get('properties', {})
         return sorted(k for k in error.instance if k not in properties)[:1]
     return []
 
 
-def _reason(error):
+def _reason(error: Any) -> str:
     text = _REASONS.get(error.validator, 'does not match the schema')
     value = error.validator_value
     return text.format(value if isinstance(value, str) else quote(value))
