@@ -20,7 +20,7 @@ def item(problem, assumption):
             'kind': 'policy',
             'at': assumption.at,
             'policy': {'type': assumption.type, 'scope': assumption.scope},
-            'code': violations.code(assumption),
+            'code': violations.code(assumption.type),
             'text': phrase(problem, assumption),
         }
     member_set = _member_set(problem, assumption)

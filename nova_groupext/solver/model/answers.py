@@ -1,54 +1,90 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers of the solver: placed, refused (proved) and undecided."""
 
+from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
+import fractions
+from typing import TypeVar
+from typing import Unpack
 
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import JsonObject
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.model import answer_parts
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.policies import base
+
+_Value = TypeVar('_Value')
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
     """Decision about a problem, with the keys of the answer file.
 
-    :ivar status: 'placed', 'refused' or 'undecided'
-    :ivar placement: member path -> host id
-    :ivar alternative: member path -> index of the request used
-    :ivar unplaced: paths of the members left out
-    :ivar cost: soft, its proven bound, and preference; None without a plan
-    :ivar violations: violated soft policies, each with its cost
+    :ivar alternative: index of the request used, see violations.Plan
+    :ivar unplaced: members left out
+    :ivar cost: None without a plan
+    :ivar violations: violated soft policies
     :ivar conflict: policies and member sets that exclude one another
     :ivar minimal: True if every entry of the conflict is necessary
-    :ivar reason: code and text of a refusal; None if not refused
+    :ivar reason: None if not refused
     :ivar relaxations: changes after which the problem has a plan
-    :ivar stats: seconds, stage, cut_short, more; a reason after a failure
     """
 
-    status: str
-    placement: dict = dataclasses.field(default_factory=dict)
-    alternative: dict = dataclasses.field(default_factory=dict)
-    unplaced: list = dataclasses.field(default_factory=list)
-    cost: dict | None = None
-    violations: list = dataclasses.field(default_factory=list)
-    conflict: list = dataclasses.field(default_factory=list)
+    status: answer_parts.Status
+    placement: dict[Path, HostId] = dataclasses.field(default_factory=dict)
+    alternative: dict[Path, int] = dataclasses.field(default_factory=dict)
+    unplaced: list[Path] = dataclasses.field(default_factory=list)
+    cost: answer_parts.Cost | None = None
+    violations: list[answer_parts.PolicyCost] = dataclasses.field(
+        default_factory=list
+    )
+    conflict: list[answer_parts.ConflictItem] = dataclasses.field(
+        default_factory=list
+    )
     minimal: bool = True
-    reason: dict | None = None
-    relaxations: list = dataclasses.field(default_factory=list)
-    stats: dict = dataclasses.field(default_factory=dict)
+    reason: answer_parts.Reason | None = None
+    relaxations: list[answer_parts.RelaxationEntry] = dataclasses.field(
+        default_factory=list
+    )
+    stats: answer_parts.Stats = dataclasses.field(
+        default_factory=answer_parts.Stats
+    )
 
-    def to_dict(self):
+    def to_dict(self) -> JsonObject:
         """Return the answer file as a JSON value."""
         return dataclasses.asdict(self)
 
-    def with_stats(self, **stats):
+    def with_stats(self, **stats: Unpack[answer_parts.Stats]) -> 'Answer':
         """Return the answer with some stats set."""
         return dataclasses.replace(self, stats={**self.stats, **stats})
 
 
-def placed(problem, plan, bound, stats):
+@dataclasses.dataclass(frozen=True)
+class Refusal:
+    """Content of a refused answer, under the names of Answer.
+
+    :ivar is_cut_short: whether more time might improve any of these
+    """
+
+    conflict: list[answer_parts.ConflictItem]
+    minimal: bool
+    reason: answer_parts.Reason
+    relaxations: list[answer_parts.RelaxationEntry]
+    is_cut_short: bool
+
+
+def placed(
+    problem: problems.Problem,
+    plan: violations.Plan,
+    bound: fractions.Fraction,
+    stats: answer_parts.Stats,
+) -> Answer:
     """Return the answer for a feasible plan.
 
-    :param plan: violations.Plan
-    :param bound: Fraction, proven least soft cost for this many members
+    :param bound: proven least soft cost for this many members
     """
     costs = violations.costs(problem, plan.placement)
     members = problem.own_members
@@ -72,11 +108,8 @@ def placed(problem, plan, bound, stats):
     )
 
 
-def refused(refusal, stats):
-    """Return the answer for a proved and explained refusal.
-
-    :param refusal: explain.Refusal
-    """
+def refused(refusal: Refusal, stats: answer_parts.Stats) -> Answer:
+    """Return the answer for a proved and explained refusal."""
     return Answer(
         'refused',
         conflict=refusal.conflict,
@@ -87,15 +120,17 @@ def refused(refusal, stats):
     )
 
 
-def undecided(stats):
+def undecided(stats: answer_parts.Stats) -> Answer:
     """Return the answer without a plan or a proof that there is none."""
     return Answer('undecided', stats=stats)
 
 
-def identify(policy):
-    """Return the type and scope of a policy, which identify it."""
+def identify(policy: base.Policy) -> answer_parts.PolicyId:
+    """Return what identifies a policy at its path."""
     return {'type': policy.type, 'scope': policy.scope}
 
 
-def _in_order(by_path, members):
+def _in_order(
+    by_path: Mapping[Path, _Value], members: Iterable[Path]
+) -> dict[Path, _Value]:
     return {path: by_path[path] for path in members if path in by_path}

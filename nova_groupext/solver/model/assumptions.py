@@ -6,10 +6,22 @@ policies and makes the other members optional. Pinned members, hosts and
 capacity stay as they are.
 """
 
-import collections
+from collections.abc import Container
+from collections.abc import Hashable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import itertools
 from typing import NamedTuple
+from typing import TypeAlias
+
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.language import topology
+from nova_groupext.solver.model import equivalence
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.policies import base
 
 
 class PolicyAssumption(NamedTuple):
@@ -18,23 +30,28 @@ class PolicyAssumption(NamedTuple):
     Their parameters may differ; an answer names them as one.
     """
 
-    at: str
+    at: Path
     type: str
-    scope: str
+    scope: Level
 
 
 class MemberAssumption(NamedTuple):
     """Required members of the member set with this path."""
 
-    path: str
+    path: Path
 
 
-def of_policy(policy):
-    """Return the PolicyAssumption that contains a policy."""
+Assumption: TypeAlias = PolicyAssumption | MemberAssumption
+
+
+def of_policy(policy: base.Policy) -> PolicyAssumption:
+    """Return the assumption that contains a policy."""
     return PolicyAssumption(policy.at, policy.type, policy.scope)
 
 
-def assumed_policies(problem, assumed):
+def assumed_policies(
+    problem: problems.Problem, assumed: Container[Assumption]
+) -> tuple[base.Policy, ...]:
     """Return the strict policies that belong to some assumptions."""
     return tuple(
         policy
@@ -43,7 +60,9 @@ def assumed_policies(problem, assumed):
     )
 
 
-def count_required(problem, member_set):
+def count_required(
+    problem: problems.Problem, member_set: topology.MemberSet
+) -> int:
     """Return the number of unpinned members that a plan has to place."""
     pinned = sum(
         member.path in problem.pinned for member in member_set.members
@@ -51,10 +70,10 @@ def count_required(problem, member_set):
     return max(0, member_set.min_count - pinned)
 
 
-def of_problem(problem):
+def of_problem(problem: problems.Problem) -> list[Assumption]:
     """Return all assumptions: members by path, then policies in order."""
     member_sets = problem.topology.member_sets
-    assumptions = [
+    assumptions: list[Assumption] = [
         MemberAssumption(s.path)
         for s in member_sets
         if count_required(problem, s)
@@ -65,19 +84,20 @@ def of_problem(problem):
     return list(dict.fromkeys(assumptions))
 
 
-def interchangeable(problem, assumed):
-    """Find member sets that are interchangeable under some assumptions.
+def interchangeable(
+    problem: problems.Problem, assumed: Container[Assumption]
+) -> dict[Assumption, Hashable]:
+    """Return a key of each member set under some assumptions.
 
-    :returns: MemberAssumption -> key; of assumptions with equal keys, all or
-        none are necessary
+    Of assumptions with equal keys, all or none are necessary.
     """
-    covering = _covering(assumed_policies(problem, assumed))
+    covers_of = equivalence.covers(assumed_policies(problem, assumed))
     pinned = problem.pinned.keys()
-    keys = {}
+    keys: dict[Assumption, Hashable] = {}
     for member_set in problem.topology.member_sets:
         paths = {member.path for member in member_set.members}
-        covers = {tuple(covering.get(path, ())) for path in paths}
-        key = (member_set.path,)
+        covers = {tuple(covers_of.get(path, ())) for path in paths}
+        key: Hashable = (member_set.path,)
         if len(covers) == 1 and pinned.isdisjoint(paths):
             key = (
                 member_set.spec['class'],
@@ -89,16 +109,15 @@ def interchangeable(problem, assumed):
     return keys
 
 
-def restrict_to(problem, assumed):
+def restrict_to(
+    problem: problems.Problem, assumed: Container[Assumption]
+) -> problems.Problem:
     """Return a reduced problem that keeps some assumptions only.
 
     Soft policies are dropped. Optional members are dropped where their
     absence cannot make a feasible plan infeasible. Every plan of the result
     is a plan of the problem under these assumptions, and if that has a plan,
     the result has one.
-
-    :param assumed: set of assumptions
-    :returns: problems.Problem
     """
     policies = assumed_policies(problem, assumed)
     member_sets = tuple(_reduce_member_sets(problem, assumed, policies))
@@ -130,10 +149,14 @@ def restrict_to(problem, assumed):
     )
 
 
-def _reduce_member_sets(problem, assumed, policies):
+def _reduce_member_sets(
+    problem: problems.Problem,
+    assumed: Container[Assumption],
+    policies: Sequence[base.Policy],
+) -> Iterator[topology.MemberSet]:
     """Yield the member sets that keep a member."""
-    covering = _covering(policies)
-    protected = set()
+    covers_of = equivalence.covers(policies)
+    protected: set[Path] = set()
     for policy in policies:
         # Removing a member from a plan may violate the policy, or only certain
         # members may satisfy it.
@@ -146,7 +169,7 @@ def _reduce_member_sets(problem, assumed, policies):
             else 0
         )
         needed = _find_needed(
-            problem, member_set, min_count, covering, protected
+            problem, member_set, min_count, covers_of, protected
         )
         if needed:
             members = tuple(m for m in member_set.members if m.path in needed)
@@ -158,30 +181,20 @@ def _reduce_member_sets(problem, assumed, policies):
             )
 
 
-def _covering(policies):
-    """Return {member path: [(policy number, side number)]}.
-
-    The path follows where members are not interchangeable.
-    """
-    covering = collections.defaultdict(list)
-    for number, policy in enumerate(policies):
-        for side_number, side in enumerate(policy.sides):
-            for path in side:
-                rule = (number, side_number)
-                covering[path].append(
-                    rule if policy.is_symmetric else (*rule, path)
-                )
-    return covering
-
-
-def _find_needed(problem, member_set, min_count, covering, protected):
-    """Return paths of the members whose removal may remove plans."""
+def _find_needed(
+    problem: problems.Problem,
+    member_set: topology.MemberSet,
+    min_count: int,
+    covers_of: Mapping[Path, Sequence[equivalence.Cover]],
+    protected: set[Path],
+) -> set[Path]:
+    """Return the members whose removal may remove plans."""
     paths = [member.path for member in member_set.members]
     pinned = {path for path in paths if path in problem.pinned}
     others = [path for path in paths if path not in pinned]
     if min_count <= len(pinned):
         return pinned.union(protected.intersection(others))
-    covers = {tuple(covering.get(path, ())) for path in others}
+    covers = {tuple(covers_of.get(path, ())) for path in others}
     if len(covers) == 1 and protected.isdisjoint(others):
         # Interchangeable members: the required number is enough.
         others = others[: min_count - len(pinned)]

@@ -2,27 +2,37 @@
 """Equivalence classes of members, and the host options for them."""
 
 import collections
+from collections.abc import Iterable
 import dataclasses
-import math
+import itertools
+from typing import TypeAlias
 
+from nova_groupext.solver.aliases import Amounts
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.policies import base
+
+#: Number of a policy and of one of its sides, and the path of the member
+#: unless those of the side are interchangeable.
+Cover: TypeAlias = tuple[int, int] | tuple[int, int, Path]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class EquivalenceClass:
     """Interchangeable members: equal in class, policies and optionality.
 
-    :ivar members: their paths, in path order
-    :ivar optional: path of their member set if it has optional members, else
-        ''
+    :ivar members: in path order
+    :ivar optional: their member set if it has optional members, else ''
     :ivar scopes: levels at which their host must have a domain
     """
 
-    members: tuple[str, ...]
+    members: tuple[Path, ...]
     member_class: problems.MemberClass
-    optional: str
-    scopes: frozenset
+    optional: Path
+    scopes: frozenset[Level]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,20 +44,23 @@ class HostOption:
         host
     """
 
-    host: str
+    host: HostId
     option: int
-    request: dict
+    request: Amounts
     max_members: int
 
 
-def equivalence_classes(problem):
+def equivalence_classes(problem: problems.Problem) -> list[EquivalenceClass]:
     """Return all equivalence classes; pinned members are in none."""
-    rules, scopes = _covering(problem.topology.policies)
+    policies = problem.topology.policies
+    covers_of, scopes = covers(policies), _strict_scopes(policies)
     member_sets = {
         member_set.path: member_set
         for member_set in problem.topology.member_sets
     }
-    members_by_key = collections.defaultdict(list)
+    members_by_key = collections.defaultdict[
+        tuple[problems.ClassName, Path, tuple[Cover, ...]], list[Path]
+    ](list)
     for member in problem.topology.members:
         if member.path not in problem.pinned:
             member_set = member_sets[member.member_set]
@@ -56,21 +69,44 @@ def equivalence_classes(problem):
                 if member_set.min_count < member_set.count
                 else ''
             )
-            key = (member.spec['class'], optional, *rules[member.path])
+            key = (
+                member.spec['class'],
+                optional,
+                tuple(covers_of.get(member.path, ())),
+            )
             members_by_key[key].append(member.path)
     return [
         EquivalenceClass(
             members=tuple(paths),
             member_class=problem.class_of[paths[0]],
-            optional=key[1],
-            scopes=frozenset(scopes[paths[0]]),
+            optional=optional,
+            scopes=frozenset(scopes.get(paths[0], ())),
         )
-        for key, paths in members_by_key.items()
+        for (_, optional, _), paths in members_by_key.items()
     ]
 
 
-def host_options(problem, eq_class):
-    """Return the HostOptions of an equivalence class, by host and option."""
+def covers(policies: Iterable[base.Policy]) -> dict[Path, list[Cover]]:
+    """Return the policies and sides that cover each member.
+
+    They are equal for members that are interchangeable to the policies.
+    """
+    covers_of = collections.defaultdict[Path, list[Cover]](list)
+    for number, policy in enumerate(policies):
+        for side_number, side in enumerate(policy.sides):
+            for path in side:
+                cover = (number, side_number)
+                # Members are interchangeable only if the policy says so.
+                covers_of[path].append(
+                    cover if policy.is_symmetric else (*cover, path)
+                )
+    return covers_of
+
+
+def host_options(
+    problem: problems.Problem, eq_class: EquivalenceClass
+) -> list[HostOption]:
+    """Return the options of an equivalence class, by host and option."""
     options = []
     allowed = eq_class.member_class.hosts
     # Hosts of a problem are sorted already; most subsets are small.
@@ -82,8 +118,8 @@ def host_options(problem, eq_class):
             for option, request in enumerate(
                 eq_class.member_class.options(host.id)
             ):
-                max_members = min(
-                    len(eq_class.members), _count_fits(host.free, request)
+                max_members = _count_fits(
+                    len(eq_class.members), host.free, request
                 )
                 if max_members:
                     options.append(
@@ -92,18 +128,22 @@ def host_options(problem, eq_class):
     return options
 
 
-def to_plan(problem, assignments):
+def to_plan(
+    problem: problems.Problem,
+    assignments: Iterable[tuple[EquivalenceClass, HostId, int]],
+) -> violations.Plan:
     """Return the plan that assigns members in order of path and host id.
 
-    :param assignments: (equivalence class, host id, option) of every placed
-        member that is not pinned
-    :returns: violations.Plan
+    :param assignments: class, host and option of every placed member that is
+        not pinned
     """
-    by_eq_class = collections.defaultdict(list)
+    by_eq_class = collections.defaultdict[
+        EquivalenceClass, list[tuple[HostId, int]]
+    ](list)
     for eq_class, host, option in assignments:
         by_eq_class[eq_class].append((host, option))
     placement = dict(problem.pinned)
-    alternative = {}
+    alternative: dict[Path, int] = {}
     for eq_class, hosts in by_eq_class.items():
         for path, (host, option) in zip(
             eq_class.members, sorted(hosts), strict=False
@@ -114,29 +154,25 @@ def to_plan(problem, assignments):
     return violations.Plan(placement, alternative)
 
 
-def _covering(policies):
-    """Return (member -> policies and sides, member -> strict scopes)."""
-    rules = collections.defaultdict(list)
-    scopes = collections.defaultdict(set)
-    for number, policy in enumerate(policies):
-        for side_number, side in enumerate(policy.sides):
-            for path in side:
-                rule = (number, side_number)
-                # Members are interchangeable only if the policy says so.
-                rules[path].append(
-                    rule if policy.is_symmetric else (*rule, path)
-                )
-                if policy.strict:
-                    scopes[path].add(policy.scope)
-    return rules, scopes
+def _strict_scopes(policies: Iterable[base.Policy]) -> dict[Path, set[Level]]:
+    """Return the levels at which the host of each member needs a domain."""
+    scopes = collections.defaultdict[Path, set[Level]](set)
+    for policy in policies:
+        if policy.strict:
+            for path in itertools.chain(*policy.sides):
+                scopes[path].add(policy.scope)
+    return scopes
 
 
-def _is_allowed(problem, eq_class, host_id):
+def _is_allowed(
+    problem: problems.Problem, eq_class: EquivalenceClass, host_id: HostId
+) -> bool:
     return host_id in eq_class.member_class.hosts and all(
         problem.domain(host_id, level) is not None for level in eq_class.scopes
     )
 
 
-def _count_fits(free, request):
+def _count_fits(members: int, free: Amounts, request: Amounts) -> int:
+    """Return how many of some members fit into a free amount."""
     counts = (free.get(r, 0) // n for r, n in request.items() if n)
-    return min(counts, default=math.inf)
+    return min(members, min(counts, default=members))

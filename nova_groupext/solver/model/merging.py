@@ -3,13 +3,16 @@
 
 import dataclasses
 
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.policies import base
 
-def merge_equivalent(problem):
+
+def merge_equivalent(problem: problems.Problem) -> problems.Problem:
     """Return the problem with equivalent policies merged.
 
     Every plan keeps its feasibility and its cost.
     """
-    equivalent = {}
+    equivalent: dict[tuple[bool, base.Policy], list[base.Policy]] = {}
     for policy in problem.topology.policies:
         key = policy.strict, policy.violation_key
         equivalent.setdefault(key, []).append(policy)
@@ -20,7 +23,7 @@ def merge_equivalent(problem):
     return dataclasses.replace(problem, topology=topology)
 
 
-def _merge(policies):
+def _merge(policies: list[base.Policy]) -> base.Policy:
     """Return the first policy, with the unit cost of all if it is soft."""
     first = policies[0]
     if first.strict or len(policies) == 1:

@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placement problem: hosts, classes, a topology and pinned members."""
 
+from collections.abc import Collection
+from collections.abc import Container
+from collections.abc import Hashable
+from collections.abc import Mapping
 import dataclasses
 import functools
+from typing import Any
+from typing import TypeAlias
 
+from nova_groupext.solver.aliases import Amounts
+from nova_groupext.solver.aliases import Domain
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import JsonObject
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.aliases import Schema
 from nova_groupext.solver.language import files
 from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import topology
@@ -11,6 +24,9 @@ from nova_groupext.solver.language import validation
 
 DEFAULT_TIME_LIMIT = 30.0
 MAX_TIME_LIMIT = 1e6
+
+#: Name of a class: of the problem file, or a tuple if derived from another.
+ClassName: TypeAlias = Hashable
 
 # Class of other groups' members: they request nothing, and are pinned.
 _OUTSIDER = None
@@ -24,8 +40,8 @@ _MAX_CLASSES = 10_000
 _MAX_RESOURCES = 1_000
 _MAX_OPTIONS = 1_000
 
-_NAME = {'type': 'string', 'minLength': 1, 'maxLength': 255}
-_AMOUNTS = {
+_NAME: Schema = {'type': 'string', 'minLength': 1, 'maxLength': 255}
+_AMOUNTS: Schema = {
     'type': 'object',
     'maxProperties': _MAX_RESOURCES,
     'additionalProperties': {
@@ -35,7 +51,7 @@ _AMOUNTS = {
     },
 }
 
-_PROBLEM = {
+_PROBLEM: Schema = {
     'type': 'object',
     'properties': {
         'version': {'const': 1},
@@ -63,7 +79,7 @@ _PROBLEM = {
     'additionalProperties': False,
 }
 
-_HOST = {
+_HOST: Schema = {
     'type': 'object',
     'properties': {
         'id': _NAME,
@@ -75,7 +91,7 @@ _HOST = {
     'additionalProperties': False,
 }
 
-_CLASS = {
+_CLASS: Schema = {
     'type': 'object',
     'properties': {
         'request': _AMOUNTS,
@@ -102,7 +118,7 @@ _CLASS = {
     'additionalProperties': False,
 }
 
-_MEMBER = {
+_MEMBER: Schema = {
     'type': 'object',
     'properties': {'class': {'type': 'string'}},
     'required': ['class'],
@@ -113,14 +129,13 @@ _MEMBER = {
 class Host:
     """Compute host as this group sees it.
 
-    :ivar domains: level -> name of the domain, without ``host``
-    :ivar free: resource -> amount
+    :ivar domains: its domains, without that of the level ``host``
     :ivar foreign: True if it has servers or holds from outside of the group
     """
 
-    id: str
-    domains: dict
-    free: dict
+    id: HostId
+    domains: dict[Level, Domain]
+    free: Amounts
     foreign: bool
 
 
@@ -128,18 +143,17 @@ class Host:
 class MemberClass:
     """Request of several members, and the hosts allowed for them.
 
-    :ivar request: resource -> amount
-    :ivar hosts: ids of the hosts that may take a member
-    :ivar scores: host id -> score by the operator's weighers
-    :ivar alternatives: host id -> requests, one of which replaces `request`
+    :ivar hosts: hosts that may take a member
+    :ivar scores: by the operator's weighers; 0 on other hosts
+    :ivar alternatives: requests, one of which replaces `request` on a host
     """
 
-    request: dict
-    hosts: frozenset
-    scores: dict
-    alternatives: dict
+    request: Amounts
+    hosts: frozenset[HostId]
+    scores: dict[HostId, float]
+    alternatives: dict[HostId, list[Amounts]]
 
-    def options(self, host_id):
+    def options(self, host_id: HostId) -> list[Amounts]:
         """Return the requests of which a host has to meet one."""
         return self.alternatives.get(host_id, [self.request])
 
@@ -149,58 +163,60 @@ class Problem:
     """Placement problem, in an order that is independent of the input's.
 
     :ivar levels: topology levels, smallest first, ``host`` is the first
-    :ivar hosts: id -> Host, by id
-    :ivar classes: name -> MemberClass, by name
-    :ivar pinned: member path -> host id; outsiders are pinned, too
-    :ivar outsiders: path name -> host id of placed members of other groups
+    :ivar hosts: sorted by id
+    :ivar pinned: hosts of the members that stay, outsiders included
+    :ivar outsiders: hosts of placed members of other groups
     :ivar time_limit: seconds
     """
 
-    levels: tuple[str, ...]
-    hosts: dict[str, Host]
-    classes: dict[str, MemberClass]
+    levels: tuple[Level, ...]
+    hosts: dict[HostId, Host]
+    classes: dict[ClassName, MemberClass]
     topology: topology.Topology
-    pinned: dict[str, str]
-    outsiders: dict[str, str]
+    pinned: dict[Path, HostId]
+    outsiders: dict[Path, HostId]
     time_limit: float
     seed: int
 
     @functools.cached_property
-    def class_of(self):
-        """Mapping of member path to MemberClass."""
+    def class_of(self) -> dict[Path, MemberClass]:
+        """Class of each member."""
         return {
             member.path: self.classes[member.spec['class']]
             for member in self.topology.members
         }
 
     @functools.cached_property
-    def movable(self):
+    def movable(self) -> frozenset[Path]:
         """Paths of the members that are not pinned."""
         return frozenset(self.class_of.keys() - self.pinned.keys())
 
     @functools.cached_property
-    def foreign_hosts(self):
+    def foreign_hosts(self) -> list[HostId]:
         """Ids of the hosts with foreign consumers."""
         return [host.id for host in self.hosts.values() if host.foreign]
 
     @functools.cached_property
-    def own_members(self):
+    def own_members(self) -> list[Path]:
         """Paths of the group's own members, in their order."""
         return [p for p in self.class_of if p not in self.outsiders]
 
-    def domain(self, host_id, level):
+    def domain(self, host_id: HostId, level: Level) -> Domain | None:
         """Return the host's domain at a level, None if it has none."""
         if level == self.levels[0]:
             return host_id
         return self.hosts[host_id].domains.get(level)
 
 
-def for_policy_checks(levels, domains, tree):
-    """Return a Problem for policy checks: only hosts' domains, no classes.
+def for_policy_checks(
+    levels: Collection[Level],
+    domains: Mapping[HostId, dict[Level, Domain]],
+    tree: topology.Topology,
+) -> Problem:
+    """Return a problem for policy checks: only hosts' domains, no classes.
 
-    :param levels: topology levels, smallest first
-    :param domains: host id -> {level: domain}, without ``host``
-    :param tree: topology.Topology
+    :param levels: smallest first
+    :param domains: without those of the level ``host``
     """
     return Problem(
         levels=tuple(levels),
@@ -217,11 +233,10 @@ def for_policy_checks(levels, domains, tree):
     )
 
 
-def parse(raw):
+def parse(raw: Any) -> Problem:
     """Parse a problem.
 
     :param raw: JSON value, see the problem file format
-    :returns: Problem
     :raises InvalidInput: with path and reason
     """
     validation.check(raw, _PROBLEM, '$')
@@ -231,7 +246,7 @@ def parse(raw):
     hosts = _read_hosts(raw['hosts'], levels)
     # One set for all classes without a list of hosts.
     all_hosts = frozenset(hosts)
-    classes = {
+    classes: dict[ClassName, MemberClass] = {
         name: _read_class(
             entry, all_hosts, validation.json_path('$.classes', name)
         )
@@ -269,7 +284,9 @@ def parse(raw):
     )
 
 
-def _read_hosts(raw, levels):
+def _read_hosts(
+    raw: list[Any], levels: tuple[Level, ...]
+) -> dict[HostId, Host]:
     hosts = {}
     for number, entry in enumerate(raw):
         where = validation.json_path('$.hosts', number)
@@ -292,7 +309,9 @@ def _read_hosts(raw, levels):
     return dict(sorted(hosts.items()))
 
 
-def _read_class(raw, all_hosts, where):
+def _read_class(
+    raw: Any, all_hosts: frozenset[HostId], where: str
+) -> MemberClass:
     validation.check(raw, _CLASS, where)
     for key in ('hosts', 'scores', 'alternatives'):
         _check_all_known(raw.get(key, []), all_hosts, f'{where}.{key}')
@@ -307,7 +326,9 @@ def _read_class(raw, all_hosts, where):
     )
 
 
-def _read_pins(raw, members, hosts):
+def _read_pins(
+    raw: JsonObject, members: Container[Path], hosts: Container[HostId]
+) -> dict[Path, HostId]:
     for path, host_id in raw.items():
         where = validation.json_path('$.pinned', path)
         _check_known(path, members, where)
@@ -315,18 +336,22 @@ def _read_pins(raw, members, hosts):
     return dict(sorted(raw.items()))
 
 
-def _read_outsiders(raw, hosts):
-    """Return {path name: host id} of placed members of other groups."""
+def _read_outsiders(
+    raw: JsonObject, hosts: Container[HostId]
+) -> dict[Path, HostId]:
+    """Return the placed members of other groups under their path names."""
     for path, host_id in raw.items():
         _check_known(host_id, hosts, validation.json_path('$.outsiders', path))
     return {paths.outside('', path): raw[path] for path in sorted(raw)}
 
 
-def _amounts(raw):
+def _amounts(raw: JsonObject) -> Amounts:
     return {name: int(amount) for name, amount in sorted(raw.items())}
 
 
-def _check_all_known(names, valid_names, where):
+def _check_all_known(
+    names: Collection[str], valid_names: Container[str], where: str
+) -> None:
     """Check the items of an array, or the keys of an object."""
     for number, name in enumerate(names):
         if name not in valid_names:
@@ -334,7 +359,9 @@ def _check_all_known(names, valid_names, where):
             _check_known(name, valid_names, validation.json_path(where, key))
 
 
-def _check_known(name, valid_names, where):
+def _check_known(
+    name: Hashable, valid_names: Container[Hashable], where: str
+) -> None:
     if name not in valid_names:
         raise validation.InvalidInput(
             where, f'{validation.quote(name)} is unknown'

@@ -2,22 +2,32 @@
 """Problems derived from another one: other hosts, classes or members."""
 
 import collections
+from collections.abc import Container
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Set
 import dataclasses
 
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.model import equivalence
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.policies import base
 
 
-def restrict_hosts(problem, hosts):
+def restrict_hosts(
+    problem: problems.Problem,
+    hosts: Mapping[equivalence.EquivalenceClass, Iterable[HostId]],
+) -> problems.Problem:
     """Return the problem with fewer hosts to choose from.
 
     Its plans are plans of the problem; its infeasibility proves nothing.
 
-    :param problem: problems.Problem
-    :param hosts: equivalence.EquivalenceClass -> ids of its allowed hosts
-    :returns: problems.Problem
+    :param hosts: allowed hosts of each class
     """
     classes = dict(problem.classes)
-    class_of = {}
+    class_of: dict[Path, problems.ClassName] = {}
     for number, (eq_class, host_ids) in enumerate(hosts.items()):
         # No class name of a problem file is a tuple.
         name = (number,)
@@ -29,11 +39,12 @@ def restrict_hosts(problem, hosts):
     return reclassify(problem, classes, class_of)
 
 
-def exclude_host(problem, class_name, host_id):
-    """Return the problem in which the members of a class avoid a host.
-
-    :returns: problems.Problem
-    """
+def exclude_host(
+    problem: problems.Problem,
+    class_name: problems.ClassName,
+    host_id: HostId,
+) -> problems.Problem:
+    """Return the problem in which the members of a class avoid a host."""
     old = problem.classes[class_name]
     new = dataclasses.replace(
         old,
@@ -49,25 +60,28 @@ def exclude_host(problem, class_name, host_id):
     return dataclasses.replace(problem, classes=classes)
 
 
-def separate_classes(problem, member_classes):
-    """Return the problem with separate classes for some members.
-
-    :param member_classes: {path: problems.MemberClass}
-    :returns: problems.Problem
-    """
+def separate_classes(
+    problem: problems.Problem,
+    member_classes: Mapping[Path, problems.MemberClass],
+) -> problems.Problem:
+    """Return the problem with separate classes for some members."""
     # No class name of a problem file is a tuple.
     class_of = {path: (path,) for path in member_classes}
-    new_classes = {
+    new_classes: dict[problems.ClassName, problems.MemberClass] = {
         class_of[path]: member_class
         for path, member_class in member_classes.items()
     }
     return reclassify(problem, {**problem.classes, **new_classes}, class_of)
 
 
-def reclassify(problem, classes, class_of):
+def reclassify(
+    problem: problems.Problem,
+    classes: dict[problems.ClassName, problems.MemberClass],
+    class_of: Mapping[Path, problems.ClassName],
+) -> problems.Problem:
     """Return the problem with other classes.
 
-    :param class_of: {path: name of the new class} of the members that change
+    :param class_of: new classes of the members that change
     """
     members = {
         member.path: dataclasses.replace(
@@ -95,14 +109,18 @@ def reclassify(problem, classes, class_of):
     )
 
 
-def remove_members(problem, paths, *, are_placed_later=True):
+def remove_members(
+    problem: problems.Problem,
+    paths: Container[Path],
+    *,
+    are_placed_later: bool = True,
+) -> problems.Problem:
     """Return the problem without some members, as if not described.
 
     A plan of the result may be extended to a plan of the problem.
 
-    :param paths: paths of members that are not pinned
+    :param paths: members that are not pinned
     :param are_placed_later: if they are, they count as survivors
-    :returns: problems.Problem
     """
     tree = problem.topology
     member_sets = []
@@ -132,16 +150,17 @@ def remove_members(problem, paths, *, are_placed_later=True):
     return dataclasses.replace(problem, topology=topology)
 
 
-def require_only(problem, paths):
+def require_only(
+    problem: problems.Problem, paths: Iterable[Path]
+) -> problems.Problem:
     """Return the problem of some members, all of which must be placed.
 
-    :param paths: paths of these members; pinned members stay in any case
-    :returns: problems.Problem
+    :param paths: these members; pinned members stay in any case
     """
     return require_all(remove_members(problem, problem.movable - set(paths)))
 
 
-def require_all(problem):
+def require_all(problem: problems.Problem) -> problems.Problem:
     """Return the problem in which all members must be placed."""
     tree = problem.topology
     member_sets = tuple(
@@ -153,25 +172,31 @@ def require_all(problem):
     )
 
 
-def fix_others(problem, plan, moving):
+def fix_others(
+    problem: problems.Problem,
+    plan: violations.Plan,
+    moving: Container[Path],
+) -> problems.Problem:
     """Return the problem with all but some members pinned as in a plan.
 
-    :param plan: a feasible violations.Plan of the problem
-    :param moving: paths of members that may move; members that the plan
-        leaves out may be placed, too
-    :returns: problems.Problem that pins the other members, without the
-        policies that concern no movable member
+    Policies that concern no movable member are dropped.
+
+    :param plan: a feasible plan of the problem
+    :param moving: members that may move; members that the plan leaves out may
+        be placed, too
     """
     fixed = {
         path: host
         for path, host in plan.placement.items()
         if path not in moving
     }
-    used = collections.defaultdict(collections.Counter)
+    used = collections.defaultdict[HostId, collections.Counter[str]](
+        collections.Counter
+    )
     for path in fixed.keys() - problem.pinned.keys():
-        host = fixed[path]
-        options = problem.class_of[path].options(host)
-        used[host].update(options[plan.alternative.get(path, 0)])
+        host_id = fixed[path]
+        options = problem.class_of[path].options(host_id)
+        used[host_id].update(options[plan.alternative.get(path, 0)])
     hosts = dict(problem.hosts)
     for host_id, amounts in used.items():
         host = hosts[host_id]
@@ -192,12 +217,13 @@ def fix_others(problem, plan, moving):
     )
 
 
-def restore_alternatives(plan, part):
+def restore_alternatives(
+    plan: violations.Plan, part: violations.Plan
+) -> violations.Plan:
     """Add the pinned members' alternatives to a plan of fix_others().
 
     :param plan: the plan that fix_others() was given
     :param part: a plan of the smaller problem
-    :returns: violations.Plan of the problem
     """
     alternative = {
         path: plan.alternative[path]
@@ -207,14 +233,16 @@ def restore_alternatives(plan, part):
     return violations.Plan(part.placement, {**alternative, **part.alternative})
 
 
-def _concerns(policy, paths):
+def _concerns(policy: base.Policy, paths: Set[Path]) -> bool:
     """Check whether a policy may depend on some members."""
     return policy.is_exclusive or any(
         not paths.isdisjoint(side) for side in policy.sides
     )
 
 
-def _without_members(policy, paths, are_placed_later):
+def _without_members(
+    policy: base.Policy, paths: Container[Path], are_placed_later: bool
+) -> base.Policy | None:
     """Return a policy over fewer members, None if it covers too few."""
     sides = tuple(
         kept

@@ -10,9 +10,19 @@ of every covered placed member has a domain of the policy's scope.
 """
 
 import collections
+from collections.abc import Container
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Set
 import dataclasses
 import fractions
+from typing import NamedTuple
 
+from nova_groupext.solver.aliases import Domain
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies import view
 
 
@@ -20,35 +30,46 @@ from nova_groupext.solver.policies import view
 class Plan:
     """Assignment of members to hosts.
 
-    :ivar placement: member path -> host id, pinned members and outsiders
-        included
-    :ivar alternative: member path -> index of the request used, for members
-        on a host where their class has alternatives
+    :ivar placement: hosts of members, also of pinned ones and outsiders
+    :ivar alternative: index of the request used, for members on a host where
+        their class has alternatives
     """
 
-    placement: dict
-    alternative: dict
+    placement: dict[Path, HostId]
+    alternative: dict[Path, int]
 
-    def only(self, paths):
+    def only(self, paths: Container[Path]) -> 'Plan':
         """Return the plan of some of the members."""
+        placement, alternative = self.placement, self.alternative
         return Plan(
-            *(
-                {
-                    path: value
-                    for path, value in mapping.items()
-                    if path in paths
-                }
-                for mapping in (self.placement, self.alternative)
-            )
+            {path: host for path, host in placement.items() if path in paths},
+            {path: n for path, n in alternative.items() if path in paths},
         )
 
-    def without(self, paths):
+    def without(self, paths: Set[Path]) -> 'Plan':
         """Return the plan of all but some members."""
         return self.only(self.placement.keys() - paths)
 
 
-def as_plan(problem, placement, alternative):
-    """Return the Plan of an answer, with the outsiders that it omits."""
+class Objective(NamedTuple):
+    """Objective vector: a better plan has a greater one.
+
+    :ivar members: number of placed members, pinned ones included
+    :ivar saving: minus the exact soft cost
+    :ivar preference: exact sum of the operator's scores
+    """
+
+    members: int
+    saving: fractions.Fraction
+    preference: fractions.Fraction
+
+
+def as_plan(
+    problem: problems.Problem,
+    placement: dict[Path, HostId],
+    alternative: dict[Path, int],
+) -> Plan:
+    """Return the plan of an answer, with the outsiders that it omits."""
     return Plan({**problem.outsiders, **placement}, alternative)
 
 
@@ -62,10 +83,10 @@ class Violation:
     """
 
     code: str
-    at: str
+    at: Path | HostId
 
 
-def find(problem, plan):
+def find(problem: problems.Problem, plan: Plan) -> list[Violation]:
     """Return all violations of a plan, an empty list if it is feasible."""
     return [
         *_placement_violations(problem, plan),
@@ -79,35 +100,50 @@ def find(problem, plan):
     ]
 
 
-def of_policy(policy):
-    """Return the Violation of a policy."""
-    return Violation(code(policy), policy.at)
+def of_policy(policy: base.Policy) -> Violation:
+    """Return the violation of a policy."""
+    return Violation(code(policy.type), policy.at)
 
 
-def code(policy):
-    """Return the reason code of a policy."""
-    return f'vrt.{policy.type}'
+def code(policy_type: str) -> str:
+    """Return the reason code of a policy type."""
+    return f'vrt.{policy_type}'
 
 
-def is_violated(problem, policy, placement):
+def is_violated(
+    problem: problems.Problem,
+    policy: base.Policy,
+    placement: Mapping[Path, HostId],
+) -> bool:
     """Check whether a placement violates a policy, taken as strict."""
     seen = view.View(problem, policy, placement)
     return None in seen.counts or policy.violation(seen) > 0
 
 
-def amount(problem, policy, placement):
+def amount(
+    problem: problems.Problem,
+    policy: base.Policy,
+    placement: Mapping[Path, HostId],
+) -> int:
     """Return a policy's violation, before its unit cost."""
     return policy.violation(view.View(problem, policy, placement))
 
 
-def count(problem, policy, placement):
-    """Return a Counter of placed members by domain, None if without."""
+def count(
+    problem: problems.Problem,
+    policy: base.Policy,
+    placement: Mapping[Path, HostId],
+) -> collections.Counter[Domain | None]:
+    """Count the placed members by domain, None for hosts without one."""
     return view.View(problem, policy, placement).counts
 
 
-def costs(problem, placement):
-    """Return {soft policy: exact cost} of all costs above 0."""
-    positive, amounts = {}, {}
+def costs(
+    problem: problems.Problem, placement: Mapping[Path, HostId]
+) -> dict[base.Policy, fractions.Fraction]:
+    """Return the exact costs above 0 of soft policies."""
+    positive: dict[base.Policy, fractions.Fraction] = {}
+    amounts: dict[base.Policy, int] = {}
     for policy in problem.topology.policies:
         if not policy.strict:
             key = policy.violation_key
@@ -119,12 +155,16 @@ def costs(problem, placement):
     return positive
 
 
-def soft_cost(problem, placement):
+def soft_cost(
+    problem: problems.Problem, placement: Mapping[Path, HostId]
+) -> fractions.Fraction:
     """Return the exact sum of all soft costs."""
     return sum(costs(problem, placement).values(), fractions.Fraction(0))
 
 
-def preference(problem, placement):
+def preference(
+    problem: problems.Problem, placement: Mapping[Path, HostId]
+) -> fractions.Fraction:
     """Return the exact sum of the operator's scores over all members."""
     scores = (
         problem.class_of[path].scores.get(host_id, 0)
@@ -134,14 +174,16 @@ def preference(problem, placement):
     return sum(exact, fractions.Fraction(0))
 
 
-def objective(problem, plan):
-    """Return the objective vector: a better plan has a greater one."""
+def objective(problem: problems.Problem, plan: Plan) -> Objective:
+    """Return the objective vector of a plan."""
     placement = plan.placement
     cost = soft_cost(problem, placement)
-    return len(placement), -cost, preference(problem, placement)
+    return Objective(len(placement), -cost, preference(problem, placement))
 
 
-def _placement_violations(problem, plan):
+def _placement_violations(
+    problem: problems.Problem, plan: Plan
+) -> Iterator[Violation]:
     """Yield violations for members on hosts that they may not use."""
     for path, host_id in plan.placement.items():
         if path in problem.pinned:
@@ -153,9 +195,13 @@ def _placement_violations(problem, plan):
         yield Violation('vrt.pinned', path)
 
 
-def _capacity_violations(problem, plan):
+def _capacity_violations(
+    problem: problems.Problem, plan: Plan
+) -> Iterator[Violation]:
     """Yield violations for hosts without enough capacity."""
-    used = collections.defaultdict(collections.Counter)
+    used = collections.defaultdict[HostId, collections.Counter[str]](
+        collections.Counter
+    )
     for path, host_id in plan.placement.items():
         if path not in problem.pinned:
             options = problem.class_of[path].options(host_id)
@@ -166,7 +212,9 @@ def _capacity_violations(problem, plan):
             yield Violation('vrt.capacity', host_id)
 
 
-def _count_violations(problem, plan):
+def _count_violations(
+    problem: problems.Problem, plan: Plan
+) -> Iterator[Violation]:
     """Yield violations for member sets with too few placed members."""
     for member_set in problem.topology.member_sets:
         placed = sum(m.path in plan.placement for m in member_set.members)

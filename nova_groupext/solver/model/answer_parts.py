@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of an answer, with the keys of the answer file."""
+
+from typing import Literal
+from typing import NotRequired
+from typing import TypeAlias
+from typing import TypedDict
+
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.aliases import Path
+
+Status: TypeAlias = Literal['placed', 'refused', 'undecided']
+
+
+class Cost(TypedDict):
+    """Soft cost of a plan, its proven lower bound, and the preference."""
+
+    soft: float
+    bound: float
+    preference: float
+
+
+class PolicyId(TypedDict):
+    """Type and scope, which identify the policies at a path."""
+
+    type: str
+    scope: Level
+
+
+class PolicyCost(TypedDict):
+    """Cost of a soft policy that a plan violates."""
+
+    at: Path
+    policy: PolicyId
+    cost: float
+
+
+class PolicyConflict(TypedDict):
+    """Strict policies in a conflict."""
+
+    kind: Literal['policy']
+    at: Path
+    policy: PolicyId
+    code: str
+    text: NotRequired[str]
+
+
+class MembersConflict(TypedDict):
+    """Required members in a conflict: a member set of the node ``at``."""
+
+    kind: Literal['members']
+    at: Path
+    members: str
+    code: str
+    text: NotRequired[str]
+
+
+ConflictItem: TypeAlias = PolicyConflict | MembersConflict
+
+
+class Reason(TypedDict):
+    """Reason for a refusal: a stable code, and a sentence for the owner."""
+
+    code: str
+    text: str
+
+
+class PolicyChange(TypedDict):
+    """Strict policies that become soft."""
+
+    at: Path
+    policy: str
+    scope: Level
+    strict: Literal[False]
+
+
+class MembersChange(TypedDict):
+    """Lower minimum of a member set of the node ``at``."""
+
+    at: Path
+    members: str
+    min_count: int
+
+
+#: Lower minimums of the member sets of a class.
+ClassChange = TypedDict(
+    'ClassChange', {'class': str, 'min_counts': dict[Path, int]}
+)
+
+Change: TypeAlias = PolicyChange | MembersChange | ClassChange
+
+
+class JointChange(TypedDict):
+    """Changes that help together."""
+
+    together: list[Change]
+
+
+class RelaxationEntry(TypedDict):
+    """Change after which the problem has a plan, and a text about it."""
+
+    change: Change | JointChange
+    text: str
+
+
+class Stats(TypedDict, total=False):
+    """Statistics of the search for an answer.
+
+    - stage: stage of the solver that found it
+    - cut_short: whether more time might improve it
+    - first_seconds: seconds until the first answer
+    - seconds: seconds until this one
+    - peak_mib: peak memory of the solver's process
+    - reason: why the solver's process failed
+    """
+
+    stage: str
+    cut_short: bool
+    first_seconds: float
+    seconds: float
+    peak_mib: int
+    reason: str
