@@ -9,20 +9,40 @@ their hosts, ``fixed`` the policies that pinned members alone violate, and
 ``checks`` the comparisons. ``reduction`` drops the hosts that these exclude.
 """
 
+from typing import NamedTuple
+
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import checks
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.bounds import host_arrays
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model.assumptions import Assumption
 
 HostArrays = host_arrays.HostArrays
 
 
-def prove_infeasible(problem, arrays=None):
+class Analysis(NamedTuple):
+    """A proof, if there is one, and by-products of the checks.
+
+    :ivar proof: assumptions that no plan satisfies
+    :ivar shares: demand of member sets as a share of the upper bound on their
+        capacity
+    :ivar reduced: the problem without the excluded hosts
+    """
+
+    proof: frozenset[Assumption] | None
+    shares: dict[Path, float]
+    reduced: problems.Problem
+
+
+def prove_infeasible(
+    problem: problems.Problem, arrays: HostArrays | None = None
+) -> frozenset[Assumption] | None:
     """Search for a proof that a problem has no plan.
 
-    :param problem: problems.Problem
-    :param arrays: HostArrays of a problem with the same hosts and levels; an
-        unsuitable one is ignored
-    :returns: frozenset of assumptions that no plan satisfies, or None
+    :param arrays: of a problem with the same hosts and levels; unsuitable ones
+        are ignored
+    :returns: assumptions that no plan satisfies, or None
     """
     violated = fixed.find_violated(problem)
     if violated:
@@ -30,21 +50,23 @@ def prove_infeasible(problem, arrays=None):
     return checks.Checks(problem, _arrays(problem, arrays)).proof()
 
 
-def analyse(problem, arrays=None):
+def analyse(
+    problem: problems.Problem, arrays: HostArrays | None = None
+) -> Analysis:
     """Search for a proof, and return the by-products of the checks.
 
-    :param problem: problems.Problem
     :param arrays: as in prove_infeasible()
-    :returns: (assumptions or None, {member set path: demand as a share of the
-        upper bound on capacity}, the problem without the excluded hosts)
     """
     violated = fixed.find_violated(problem)
     if violated:
-        return frozenset(violated[:1]), {}, problem
+        return Analysis(frozenset(violated[:1]), {}, problem)
     analysis = checks.Checks(problem, _arrays(problem, arrays))
-    return analysis.proof(), analysis.shares(), analysis.reduced()
+    return Analysis(analysis.proof(), analysis.shares(), analysis.reduced())
 
 
-def _arrays(problem, arrays):
-    is_suitable = arrays is not None and arrays.is_for(problem)
-    return arrays if is_suitable else HostArrays(problem)
+def _arrays(
+    problem: problems.Problem, arrays: HostArrays | None
+) -> HostArrays:
+    if arrays is None or not arrays.is_for(problem):
+        return HostArrays(problem)
+    return arrays

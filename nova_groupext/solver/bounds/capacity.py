@@ -5,9 +5,22 @@ The bounds are optimistic: a domain that they find too small is too small.
 """
 
 import collections
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import math
 
 import numpy as np
+
+from nova_groupext.solver.aliases import Amounts
+from nova_groupext.solver.bounds.demands import Demand
+from nova_groupext.solver.bounds.demands import PartialDemand
+from nova_groupext.solver.bounds.host_arrays import Bools
+from nova_groupext.solver.bounds.host_arrays import DomainNumbers
+from nova_groupext.solver.bounds.host_arrays import Floats
+from nova_groupext.solver.bounds.host_arrays import HostArrays
+from nova_groupext.solver.bounds.host_arrays import Ints
 
 # Whole numbers below this are exact as floats; larger sums get a margin far
 # above their rounding error.
@@ -21,16 +34,15 @@ FULL = 1 - 1e-9
 _MAX_STEPS = 200_000
 
 
-def has_capacity(arrays, demands, domains):
-    """Return which domains may have capacity for all given members.
-
-    :param demands: list of (demands.Demand, number of its members)
-    :param domains: (domain number of each host, number of domains)
-    :returns: bool array, by domain
-    """
-    demands = [(demand, number) for demand, number in demands if number]
-    feasible = np.ones(domains[1], bool)
-    load = np.zeros(domains[1])
+def has_capacity(
+    arrays: HostArrays,
+    demands: Iterable[PartialDemand],
+    domains: DomainNumbers,
+) -> Bools:
+    """Return which domains may have capacity for all given members."""
+    demands = [each for each in demands if each.number]
+    feasible = np.ones(domains.size, bool)
+    load = np.zeros(domains.size)
     for demand, number in demands:
         limits = sum_by_domain(demand.max_members, domains)
         feasible &= limits >= number
@@ -40,21 +52,22 @@ def has_capacity(arrays, demands, domains):
     if not (feasible & (load > FULL)).any():
         return feasible
     for group in _by_classes(demands):
-        limits = bound_members(group, domains)
-        feasible &= limits >= sum(number for _, number in group)
+        members = sum(number for _, number in group)
+        feasible &= bound_members(group, domains) >= members
     for resource in _resources(demands):
         if feasible.any():
             feasible &= _has_amount(arrays, demands, resource, domains)
     return feasible
 
 
-def bound_members(demands, domains):
-    """Return an upper bound on the members that fit.
+def bound_members(
+    demands: Iterable[PartialDemand], domains: DomainNumbers
+) -> Ints:
+    """Return an upper bound on the members that fit, by domain.
 
-    :param demands: list of (demands.Demand, largest number of its members)
-    :returns: int array, by domain
+    :param demands: with their largest numbers of members
     """
-    total = np.zeros(domains[1], np.int64)
+    total = np.zeros(domains.size, np.int64)
     for group in _by_classes(demands):
         # Demands of the same classes compete for capacity.
         alone = np.max([demand.max_alone for demand, _ in group], axis=0)
@@ -65,23 +78,29 @@ def bound_members(demands, domains):
     return total
 
 
-def sum_by_domain(values, domains):
+def sum_by_domain(values: Ints | Floats, domains: DomainNumbers) -> Floats:
     """Sum host values by domain; hosts without a domain do not count."""
     numbers, size = domains
     if size == 1 and not numbers.any():
-        return np.array([values.sum()])
-    # Hosts without a domain have number -1: drop their sum.
-    return np.bincount(numbers + 1, weights=values, minlength=size + 1)[1:]
+        return np.array([values.sum()], np.float64)
+    sums = np.bincount(numbers + 1, weights=values, minlength=size + 1)
+    # Hosts without a domain have number -1: drop their sum. Weighted sums are
+    # floats, which numpy's annotations do not tell.
+    return np.asarray(sums[1:], np.float64)
 
 
-def _by_classes(demands):
-    groups = collections.defaultdict(list)
-    for demand, number in demands:
-        groups[tuple(map(id, demand.classes))].append((demand, number))
+def _by_classes(
+    demands: Iterable[PartialDemand],
+) -> Collection[list[PartialDemand]]:
+    groups = collections.defaultdict[tuple[int, ...], list[PartialDemand]](
+        list
+    )
+    for each in demands:
+        groups[tuple(map(id, each.demand.classes))].append(each)
     return groups.values()
 
 
-def _resources(demands):
+def _resources(demands: Iterable[PartialDemand]) -> list[str]:
     return sorted(
         {
             resource
@@ -92,7 +111,7 @@ def _resources(demands):
     )
 
 
-def _requests(demand):
+def _requests(demand: Demand) -> Iterator[Amounts]:
     """Yield every request that a member of a demand may make."""
     for member_class in demand.classes:
         yield member_class.request
@@ -100,18 +119,23 @@ def _requests(demand):
             yield from options
 
 
-def _has_amount(arrays, demands, resource, domains):
+def _has_amount(
+    arrays: HostArrays,
+    demands: Sequence[PartialDemand],
+    resource: str,
+    domains: DomainNumbers,
+) -> Bools:
     """Return which domains may have enough of one resource."""
     needed = 0
-    requested = set()
-    usable = False
+    requested: set[int] = set()
+    usable = np.zeros(len(arrays.ids), bool)
     for demand, number in demands:
         amounts = {r.get(resource, 0) for r in _requests(demand)}
         needed += number * min(amounts)
         requested |= amounts
-        usable = usable | (demand.max_alone > 0)
+        usable |= demand.max_alone > 0
     if not needed:
-        return np.ones(domains[1], bool)
+        return np.ones(domains.size, bool)
     free = np.where(usable, arrays.free(resource), 0)
     members = sum(number for _, number in demands)
     max_amount = min(max(requested) * members, np.iinfo(np.int64).max)
@@ -122,7 +146,7 @@ def _has_amount(arrays, demands, resource, domains):
     )
 
 
-def _reachable(free, amounts):
+def _reachable(free: Ints, amounts: set[int]) -> Ints:
     """Round free amounts down to sums of requested amounts."""
     step = math.gcd(*amounts)
     length = int(free.max(initial=0)) // step + 1

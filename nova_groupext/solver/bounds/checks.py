@@ -9,14 +9,27 @@ names the members it counts and every policy that excluded a host for them.
 """
 
 import collections
+from collections.abc import Iterator
+from collections.abc import Sequence
 import itertools
 
 import numpy as np
 
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import capacity
 from nova_groupext.solver.bounds import demands
 from nova_groupext.solver.bounds import reduction
+from nova_groupext.solver.bounds.demands import Coverage
+from nova_groupext.solver.bounds.demands import Demand
+from nova_groupext.solver.bounds.demands import PartialDemand
+from nova_groupext.solver.bounds.host_arrays import Bools
+from nova_groupext.solver.bounds.host_arrays import DomainNumbers
+from nova_groupext.solver.bounds.host_arrays import HostArrays
+from nova_groupext.solver.bounds.host_arrays import Ints
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model.assumptions import Assumption
+from nova_groupext.solver.policies import base
 
 # Largest number of different host sets to compare.
 _MAX_GROUPS = 200
@@ -25,7 +38,7 @@ _MAX_GROUPS = 200
 class Checks:
     """Ordered comparisons of one problem's demand with its capacity."""
 
-    def __init__(self, problem, arrays):
+    def __init__(self, problem: problems.Problem, arrays: HostArrays) -> None:
         self._problem = problem
         self._arrays = arrays
         self._demands = demands.gather(problem, arrays)
@@ -38,25 +51,25 @@ class Checks:
             if policy.strict
         ]
 
-    def proof(self):
+    def proof(self) -> frozenset[Assumption] | None:
         """Return the assumptions of the first proof, None without one."""
         return next(self._proofs(), None)
 
-    def shares(self):
-        """Return {member set path: demand as a share of its capacity}."""
+    def shares(self) -> dict[Path, float]:
+        """Return the demand of member sets as a share of their capacity."""
         return {
             path: demand.required / max(1, int(demand.max_members.sum()))
             for path, demand in self._demands.items()
             if demand.required
         }
 
-    def reduced(self):
+    def reduced(self) -> problems.Problem:
         """Return the problem without the hosts that policies exclude."""
         return reduction.without_excluded(
             self._problem, self._arrays, self._demands
         )
 
-    def _proofs(self):
+    def _proofs(self) -> Iterator[frozenset[Assumption]]:
         yield from self._compare()
         for policy, coverage in self._policies:
             self._exclude_hosts(policy, coverage)
@@ -76,30 +89,33 @@ class Checks:
 
     # -- demand against free capacity --------------------------------------
 
-    def _compare(self):
+    def _compare(self) -> Iterator[frozenset[Assumption]]:
         """Yield a proof for every group of demands that cannot fit."""
-        whole_cloud = np.zeros(len(self._arrays.index), np.int64), 1
+        whole_cloud = DomainNumbers(
+            np.zeros(len(self._arrays.index), np.int64), 1
+        )
         for group in self._groups():
-            required = [(demand, demand.required) for demand in group]
-            if not capacity.has_capacity(self._arrays, required, whole_cloud)[
-                0
-            ]:
+            required = [
+                PartialDemand(demand, demand.required) for demand in group
+            ]
+            [fits] = capacity.has_capacity(self._arrays, required, whole_cloud)
+            if not fits:
                 yield _group_assumptions(group)
 
-    def _groups(self):
+    def _groups(self) -> Iterator[list[Demand]]:
         """Yield demands that share hosts: all within the hosts of one.
 
         Demands whose shares of capacity add up to less than one are skipped.
         """
-        by_hosts = collections.defaultdict(list)
-        load = collections.Counter()
+        by_hosts = collections.defaultdict[int, list[Demand]](list)
+        load = collections.defaultdict[int, float](float)
         for demand in self._demands.values():
             if demand.required:
                 allowed = demand.max_alone > 0
                 mask = int.from_bytes(np.packbits(allowed).tobytes())
                 by_hosts[mask].append(demand)
                 load[mask] += demand.required / max(
-                    1, demand.max_members.sum()
+                    1, int(demand.max_members.sum())
                 )
         for mask in list(by_hosts)[:_MAX_GROUPS]:
             inside = [other for other in by_hosts if not other & ~mask]
@@ -110,11 +126,11 @@ class Checks:
 
     # -- hosts and domains that a policy excludes --------------------------
 
-    def _exclude_hosts(self, policy, coverage):
+    def _exclude_hosts(self, policy: base.Policy, coverage: Coverage) -> None:
         """Exclude hosts that pinned or foreign consumers make impossible."""
         domains, _size = self._arrays.domains(policy.scope)
         allowed = domains >= 0
-        assumed = frozenset({assumptions.of_policy(policy)})
+        assumed = frozenset[Assumption]({assumptions.of_policy(policy)})
         if policy.is_exclusive:
             allowed &= ~self._in_domains(policy, self._arrays.foreign())
             others = self._hosts_of_other_pinned(coverage)
@@ -137,7 +153,9 @@ class Checks:
         for path in coverage.complete:
             self._demands[path].exclude_others(allowed, assumed)
 
-    def _exclude_other_members(self, policy, coverage):
+    def _exclude_other_members(
+        self, policy: base.Policy, coverage: Coverage
+    ) -> None:
         """Exclude other members from domains of exclusive pinned members."""
         hosts = np.zeros(len(self._arrays.index), bool)
         hosts[coverage.pinned_hosts] = True
@@ -147,14 +165,14 @@ class Checks:
             if path not in coverage.unpinned:
                 demand.exclude_others(allowed, assumed)
 
-    def _hosts_of_other_pinned(self, coverage):
+    def _hosts_of_other_pinned(self, coverage: Coverage) -> Bools:
         hosts = np.zeros(len(self._arrays.index), bool)
         for path, host_id in self._problem.pinned.items():
             if path not in coverage.paths:
                 hosts[self._arrays.index[host_id]] = True
         return hosts
 
-    def _in_domains(self, policy, hosts):
+    def _in_domains(self, policy: base.Policy, hosts: Bools) -> Bools:
         """Return which hosts share a domain with any of some hosts."""
         domains, size = self._arrays.domains(policy.scope)
         used = np.zeros(size + 1, bool)
@@ -163,7 +181,7 @@ class Checks:
         used[-1] = False
         return used[domains]
 
-    def _needs_one_domain(self, policy):
+    def _needs_one_domain(self, policy: base.Policy) -> bool:
         """Check whether a policy forces all its members into one domain."""
         required = (
             self._coverages.of(side).is_required for side in policy.sides
@@ -172,13 +190,12 @@ class Checks:
             len(policy.sides) == 1 or sum(required) > 1
         )
 
-    def _exclude_domains(self, policy, coverage):
+    def _exclude_domains(
+        self, policy: base.Policy, coverage: Coverage
+    ) -> Iterator[frozenset[Assumption]]:
         """Exclude the domains that are too small for all members."""
         domains = self._arrays.domains(policy.scope)
-        required = [
-            (self._demands[path], number)
-            for path, number in coverage.required.items()
-        ]
+        required = self._partial_demands(coverage.required)
         feasible = capacity.has_capacity(self._arrays, required, domains)
         assumed = self._covered_assumptions(coverage)
         assumed |= {assumptions.of_policy(policy)}
@@ -188,11 +205,22 @@ class Checks:
             assumed |= {assumptions.of_policy(other)}
         if any(coverage.required.values()) and not feasible.any():
             yield assumed
-        allowed = np.append(feasible, False)[domains[0]]
+        allowed = np.append(feasible, False)[domains.numbers]
         for path in coverage.complete:
             self._demands[path].exclude_others(allowed, assumed)
 
-    def _covered_assumptions(self, coverage, with_required=True):
+    def _partial_demands(
+        self, numbers: dict[Path, int]
+    ) -> list[PartialDemand]:
+        """Return some members of each of some member sets."""
+        return [
+            PartialDemand(self._demands[path], number)
+            for path, number in numbers.items()
+        ]
+
+    def _covered_assumptions(
+        self, coverage: Coverage, with_required: bool = True
+    ) -> frozenset[Assumption]:
         """Return the assumptions behind a count of covered members.
 
         :param with_required: include the required members themselves
@@ -208,8 +236,10 @@ class Checks:
 
     # -- policies that limit the members of a domain -----------------------
 
-    def _limiting(self, outer):
-        """Yield limiting policies with their part of another Coverage."""
+    def _limiting(
+        self, outer: Coverage
+    ) -> Iterator[tuple[base.Policy, Coverage]]:
+        """Yield limiting policies with their part of another coverage."""
         for policy, coverage in self._policies:
             is_inside = coverage.paths <= outer.paths
             if policy.domain_limit is not None and not is_inside:
@@ -220,19 +250,23 @@ class Checks:
             elif is_inside and _has_condition(policy):
                 yield policy, coverage
 
-    def _meet_condition(self, policy, coverage, domains, feasible):
-        """Return which feasible domains meet the condition of a policy.
-
-        :param domains: (domain number of each host, number of domains)
-        :param feasible: bool array, by domain
-        """
+    def _meet_condition(
+        self,
+        policy: base.Policy,
+        coverage: Coverage,
+        domains: DomainNumbers,
+        feasible: Bools,
+    ) -> Bools:
+        """Return which feasible domains meet the condition of a policy."""
         numbers, size = domains
         inner, inner_size = self._arrays.domains(policy.scope)
         has_both = (numbers >= 0) & (inner >= 0)
         cells = np.full(len(numbers), -1)
         cells[has_both] = numbers[has_both] * inner_size + inner[has_both]
         keys, cells[has_both] = np.unique(cells[has_both], return_inverse=True)
-        limits = self._limits(policy, coverage, (cells, len(keys)))
+        limits = self._limits(
+            policy, coverage, DomainNumbers(cells, len(keys))
+        )
         # Cells, of an outer and an inner domain, are sorted by the outer one.
         ends = np.searchsorted(keys, np.arange(size + 1) * inner_size)
         return np.array(
@@ -246,30 +280,29 @@ class Checks:
             bool,
         )
 
-    def _limits(self, policy, coverage, cells):
+    def _limits(
+        self, policy: base.Policy, coverage: Coverage, cells: DomainNumbers
+    ) -> Ints:
         """Return an upper bound on covered members per cell.
 
-        :param cells: (cell number of each host, number of cells); a cell is
-            no larger than the policy's domains
+        :param cells: domains, or parts of domains, of the policy's scope
         """
         limits = capacity.bound_members(
-            [
-                (self._demands[path], n)
-                for path, n in coverage.unpinned.items()
-            ],
-            cells,
+            self._partial_demands(coverage.unpinned), cells
         )
         pinned = self._pinned_counts(coverage, cells)
         if policy.domain_limit is not None:
             return np.minimum(limits, policy.domain_limit - pinned)
         return limits + pinned
 
-    def _pinned_counts(self, coverage, cells):
+    def _pinned_counts(self, coverage: Coverage, cells: DomainNumbers) -> Ints:
         numbers, size = cells
         used = numbers[coverage.pinned_hosts]
         return np.bincount(used[used >= 0], minlength=size)
 
-    def _check_condition(self, policy, coverage):
+    def _check_condition(
+        self, policy: base.Policy, coverage: Coverage
+    ) -> Iterator[frozenset[Assumption]]:
         """Yield a proof if a policy cannot hold in its domains."""
         if _has_condition(policy):
             domains = self._arrays.domains(policy.scope)
@@ -280,11 +313,13 @@ class Checks:
                 ) | {assumptions.of_policy(policy)}
 
 
-def _has_condition(policy):
+def _has_condition(policy: base.Policy) -> bool:
     return policy.domain_limit is not None or policy.bound is not None
 
 
-def _meets_condition(policy, coverage, limits):
+def _meets_condition(
+    policy: base.Policy, coverage: Coverage, limits: Ints
+) -> bool:
     """Check the necessary condition of a policy.
 
     :param limits: upper bounds on the covered members of each domain: for a
@@ -292,14 +327,17 @@ def _meets_condition(policy, coverage, limits):
     """
     required = sum(coverage.required.values())
     if policy.domain_limit is not None:
-        return required <= limits.sum()
+        return required <= int(limits.sum())
     pinned = len(coverage.pinned_hosts)
-    return policy.bound(
-        limits, required + pinned, sum(coverage.unpinned.values()) + pinned
+    members = sum(coverage.unpinned.values())
+    return policy.bound is None or policy.bound(
+        limits, required + pinned, members + pinned
     )
 
 
-def _group_assumptions(group):
+def _group_assumptions(
+    group: Sequence[Demand],
+) -> frozenset[Assumption]:
     """Return the assumptions behind the demands of a group."""
     members = frozenset(
         assumptions.MemberAssumption(demand.member_set.path)

@@ -2,10 +2,17 @@
 """Demand: the members to place, and the part that each policy covers."""
 
 import collections
+from collections.abc import Collection
+from collections.abc import Mapping
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.bounds.host_arrays import Bools
+from nova_groupext.solver.bounds.host_arrays import HostArrays
+from nova_groupext.solver.bounds.host_arrays import Ints
 from nova_groupext.solver.language import topology
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
@@ -15,7 +22,6 @@ from nova_groupext.solver.model import problems
 class Demand:
     """Unpinned members of one member set, and the hosts they may use.
 
-    :ivar member_set: the member set
     :ivar classes: classes of the members
     :ivar size: number of members
     :ivar required: number of members that a plan has to place
@@ -29,15 +35,16 @@ class Demand:
     classes: tuple[problems.MemberClass, ...]
     size: int
     required: int
-    max_alone: np.ndarray
-    max_members: np.ndarray
-    assumed: frozenset = frozenset()
+    max_alone: Ints
+    max_members: Ints
+    assumed: frozenset[assumptions.Assumption] = frozenset()
     has_exclusions: bool = False
 
-    def exclude_others(self, allowed, assumed):
+    def exclude_others(
+        self, allowed: Bools, assumed: frozenset[assumptions.Assumption]
+    ) -> None:
         """Exclude all hosts but the allowed ones.
 
-        :param allowed: bool array, by host
         :param assumed: assumptions that exclude the other hosts
         """
         if self.max_alone[~allowed].any():
@@ -46,10 +53,12 @@ class Demand:
             self.assumed |= assumed
             self.has_exclusions = True
 
-    def limit_members(self, limits, assumed):
+    def limit_members(
+        self, limits: Ints, assumed: frozenset[assumptions.Assumption]
+    ) -> None:
         """Lower the upper bound on members of each host.
 
-        :param limits: int array, by host
+        :param limits: by host
         :param assumed: assumptions that set the limits
         """
         if (self.max_members > limits).any():
@@ -57,35 +66,40 @@ class Demand:
             self.assumed |= assumed
 
 
+class PartialDemand(NamedTuple):
+    """Some members of a demand."""
+
+    demand: Demand
+    number: int
+
+
 @dataclasses.dataclass(frozen=True)
 class Coverage:
     """Members that a strict policy, or one end of it, covers.
 
-    :ivar paths: paths of all covered members
-    :ivar unpinned: member set path -> number of covered unpinned members
-    :ivar required: member set path -> number of these that a plan has to place
-    :ivar complete: paths of the member sets with every unpinned member covered
+    :ivar paths: all covered members
+    :ivar unpinned: number of covered unpinned members by member set
+    :ivar required: number of these that a plan has to place
+    :ivar complete: member sets with every unpinned member covered
     :ivar pinned_hosts: host numbers of the covered pinned members
     """
 
-    paths: frozenset
-    unpinned: dict
-    required: dict
-    complete: frozenset
-    pinned_hosts: np.ndarray
+    paths: frozenset[Path]
+    unpinned: dict[Path, int]
+    required: dict[Path, int]
+    complete: frozenset[Path]
+    pinned_hosts: Ints
 
     @property
-    def is_required(self):
+    def is_required(self) -> bool:
         """True if every plan places a covered member."""
         return len(self.pinned_hosts) > 0 or any(self.required.values())
 
 
-def gather(problem, arrays):
-    """Return the Demands of all member sets with unpinned members.
-
-    :param arrays: host_arrays.HostArrays of the problem
-    :returns: {member set path: Demand}
-    """
+def gather(
+    problem: problems.Problem, arrays: HostArrays
+) -> dict[Path, Demand]:
+    """Return the demands of all member sets with unpinned members."""
     demands = {}
     for member_set in problem.topology.member_sets:
         unpinned = [
@@ -111,7 +125,12 @@ def gather(problem, arrays):
 class CoverageFactory:
     """Factory for the Coverage of a problem's policies."""
 
-    def __init__(self, problem, arrays, demands):
+    def __init__(
+        self,
+        problem: problems.Problem,
+        arrays: HostArrays,
+        demands: Mapping[Path, Demand],
+    ) -> None:
         self._problem = problem
         self._arrays = arrays
         self._demands = demands
@@ -123,8 +142,8 @@ class CoverageFactory:
             m.path: m.member_set for m in problem.topology.members
         }
 
-    def of(self, paths):
-        """Return the Coverage of some members."""
+    def of(self, paths: Collection[Path]) -> Coverage:
+        """Return the coverage of some members."""
         hosts = self._problem.pinned
         covered = collections.Counter(
             self._member_set_of[path] for path in paths
@@ -151,7 +170,7 @@ class CoverageFactory:
             ),
         )
 
-    def _required(self, path, covered, pinned):
+    def _required(self, path: Path, covered: int, pinned: int) -> int:
         """Return the least number of unpinned covered members in a plan."""
         member_set = self._member_sets[path]
         return max(

@@ -1,47 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts of a problem as arrays with one entry per host."""
 
+from typing import NamedTuple
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
+
+from nova_groupext.solver.aliases import Amounts
+from nova_groupext.solver.aliases import Domain
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.model import problems
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Bound on a host without a capacity limit: more than any topology's members.
 UNLIMITED = 1_000_000
 
 
+class DomainNumbers(NamedTuple):
+    """Domains of the hosts, as numbers.
+
+    :ivar numbers: by host, -1 without a domain
+    :ivar size: number of domains
+    """
+
+    numbers: Ints
+    size: int
+
+
 class HostArrays:
     """Arrays over the hosts of a problem, built on first use.
 
-    :ivar ids: host ids, in the order of every array
-    :ivar index: host id -> array index
+    :ivar ids: hosts, in the order of every array
+    :ivar index: index of each host in every array
     """
 
-    def __init__(self, problem):
+    def __init__(self, problem: problems.Problem) -> None:
         self.ids = list(problem.hosts)
         self.index = {host_id: n for n, host_id in enumerate(self.ids)}
         self._problem = problem
         self._hosts = list(problem.hosts.values())
-        self._free = {}
-        self._domains = {}
-        self._max_members = {}
+        self._free: dict[str, Ints] = {}
+        self._domains: dict[Level, DomainNumbers] = {}
+        self._max_members: dict[int, tuple[problems.MemberClass, Ints]] = {}
 
-    def is_for(self, problem):
+    def is_for(self, problem: problems.Problem) -> bool:
         """Check whether a problem has the same hosts and levels."""
         own = self._problem
         return problem.hosts is own.hosts and problem.levels == own.levels
 
-    def free(self, resource):
-        """Return the free amount of a resource, int64 by host."""
+    def free(self, resource: str) -> Ints:
+        """Return the free amount of a resource by host."""
         if resource not in self._free:
             amounts = (host.free.get(resource, 0) for host in self._hosts)
             self._free[resource] = np.fromiter(amounts, np.int64)
         return self._free[resource]
 
-    def domains(self, level):
-        """Return the domain number of each host, -1 without a domain.
-
-        :returns: (int64 array by host, number of domains)
-        """
+    def domains(self, level: Level) -> DomainNumbers:
+        """Return the domain numbers of the hosts at a level."""
         if level not in self._domains:
-            numbers = {}
+            numbers: dict[Domain, int] = {}
             names = (self._problem.domain(h.id, level) for h in self._hosts)
             by_host = np.fromiter(
                 (
@@ -52,14 +74,14 @@ class HostArrays:
                 ),
                 np.int64,
             )
-            self._domains[level] = by_host, len(numbers)
+            self._domains[level] = DomainNumbers(by_host, len(numbers))
         return self._domains[level]
 
-    def foreign(self):
-        """Return which hosts have foreign consumers, bool by host."""
+    def foreign(self) -> Bools:
+        """Return which hosts have foreign consumers."""
         return np.fromiter((host.foreign for host in self._hosts), bool)
 
-    def max_members(self, member_class):
+    def max_members(self, member_class: problems.MemberClass) -> Ints:
         """Return an upper bound on a class's members on each host, alone.
 
         It is at most UNLIMITED, and 0 where the class excludes the host.
@@ -71,14 +93,16 @@ class HostArrays:
             self._max_members[id(member_class)] = entry
         return entry[1]
 
-    def hosts_with_capacity(self, member_class):
-        """Return ids of the hosts with capacity for a member of a class."""
+    def hosts_with_capacity(
+        self, member_class: problems.MemberClass
+    ) -> list[HostId]:
+        """Return the hosts with capacity for a member of a class."""
         return [
             self.ids[number]
             for number in np.flatnonzero(self.max_members(member_class))
         ]
 
-    def _compute_max_members(self, member_class):
+    def _compute_max_members(self, member_class: problems.MemberClass) -> Ints:
         allowed = np.zeros(len(self._hosts), bool)
         allowed[
             [self.index[h] for h in member_class.hosts if h in self.index]
@@ -97,7 +121,7 @@ class HostArrays:
                 )
         return np.where(allowed, limits, 0)
 
-    def _max_on(self, number, request):
+    def _max_on(self, number: int, request: Amounts) -> int:
         """Return how many members with one request fit on a host."""
         return min(
             (

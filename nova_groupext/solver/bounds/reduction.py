@@ -1,24 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Problem without the hosts that policies exclude for some members."""
 
+from collections.abc import Mapping
 import dataclasses
 
 import numpy as np
 
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.bounds import demands
+from nova_groupext.solver.bounds import host_arrays
+from nova_groupext.solver.language import topology
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model.problems import ClassName
 
-def without_excluded(problem, arrays, demands):
+
+def without_excluded(
+    problem: problems.Problem,
+    arrays: host_arrays.HostArrays,
+    demand_of: Mapping[Path, demands.Demand],
+) -> problems.Problem:
     """Return the problem with classes that omit excluded hosts.
 
     It has the same plans. Demands of several classes keep their hosts.
 
-    :param problem: problems.Problem
-    :param arrays: host_arrays.HostArrays of it
-    :param demands: member set path -> demands.Demand
+    :param demand_of: demands of the member sets
     """
     classes = dict(problem.classes)
-    names = {}
-    name_of = {}
-    for path, demand in demands.items():
+    names: dict[tuple[int, bytes], ClassName] = {}
+    name_of: dict[Path, ClassName] = {}
+    for path, demand in demand_of.items():
         if demand.has_exclusions and len(demand.classes) == 1:
             numbers = np.flatnonzero(demand.max_alone)
             key = id(demand.classes[0]), numbers.tobytes()
@@ -33,10 +43,14 @@ def without_excluded(problem, arrays, demands):
     return _with_classes(problem, classes, name_of) if name_of else problem
 
 
-def _with_classes(problem, classes, name_of):
+def _with_classes(
+    problem: problems.Problem,
+    classes: dict[ClassName, problems.MemberClass],
+    name_of: Mapping[Path, ClassName],
+) -> problems.Problem:
     """Return the problem with new classes for members of some member sets."""
 
-    def reclassify(member):
+    def reclassify(member: topology.Member) -> topology.Member:
         name = name_of.get(member.member_set)
         if name is None or member.path in problem.pinned:
             return member
