@@ -6,20 +6,30 @@ and 0 elsewhere, and has no other scores or soft policies.
 """
 
 import collections
+from collections.abc import Container
+from collections.abc import Mapping
 import dataclasses
 
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.model import answers
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
 
 
-def make_problem(problem, current_hosts, movable):
+def make_problem(
+    problem: problems.Problem,
+    current_hosts: Mapping[Path, HostId],
+    movable: Container[Path],
+) -> problems.Problem:
     """Return the problem of moving as few members as possible.
 
-    :param problem: problems.Problem; the free amounts of its hosts exclude
-        what the members use now
-    :param current_hosts: {path: host id} of all placed members; the
-        problem omits the others
-    :param movable: paths of the members that may move
-    :returns: problems.Problem; its plan with the best preference moves fewest
+    Its plan with the best preference moves fewest.
+
+    :param problem: the free amounts of its hosts exclude what the members use
+        now
+    :param current_hosts: of all placed members; the problem omits the others
+    :param movable: members that may move
     """
     problem = subproblem.require_all(
         subproblem.remove_members(
@@ -28,8 +38,11 @@ def make_problem(problem, current_hosts, movable):
             are_placed_later=False,
         )
     )
-    own_usage = collections.defaultdict(collections.Counter)
-    classes, class_of = dict(problem.classes), {}
+    own_usage = collections.defaultdict[HostId, collections.Counter[str]](
+        collections.Counter
+    )
+    classes = dict(problem.classes)
+    class_of: dict[Path, problems.ClassName] = {}
     for member in problem.topology.members:
         path = member.path
         # No class of the problem has a name like this.
@@ -63,8 +76,10 @@ def make_problem(problem, current_hosts, movable):
     )
 
 
-def list_moves(answer, current_hosts):
-    """Return {path: new host id} of the members that a plan moves."""
+def list_moves(
+    answer: answers.Answer, current_hosts: Mapping[Path, HostId]
+) -> dict[Path, HostId]:
+    """Return the new hosts of the members that a plan moves."""
     return {
         path: host
         for path, host in answer.placement.items()
@@ -72,7 +87,9 @@ def list_moves(answer, current_hosts):
     }
 
 
-def _prefer_host(member_class, host):
+def _prefer_host(
+    member_class: problems.MemberClass, host: HostId
+) -> problems.MemberClass:
     """Return a member class that may use one host, and prefers it."""
     return dataclasses.replace(
         member_class,

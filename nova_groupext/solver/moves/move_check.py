@@ -6,12 +6,20 @@ counts on both hosts, and a policy has to hold for all end states. A violated
 policy does not refuse a move that makes it no worse.
 """
 
+from collections.abc import Collection
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
+import fractions
 import itertools
 import math
+from typing import NamedTuple
 
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
-from nova_groupext.solver.model.problems import Host
 from nova_groupext.solver.policies import base
 
 # Limit of end states to enumerate; beyond it, the worst case is unknown.
@@ -21,11 +29,27 @@ MAX_END_STATES = 64
 _EMPTY_HOST = ''
 
 
-def worst_violation(problem, policy, possible_hosts):
+class MoveCost(NamedTuple):
+    """Part of a group's cost that depends on the host of one member.
+
+    :ivar strict: violation of strict policies, perhaps infinite
+    :ivar soft: soft cost
+    """
+
+    strict: float
+    soft: fractions.Fraction | float
+
+
+def worst_violation(
+    problem: problems.Problem,
+    policy: base.Policy,
+    possible_hosts: Mapping[Path, Collection[HostId]],
+) -> float:
     """Return the worst-case violation, before weight and bandwidth.
 
-    :param possible_hosts: {member path: ids of its present and possible hosts}
-    :returns: a number; infinity if there are too many end states
+    It is infinite if there are too many end states.
+
+    :param possible_hosts: present and possible hosts of placed members
     """
     placed = {p for side in policy.sides for p in side if p in possible_hosts}
     # One member alone is never in two domains when its move has ended.
@@ -47,7 +71,11 @@ def worst_violation(problem, policy, possible_hosts):
     )
 
 
-def _worst_pairs(problem, policy, possible_hosts):
+def _worst_pairs(
+    problem: problems.Problem,
+    policy: base.Policy,
+    possible_hosts: Mapping[Path, Collection[HostId]],
+) -> int:
     """Return the worst-case violation of the pairs of one member.
 
     The other members end independently, so their worst cases add up.
@@ -69,22 +97,28 @@ def _worst_pairs(problem, policy, possible_hosts):
     return worst + _count_violation(problem, policy, settled)
 
 
-def _count_violation(problem, policy, placement):
+def _count_violation(
+    problem: problems.Problem,
+    policy: base.Policy,
+    placement: Mapping[Path, HostId],
+) -> int:
     """Return the violation plus the members in no domain of the scope."""
     nowhere = violations.count(problem, policy, placement)[None]
     return violations.amount(problem, policy, placement) + nowhere
 
 
-def _copy_members(problem, policy, possible_hosts):
+def _copy_members(
+    problem: problems.Problem,
+    policy: base.Policy,
+    possible_hosts: Mapping[Path, Collection[HostId]],
+) -> tuple[base.Policy, dict[Path, HostId]]:
     """Return policy and placement with a copy of each member per host."""
-    placement = {
-        (path, host): host
-        for path, hosts in possible_hosts.items()
-        for host in _one_per_domain(problem, policy, hosts)
-    }
-    copies = {}
-    for path, host in placement:
-        copies.setdefault(path, []).append((path, host))
+    placement: dict[Path, HostId] = {}
+    copies: dict[Path, list[Path]] = {}
+    for path, hosts in possible_hosts.items():
+        one_each = _one_per_domain(problem, policy, hosts)
+        copies[path] = [f'{n}:{path}' for n in range(len(one_each))]
+        placement.update(zip(copies[path], one_each, strict=True))
     sides = tuple(
         tuple(copy for path in side for copy in copies.get(path, ()))
         for side in policy.sides
@@ -92,7 +126,9 @@ def _copy_members(problem, policy, possible_hosts):
     return dataclasses.replace(policy, sides=sides), placement
 
 
-def _one_per_domain(problem, policy, hosts):
+def _one_per_domain(
+    problem: problems.Problem, policy: base.Policy, hosts: Iterable[HostId]
+) -> list[HostId]:
     """Return one host per domain of the scope; ignore other levels."""
     by_domain = {
         problem.domain(host, policy.scope): host for host in sorted(hosts)
@@ -100,7 +136,9 @@ def _one_per_domain(problem, policy, hosts):
     return list(by_domain.values())
 
 
-def _one_of_each(problem, policy, hosts):
+def _one_of_each(
+    problem: problems.Problem, policy: base.Policy, hosts: Iterable[HostId]
+) -> list[HostId]:
     """Return one host of each kind that the policy distinguishes."""
     if policy.sees == base.COUNTS or policy.is_worst_in_union:
         return _one_per_domain(problem, policy, hosts)
@@ -119,18 +157,23 @@ class Move:
     Results are cached per combination of domains; all domains without members
     share one.
 
-    :param problem: Problem with the candidate hosts, those of ``others`` and
+    :param problem: with the candidate hosts, those of ``others`` and
         ``current_host``, the topology and the levels
-    :param others: {path: ids of hosts} of all other placed members
-    :param path: path of the member
-    :param current_host: id of its host; None if it returns or becomes a server
-    :param planned_hosts: {path: planned hosts} of unplaced members, so that
-        their absence does not count against this member
+    :param others: possible hosts of all other placed members
+    :param path: the member
+    :param current_host: its host; None if it returns or becomes a server
+    :param planned_hosts: planned hosts of unplaced members, so that their
+        absence does not count against this member
     """
 
     def __init__(
-        self, problem, others, path, current_host, planned_hosts=None
-    ):
+        self,
+        problem: problems.Problem,
+        others: Mapping[Path, Collection[HostId]],
+        path: Path,
+        current_host: HostId | None,
+        planned_hosts: Mapping[Path, Collection[HostId]] | None = None,
+    ) -> None:
         self._problem = _add_empty_host(problem)
         self._others = others
         self._planned_hosts = planned_hosts or {}
@@ -151,14 +194,16 @@ class Move:
             for level in problem.levels
         }
         # By identity: hashing a policy takes long, it names all its members.
-        self._cache = {id(policy): {} for policy in self._policies}
+        self._cache: dict[int, dict[Hashable, float]] = {
+            id(policy): {} for policy in self._policies
+        }
 
     @property
-    def is_bound(self):
+    def is_bound(self) -> bool:
         """True if a strict policy concerns the member."""
         return any(policy.strict for policy in self._policies)
 
-    def allows(self, host):
+    def allows(self, host: HostId) -> bool:
         """Check whether a host violates no strict policy more than now.
 
         Without a current host, compare with the host of least violation.
@@ -169,21 +214,19 @@ class Move:
             if policy.strict
         )
 
-    def cost(self, host):
-        """Return the part of the group's cost that depends on the host.
-
-        :returns: (violation of strict policies, soft cost)
-        """
-        strict, soft = 0, 0
+    def cost(self, host: HostId) -> MoveCost:
+        """Return the part of the group's cost that depends on the host."""
+        strict: float = 0
+        soft: fractions.Fraction | float = 0
         for policy in self._policies:
             violation = self._violation(policy, host)
             if policy.strict:
                 strict += violation
             elif violation < math.inf:
                 soft += policy.unit_cost * violation
-        return strict, soft
+        return MoveCost(strict, soft)
 
-    def _is_no_worse(self, policy, host):
+    def _is_no_worse(self, policy: base.Policy, host: HostId) -> bool:
         if self._current_host is None:
             limit = self._least_violation(policy)
         elif self._key(policy, host) == self._key(policy, self._current_host):
@@ -193,7 +236,7 @@ class Move:
         violation = self._violation(policy, host)
         return violation < math.inf and violation <= limit
 
-    def _least_violation(self, policy):
+    def _least_violation(self, policy: base.Policy) -> float:
         """Return the least violation on any used host or an empty one.
 
         A violation by the member's absence does not justify a bad host.
@@ -209,21 +252,24 @@ class Move:
             hosts = self._problem.hosts.keys() - {_EMPTY_HOST}
         return min(self._violation(policy, host) for host in hosts)
 
-    def _violation(self, policy, host):
+    def _violation(self, policy: base.Policy, host: HostId) -> float:
         cache, key = self._cache[id(policy)], self._key(policy, host)
         if key not in cache:
-            possible_hosts = {**self._others, self._path: {host}}
+            possible_hosts: dict[Path, Collection[HostId]] = {
+                **self._others,
+                self._path: {host},
+            }
             if not policy.is_monotone:
                 possible_hosts = {**self._planned_hosts, **possible_hosts}
             worst = _worst_pairs if policy.is_pairwise else worst_violation
             cache[key] = worst(self._problem, policy, possible_hosts)
         return cache[key]
 
-    def _key(self, policy, host):
+    def _key(self, policy: base.Policy, host: HostId) -> Hashable:
         """Return the domains by which a policy distinguishes hosts."""
         if policy.sees == base.HOSTS:
             return host
-        levels = (policy.scope,)
+        levels = [policy.scope]
         if policy.sees == base.DOMAINS:
             levels += self._problem.levels
         domains = [self._problem.domain(host, level) for level in levels]
@@ -235,15 +281,15 @@ class Move:
         )
 
 
-def _add_empty_host(problem):
+def _add_empty_host(problem: problems.Problem) -> problems.Problem:
     empty = dict.fromkeys(problem.levels[1:], _EMPTY_HOST)
-    host = Host(id=_EMPTY_HOST, domains=empty, free={}, foreign=False)
+    host = problems.Host(_EMPTY_HOST, domains=empty, free={}, foreign=False)
     return dataclasses.replace(
         problem, hosts={**problem.hosts, _EMPTY_HOST: host}
     )
 
 
-def _only_pairs_of(path, policy):
+def _only_pairs_of(path: Path, policy: base.Policy) -> base.Policy:
     """Return a policy without pairs of other members, which do not change."""
     if not policy.is_pairwise:
         return policy
@@ -254,5 +300,5 @@ def _only_pairs_of(path, policy):
     return dataclasses.replace(policy, sides=((path,), other_paths))
 
 
-def _covers(policy, path):
+def _covers(policy: base.Policy, path: Path) -> bool:
     return any(path in side for side in policy.sides)
