@@ -5,6 +5,7 @@ from typing import Literal
 from typing import NotRequired
 from typing import TypeAlias
 from typing import TypedDict
+from typing import final
 
 from nova_groupext.solver.aliases import Level
 from nova_groupext.solver.aliases import Path
@@ -65,6 +66,7 @@ class Reason(TypedDict):
     text: str
 
 
+@final
 class PolicyChange(TypedDict):
     """Strict policies that become soft."""
 
@@ -74,6 +76,7 @@ class PolicyChange(TypedDict):
     strict: Literal[False]
 
 
+@final
 class MembersChange(TypedDict):
     """Lower minimum of a member set of the node ``at``."""
 
@@ -82,24 +85,35 @@ class MembersChange(TypedDict):
     min_count: int
 
 
-#: Lower minimums of the member sets of a class.
-ClassChange = TypedDict(
-    'ClassChange', {'class': str, 'min_counts': dict[Path, int]}
-)
-
-Change: TypeAlias = PolicyChange | MembersChange | ClassChange
+# A keyword cannot be the name of an attribute.
+_Class = TypedDict('_Class', {'class': str})
 
 
+@final
+class ClassChange(_Class):
+    """Lower minimums of the member sets of a class."""
+
+    min_counts: dict[Path, int]
+
+
+SingleChange: TypeAlias = PolicyChange | MembersChange | ClassChange
+
+
+@final
 class JointChange(TypedDict):
     """Changes that help together."""
 
-    together: list[Change]
+    together: list[SingleChange]
+
+
+# mypy narrows a union by a key only if no part of it is an alias of a union.
+Change: TypeAlias = PolicyChange | MembersChange | ClassChange | JointChange
 
 
 class RelaxationEntry(TypedDict):
     """Change after which the problem has a plan, and a text about it."""
 
-    change: Change | JointChange
+    change: Change
     text: str
 
 

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON schema of an answer file."""
 
+from typing import Any
+
+from nova_groupext.solver.aliases import Schema
 from nova_groupext.solver.language import validation
+from nova_groupext.solver.model import answers
 
-_TEXT = {'type': 'string'}
-_TEXTS = {'type': 'array', 'items': _TEXT}
-_NUMBER = {'type': 'number'}
+_TEXT: Schema = {'type': 'string'}
+_TEXTS: Schema = {'type': 'array', 'items': _TEXT}
+_NUMBER: Schema = {'type': 'number'}
 
 
-def _object(required, **properties):
+def _object(required: list[str], **properties: Schema) -> Schema:
     return {
         'type': 'object',
         'properties': properties,
@@ -68,13 +72,13 @@ _CONFLICT_ITEMS = {
         text=_TEXT,
     ),
 }
-_ANY_CONFLICT_ITEM = {
+_ANY_CONFLICT_ITEM: Schema = {
     'type': 'object',
     'properties': {'kind': {'enum': sorted(_CONFLICT_ITEMS)}},
     'required': ['kind'],
 }
 
-_MIN_COUNT = {'type': 'integer', 'minimum': 0}
+_MIN_COUNT: Schema = {'type': 'integer', 'minimum': 0}
 
 #: Schemas of relaxations, by the key that only this kind has.
 _RELAXATION_CHANGES = {
@@ -103,10 +107,9 @@ _RELAXATION_CHANGES = {
 }
 
 
-def parse(raw):
-    """Check that a JSON value has the structure of an answer.
+def parse(raw: Any) -> answers.Answer:
+    """Return a JSON value as an answer, completed with defaults.
 
-    :returns: the value, completed with defaults
     :raises InvalidInput: with path and reason
     """
     validation.check(raw, _ANSWER, '$')
@@ -119,24 +122,10 @@ def parse(raw):
     if raw['status'] == 'placed':
         validation.check(raw, {'type': 'object', 'required': ['cost']}, '$')
         validation.check(raw['cost'], _COST, '$.cost')
-    return {**_DEFAULTS, **raw}
+    return answers.Answer(**raw)
 
 
-_DEFAULTS = {
-    'placement': {},
-    'alternative': {},
-    'unplaced': [],
-    'cost': None,
-    'violations': [],
-    'conflict': [],
-    'minimal': True,
-    'reason': None,
-    'relaxations': [],
-    'stats': {},
-}
-
-
-def _check_change(raw, where):
+def _check_change(raw: Any, where: str) -> None:
     kinds = [key for key in _RELAXATION_CHANGES if key in raw]
     if not kinds:
         raise validation.InvalidInput(where, 'is not a known change')

@@ -4,13 +4,24 @@
 Each check solves a problem of its own, derived from the text of the answer.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
 import dataclasses
 
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.language import paths
+from nova_groupext.solver.language import topology
 from nova_groupext.solver.language import validation
+from nova_groupext.solver.model import answer_parts
+from nova_groupext.solver.model import answers
+from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.model.time_budget import TimeBudget
+from nova_groupext.solver.policies import base
 from nova_groupext.solver.search import feasible
 from nova_groupext.solver.verify.finding import Finding
 
@@ -18,26 +29,25 @@ from nova_groupext.solver.verify.finding import Finding
 _SHARE = 1 / 2
 
 
-def findings(problem, raw, budget):
-    """Yield errors in the answer ``refused``.
-
-    :param budget: time_budget.TimeBudget
-    """
+def findings(
+    problem: problems.Problem, answer: answers.Answer, budget: TimeBudget
+) -> Iterator[Finding]:
+    """Yield errors in the answer ``refused``."""
     mismatches = [
-        *_conflict_mismatches(problem, raw),
-        *_relaxation_mismatches(problem, raw),
+        *_conflict_mismatches(problem, answer),
+        *_relaxation_mismatches(problem, answer),
     ]
     yield from mismatches
     if mismatches:
         return
-    conflict = raw['conflict']
+    conflict = [_assumption(item) for item in answer.conflict]
     yield from _check_infeasible(
         _restrict_to(problem, conflict),
         budget,
         '$.conflict',
         'does not prevent a plan',
     )
-    if raw['minimal']:
+    if answer.minimal:
         for number in range(len(conflict)):
             others = conflict[:number] + conflict[number + 1 :]
             yield from _check_feasible(
@@ -46,7 +56,7 @@ def findings(problem, raw, budget):
                 f'$.conflict[{number}]',
                 'is not needed, so the conflict is not minimal',
             )
-    for number, entry in enumerate(raw['relaxations']):
+    for number, entry in enumerate(answer.relaxations):
         where = f'$.relaxations[{number}]'
         relaxed = _relax(problem, entry['change'])
         yield from _check_feasible(
@@ -54,18 +64,27 @@ def findings(problem, raw, budget):
         )
 
 
-def _check_infeasible(problem, budget, where, text):
-    """Yield a Finding with a text if a problem has a plan."""
+def _check_infeasible(
+    problem: problems.Problem, budget: TimeBudget, where: str, text: str
+) -> Iterator[Finding]:
+    """Yield a finding with a text if a problem has a plan."""
     return _check(problem, budget, Finding(where, text), is_feasible=False)
 
 
-def _check_feasible(problem, budget, where, text):
-    """Yield a Finding with a text if a problem has no plan."""
+def _check_feasible(
+    problem: problems.Problem, budget: TimeBudget, where: str, text: str
+) -> Iterator[Finding]:
+    """Yield a finding with a text if a problem has no plan."""
     return _check(problem, budget, Finding(where, text), is_feasible=True)
 
 
-def _check(problem, budget, finding, is_feasible):
-    """Yield a Finding unless a problem is as feasible as expected."""
+def _check(
+    problem: problems.Problem,
+    budget: TimeBudget,
+    finding: Finding,
+    is_feasible: bool,
+) -> Iterator[Finding]:
+    """Yield a finding unless a problem is as feasible as expected."""
     verdict = _find(problem, budget)
     if verdict.plan is not None:
         violated = violations.find(problem, verdict.plan)
@@ -80,7 +99,9 @@ def _check(problem, budget, finding, is_feasible):
         yield finding
 
 
-def _find(problem, budget):
+def _find(
+    problem: problems.Problem, budget: TimeBudget
+) -> feasibility.Verdict:
     """Search for a plan, in the time for one check."""
     if fixed.find_violated(problem):
         # The solver assumes that pinned members keep the policies.
@@ -88,33 +109,35 @@ def _find(problem, budget):
     return feasible.find(problem, budget.slice(budget.remaining() * _SHARE))
 
 
-def _restrict_to(problem, conflict):
+def _restrict_to(
+    problem: problems.Problem, conflict: Collection[assumptions.Assumption]
+) -> problems.Problem:
     """Return the problem with only the assumptions of a conflict."""
-    kept = {_item_key(item) for item in conflict}
-    required = {_path_of(item) for item in conflict}
     member_sets = [
         member_set
-        if member_set.path in required
+        if assumptions.MemberAssumption(member_set.path) in conflict
         else dataclasses.replace(member_set, min_count=0)
         for member_set in problem.topology.member_sets
     ]
-    policies = [p for p in _strict(problem) if _policy_key(p) in kept]
+    policies = assumptions.assumed_policies(problem, conflict)
     return _with(problem, policies, member_sets)
 
 
-def _relax(problem, change):
+def _relax(
+    problem: problems.Problem, change: answer_parts.Change
+) -> problems.Problem:
     """Return the problem after a relaxation."""
-    parts = _parts(change)
-    softened = {_item_key(part) for part in parts}
-    min_counts = {}
-    for part in parts:
+    softened: set[assumptions.PolicyAssumption] = set()
+    min_counts: dict[Path, int] = {}
+    for part in _parts(change):
+        softened.update(_softened(part))
         min_counts.update(_min_counts(part))
     return _with(
         problem,
         [
             policy
             for policy in _strict(problem)
-            if _policy_key(policy) not in softened
+            if assumptions.of_policy(policy) not in softened
         ],
         [
             dataclasses.replace(
@@ -129,7 +152,11 @@ def _relax(problem, change):
     )
 
 
-def _with(problem, policies, member_sets):
+def _with(
+    problem: problems.Problem,
+    policies: Iterable[base.Policy],
+    member_sets: Iterable[topology.MemberSet],
+) -> problems.Problem:
     """Return the problem with other member sets and strict policies."""
     relevant = {path for p in policies for side in p.sides for path in side}
     relevant.update(problem.pinned)
@@ -153,70 +180,94 @@ def _with(problem, policies, member_sets):
     )
 
 
-def _conflict_mismatches(problem, raw):
+def _conflict_mismatches(
+    problem: problems.Problem, answer: answers.Answer
+) -> Iterator[Finding]:
     """Yield items of the conflict that do not fit the problem."""
-    if not raw['conflict']:
+    if not answer.conflict:
         yield Finding('$.conflict', 'must not be empty')
-    for number, item in enumerate(raw['conflict']):
+    for number, item in enumerate(answer.conflict):
         where = f'$.conflict[{number}]'
-        yield from _mismatches(problem, item, where)
-        kind = item['policy']['type'] if 'policy' in item else 'members'
-        if item['code'] != f'vrt.{kind}':
-            yield Finding(f'{where}.code', f'must be vrt.{kind}')
+        yield from _mismatches(problem, [_assumption(item)], where)
+        code = violations.code(
+            item['policy']['type'] if item['kind'] == 'policy' else 'members'
+        )
+        if item['code'] != code:
+            yield Finding(f'{where}.code', f'must be {code}')
 
 
-def _relaxation_mismatches(problem, raw):
+def _relaxation_mismatches(
+    problem: problems.Problem, answer: answers.Answer
+) -> Iterator[Finding]:
     """Yield relaxations that do not fit the problem."""
-    for number, entry in enumerate(raw['relaxations']):
+    for number, entry in enumerate(answer.relaxations):
         for part in _parts(entry['change']):
-            where = f'$.relaxations[{number}].change'
-            yield from _mismatches(problem, part, where)
+            members = map(assumptions.MemberAssumption, _min_counts(part))
+            yield from _mismatches(
+                problem,
+                [*_softened(part), *sorted(members)],
+                f'$.relaxations[{number}].change',
+            )
 
 
-def _mismatches(problem, item, where):
-    strict = {_policy_key(policy) for policy in _strict(problem)}
-    if 'policy' in item and _item_key(item) not in strict:
-        yield Finding(where, 'names no strict policy of this problem')
+def _mismatches(
+    problem: problems.Problem,
+    named: Iterable[assumptions.Assumption],
+    where: str,
+) -> Iterator[Finding]:
+    """Yield named policies and members that are not in the problem."""
+    strict = {assumptions.of_policy(policy) for policy in _strict(problem)}
     member_sets = {
         member_set.path for member_set in problem.topology.member_sets
     }
-    named = {_path_of(item)} if 'members' in item else _min_counts(item)
-    for path in sorted(named):
-        if path not in member_sets:
-            name = validation.quote(path)
+    for each in named:
+        if isinstance(each, assumptions.PolicyAssumption):
+            if each not in strict:
+                yield Finding(where, 'names no strict policy of this problem')
+        elif each.path not in member_sets:
+            name = validation.quote(each.path)
             yield Finding(where, f'{name} are not members of this problem')
 
 
-def _strict(problem):
+def _strict(problem: problems.Problem) -> list[base.Policy]:
     return [policy for policy in problem.topology.policies if policy.strict]
 
 
-def _policy_key(policy):
-    """Return the attributes by which an answer identifies a policy."""
-    return policy.at, policy.type, policy.scope
+def _assumption(item: answer_parts.ConflictItem) -> assumptions.Assumption:
+    """Return the assumption that an item of a conflict names."""
+    if item['kind'] == 'policy':
+        policy = item['policy']
+        return assumptions.PolicyAssumption(
+            item['at'], policy['type'], policy['scope']
+        )
+    return assumptions.MemberAssumption(
+        paths.join(item['at'], item['members'])
+    )
 
 
-def _item_key(item):
-    """Return this key for an item of a conflict or part of a relaxation."""
-    policy = item.get('policy')
-    if isinstance(policy, dict):
-        return item['at'], policy['type'], policy['scope']
-    return item.get('at'), policy, item.get('scope')
+def _parts(change: answer_parts.Change) -> list[answer_parts.SingleChange]:
+    if 'together' in change:
+        return change['together']
+    return [change]
 
 
-def _path_of(item):
-    """Return the path of the member set that an item names, or None."""
-    if 'members' in item:
-        return paths.join(item['at'], item['members'])
-    return None
+def _softened(
+    part: answer_parts.SingleChange,
+) -> list[assumptions.PolicyAssumption]:
+    """Return the policies that a part of a relaxation makes soft."""
+    if 'policy' in part:
+        return [
+            assumptions.PolicyAssumption(
+                part['at'], part['policy'], part['scope']
+            )
+        ]
+    return []
 
 
-def _parts(change):
-    return change.get('together', [change])
-
-
-def _min_counts(part):
-    """Map paths of member sets to their minimum after a relaxation."""
+def _min_counts(part: answer_parts.SingleChange) -> dict[Path, int]:
+    """Return the minimums of member sets after a part of a relaxation."""
     if 'members' in part:
-        return {_path_of(part): part['min_count']}
-    return part.get('min_counts', {})
+        return {paths.join(part['at'], part['members']): part['min_count']}
+    if 'min_counts' in part:
+        return part['min_counts']
+    return {}

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verification of an answer of any status."""
 
+from collections.abc import Iterator
+
+from nova_groupext.solver.model import answers
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.verify import placed
 from nova_groupext.solver.verify import refused
 from nova_groupext.solver.verify.finding import Finding
 
 #: Parts of each status; the other parts must be empty.
-_PARTS = {
+_PARTS: dict[str, tuple[str, ...]] = {
     'placed': (
         'placement',
         'alternative',
@@ -20,26 +24,26 @@ _PARTS = {
 }
 
 
-def findings(problem, raw):
+def findings(
+    problem: problems.Problem, answer: answers.Answer
+) -> Iterator[Finding]:
     """Yield errors in an answer, and parts not verified in time.
 
-    :param problem: problems.Problem; its time limit applies
-    :param raw: JSON value that answer_schema.parse() returned
-    :returns: generator of Finding
+    :param problem: its time limit applies
     """
     budget = time_budget.TimeBudget(problem.time_limit)
-    yield from _misplaced_parts(raw)
-    if raw['status'] == 'placed':
-        yield from placed.findings(problem, raw)
-    elif raw['status'] == 'refused':
-        yield from refused.findings(problem, raw, budget)
+    yield from _misplaced_parts(answer)
+    if answer.status == 'placed':
+        yield from placed.findings(problem, answer)
+    elif answer.status == 'refused':
+        yield from refused.findings(problem, answer, budget)
 
 
-def _misplaced_parts(raw):
+def _misplaced_parts(answer: answers.Answer) -> Iterator[Finding]:
     """Yield parts that do not belong to the answer's status."""
     all_parts = [part for parts in _PARTS.values() for part in parts]
     for part in all_parts:
-        if raw.get(part) and part not in _PARTS[raw['status']]:
+        if getattr(answer, part) and part not in _PARTS[answer.status]:
             yield Finding(
-                f'$.{part}', f'does not belong to the status "{raw["status"]}"'
+                f'$.{part}', f'does not belong to the status "{answer.status}"'
             )

@@ -50,11 +50,9 @@ REFUSED = {
 
 class TestParse(base.BaseTestCase):
     def test_omitted_parts_have_defaults(self):
-        self.assertEqual([], answer_schema.parse(PLACED)['unplaced'])
-        self.assertEqual({}, answer_schema.parse(REFUSED)['placement'])
-        self.assertTrue(
-            answer_schema.parse({'status': 'undecided'})['minimal']
-        )
+        self.assertEqual([], answer_schema.parse(PLACED).unplaced)
+        self.assertEqual({}, answer_schema.parse(REFUSED).placement)
+        self.assertTrue(answer_schema.parse({'status': 'undecided'}).minimal)
 
     def test_every_mistake_is_refused_with_its_path(self):
         for where, raw, path, value in (

@@ -65,6 +65,13 @@ class TestPlaced(base.BaseTestCase):
             PLACED, builders.changed(right(PLACED), path, value)
         )
 
+    def test_cost_is_required(self):
+        answer = dataclasses.replace(stages.solve(PLACED), cost=None)
+
+        [finding] = verify.findings(PLACED, answer)
+
+        self.assertEqual('$.cost', finding.where)
+
     def test_right_plan_passes(self):
         raw = right(PLACED)
         self.assertEqual([], error_paths(PLACED, raw))
