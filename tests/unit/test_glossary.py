@@ -39,6 +39,7 @@ PLAIN = frozenset(
         'description',
         'distance',
         'distances',
+        'effect',
         'end',
         'enough',
         'exact',

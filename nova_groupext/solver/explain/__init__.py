@@ -6,6 +6,8 @@ a plan, ``reasons`` the obstacle and ``relax`` the changes that help; these
 three query ``feasibility_oracle``. ``sentences`` words the results.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterator
 import dataclasses
 
 from nova_groupext.solver.explain import feasibility_oracle
@@ -13,7 +15,10 @@ from nova_groupext.solver.explain import minimal_conflict
 from nova_groupext.solver.explain import reasons
 from nova_groupext.solver.explain import relax
 from nova_groupext.solver.explain import sentences
+from nova_groupext.solver.model import answers
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import time_budget
 
 # Share of the time for the conflict and its reason, before relaxations.
 _CONFLICT_SHARE = 0.6
@@ -22,31 +27,16 @@ _CONFLICT_SHARE = 0.6
 _SECONDS = 1.5, 6e-3, 3e-7
 
 
-@dataclasses.dataclass(frozen=True)
-class Refusal:
-    """Content of a refused answer, under the names of the answer file.
-
-    :ivar conflict: policies and member sets that exclude one another
-    :ivar minimal: whether every item of the conflict is necessary
-    :ivar reason: stable code, and a sentence for the group's owner
-    :ivar relaxations: changes that make the problem feasible
-    :ivar is_cut_short: whether more time might improve any of these
-    """
-
-    conflict: list
-    minimal: bool
-    reason: dict
-    relaxations: list
-    is_cut_short: bool
-
-
-def refusals(problem, budget, assumed=None):
+def refusals(
+    problem: problems.Problem,
+    budget: time_budget.TimeBudget,
+    assumed: Collection[assumptions.Assumption] | None = None,
+) -> Iterator[answers.Refusal]:
     """Yield the explanation of a problem that is proved infeasible.
 
-    :param problem: problems.Problem
-    :param budget: time_budget.TimeBudget
+    The first refusal is without relaxations, the second one with them.
+
     :param assumed: assumptions that are proved infeasible; all if omitted
-    :returns: generator of two Refusals: without, then with relaxations
     """
     oracle = feasibility_oracle.Oracle(
         problem, budget.slice(budget.remaining() * _CONFLICT_SHARE)
@@ -55,7 +45,7 @@ def refusals(problem, budget, assumed=None):
         oracle, assumed or assumptions.of_problem(problem)
     )
     code = reasons.find(oracle, conflict)
-    refusal = Refusal(
+    refusal = answers.Refusal(
         conflict=[sentences.item(problem, each) for each in conflict.assumed],
         minimal=conflict.is_minimal,
         reason={
@@ -75,7 +65,7 @@ def refusals(problem, budget, assumed=None):
     )
 
 
-def _relaxation_seconds(problem):
+def _relaxation_seconds(problem: problems.Problem) -> float:
     """Return the time for relaxations, limited because the tenant waits."""
     members = len(problem.topology.members)
     fixed, per_member, per_pair = _SECONDS

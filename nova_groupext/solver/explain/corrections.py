@@ -6,24 +6,32 @@ text that follows "fits".
 """
 
 import dataclasses
+from typing import NamedTuple
 
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.explain import sentences
+from nova_groupext.solver.language import topology
+from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
+
+
+class MinCount(NamedTuple):
+    """New ``min_count`` of the member set with this path."""
+
+    path: Path
+    number: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Relaxation:
-    """Strict policies that become soft, and lower minimums of member sets.
+    """Strict policies that become soft, and lower minimums of member sets."""
 
-    :ivar softened: tuple of assumptions.PolicyAssumption
-    :ivar min_counts: tuple of (path of a member set, its new min_count)
-    """
+    softened: tuple[assumptions.PolicyAssumption, ...] = ()
+    min_counts: tuple[MinCount, ...] = ()
 
-    softened: tuple = ()
-    min_counts: tuple = ()
-
-    def apply(self, problem):
-        """Return the changed problems.Problem."""
+    def apply(self, problem: problems.Problem) -> problems.Problem:
+        """Return the changed problem."""
         min_counts = dict(self.min_counts)
         policies = tuple(
             dataclasses.replace(policy, strict=False)
@@ -46,16 +54,16 @@ class Relaxation:
             ),
         )
 
-    def lost_members(self, problem):
+    def lost_members(self, problem: problems.Problem) -> int:
         """Return how many fewer members are required."""
         return sum(
             member_set.min_count - number
             for member_set, number in self._member_sets(problem)
         )
 
-    def to_dict(self, problem):
+    def to_dict(self, problem: problems.Problem) -> answer_parts.Change:
         """Return the relaxation in the format of the answer file."""
-        parts = [
+        parts: list[answer_parts.SingleChange] = [
             {
                 'at': policy.at,
                 'policy': policy.type,
@@ -63,7 +71,8 @@ class Relaxation:
                 'strict': False,
             }
             for policy in self.softened
-        ] + [
+        ]
+        parts += [
             {
                 'at': member_set.node,
                 'members': member_set.name,
@@ -73,7 +82,7 @@ class Relaxation:
         ]
         return parts[0] if len(parts) == 1 else {'together': parts}
 
-    def text(self, problem):
+    def text(self, problem: problems.Problem) -> str:
         """Return the relaxation in words."""
         member_sets = [
             (sentences.part(member_set, number), number)
@@ -94,8 +103,10 @@ class Relaxation:
             parts.append(f'if {sentences.join_list(policies)} {verb} soft')
         return ' '.join(parts)
 
-    def _member_sets(self, problem):
-        """Return (member set, its new min_count) pairs that differ."""
+    def _member_sets(
+        self, problem: problems.Problem
+    ) -> list[tuple[topology.MemberSet, int]]:
+        """Return the member sets whose minimums change, and the new ones."""
         member_sets = {
             member_set.path: member_set
             for member_set in problem.topology.member_sets
@@ -110,16 +121,16 @@ class Relaxation:
 class ClassRelaxation(Relaxation):
     """Lower minimums of several member sets of one member class."""
 
-    def to_dict(self, problem):
+    def to_dict(self, problem: problems.Problem) -> answer_parts.ClassChange:
         """Return the relaxation in the format of the answer file."""
         member_sets = {
             member_set.path: member_set
             for member_set in problem.topology.member_sets
         }
-        name = member_sets[self.min_counts[0][0]].spec['class']
+        name = member_sets[self.min_counts[0].path].spec['class']
         return {'class': name, 'min_counts': dict(self.min_counts)}
 
-    def text(self, problem):
+    def text(self, problem: problems.Problem) -> str:
         """Return the text, without the class name: owners do not know it."""
         member_sets = {
             member_set.path: member_set

@@ -5,10 +5,20 @@ Answers are monotone: a plan under some assumptions holds for every subset of
 them, and a proof that there is none holds for every superset.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Set
+
 from nova_groupext.solver import bounds
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import violations
+from nova_groupext.solver.model.assumptions import Assumption
+from nova_groupext.solver.model.time_budget import TimeBudget
 from nova_groupext.solver.proofs import capacity_relaxation
 from nova_groupext.solver.proofs import quick_proofs
 from nova_groupext.solver.proofs import suspects
@@ -21,7 +31,7 @@ _SHARE = 1 / 3
 class Oracle:
     """Feasibility queries about one problem, with a cache of answers.
 
-    :ivar arrays: bounds.HostArrays that all bounds share
+    :ivar arrays: arrays that all bounds share
     :ivar is_cut_short: whether a query ended without an answer
     :ivar plan: plan that the last search under assumptions found, or None
     :ivar best_partial_plan: best partial plan of the last undecided search
@@ -29,50 +39,49 @@ class Oracle:
         None
     """
 
-    def __init__(self, problem, budget):
+    def __init__(self, problem: problems.Problem, budget: TimeBudget) -> None:
         self.problem = problem
         self.budget = budget
         self.is_cut_short = False
-        self.plan = None
-        self.best_partial_plan = None
+        self.plan: violations.Plan | None = None
+        self.best_partial_plan: violations.Plan | None = None
         self.arrays = bounds.HostArrays(problem)
-        self._feasible = []
-        self._infeasible = []
+        self._feasible: list[frozenset[Assumption]] = []
+        self._infeasible: list[frozenset[Assumption]] = []
 
-    def has_plan(self, assumed):
+    def has_plan(self, assumed: Iterable[Assumption]) -> bool:
         """Check whether assumptions have a plan; False if undecided."""
         return self._decide(frozenset(assumed)) is True
 
-    def is_infeasible(self, assumed):
+    def is_infeasible(self, assumed: Iterable[Assumption]) -> bool:
         """Check whether assumptions have no plan; False if undecided."""
         return self._decide(frozenset(assumed)) is False
 
-    def is_excluded(self, assumed):
+    def is_excluded(self, assumed: Iterable[Assumption]) -> bool:
         """Check whether bounds alone prove that assumptions have no plan."""
-        problem = assumptions.restrict_to(self.problem, frozenset(assumed))
+        assumed = frozenset(assumed)
+        problem = assumptions.restrict_to(self.problem, assumed)
         if bounds.prove_infeasible(problem, self.arrays) is None:
             return False
         self.record_infeasible(assumed)
         return True
 
-    def record_infeasible(self, assumed):
+    def record_infeasible(self, assumed: Iterable[Assumption]) -> None:
         """Cache a proof that assumptions have no plan."""
         self._infeasible.append(frozenset(assumed))
 
-    def analyse(self, problem):
-        """Compare the capacity that required members need with what is free.
+    def analyse(self, problem: problems.Problem) -> bounds.Analysis:
+        """Compare the capacity that members need with what is free."""
+        analysis = bounds.analyse(problem, self.arrays)
+        if analysis.proof is not None:
+            self.record_infeasible(analysis.proof)
+        return analysis
 
-        :returns: (assumptions that have no plan or None, member set path ->
-            share of its possible capacity that it needs)
-        """
-        proof, shares, _ = bounds.analyse(problem, self.arrays)
-        if proof is not None:
-            self.record_infeasible(proof)
-        return proof, shares
-
-    def hosts_for(self, problem, paths):
-        """Return ids of the hosts that could take any one of some members."""
-        _, _, reduced = bounds.analyse(problem, self.arrays)
+    def hosts_for(
+        self, problem: problems.Problem, paths: Set[Path]
+    ) -> set[HostId]:
+        """Return the hosts that could take any one of some members."""
+        reduced = bounds.analyse(problem, self.arrays).reduced
         classes = {
             id(reduced.class_of[path]): reduced.class_of[path]
             for path in paths & reduced.class_of.keys()
@@ -83,11 +92,12 @@ class Oracle:
             for host in self.arrays.hosts_with_capacity(member_class)
         }
 
-    def find(self, problem, share=_SHARE):
+    def find(
+        self, problem: problems.Problem, share: float = _SHARE
+    ) -> feasibility.Verdict:
         """Search for a plan of any problem.
 
         :param share: share of the remaining time to use
-        :returns: feasibility.Verdict
         """
         if self.is_out_of_time():
             return feasibility.Verdict()
@@ -98,40 +108,42 @@ class Oracle:
             return feasibility.Verdict(is_infeasible=True)
         return self._solve(reduced, share)
 
-    def probe(self, problem, share):
+    def probe(
+        self, problem: problems.Problem, share: float
+    ) -> feasibility.Verdict:
         """Call find(), but keep is_cut_short: no answer relies on it."""
         was_cut_short = self.is_cut_short
         verdict = self.find(problem, share)
         self.is_cut_short = was_cut_short
         return verdict
 
-    def complete(self, problem, plan, share):
+    def complete(
+        self, problem: problems.Problem, plan: violations.Plan, share: float
+    ) -> violations.Plan | None:
         """Try to complete a partial plan; failure proves nothing.
 
-        :param plan: violations.Plan of some of the members
         :param share: share of the remaining time to use
-        :returns: violations.Plan or None
         """
         return feasible.complete(problem, plan, self.budget, share)
 
-    def is_problem_excluded(self, problem):
+    def is_problem_excluded(self, problem: problems.Problem) -> bool:
         """Check whether bounds prove that a problem has no plan."""
         return bounds.prove_infeasible(problem, self.arrays) is not None
 
-    def is_out_of_time(self):
+    def is_out_of_time(self) -> bool:
         """Check whether the time is over; if so, set is_cut_short."""
         if not self.budget.remaining():
             self.is_cut_short = True
         return not self.budget.remaining()
 
-    def certify(self, problem):
-        """Return a Verdict reached without cache, bounds and heuristics."""
+    def certify(self, problem: problems.Problem) -> feasibility.Verdict:
+        """Return a verdict reached without cache, bounds and heuristics."""
         # The solver assumes that pinned members keep the policies.
         if fixed.find_violated(problem) or self._is_contradictory(problem):
             return feasibility.Verdict(is_infeasible=True)
         return self._solve(problem, _SHARE, feasibility.solve)
 
-    def _is_contradictory(self, problem):
+    def _is_contradictory(self, problem: problems.Problem) -> bool:
         """Check whether even unlimited capacity is proved to allow no plan."""
         if suspects.conflicting_pairs(problem) or bounds.prove_infeasible(
             capacity_relaxation.relax_capacity(problem)
@@ -141,17 +153,23 @@ class Oracle:
             )
         return False
 
-    def _solve(self, problem, share, solver=None):
+    def _solve(
+        self,
+        problem: problems.Problem,
+        share: float,
+        solve: Callable[
+            [problems.Problem, TimeBudget], feasibility.Verdict
+        ] = feasible.find,
+    ) -> feasibility.Verdict:
         verdict = feasibility.Verdict()
         seconds = self.budget.remaining() * share
         if seconds:
-            solve = solver or feasible.find
             verdict = solve(problem, self.budget.slice(seconds))
         if verdict.plan is None and not verdict.is_infeasible:
             self.is_cut_short = True
         return verdict
 
-    def _decide(self, assumed):
+    def _decide(self, assumed: frozenset[Assumption]) -> bool | None:
         """Return True if there is a plan, False if none, None if unknown."""
         if any(assumed <= larger for larger in self._feasible):
             return True

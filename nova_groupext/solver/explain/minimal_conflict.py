@@ -7,9 +7,13 @@ conflict among many takes few queries. An undecided query counts as feasible:
 the result is still a conflict, but may be larger than necessary.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
 import dataclasses
 
+from nova_groupext.solver.explain.feasibility_oracle import Oracle
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.proofs import suspects
 
 
@@ -17,18 +21,17 @@ from nova_groupext.solver.proofs import suspects
 class Conflict:
     """Assumptions that have no plan together.
 
-    :ivar assumed: tuple of assumptions, policies before member sets
+    :ivar assumed: policies before member sets
     :ivar is_minimal: whether each is necessary, confirmed by the solver
     """
 
-    assumed: tuple
+    assumed: tuple[Assumption, ...]
     is_minimal: bool
 
 
-def find(oracle, assumed):
-    """Return the Conflict of an infeasible problem.
+def find(oracle: Oracle, assumed: Collection[Assumption]) -> Conflict:
+    """Return the conflict of an infeasible problem.
 
-    :param oracle: feasibility_oracle.Oracle of the problem
     :param assumed: its assumptions that are known to have no plan
     """
     conflict = locate(oracle, assumed)
@@ -47,19 +50,21 @@ def find(oracle, assumed):
     return Conflict(tuple(conflict), is_minimal)
 
 
-def locate(oracle, assumed):
+def locate(
+    oracle: Oracle, assumed: Collection[Assumption]
+) -> list[Assumption]:
     """Return a small conflict among assumptions, not always a minimal one.
 
     :param assumed: assumptions that have no plan
     """
     oracle.record_infeasible(assumed)
     problem = assumptions.restrict_to(oracle.problem, frozenset(assumed))
-    infeasible, shares = oracle.analyse(problem)
+    proof, shares, _ = oracle.analyse(problem)
     order = suspects.order_by_suspicion(problem, shares)
-    if infeasible is not None:
+    if proof is not None:
         # Bounds are fast: let them reduce a conflict that they prove.
         return quickxplain(
-            oracle.is_excluded, [each for each in order if each in infeasible]
+            oracle.is_excluded, [each for each in order if each in proof]
         )
     subsets = suspects.nested_suspects(problem, shares)
     infeasible = next(filter(oracle.is_infeasible, subsets), assumed)
@@ -68,16 +73,23 @@ def locate(oracle, assumed):
     )
 
 
-def quickxplain(is_infeasible, assumed):
+def quickxplain(
+    is_infeasible: Callable[[list[Assumption]], bool],
+    assumed: list[Assumption],
+) -> list[Assumption]:
     """Return a conflict, minimal if every query is decided.
 
     Of several conflicts, return the one with the earliest assumptions.
 
-    :param is_infeasible: checks whether a list of assumptions has no plan
-    :param assumed: list of assumptions that has none
+    :param is_infeasible: checks whether assumptions have no plan
+    :param assumed: assumptions that have none
     """
 
-    def needed(background, has_grown, candidates):
+    def needed(
+        background: list[Assumption],
+        has_grown: bool,
+        candidates: list[Assumption],
+    ) -> list[Assumption]:
         if has_grown and is_infeasible(background):
             return []
         if len(candidates) == 1:
@@ -91,7 +103,9 @@ def quickxplain(is_infeasible, assumed):
     return needed([], False, assumed)
 
 
-def _certify(oracle, assumed):
+def _certify(
+    oracle: Oracle, assumed: list[Assumption]
+) -> tuple[list[Assumption], bool]:
     """Drop unnecessary assumptions; return the rest, and if it is minimal."""
     is_minimal = True
     keys = assumptions.interchangeable(oracle.problem, frozenset(assumed))
@@ -110,7 +124,7 @@ def _certify(oracle, assumed):
     return assumed, is_minimal
 
 
-def _is_confirmed(oracle, assumed):
+def _is_confirmed(oracle: Oracle, assumed: Collection[Assumption]) -> bool:
     """Check whether the integer program confirms a conflict.
 
     :raises RuntimeError: it finds a plan

@@ -4,40 +4,52 @@
 If one helps, all larger ones do; if one does not, no smaller one does.
 """
 
+from typing import NamedTuple
+
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.explain import corrections
+from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
+
+
+class Effect(NamedTuple):
+    """Effect of a relaxation on the problem, whatever its class.
+
+    :ivar fewer: member sets, and by how much their minimums fall
+    """
+
+    softened: frozenset[assumptions.PolicyAssumption]
+    fewer: frozenset[tuple[Path, int]]
+
 
 class MonotoneCache:
-    """Known effects of relaxations on one problem."""
+    """Known benefits of relaxations of one problem."""
 
-    def __init__(self, problem):
+    def __init__(self, problem: problems.Problem) -> None:
         """Start empty.
 
-        :param problem: problems.Problem that the relaxations change
+        :param problem: the problem that the relaxations change
         """
         member_sets = problem.topology.member_sets
         self._min_counts = {
             member_set.path: member_set.min_count for member_set in member_sets
         }
-        self._cache = {}
+        self._cache: dict[Effect, bool] = {}
 
-    def key(self, relaxation):
-        """Return a hashable key, equal for relaxations of equal effect.
-
-        :param relaxation: corrections.Relaxation
-        :returns: (frozenset of policy assumptions, frozenset of pairs: member
-            set path and by how much its minimum falls)
-        """
+    def key(self, relaxation: corrections.Relaxation) -> Effect:
+        """Return the effect of a relaxation, by which it is cached."""
         fewer = {
             (path, self._min_counts[path] - number)
             for path, number in relaxation.min_counts
             if number < self._min_counts[path]
         }
-        return frozenset(relaxation.softened), frozenset(fewer)
+        return Effect(frozenset(relaxation.softened), frozenset(fewer))
 
-    def store(self, relaxation, helps):
+    def store(self, relaxation: corrections.Relaxation, helps: bool) -> None:
         """Store whether a relaxation helps, which must be proved."""
         self._cache[self.key(relaxation)] = helps
 
-    def get(self, relaxation):
+    def get(self, relaxation: corrections.Relaxation) -> bool | None:
         """Return whether a relaxation helps, None if unknown."""
         key = self.key(relaxation)
         for other, helps in self._cache.items():
@@ -47,10 +59,9 @@ class MonotoneCache:
         return None
 
 
-def _is_within(smaller, larger):
-    """Check whether one key relaxes no more than another."""
-    (softened, fewer), (all_softened, all_fewer) = smaller, larger
-    all_fewer = dict(all_fewer)
-    return softened <= all_softened and all(
-        number <= all_fewer.get(path, 0) for path, number in fewer
+def _is_within(smaller: Effect, larger: Effect) -> bool:
+    """Check whether one effect relaxes no more than another."""
+    all_fewer = dict(larger.fewer)
+    return smaller.softened <= larger.softened and all(
+        number <= all_fewer.get(path, 0) for path, number in smaller.fewer
     )

@@ -5,9 +5,12 @@ Obstacles are removed one after the other, and stay removed; the last one
 before a plan exists is the reason.
 """
 
+from collections.abc import Callable
 import dataclasses
 
 from nova_groupext.solver.bounds import fixed
+from nova_groupext.solver.explain import feasibility_oracle
+from nova_groupext.solver.explain import minimal_conflict
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.proofs import capacity_relaxation
@@ -26,12 +29,10 @@ POLICIES = 'vrt.policies'
 UNKNOWN = 'vrt.unknown'
 
 
-def find(oracle, conflict):
-    """Return the reason code of a conflict.
-
-    :param oracle: feasibility_oracle.Oracle of the problem
-    :param conflict: minimal_conflict.Conflict of the problem
-    """
+def find(
+    oracle: feasibility_oracle.Oracle, conflict: minimal_conflict.Conflict
+) -> str:
+    """Return the reason code of a conflict."""
     problem = assumptions.restrict_to(
         oracle.problem, frozenset(conflict.assumed)
     )
@@ -51,7 +52,7 @@ def find(oracle, conflict):
     return POLICIES if has_policies else HOSTS
 
 
-def _without_foreign(problem):
+def _without_foreign(problem: problems.Problem) -> problems.Problem:
     hosts = {
         name: dataclasses.replace(host, foreign=False)
         for name, host in problem.hosts.items()
@@ -59,20 +60,21 @@ def _without_foreign(problem):
     return dataclasses.replace(problem, hosts=hosts)
 
 
-def _on_all_hosts(problem):
+def _on_all_hosts(problem: problems.Problem) -> problems.Problem:
     anywhere = problems.MemberClass({}, frozenset(problem.hosts), {}, {})
-    return _with_classes(problem, dict.fromkeys(problem.classes, anywhere))
+    return dataclasses.replace(
+        problem, classes=dict.fromkeys(problem.classes, anywhere)
+    )
 
 
-def _without_pinned(problem):
+def _without_pinned(problem: problems.Problem) -> problems.Problem:
     return dataclasses.replace(problem, pinned={})
 
 
-def _with_classes(problem, classes):
-    return dataclasses.replace(problem, classes=classes)
-
-
-_OBSTACLES = (
+# Codes, and the functions that remove the obstacle from a problem.
+_OBSTACLES: tuple[
+    tuple[str, Callable[[problems.Problem], problems.Problem]], ...
+] = (
     (CAPACITY, capacity_relaxation.relax_capacity),
     (FOREIGN, _without_foreign),
     (HOSTS, _on_all_hosts),

@@ -8,13 +8,22 @@ concerns move and, if necessary, those in their way. If that fails, more effort
 is needed: reinsertion of the missing members, and finally a new plan.
 """
 
+from collections.abc import Collection
+from collections.abc import Container
+from collections.abc import Set
 import itertools
 
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.explain import monotone_cache
+from nova_groupext.solver.explain.corrections import Relaxation
+from nova_groupext.solver.explain.feasibility_oracle import Oracle
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.model.violations import Plan
 from nova_groupext.solver.search import feasible
 
 #: Effort levels for one relaxation, the lowest first: move members of a known
@@ -42,22 +51,25 @@ class RelaxedPlans:
         except for the members it leaves out, or None
     """
 
-    def __init__(self, oracle, assumed):
+    def __init__(
+        self, oracle: Oracle, assumed: Collection[assumptions.Assumption]
+    ) -> None:
         """Search for a plan without the conflict.
 
-        :param oracle: feasibility_oracle.Oracle of the problem
         :param assumed: assumptions of the conflict
         """
         assignments = len(oracle.problem.class_of) * len(oracle.problem.hosts)
         is_small = assignments <= feasible.SMALL_VARIABLES
-        self.efforts = (FULL,) if is_small else (LOCAL, REINSERT, FULL)
+        self.efforts: tuple[int, ...] = (
+            (FULL,) if is_small else (LOCAL, REINSERT, FULL)
+        )
         self.effort = self.efforts[0]
         self._oracle = oracle
         self._problem = oracle.problem
         self._assumed = frozenset(assumed)
         self._concerned = self._find_concerned()
         self._cache = monotone_cache.MonotoneCache(oracle.problem)
-        self._tried = {}
+        self._tried: dict[tuple[monotone_cache.Effect, int], Plan | None] = {}
         rest = frozenset(assumptions.of_problem(self._problem)) - self._assumed
         problem = assumptions.restrict_to(self._problem, rest)
         verdict = oracle.find(problem, _BASE_SHARE)
@@ -66,7 +78,7 @@ class RelaxedPlans:
         self.is_undecided = self.is_unsolved and not verdict.is_infeasible
         self.best_partial_plan = verdict.best_partial_plan
 
-    def helps(self, relaxation):
+    def helps(self, relaxation: Relaxation) -> bool:
         """Check whether a relaxed problem is known to have a plan."""
         helps = self._cache.get(relaxation)
         if helps is None and self._is_new_attempt(relaxation):
@@ -84,19 +96,19 @@ class RelaxedPlans:
                 self._cache.store(relaxation, helps)
         return bool(helps)
 
-    def _is_new_attempt(self, relaxation):
+    def _is_new_attempt(self, relaxation: Relaxation) -> bool:
         """Check whether effort level or known plan is new to a relaxation."""
         key = self._cache.key(relaxation), self.effort
         is_new = key not in self._tried or self._tried[key] is not self._plan
         self._tried[key] = self._plan
         return is_new
 
-    def use(self, plan):
+    def use(self, plan: Plan | None) -> None:
         """Derive further plans from this one, unless it is None."""
         self._plan = plan or self._plan
 
-    def _find(self, problem):
-        """Return the feasibility.Verdict on a relaxed problem."""
+    def _find(self, problem: problems.Problem) -> feasibility.Verdict:
+        """Return the verdict on a relaxed problem."""
         base = self._base_plan(problem)
         plan = self._adapt(problem, base)
         if plan is not None:
@@ -107,18 +119,20 @@ class RelaxedPlans:
             return self._reinsert(problem, base)
         return feasibility.Verdict()
 
-    def _verify(self, problem, plan):
+    def _verify(self, problem: problems.Problem, plan: Plan) -> None:
         violated = violations.find(problem, plan)
         if violated:
             raise RuntimeError(
                 f'the plan violates the changed problem: {violated}'
             )
 
-    def _base_plan(self, problem):
+    def _base_plan(self, problem: problems.Problem) -> Plan | None:
         """Return the known plan, reduced to the members of a problem."""
         return self._plan and self._plan.only(problem.class_of)
 
-    def _adapt(self, problem, base):
+    def _adapt(
+        self, problem: problems.Problem, base: Plan | None
+    ) -> Plan | None:
         """Return the base plan, adapted by moving few members, or None."""
         if base is None:
             return None
@@ -132,7 +146,9 @@ class RelaxedPlans:
             problem, base, self._with_others(problem, base, moving)
         )
 
-    def _move(self, problem, base, moving):
+    def _move(
+        self, problem: problems.Problem, base: Plan, moving: Collection[Path]
+    ) -> Plan | None:
         """Return a base plan with some members on other hosts, or None."""
         if not moving:
             return None
@@ -144,11 +160,10 @@ class RelaxedPlans:
         # The base plan may violate a policy that was soft when it was found.
         return None if violations.find(problem, plan) else plan
 
-    def _reinsert(self, problem, base):
-        """Complete a base plan by reinsertion of the missing members.
-
-        :returns: feasibility.Verdict
-        """
+    def _reinsert(
+        self, problem: problems.Problem, base: Plan
+    ) -> feasibility.Verdict:
+        """Complete a base plan by reinsertion of the missing members."""
         if self._oracle.is_out_of_time():
             return feasibility.Verdict()
         if self._oracle.is_problem_excluded(problem):
@@ -158,10 +173,12 @@ class RelaxedPlans:
             return feasibility.Verdict()
         return feasibility.Verdict(plan, stage='repair')
 
-    def _with_others(self, problem, base, moving):
+    def _with_others(
+        self, problem: problems.Problem, base: Plan, moving: Set[Path]
+    ) -> Set[Path]:
         """Return some members and the few others in their way.
 
-        :returns: set of paths, empty if there are no others or too many
+        The set is empty if there are no others or too many.
         """
         hosts = self._oracle.hosts_for(problem, moving)
         others = self._find_others(problem, base, hosts) - moving
@@ -173,7 +190,9 @@ class RelaxedPlans:
             others = self._find_others(problem, base, hosts) - moving
         return moving | others if 0 < len(others) <= _MAX_OTHERS else set()
 
-    def _find_others(self, problem, base, hosts):
+    def _find_others(
+        self, problem: problems.Problem, base: Plan, hosts: Container[HostId]
+    ) -> set[Path]:
         """Return movable members on some hosts, and those bound to them."""
         others = {
             path for path, host in base.placement.items() if host in hosts
@@ -186,8 +205,8 @@ class RelaxedPlans:
                     others |= covered & base.placement.keys()
         return others & problem.movable
 
-    def _find_concerned(self):
-        """Return paths of the movable members that the conflict concerns."""
+    def _find_concerned(self) -> set[Path]:
+        """Return the movable members that the conflict concerns."""
         member_sets = {
             each.path
             for each in self._assumed

@@ -5,15 +5,23 @@ They name members and policies as the owner described them: no host, domain,
 amount or class.
 """
 
+from collections.abc import Iterable
+from collections.abc import Sequence
+
 from nova_groupext.solver.explain import reasons
+from nova_groupext.solver.language import topology
+from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
 
 # Limit on listed names.
 _MAX_NAMES = 5
 
 
-def item(problem, assumption):
+def item(
+    problem: problems.Problem, assumption: assumptions.Assumption
+) -> answer_parts.ConflictItem:
     """Return an assumption as an item of the answer's conflict."""
     if isinstance(assumption, assumptions.PolicyAssumption):
         return {
@@ -33,7 +41,9 @@ def item(problem, assumption):
     }
 
 
-def phrase(problem, assumption):
+def phrase(
+    problem: problems.Problem, assumption: assumptions.Assumption
+) -> str:
     """Return a noun phrase for an assumption."""
     if isinstance(assumption, assumptions.PolicyAssumption):
         noun = next(
@@ -46,7 +56,7 @@ def phrase(problem, assumption):
     return f'{_number(member_set)}{name(member_set)}'
 
 
-def name(member_set):
+def name(member_set: topology.MemberSet) -> str:
     """Return a member set's name and its node."""
     return (
         f'{member_set.name} in {member_set.node}'
@@ -55,12 +65,12 @@ def name(member_set):
     )
 
 
-def is_counted(member_set):
+def is_counted(member_set: topology.MemberSet) -> bool:
     """Check whether a member set was described with a count."""
     return member_set.members[0].path != member_set.path
 
 
-def part(member_set, number):
+def part(member_set: topology.MemberSet, number: int) -> str:
     """Return a phrase for some members of a set, for all if number is 0."""
     if number:
         return f'{number} of {member_set.count} {name(member_set)}'
@@ -71,7 +81,7 @@ def part(member_set, number):
     )
 
 
-def join_list(texts):
+def join_list(texts: Sequence[str]) -> str:
     """Join texts with commas, and with "and" before the last."""
     if len(texts) > _MAX_NAMES:
         more = len(texts) - _MAX_NAMES + 1
@@ -81,9 +91,14 @@ def join_list(texts):
     return f'{", ".join(texts[:-1])} and {texts[-1]}'
 
 
-def reason(problem, assumed, code):
+def reason(
+    problem: problems.Problem,
+    assumed: Iterable[assumptions.Assumption],
+    code: str,
+) -> str:
     """Return one sentence on why a conflict has no plan."""
-    policies, members = [], []
+    policies: list[str] = []
+    members: list[str] = []
     for each in assumed:
         is_policy = isinstance(each, assumptions.PolicyAssumption)
         phrases = policies if is_policy else members
@@ -118,7 +133,9 @@ _SENTENCES = {
 }
 
 
-def _member_set(problem, assumption):
+def _member_set(
+    problem: problems.Problem, assumption: assumptions.MemberAssumption
+) -> topology.MemberSet:
     return next(
         member_set
         for member_set in problem.topology.member_sets
@@ -126,7 +143,7 @@ def _member_set(problem, assumption):
     )
 
 
-def _number(member_set):
+def _number(member_set: topology.MemberSet) -> str:
     if not is_counted(member_set):
         return ''
     if member_set.min_count < member_set.count:
@@ -134,7 +151,9 @@ def _number(member_set):
     return f'{member_set.count} '
 
 
-def _target(problem, assumption):
+def _target(
+    problem: problems.Problem, assumption: assumptions.PolicyAssumption
+) -> str:
     """Return a phrase for the node or relationship of a policy."""
     for relationship in problem.topology.relationships:
         if relationship.path == assumption.at and _is_on(
@@ -144,7 +163,11 @@ def _target(problem, assumption):
     return f'of {assumption.at}' if assumption.at else 'of the group'
 
 
-def _is_on(problem, assumption, relationship):
+def _is_on(
+    problem: problems.Problem,
+    assumption: assumptions.PolicyAssumption,
+    relationship: topology.Relationship,
+) -> bool:
     """Check whether a policy is on a relationship, not on its namesake."""
     policies = assumptions.assumed_policies(problem, {assumption})
     return all(p.where.startswith(f'{relationship.where}.') for p in policies)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Search for relaxations that lower minimums of member sets the least."""
+
+from collections.abc import Callable
+import dataclasses
+
+from nova_groupext.solver import bounds
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.explain import relaxed_plans
+from nova_groupext.solver.explain.corrections import MinCount
+from nova_groupext.solver.explain.corrections import Relaxation
+from nova_groupext.solver.explain.feasibility_oracle import Oracle
+from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model.assumptions import Assumption
+from nova_groupext.solver.model.assumptions import PolicyAssumption
+
+
+class MinimumSearch:
+    """Search for the highest minimums with which the problem has a plan.
+
+    :ivar conflicts: assumptions of all known conflicts
+    :ivar found: best relaxation by member sets and softened policies
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        plans: relaxed_plans.RelaxedPlans,
+        conflicts: frozenset[Assumption],
+    ) -> None:
+        self.conflicts = conflicts
+        self.found: dict[
+            tuple[tuple[Path, ...], tuple[PolicyAssumption, ...]],
+            Relaxation | None,
+        ] = {}
+        self._oracle = oracle
+        self._problem = oracle.problem
+        self._plans = plans
+        self._min_counts = {
+            member_set.path: member_set.min_count
+            for member_set in oracle.problem.topology.member_sets
+        }
+
+    def omit_fewest(
+        self,
+        paths: tuple[Path, ...],
+        kind: type[Relaxation] = Relaxation,
+        softened: tuple[PolicyAssumption, ...] = (),
+    ) -> Relaxation | None:
+        """Return the relaxation of member sets that omits fewest, or None.
+
+        All minimums fall in proportion; with more effort, each then rises.
+
+        :param softened: policies that become soft as well
+        """
+        required = [(path, self._min_counts[path]) for path in paths]
+        total = sum(number for _, number in required)
+
+        def lower(kept: int) -> Relaxation:
+            min_counts = (
+                MinCount(path, n * kept // total) for path, n in required
+            )
+            return kind(softened, tuple(min_counts))
+
+        best = self._bisect(lower, total)
+        is_local = self._plans.effort == relaxed_plans.LOCAL
+        if best is not None and len(paths) > 1 and not is_local:
+            best = self.raise_minimums(best)
+        # A higher effort level may do worse, because its queries have another
+        # order.
+        key = paths, softened
+        candidates = [
+            each for each in (self.found.get(key), best) if each is not None
+        ]
+        self.found[key] = min(candidates, key=self.loss, default=None)
+        return self.found[key]
+
+    def raise_minimums(self, relaxation: Relaxation) -> Relaxation:
+        """Return a relaxation with the highest minimums, set by set."""
+        for index in range(len(relaxation.min_counts)):
+            relaxation = self._raise_minimum(relaxation, index)
+        return relaxation
+
+    def _raise_minimum(self, relaxation: Relaxation, index: int) -> Relaxation:
+        path, low = relaxation.min_counts[index]
+        before = relaxation.min_counts[:index]
+        after = relaxation.min_counts[index + 1 :]
+
+        def raised(more: int) -> Relaxation:
+            min_counts = (*before, MinCount(path, low + more), *after)
+            return dataclasses.replace(relaxation, min_counts=min_counts)
+
+        end = self._min_counts[path] - low + 1
+        return self._find_largest(raised, end, relaxation)
+
+    def _bisect(
+        self, make_relaxation: Callable[[int], Relaxation], end: int
+    ) -> Relaxation | None:
+        """Return the relaxation of the largest helpful number below ``end``.
+
+        :param make_relaxation: returns the relaxation of a number from 0 on
+        :returns: None if not even 0 helps
+        """
+        least = make_relaxation(0)
+        if not self._plans.helps(least):
+            return None
+        return self._find_largest(make_relaxation, end, least)
+
+    def _find_largest(
+        self,
+        make_relaxation: Callable[[int], Relaxation],
+        end: int,
+        best: Relaxation,
+    ) -> Relaxation:
+        """Do the same where ``best``, the relaxation of 0, helps."""
+        if self._oracle.is_out_of_time():
+            return best
+        lower, upper = 0, self._bound(make_relaxation, end)
+        # The largest number that bounds allow often helps.
+        number = upper - 1
+        while lower < number:
+            relaxation = make_relaxation(number)
+            if self._plans.helps(relaxation):
+                lower, best = number, relaxation
+            else:
+                upper = number
+            number = (lower + upper) // 2
+        return best
+
+    def _bound(
+        self, make_relaxation: Callable[[int], Relaxation], end: int
+    ) -> int:
+        """Return a number from which on bounds exclude the relaxations.
+
+        Only assumptions of known conflicts are checked, to save time.
+        """
+        lower, upper = 0, end
+        while upper - lower > 1:
+            middle = (lower + upper) // 2
+            problem = make_relaxation(middle).apply(self._problem)
+            problem = assumptions.restrict_to(problem, self.conflicts)
+            if bounds.prove_infeasible(problem, self._oracle.arrays) is None:
+                lower = middle
+            else:
+                upper = middle
+        return upper
+
+    def loss(self, relaxation: Relaxation) -> tuple[int, tuple[MinCount, ...]]:
+        """Return a sort key by which less intrusive relaxations come first."""
+        lost_members = relaxation.lost_members(self._problem)
+        return lost_members, relaxation.min_counts
