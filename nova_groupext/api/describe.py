@@ -14,6 +14,7 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.policy import VRTPolicy
 from nova_groupext.objects.policy import VRTRelationship
+from nova_groupext.solver.language import parser
 from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import topology
 from nova_groupext.solver.language import validation
@@ -48,7 +49,7 @@ def read_topology(description):
 
     :raises: InvalidInput
     """
-    parsed = topology.parse(
+    parsed = parser.parse(
         description,
         levels=vrt.levels(CONF),
         member_schema=request_schemas.MEMBER,

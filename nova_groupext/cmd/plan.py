@@ -17,6 +17,7 @@ import traceback
 from nova_groupext.cmd import progress
 from nova_groupext.solver.language import files
 from nova_groupext.solver.language import validation
+from nova_groupext.solver.model import problem_schemas
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.solve import child
 from nova_groupext.solver.solve import decide
@@ -182,10 +183,10 @@ def _svg_name(text):
 
 def _seconds(text):
     with contextlib.suppress(ValueError):
-        if 0 <= float(text) <= problems.MAX_TIME_LIMIT:
+        if 0 <= float(text) <= problem_schemas.MAX_TIME_LIMIT:
             return float(text)
     raise argparse.ArgumentTypeError(
-        f'must be a number from 0 to {problems.MAX_TIME_LIMIT:g}'
+        f'must be a number from 0 to {problem_schemas.MAX_TIME_LIMIT:g}'
     )
 
 

@@ -16,14 +16,14 @@ from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import JsonObject
 from nova_groupext.solver.aliases import Level
 from nova_groupext.solver.aliases import Path
-from nova_groupext.solver.aliases import Schema
 from nova_groupext.solver.language import files
+from nova_groupext.solver.language import parser
 from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import topology
 from nova_groupext.solver.language import validation
+from nova_groupext.solver.model import problem_schemas
 
 DEFAULT_TIME_LIMIT = 30.0
-MAX_TIME_LIMIT = 1e6
 
 #: Name of a class: of the problem file, or a tuple if derived from another.
 ClassName: TypeAlias = Hashable
@@ -33,96 +33,6 @@ _OUTSIDER = None
 
 #: Parser of a problem file's bytes into a JSON value for parse().
 load = files.load
-
-# Far above any cloud; the size limit of the file restricts the total more.
-_MAX_HOSTS = 100_000
-_MAX_CLASSES = 10_000
-_MAX_RESOURCES = 1_000
-_MAX_OPTIONS = 1_000
-
-_NAME: Schema = {'type': 'string', 'minLength': 1, 'maxLength': 255}
-_AMOUNTS: Schema = {
-    'type': 'object',
-    'maxProperties': _MAX_RESOURCES,
-    'additionalProperties': {
-        'type': 'integer',
-        'minimum': 0,
-        'maximum': 2**63 - 1,
-    },
-}
-
-_PROBLEM: Schema = {
-    'type': 'object',
-    'properties': {
-        'version': {'const': 1},
-        # Every level doubles the terms of soft policies about distances.
-        'levels': {
-            'type': 'array',
-            'items': _NAME,
-            'minItems': 1,
-            'maxItems': 8,
-            'uniqueItems': True,
-        },
-        'hosts': {'type': 'array', 'maxItems': _MAX_HOSTS},
-        'classes': {'type': 'object', 'maxProperties': _MAX_CLASSES},
-        'topology': {'type': 'object'},
-        'pinned': {'type': 'object', 'additionalProperties': _NAME},
-        'outsiders': {'type': 'object', 'additionalProperties': _NAME},
-        'time_limit': {
-            'type': 'number',
-            'minimum': 0,
-            'maximum': MAX_TIME_LIMIT,
-        },
-        'seed': {'type': 'integer', 'minimum': 0, 'maximum': 2**31 - 1},
-    },
-    'required': ['version', 'levels', 'hosts', 'classes', 'topology'],
-    'additionalProperties': False,
-}
-
-_HOST: Schema = {
-    'type': 'object',
-    'properties': {
-        'id': _NAME,
-        'domains': {'type': 'object', 'additionalProperties': _NAME},
-        'free': _AMOUNTS,
-        'foreign': {'type': 'boolean'},
-    },
-    'required': ['id'],
-    'additionalProperties': False,
-}
-
-_CLASS: Schema = {
-    'type': 'object',
-    'properties': {
-        'request': _AMOUNTS,
-        'hosts': {'type': 'array', 'items': _NAME},
-        'scores': {
-            'type': 'object',
-            'additionalProperties': {
-                'type': 'number',
-                'minimum': -1e12,
-                'maximum': 1e12,
-            },
-        },
-        'alternatives': {
-            'type': 'object',
-            'additionalProperties': {
-                'type': 'array',
-                'items': _AMOUNTS,
-                'minItems': 1,
-                'maxItems': _MAX_OPTIONS,
-            },
-        },
-    },
-    'required': ['request'],
-    'additionalProperties': False,
-}
-
-_MEMBER: Schema = {
-    'type': 'object',
-    'properties': {'class': {'type': 'string'}},
-    'required': ['class'],
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -239,7 +149,7 @@ def parse(raw: Any) -> Problem:
     :param raw: JSON value, see the problem file format
     :raises InvalidInput: with path and reason
     """
-    validation.check(raw, _PROBLEM, '$')
+    validation.check(raw, problem_schemas.PROBLEM, '$')
     levels = tuple(raw['levels'])
     if levels[0] != 'host':
         raise validation.InvalidInput('$.levels[0]', 'must be "host"')
@@ -253,19 +163,13 @@ def parse(raw: Any) -> Problem:
         for name, entry in sorted(raw['classes'].items())
     }
     outsiders = _read_outsiders(raw.get('outsiders', {}), hosts)
-    tree = topology.parse(
+    tree = parser.parse(
         raw['topology'],
         levels=levels,
-        member_schema=_MEMBER,
+        member_schema=problem_schemas.MEMBER,
         outsiders=outsiders,
     )
-    for member_set in tree.member_sets:
-        if member_set.path not in outsiders:
-            _check_known(
-                member_set.spec['class'],
-                classes,
-                validation.json_path(member_set.where, 'class'),
-            )
+    _check_classes(tree, classes, outsiders)
     members = {member.path for member in tree.members}
     if outsiders:
         classes[_OUTSIDER] = MemberClass({}, frozenset(), {}, {})
@@ -284,13 +188,27 @@ def parse(raw: Any) -> Problem:
     )
 
 
+def _check_classes(
+    tree: topology.Topology,
+    classes: Container[ClassName],
+    outsiders: Container[Path],
+) -> None:
+    for member_set in tree.member_sets:
+        if member_set.path not in outsiders:
+            _check_known(
+                member_set.spec['class'],
+                classes,
+                validation.json_path(member_set.where, 'class'),
+            )
+
+
 def _read_hosts(
     raw: list[Any], levels: tuple[Level, ...]
 ) -> dict[HostId, Host]:
     hosts = {}
     for number, entry in enumerate(raw):
         where = validation.json_path('$.hosts', number)
-        validation.check(entry, _HOST, where)
+        validation.check(entry, problem_schemas.HOST, where)
         if entry['id'] in hosts:
             raise validation.InvalidInput(f'{where}.id', 'is repeated')
         domains = entry.get('domains', {})
@@ -312,7 +230,7 @@ def _read_hosts(
 def _read_class(
     raw: Any, all_hosts: frozenset[HostId], where: str
 ) -> MemberClass:
-    validation.check(raw, _CLASS, where)
+    validation.check(raw, problem_schemas.CLASS, where)
     for key in ('hosts', 'scores', 'alternatives'):
         _check_all_known(raw.get(key, []), all_hosts, f'{where}.{key}')
     return MemberClass(

@@ -10,13 +10,13 @@ from oslotest import base
 from nova_groupext.solver.language import fast_check
 from nova_groupext.solver.language import schemas
 from nova_groupext.solver.language import validation
-from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import problem_schemas
 
 SCHEMAS = [
-    problems._PROBLEM,
-    problems._HOST,
-    problems._CLASS,
-    problems._MEMBER,
+    problem_schemas.PROBLEM,
+    problem_schemas.HOST,
+    problem_schemas.CLASS,
+    problem_schemas.MEMBER,
     schemas.NODE,
     schemas.RELATIONSHIP,
     schemas.any_policy(),
@@ -100,7 +100,7 @@ class TestSurelyValid(base.BaseTestCase):
 
     def test_typical_value_is_accepted(self):
         for value, schema in (
-            ({'id': 'h'}, problems._HOST),
+            ({'id': 'h'}, problem_schemas.HOST),
             (
                 {
                     'id': 'h',
@@ -108,7 +108,7 @@ class TestSurelyValid(base.BaseTestCase):
                     'free': {'VCPU': 8, 'DISK_GB': 9.0},
                     'foreign': True,
                 },
-                problems._HOST,
+                problem_schemas.HOST,
             ),
             (
                 {
@@ -117,7 +117,7 @@ class TestSurelyValid(base.BaseTestCase):
                     'scores': {'h': -1.5},
                     'alternatives': {'h': [{'VCPU': 2}, {}]},
                 },
-                problems._CLASS,
+                problem_schemas.CLASS,
             ),
             ({'members': {}, 'policies': [1]}, schemas.NODE),
             (

@@ -5,6 +5,7 @@ import copy
 
 from oslotest import base
 
+from nova_groupext.solver.language import parser
 from nova_groupext.solver.language import topology
 
 LEVELS = ('host', 'rack', 'zone')
@@ -44,7 +45,7 @@ ANALYTICS = {
 
 
 def parse(raw, **kwargs):
-    return topology.parse(raw, levels=LEVELS, member_schema=MEMBER, **kwargs)
+    return parser.parse(raw, levels=LEVELS, member_schema=MEMBER, **kwargs)
 
 
 def nested(depth):
@@ -226,7 +227,7 @@ class TestInvalidInput(base.BaseTestCase):
 
     def _refused(self, path, raw, **limits):
         error = self.assertRaises(
-            topology.InvalidInput,
+            parser.InvalidInput,
             parse,
             raw,
             limits=topology.Limits(**limits) if limits else None,
