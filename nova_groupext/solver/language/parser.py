@@ -278,20 +278,7 @@ class _Reader:
         parts = tuple(side for side in sides if side)
         for _, entry, entry_at in entries.listed(raw, where, 'policies'):
             validation.check(entry, schemas.any_policy(), entry_at)
-            if policy_schemas is schemas.soft_policies() and entry.get(
-                'strict', True
-            ):
-                raise InvalidInput(
-                    validation.json_path(entry_at, 'strict'),
-                    'must be false: policies about members of another group '
-                    'can only be soft',
-                )
-            validation.check(entry, policy_schemas[entry['type']], entry_at)
-            if entry['scope'] not in self.levels:
-                raise InvalidInput(
-                    validation.json_path(entry_at, 'scope'),
-                    f'must be one of {validation.quote(list(self.levels))}',
-                )
+            self._check_policy(entry, policy_schemas, entry_at)
             self._check_limit('policies', self.total_policies, entry_at)
             self.total_policies += 1
             kind = registry.get(entry['type'])
@@ -304,6 +291,23 @@ class _Reader:
                     sides=parts if kind.is_pairwise else (sum(parts, ()),),
                     where=entry_at,
                 )
+            )
+
+    def _check_policy(
+        self, entry: JsonObject, policy_schemas: dict[str, Schema], where: str
+    ) -> None:
+        is_soft_only = policy_schemas is schemas.soft_policies()
+        if is_soft_only and entry.get('strict', True):
+            raise InvalidInput(
+                validation.json_path(where, 'strict'),
+                'must be false: policies about members of another group can '
+                'only be soft',
+            )
+        validation.check(entry, policy_schemas[entry['type']], where)
+        if entry['scope'] not in self.levels:
+            raise InvalidInput(
+                validation.json_path(where, 'scope'),
+                f'must be one of {validation.quote(list(self.levels))}',
             )
 
     def _paths(self, path: Path) -> tuple[Path, ...]:

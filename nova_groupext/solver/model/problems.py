@@ -154,14 +154,7 @@ def parse(raw: Any) -> Problem:
     if levels[0] != 'host':
         raise validation.InvalidInput('$.levels[0]', 'must be "host"')
     hosts = _read_hosts(raw['hosts'], levels)
-    # One set for all classes without a list of hosts.
-    all_hosts = frozenset(hosts)
-    classes: dict[ClassName, MemberClass] = {
-        name: _read_class(
-            entry, all_hosts, validation.json_path('$.classes', name)
-        )
-        for name, entry in sorted(raw['classes'].items())
-    }
+    classes = _read_classes(raw['classes'], hosts)
     outsiders = _read_outsiders(raw.get('outsiders', {}), hosts)
     tree = parser.parse(
         raw['topology'],
@@ -225,6 +218,19 @@ def _read_hosts(
             foreign=entry.get('foreign', False),
         )
     return dict(sorted(hosts.items()))
+
+
+def _read_classes(
+    raw: JsonObject, hosts: Collection[HostId]
+) -> dict[ClassName, MemberClass]:
+    # One set for all classes without a list of hosts.
+    all_hosts = frozenset(hosts)
+    return {
+        name: _read_class(
+            entry, all_hosts, validation.json_path('$.classes', name)
+        )
+        for name, entry in sorted(raw.items())
+    }
 
 
 def _read_class(

@@ -190,6 +190,25 @@ def fix_others(
         for path, host in plan.placement.items()
         if path not in moving
     }
+    tree = problem.topology
+    unfixed = problem.class_of.keys() - fixed.keys()
+    policies = tuple(
+        policy for policy in tree.policies if _concerns(policy, unfixed)
+    )
+    return dataclasses.replace(
+        problem,
+        hosts=_hosts_beside(problem, plan, fixed),
+        pinned=fixed,
+        topology=dataclasses.replace(tree, policies=policies),
+    )
+
+
+def _hosts_beside(
+    problem: problems.Problem,
+    plan: violations.Plan,
+    fixed: dict[Path, HostId],
+) -> dict[HostId, problems.Host]:
+    """Return the hosts with what members leave free that become pinned."""
     used = collections.defaultdict[HostId, collections.Counter[str]](
         collections.Counter
     )
@@ -204,17 +223,7 @@ def fix_others(
             name: amount - amounts[name] for name, amount in host.free.items()
         }
         hosts[host_id] = dataclasses.replace(host, free=free)
-    tree = problem.topology
-    unfixed = problem.class_of.keys() - fixed.keys()
-    policies = tuple(
-        policy for policy in tree.policies if _concerns(policy, unfixed)
-    )
-    return dataclasses.replace(
-        problem,
-        hosts=hosts,
-        pinned=fixed,
-        topology=dataclasses.replace(tree, policies=policies),
-    )
+    return hosts
 
 
 def restore_alternatives(

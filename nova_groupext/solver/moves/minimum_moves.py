@@ -38,9 +38,30 @@ def make_problem(
             are_placed_later=False,
         )
     )
-    own_usage = collections.defaultdict[HostId, collections.Counter[str]](
-        collections.Counter
+    hosts = _hosts_without(problem, current_hosts, movable)
+    problem = subproblem.reclassify(
+        problem, *_classes_by_host(problem, current_hosts)
     )
+    policies = tuple(p for p in problem.topology.policies if p.strict)
+    return dataclasses.replace(
+        problem,
+        hosts=hosts,
+        topology=dataclasses.replace(problem.topology, policies=policies),
+        pinned={
+            p: host for p, host in current_hosts.items() if p not in movable
+        },
+        # Relationships with other groups are soft, and dropped here.
+        outsiders={},
+    )
+
+
+def _classes_by_host(
+    problem: problems.Problem, current_hosts: Mapping[Path, HostId]
+) -> tuple[
+    dict[problems.ClassName, problems.MemberClass],
+    dict[Path, problems.ClassName],
+]:
+    """Return classes whose members prefer their host, and each member's."""
     classes = dict(problem.classes)
     class_of: dict[Path, problems.ClassName] = {}
     for member in problem.topology.members:
@@ -50,30 +71,30 @@ def make_problem(
         classes[name] = _prefer_host(
             problem.class_of[path], current_hosts[path]
         )
-        if path in movable:
-            own_usage[current_hosts[path]].update(
-                problem.class_of[path].request
-            )
-    problem = subproblem.reclassify(problem, classes, class_of)
-    policies = tuple(p for p in problem.topology.policies if p.strict)
-    return dataclasses.replace(
-        problem,
-        hosts={
-            host_id: dataclasses.replace(
-                host,
-                free=dict(own_usage[host_id] + collections.Counter(host.free)),
-            )
-            if host_id in own_usage
-            else host
-            for host_id, host in problem.hosts.items()
-        },
-        topology=dataclasses.replace(problem.topology, policies=policies),
-        pinned={
-            p: host for p, host in current_hosts.items() if p not in movable
-        },
-        # Relationships with other groups are soft, and dropped here.
-        outsiders={},
+    return classes, class_of
+
+
+def _hosts_without(
+    problem: problems.Problem,
+    current_hosts: Mapping[Path, HostId],
+    movable: Container[Path],
+) -> dict[HostId, problems.Host]:
+    """Return the hosts with what is free there without movable members."""
+    own_usage = collections.defaultdict[HostId, collections.Counter[str]](
+        collections.Counter
     )
+    for path, member_class in problem.class_of.items():
+        if path in movable:
+            own_usage[current_hosts[path]].update(member_class.request)
+    return {
+        host_id: dataclasses.replace(
+            host,
+            free=dict(own_usage[host_id] + collections.Counter(host.free)),
+        )
+        if host_id in own_usage
+        else host
+        for host_id, host in problem.hosts.items()
+    }
 
 
 def list_moves(
