@@ -430,35 +430,8 @@ def _placement(server):
     return address
 
 
-class DeploymentTestCase(databases.DatabaseTestCase):
-    """A test with a Deployment, whose tables and Placement tests share."""
-
-    def setUp(self):
-        super().setUp()
-        url = _placement(self.SERVER)
-        connect = functools.partial(placement.client, url)
-        self.deployment = self.useFixture(Deployment(connect))
-        # Leftovers would count as unexpected consumers in later tests.
-        self.addCleanup(
-            lambda: self.deployment.delete_allocations(
-                *self.deployment.allocations()
-            )
-        )
-        self.addCleanup(setattr, faultpoints, 'handler', None)
-
-    def lose_record(self, consumer):
-        """Delete the record of a consumer, as Placement may by itself.
-
-        Its usage stays; see contributor/placement-records.rst.
-        """
-        database = sa.create_engine(_placement_database(self.SERVER))
-        self.addCleanup(database.dispose)
-        with database.begin() as connection:
-            deleted = connection.execute(
-                sa.text('DELETE FROM consumers WHERE uuid = :uuid'),
-                {'uuid': consumer},
-            )
-        self.assertEqual(1, deleted.rowcount)
+class DeploymentChecks:
+    """The part of a test that checks and interrupts its ``deployment``."""
 
     def assert_one_owner(self):
         """Expect that no member's capacity has two owners."""
@@ -533,3 +506,34 @@ class DeploymentTestCase(databases.DatabaseTestCase):
         finally:
             faultpoints.handler = None
         return False
+
+
+class DeploymentTestCase(DeploymentChecks, databases.DatabaseTestCase):
+    """A test with a Deployment, whose tables and Placement tests share."""
+
+    def setUp(self):
+        super().setUp()
+        url = _placement(self.SERVER)
+        connect = functools.partial(placement.client, url)
+        self.deployment = self.useFixture(Deployment(connect))
+        # Leftovers would count as unexpected consumers in later tests.
+        self.addCleanup(
+            lambda: self.deployment.delete_allocations(
+                *self.deployment.allocations()
+            )
+        )
+        self.addCleanup(setattr, faultpoints, 'handler', None)
+
+    def lose_record(self, consumer):
+        """Delete the record of a consumer, as Placement may by itself.
+
+        Its usage stays; see contributor/placement-records.rst.
+        """
+        database = sa.create_engine(_placement_database(self.SERVER))
+        self.addCleanup(database.dispose)
+        with database.begin() as connection:
+            deleted = connection.execute(
+                sa.text('DELETE FROM consumers WHERE uuid = :uuid'),
+                {'uuid': consumer},
+            )
+        self.assertEqual(1, deleted.rowcount)

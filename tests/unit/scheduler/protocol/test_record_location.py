@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unit tests of ``nova_groupext/scheduler/protocol/record_location.py``."""
+
+import fixtures
+from oslo_db import exception as db_exc
+
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.move import VRTMove
+from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.nova import servers
+from nova_groupext.scheduler.protocol import record_location
+from tests.unit.scheduler import base
+
+LIVE = servers.ServerOutcome.LIVE
+
+
+class TestRecordLocation(base.ProtocolTestCase):
+    """The only member of a group, whose server Nova may move."""
+
+    def setUp(self):
+        super().setUp()
+        self.uuid, self.provider, self.server = self.redeemed()
+        self.other = self.deployment.make_provider(2)
+
+    def record(self, host, moves=None, **state):
+        """Record what Nova says of the server.
+
+        :param moves: VRTMoves that were read before; by default all
+        """
+        member = self.deployment.member(self.uuid, 'm-0')
+        record_location.record(
+            *(self.context, self.deployment.placement_client(), member),
+            VRTHold.redeemed_by_member(self.context, [member.id]).get(
+                member.id
+            ),
+            self.moves() if moves is None else moves,
+            servers.Server(LIVE, host, host, **state),
+        )
+
+    def moves(self):
+        return VRTMove.list_by_group(
+            self.context, self.deployment.group(self.uuid).id
+        )
+
+    def hosts(self):
+        """Return (status of the member, hosts of its hold, of its moves)."""
+        return (
+            self.statuses(self.uuid)['m-0'],
+            [hold.host for hold in self.holds(self.uuid, 'REDEEMED')],
+            [move.host for move in self.moves()],
+        )
+
+    def test_server_on_its_host_changes_nothing(self):
+        self.assertEqual([], self.points(self.record, self.provider))
+
+        self.assertEqual(('ACTIVE', [self.provider], []), self.hosts())
+
+    def test_move_past_the_scheduler_is_stored_once(self):
+        for _round in range(2):
+            self.record(self.other, is_moving=True)
+
+        self.assertEqual(
+            ('ACTIVE', [self.provider], [self.other]), self.hosts()
+        )
+
+    def test_finished_move_updates_the_hold(self):
+        self.record(self.other, is_moving=True)
+
+        self.record(self.other)
+
+        self.assertEqual(('ACTIVE', [self.other], []), self.hosts())
+        [hold] = self.holds(self.uuid)
+        self.assertEqual(self.other, hold.provider_uuid)
+        self.assertEqual({'VCPU': 2}, hold.amounts())
+
+    def test_move_that_began_meanwhile_is_kept(self):
+        self.record(self.other, is_moving=True)
+        stale = self.moves()
+        [move] = self.moves()
+        move.create(self.context)
+
+        self.record(self.other, moves=stale)
+
+        self.assertEqual(
+            ('ACTIVE', [self.provider], 2 * [self.other]), self.hosts()
+        )
+
+    def test_abandoned_move_is_deleted(self):
+        self.record(self.other, is_moving=True)
+
+        self.record(self.provider)
+
+        self.assertEqual(('ACTIVE', [self.provider], []), self.hosts())
+
+    def test_offloaded_server_ends_its_hold(self):
+        self.record(None, is_shelved=True)
+
+        self.assertEqual(('SHELVED', [], []), self.hosts())
+
+    def test_unshelved_server_has_a_hold_again(self):
+        self.record(None, is_shelved=True)
+        self.deployment.delete_allocations(self.server)
+        self.deployment.fill(self.other, consumer=self.server)
+
+        self.record(self.other)
+
+        self.assertEqual(('ACTIVE', [self.other], []), self.hosts())
+
+    def test_server_without_a_host_changes_nothing(self):
+        self.record(None)
+
+        self.assertEqual(('ACTIVE', [self.provider], []), self.hosts())
+
+    def test_host_that_cannot_be_read_changes_nothing(self):
+        self.useFixture(
+            fixtures.MockPatchObject(
+                hosts, 'compute_node', side_effect=db_exc.DBConnectionError
+            )
+        )
+
+        self.record(self.other)
+
+        self.assertEqual(('ACTIVE', [self.provider], []), self.hosts())
+
+    def test_resized_server_has_its_own_amounts(self):
+        """It has the flavor of the definition now, and another size."""
+        self.deployment.delete_allocations(self.server)
+        self.deployment.fill(self.other, slots=2, consumer=self.server)
+        db.compare_and_set(
+            self.context,
+            models.Member,
+            models.Member.server_uuid == self.server,
+            server_flavor={'name': 'small'},
+            resolved_request={'flavor': {'nova_object.data': {'id': 7}}},
+        )
+
+        self.record(self.other, flavor=7)
+
+        member = self.deployment.member(self.uuid, 'm-0')
+        self.assertIsNone(member.server_flavor)
+        self.assertEqual(('ACTIVE', [self.other], []), self.hosts())
+        [hold] = self.holds(self.uuid)
+        self.assertEqual({'VCPU': 4}, hold.amounts())

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unit tests of ``nova_groupext/scheduler/protocol/redeem.py``."""
+
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
+
+from nova_groupext.objects import states
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler.nova import servers
+from nova_groupext.scheduler.protocol import redeem
+from tests.protocol import fake_placement
+from tests.services import deployment
+from tests.unit.scheduler import base
+
+ServerOutcome = servers.ServerOutcome
+
+
+class TestRedeem(base.ProtocolTestCase):
+    """A host that is full with the hold of one member."""
+
+    def setUp(self):
+        super().setUp()
+        self.uuid, self.provider = self.held(slots=1)
+        self.server = uuidutils.generate_uuid()
+        self.hold = self.deployment.hold(self.uuid, 'm-0')
+        self.posts.clear()
+
+    def redeem(self):
+        self.deployment.redeem(self.uuid, 'm-0', self.server)
+
+    def finish(self):
+        """Finish the redeem as the reaper does, much later."""
+        timeutils.advance_time_seconds(deployment.LATER)
+        [member] = redeem.list_overdue(self.context)
+        redeem.finish(
+            *(self.context, self.deployment.placement_client(), member),
+            VRTHold.find_by_member(self.context, member.id),
+        )
+
+    def begin(self, outcome=ServerOutcome.LIVE):
+        """Reserve the member for a server that Nova then knows as this."""
+        self.kill_at('after redeem.reserve', self.redeem)
+        self.deployment.server_outcomes[self.server] = outcome
+
+    def assert_redeemed(self):
+        self.assertEqual({'m-0': 'ACTIVE'}, self.statuses(self.uuid))
+        self.assertEqual(['REDEEMED'], self.hold_statuses(self.uuid))
+        self.assertEqual([self.server], [*self.deployment.allocations()])
+        self.assertEqual(2, self.used(self.provider))
+
+    def assert_lost(self):
+        self.assertEqual({'m-0': 'FAILED'}, self.statuses(self.uuid))
+        self.assertEqual(['RELEASED'], self.hold_statuses(self.uuid))
+
+    def test_swap_is_one_request_between_two_transactions(self):
+        writes = self.points(self.redeem)
+
+        self.assertEqual(
+            ['redeem.reserve', 'redeem.swap', 'redeem.commit'], writes
+        )
+        self.assertEqual([{self.hold.uuid, self.server}], self.posts)
+        self.assert_redeemed()
+
+    def test_reserved_redeem_is_finished_by_the_reaper(self):
+        self.begin()
+
+        self.finish()
+
+        self.assert_redeemed()
+
+    def test_swapped_redeem_is_committed_by_the_reaper(self):
+        self.kill_at('after redeem.swap', self.redeem)
+        self.deployment.server_outcomes[self.server] = ServerOutcome.LIVE
+
+        self.finish()
+
+        self.assert_redeemed()
+
+    def test_redeem_is_finished_by_another_delivery(self):
+        self.begin()
+
+        self.redeem()
+
+        self.assert_redeemed()
+
+    def test_swap_that_lands_between_the_reads_is_seen(self):
+        """A slow scheduler swaps while the reaper finishes the redeem."""
+        self.begin(ServerOutcome.DELETED)
+        reads = []
+
+        def land(label, about):
+            if label == 'POST':
+                reads.clear()
+                raise fake_placement.Conflict('consumer: a test')
+            reads.append(about)
+            if len(reads) == 2:
+                self.before_request = None
+                self.swap()
+
+        self.before_request = land
+        self.finish()
+
+        self.assert_redeemed()
+
+    def swap(self):
+        client = self.deployment.placement_client()
+        body = client.server_body(self.hold, 'project', 'user')
+        bodies = {self.server: body}
+        client.swap(self.context, {self.server: self.hold}, bodies)
+
+    def test_recent_redeem_is_left_to_its_scheduler(self):
+        self.begin()
+
+        self.assertEqual([], redeem.list_overdue(self.context))
+
+    def test_swap_without_an_answer_is_sent_again(self):
+        self.deployment.lose_next_answer()
+
+        self.redeem()
+
+        self.assert_redeemed()
+
+    def test_allocation_of_a_removed_hold_is_filled_again(self):
+        self.begin()
+        self.deployment.delete_allocations(self.hold.uuid)
+
+        self.finish()
+
+        self.assert_redeemed()
+
+    def test_hold_whose_capacity_was_taken_is_lost(self):
+        self.begin()
+        self.deployment.delete_allocations(self.hold.uuid)
+        self.deployment.fill(self.provider)
+
+        self.finish()
+
+        self.assert_lost()
+
+    def test_ended_server_gets_no_allocation(self):
+        self.begin(ServerOutcome.DELETED)
+        self.deployment.delete_allocations(self.hold.uuid)
+
+        self.finish()
+
+        self.assert_lost()
+        self.assertEqual({}, self.deployment.allocations())
+
+    def test_unknown_outcome_changes_no_row(self):
+        """Neither has the capacity, and the server may be elsewhere."""
+        self.begin()
+        self.deployment.moving_servers.add(self.server)
+        self.deployment.delete_allocations(self.hold.uuid)
+
+        self.finish()
+
+        self.assertEqual({'m-0': 'REDEEMING'}, self.statuses(self.uuid))
+        self.assertEqual(['REDEEMING'], self.hold_statuses(self.uuid))
+
+    def test_hold_of_an_ended_server_is_emptied_while_swaps_are_refused(self):
+        self.begin(ServerOutcome.DELETED)
+        # A consumer of the server's name: Placement fills only new ones.
+        other = self.deployment.make_provider(1)
+        self.deployment.fill(other, consumer=self.server)
+
+        self.finish()
+
+        self.assertEqual(0, self.used(self.provider))
+        self.assertEqual({'m-0': 'REDEEMING'}, self.statuses(self.uuid))
+
+    def test_redeem_that_was_finished_meanwhile_is_left_alone(self):
+        self.begin()
+        timeutils.advance_time_seconds(deployment.LATER)
+        [member] = redeem.list_overdue(self.context)
+        self.redeem()
+        self.posts.clear()
+
+        redeem.finish(
+            *(self.context, self.deployment.placement_client(), member),
+            self.deployment.hold(self.uuid, 'm-0'),
+        )
+
+        self.assertEqual([], self.posts)
+        self.assert_redeemed()
+
+    def test_redeem_of_a_finished_member_changes_nothing(self):
+        self.begin()
+        [member] = self.deployment.group(self.uuid).members
+        hold = VRTHold.find_by_member(self.context, member.id)
+        self.redeem()
+        self.posts.clear()
+
+        redeem.commit(self.context, member, hold, redeem.Outcome.LOST)
+
+        self.assert_redeemed()
+
+    def test_reservation_of_a_taken_member_is_refused(self):
+        member = self.deployment.member(self.uuid, 'm-0')
+        self.redeem()
+
+        other = {uuidutils.generate_uuid(): (member, self.hold)}
+        self.assertFalse(redeem.reserve(self.context, other, lambda: None))
+
+        self.assert_redeemed()
+
+    def test_outcome_is_known_although_one_of_several_is_refused(self):
+        uuid = self.deployment.hold_group(
+            [self.deployment.make_provider(1) for _each in range(2)]
+        )
+        holds = {
+            uuidutils.generate_uuid(): hold
+            for hold in self.holds(uuid, states.Hold.HELD)
+        }
+        [removed, _other] = holds
+        self.deployment.delete_allocations(holds[removed].uuid)
+        self.deployment.server_outcomes[removed] = ServerOutcome.DELETED
+
+        outcomes = redeem.swap(
+            *(self.context, self.deployment.placement_client(), holds),
+            *('project', 'user'),
+        )
+
+        self.assertEqual(
+            [redeem.Outcome.LOST, redeem.Outcome.SWAPPED],
+            [*outcomes.values()],
+        )
