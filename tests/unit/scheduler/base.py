@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A deployment in memory: SQLite, a fake Placement, and a clock of its own."""
 
+import time
+
 import fixtures
 from keystoneauth1 import exceptions as ks_exc
 from oslo_utils import timeutils
@@ -43,8 +45,17 @@ class ProtocolTestCase(deployment.DeploymentChecks, base.BaseTestCase):
         )
         self.context = self.deployment.context
         self.addCleanup(setattr, faultpoints, 'handler', None)
-        # Pauses between attempts take no time.
-        self.useFixture(fixtures.MockPatch('time.sleep'))
+        self._now = time.monotonic()
+        self.useFixture(fixtures.MockPatch('time.monotonic', self._monotonic))
+        self.useFixture(fixtures.MockPatch('time.sleep', self.sleep))
+
+    def _monotonic(self):
+        return self._now
+
+    def sleep(self, seconds):
+        """Advance all clocks; pauses between attempts take no other time."""
+        self._now += seconds
+        timeutils.advance_time_seconds(seconds)
 
     def _on_request(self, label, about):
         if self.before_request is not None:
@@ -95,7 +106,7 @@ class ProtocolTestCase(deployment.DeploymentChecks, base.BaseTestCase):
 
     def take_over(self, uuid):
         """Let another planner finish the swap of a group, much later."""
-        timeutils.advance_time_seconds(deployment.LATER)
+        self.sleep(deployment.LATER)
         with self.deployment.leases().owning(
             *(self.context, self.deployment.placement_client()),
             self.deployment.group(uuid).id,

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/protocol/redeem.py``."""
 
-from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from nova_groupext.objects import states
@@ -30,7 +29,7 @@ class TestRedeem(base.ProtocolTestCase):
 
     def finish(self):
         """Finish the redeem as the reaper does, much later."""
-        timeutils.advance_time_seconds(deployment.LATER)
+        self.sleep(deployment.LATER)
         [member] = redeem.list_overdue(self.context)
         redeem.finish(
             *(self.context, self.deployment.placement_client(), member),
@@ -170,7 +169,7 @@ class TestRedeem(base.ProtocolTestCase):
 
     def test_redeem_that_was_finished_meanwhile_is_left_alone(self):
         self.begin()
-        timeutils.advance_time_seconds(deployment.LATER)
+        self.sleep(deployment.LATER)
         [member] = redeem.list_overdue(self.context)
         self.redeem()
         self.posts.clear()

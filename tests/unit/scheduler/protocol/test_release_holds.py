@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/protocol/release_holds.py``."""
 
-from oslo_utils import timeutils
-
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
@@ -80,7 +78,7 @@ class TestCheckWatched(base.ProtocolTestCase):
     """Late requests fill consumers that have ended, at any time."""
 
     def check(self, seconds=FIRST_CHECK):
-        timeutils.advance_time_seconds(seconds)
+        self.sleep(seconds)
         release_holds.check_watched(
             self.context, self.deployment.placement_client()
         )
