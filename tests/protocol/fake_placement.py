@@ -247,7 +247,7 @@ class Session:
     def delete(self, url, **_kwargs):
         _empty, _allocations, uuid = url.split('/')
         if uuid not in self._placement().shown():
-            return Response(404, {'errors': [{'detail': uuid, 'code': ''}]})
+            return _not_found(uuid)
         del self._placement().consumers[uuid]
         return Response(204)
 
@@ -260,6 +260,10 @@ class Session:
         except (Conflict, GatewayTimeout) as exc:
             return exc.response
         return Response(204)
+
+
+def _not_found(uuid):
+    return Response(404, {'errors': [{'detail': uuid, 'code': ''}]})
 
 
 def _allocations(placement, uuid, _query):
@@ -282,6 +286,8 @@ def _allocations(placement, uuid, _query):
 
 
 def _allocations_of(placement, provider, _query):
+    if provider not in placement.inventories:
+        return _not_found(provider)
     return Response(
         200,
         {
@@ -295,6 +301,8 @@ def _allocations_of(placement, provider, _query):
 
 
 def _inventories(placement, provider, _query):
+    if provider not in placement.inventories:
+        return _not_found(provider)
     return Response(200, {'inventories': placement.inventories[provider]})
 
 

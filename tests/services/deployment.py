@@ -29,6 +29,7 @@ from nova_groupext.db import models
 from nova_groupext.objects import drafts
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
+from nova_groupext.objects import transitions
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.current import locations
@@ -227,6 +228,29 @@ class Deployment(fixtures.Fixture):
         self.server_outcomes.update(
             dict.fromkeys(server_uuids, servers.ServerOutcome.LIVE)
         )
+
+    def reserve_resize(self, uuid, provider, path='m-0'):
+        """Hold for a resize of a member's server.
+
+        :returns: VRTHold of the reservation
+        """
+        member = self.member(uuid, path)
+        db.compare_and_set(
+            self.context,
+            models.Member,
+            models.Member.id == member.id,
+            server_flavor={'name': 'small', 'vcpus': 1},
+        )
+        reservation = objects.VRTHold.reservation(
+            member, groups.placement(provider, MEMBER_VCPUS)
+        )
+        reservation.create(self.context)
+        self.placement_client().hold(self.context, [reservation])
+        transitions.commit_placeholders(
+            self.context, self.group(uuid), [reservation]
+        )
+        reservation.status = states.Hold.HELD
+        return reservation
 
     def move_server(self, uuid, path, provider, claim=None):
         """Move a member's server to a provider, as the scheduler does.

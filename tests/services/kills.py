@@ -12,13 +12,8 @@ import signal
 from oslo_utils import uuidutils
 
 from nova_groupext import faultpoints
-from nova_groupext import objects
-from nova_groupext.db import api as db
-from nova_groupext.db import models
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler.nova import servers as nova_servers
-from tests import groups
 from tests.services import deployment
 from tests.services import servers
 
@@ -98,25 +93,7 @@ class KillTestCase(deployment.DeploymentTestCase):
         spare = self.redeem_one()
         # The server still has the flavor with which it was created.
         del self.deployment.server_outcomes[self.server]
-        context, member = (
-            self.deployment.context,
-            self.deployment.member(self.uuid, 'm-0'),
-        )
-        db.compare_and_set(
-            context,
-            models.Member,
-            models.Member.id == member.id,
-            server_flavor={'name': 'small', 'vcpus': 1},
-        )
-        reservation = objects.VRTHold.reservation(
-            member, groups.placement(spare, deployment.MEMBER_VCPUS)
-        )
-        reservation.create(context)
-        self.deployment.placement_client().hold(context, [reservation])
-        transitions.commit_placeholders(
-            context, self.deployment.group(self.uuid), [reservation]
-        )
-        return reservation
+        return self.deployment.reserve_resize(self.uuid, spare)
 
     def hold_exclusive_host(self, members):
         """Hold a group with an exclusive host."""

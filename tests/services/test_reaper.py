@@ -13,7 +13,6 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects import watched_holds
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.follow import hold_changes
@@ -23,7 +22,6 @@ from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.placement import http
 from nova_groupext.scheduler.resize import reservations
 from tests import fixtures as test_fixtures
-from tests import groups
 from tests import rounds
 from tests.services import deployment
 from tests.services import placement
@@ -43,25 +41,10 @@ class ReaperCase(deployment.DeploymentTestCase):
 
     def grow(self, uuid):
         """Redeem the member, and hold a resize reservation for its server."""
-        context = self.deployment.context
         self.deployment.redeem(uuid, 'm-0')
-        member = self.deployment.member(uuid, 'm-0')
-        db.compare_and_set(
-            context,
-            models.Member,
-            models.Member.id == member.id,
-            server_flavor={'name': 'small', 'vcpus': 1},
+        return self.deployment.reserve_resize(
+            uuid, self.deployment.make_provider(slots=1)
         )
-        placement = groups.placement(
-            self.deployment.make_provider(slots=1), deployment.MEMBER_VCPUS
-        )
-        reservation = objects.VRTHold.reservation(member, placement)
-        reservation.create(context)
-        self.deployment.placement_client().hold(context, [reservation])
-        transitions.commit_placeholders(
-            context, self.deployment.group(uuid), [reservation]
-        )
-        return reservation
 
 
 class TestLateRequests(ReaperCase):
