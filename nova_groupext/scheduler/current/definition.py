@@ -5,8 +5,8 @@ from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import topology
+from nova_groupext.solver.language import parser
 from nova_groupext.solver.language import paths
-from nova_groupext.solver.language import topology as language
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies import registry
@@ -30,7 +30,7 @@ def read(group, outsiders=()):
         for part in (group, *group.relationships)
         for policy in part.policies
     }
-    return language.parse(
+    return parser.parse(
         body,
         levels={*vrt.levels(CONF), *scopes},
         member_schema={},

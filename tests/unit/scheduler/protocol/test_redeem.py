@@ -6,6 +6,7 @@ from oslo_utils import uuidutils
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.nova import servers
+from nova_groupext.scheduler.placement import bodies
 from nova_groupext.scheduler.protocol import redeem
 from tests.protocol import fake_placement
 from tests.services import deployment
@@ -103,9 +104,10 @@ class TestRedeem(base.ProtocolTestCase):
 
     def swap(self):
         client = self.deployment.placement_client()
-        body = client.server_body(self.hold, 'project', 'user')
-        bodies = {self.server: body}
-        client.swap(self.context, {self.server: self.hold}, bodies)
+        body = bodies.for_server(self.hold, 'project', 'user')
+        client.swap(
+            self.context, {self.server: self.hold}, {self.server: body}
+        )
 
     def test_recent_redeem_is_left_to_its_scheduler(self):
         self.begin()
