@@ -6,12 +6,16 @@ reads every answer as it arrives, so the answers of a child that is killed are
 not lost.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
 import json
 import math
 import pickle
 import sys
 
+from nova_groupext.solver.aliases import JsonObject
 from nova_groupext.solver.model import answers
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.solve import piped_process
 
 #: Address space of a child, in bytes.
@@ -33,14 +37,19 @@ _ALLOCATION_FAILURES = ('ended with status 1', 'ended by signal SIGABRT')
 _CODE = 'from nova_groupext.solver.solve import worker; worker.main({!r}, {})'
 
 
-def run(problem, memory_limit=MEMORY_LIMIT, grace=GRACE, on_answer=None):
+def run(
+    problem: problems.Problem,
+    memory_limit: int = MEMORY_LIMIT,
+    grace: float = GRACE,
+    on_answer: Callable[[answers.Answer], object] | None = None,
+) -> answers.Answer:
     """Solve a problem in a child process.
 
-    :param problem: problems.Problem; its time limit binds the child
+    :param problem: its time limit binds the child
     :param memory_limit: bytes of address space
     :param grace: seconds over the time limit until the child is killed
-    :param on_answer: called with every answers.Answer as it arrives
-    :returns: answers.Answer; its stats contain the reason if the child failed
+    :param on_answer: called with every answer as it arrives
+    :returns: its stats contain the reason if the child failed
     """
     with Solver('search', memory_limit) as solver:
         return solver.search(problem, grace, on_answer)
@@ -49,7 +58,9 @@ def run(problem, memory_limit=MEMORY_LIMIT, grace=GRACE, on_answer=None):
 class Solver(piped_process.PipedProcess):
     """Child process that starts while the parent still reads the problem."""
 
-    def __init__(self, job='search', memory_limit=MEMORY_LIMIT):
+    def __init__(
+        self, job: str = 'search', memory_limit: int = MEMORY_LIMIT
+    ) -> None:
         """Start the child.
 
         :param job: key of worker.JOBS
@@ -59,7 +70,12 @@ class Solver(piped_process.PipedProcess):
         super().__init__([sys.executable, '-P', '-c', code], _ENVIRONMENT)
         self._memory_limit = memory_limit
 
-    def search(self, problem, grace=GRACE, on_answer=None):
+    def search(
+        self,
+        problem: problems.Problem,
+        grace: float = GRACE,
+        on_answer: Callable[[answers.Answer], object] | None = None,
+    ) -> answers.Answer:
         """Solve one problem, as run() does; call this only once."""
         best = answers.undecided({'stage': 'start', 'cut_short': True})
         for result in self.results(problem.time_limit + grace, problem):
@@ -71,18 +87,20 @@ class Solver(piped_process.PipedProcess):
             best = best.with_stats(cut_short=True, reason=reason)
         return best.with_stats(peak_mib=self.peak_mib)
 
-    def results(self, seconds, *arguments):
+    def results(
+        self, seconds: float, *arguments: object
+    ) -> Iterator[JsonObject]:
         """Run the job; set ``exit_reason`` if it fails.
 
         :param seconds: time limit, after which the parent kills the child
         :param arguments: arguments of the job's function
-        :returns: generator of dicts, the attributes of each result
+        :returns: the attributes of each result
         """
         # The CPU limit is a fallback: before it, the parent kills the child,
         # and knows the reason.
         cpu_limit = max(1, math.ceil(seconds)) + 1
         data = pickle.dumps((cpu_limit, arguments))
-        last = {}
+        last: JsonObject = {}
         for line in self.lines(data, seconds):
             try:
                 last = json.loads(line)
@@ -94,10 +112,10 @@ class Solver(piped_process.PipedProcess):
                 yield last['result']
         self.exit_reason = self._explain(last)
 
-    def _explain(self, last):
+    def _explain(self, last: JsonObject) -> str | None:
         """Return why the child failed, or None, from its last line."""
         if 'reason' in last:
-            return last['reason']
+            return str(last['reason'])
         if self.exit_reason in _ALLOCATION_FAILURES:
             limit_mib = self._memory_limit // 1024**2
             return (

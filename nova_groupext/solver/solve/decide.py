@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint decision for all members of a group."""
 
+from collections.abc import Callable
 import time
 
+from nova_groupext.solver.model import answers
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.solve import child
 
@@ -11,12 +14,13 @@ class UnsoundPlan(RuntimeError):
     """Wrong plan or cost of the solver itself: a bug, not an answer."""
 
 
-def decide(problem, engine=child.run):
+def decide(
+    problem: problems.Problem,
+    engine: Callable[[problems.Problem], answers.Answer] = child.run,
+) -> answers.Answer:
     """Place a group, refuse it with a proof, or report that time ran out.
 
-    :param problem: problems.Problem
-    :param engine: function of a problem that returns an answers.Answer
-    :returns: answers.Answer; its plan and soft cost are verified
+    :returns: an answer whose plan and soft cost are verified
     :raises UnsoundPlan: the engine is wrong
     """
     start = time.monotonic()
@@ -29,8 +33,7 @@ def decide(problem, engine=child.run):
         if violated:
             raise UnsoundPlan(f'the plan has violations: {violated}')
         cost = float(violations.soft_cost(problem, plan.placement))
-        if cost != answer.cost['soft']:
-            raise UnsoundPlan(
-                f'the plan costs {cost}, not {answer.cost["soft"]}'
-            )
+        stated = answer.cost and answer.cost['soft']
+        if cost != stated:
+            raise UnsoundPlan(f'the plan costs {cost}, not {stated}')
     return answer.with_stats(seconds=round(time.monotonic() - start, 3))

@@ -2,11 +2,12 @@
 """Peak memory of a process."""
 
 import re
+from typing import Literal
 
 _PEAK = re.compile(r'^VmHWM:\s+(\d+) kB', re.MULTILINE)
 
 
-def peak_mib(pid='self'):
+def peak_mib(pid: int | Literal['self'] = 'self') -> int:
     """Return the peak resident memory of a Linux process, in MiB.
 
     Unlike ru_maxrss, it excludes the process from which this one was forked.

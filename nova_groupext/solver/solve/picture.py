@@ -7,11 +7,21 @@ set of a member.
 """
 
 import collections
+from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 import itertools
 import math
 import textwrap
 
+from nova_groupext.solver.aliases import Amounts
+from nova_groupext.solver.aliases import Domain
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.language import topology
+from nova_groupext.solver.model import answers
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.solve import summary
 from nova_groupext_client.drawing import style
 from nova_groupext_client.drawing import svg
@@ -26,23 +36,25 @@ _MAX_BARS = 4
 _MAX_NAMES = 40
 
 
-def write(problem, answer):
+def write(problem: problems.Problem, answer: answers.Answer) -> str:
     """Draw an answer.
 
-    :param problem: problems.Problem
-    :param answer: answers.Answer to it; without a plan only pinned members are
-        drawn
+    :param answer: without a plan only pinned members are drawn
     :returns: text of an SVG file
     """
     return _Picture(problem, answer).page()
 
 
 class _Picture:
-    def __init__(self, problem, answer):
+    def __init__(
+        self, problem: problems.Problem, answer: answers.Answer
+    ) -> None:
         self.problem = problem
         self.answer = answer
         self.placement = answer.placement or problem.pinned
-        self.members = collections.defaultdict(list)
+        self.members = collections.defaultdict[HostId, list[topology.Member]](
+            list
+        )
         own = {*problem.own_members}
         for member in problem.topology.members:
             if member.path in own and member.path in self.placement:
@@ -58,7 +70,7 @@ class _Picture:
         }
         self.colours = {s: style.colour(n) for n, s in enumerate(names)}
 
-    def page(self):
+    def page(self) -> str:
         texts = _heading(self.problem, self.answer)
         heading = [svg.line(text, 'head') for text in texts]
         member_sets = self.member_sets
@@ -75,12 +87,12 @@ class _Picture:
         return svg.page(svg.column(blocks, 12), texts[0], style.CSS)
 
     @property
-    def _levels(self):
+    def _levels(self) -> list[Level]:
         """Levels drawn as frames: at most two, the outer one first."""
         above_host = self.problem.levels[1:]
         return list(dict.fromkeys([*above_host[-1:], *above_host[:1]]))
 
-    def _member_set(self, member_set):
+    def _member_set(self, member_set: topology.MemberSet) -> svg.Block:
         """Draw a member set's entry in the legend."""
         members = [m for m in member_set.members if m.path in self.placement]
         box = self._member_box(
@@ -89,12 +101,16 @@ class _Picture:
         label = f'{member_set.path} ({len(members)} of {member_set.count})'
         return svg.rows([box, svg.line(label, max_width=230)], style.WIDTH)
 
-    def _domains(self, hosts, levels):
+    def _domains(
+        self, hosts: Sequence[problems.Host], levels: Sequence[Level]
+    ) -> svg.Block:
         """Draw hosts in a frame for each of their domains, level by level."""
         if not levels:
             return self._hosts(hosts)
         level, *inner = levels
-        by_name = collections.defaultdict(list)
+        by_name = collections.defaultdict[Domain | None, list[problems.Host]](
+            list
+        )
         for host in hosts:
             by_name[host.domains.get(level)].append(host)
         frames = []
@@ -111,7 +127,7 @@ class _Picture:
         frames.sort(key=lambda f: f[0])
         return svg.rows([frame for _, frame in frames], style.WIDTH)
 
-    def _hosts(self, hosts):
+    def _hosts(self, hosts: Sequence[problems.Host]) -> svg.Block:
         is_small = len(self.problem.hosts) <= _SMALL_CLOUD
         large = [h for h in hosts if is_small or self.members[h.id]]
         small = [h for h in hosts if not (is_small or self.members[h.id])]
@@ -122,11 +138,11 @@ class _Picture:
         boxes = svg.rows([self._host(host) for host in large], width)
         return svg.column([each for each in (boxes, cells) if each.code])
 
-    def _cell(self, host):
+    def _cell(self, host: problems.Host) -> svg.Block:
         dot = '\u00b7' if host.foreign else ''
         return svg.box(_CELL, _CELL, 'cell', _tooltip(host), dot)
 
-    def _host(self, host):
+    def _host(self, host: problems.Host) -> svg.Block:
         """Draw a host with its load and its members."""
         width = style.HOST_WIDTH - 12
         usage = self._usage(host)
@@ -147,9 +163,9 @@ class _Picture:
         inside = dataclasses.replace(inside, width=width)
         return svg.frame(inside, host.id, kind, tooltip)
 
-    def _usage(self, host):
+    def _usage(self, host: problems.Host) -> Amounts:
         """Return the amounts that the group takes, scarce resources first."""
-        usage = collections.Counter()
+        usage = collections.Counter[str]()
         for member in self.members[host.id]:
             if member.path not in self.problem.pinned:
                 options = self.problem.class_of[member.path].options(host.id)
@@ -158,7 +174,7 @@ class _Picture:
         by_share = sorted(usage, key=lambda r: -usage[r] / host.free[r])
         return {resource: usage[resource] for resource in by_share}
 
-    def _member_boxes(self, host):
+    def _member_boxes(self, host: problems.Host) -> Iterator[svg.Block]:
         members = self.members[host.id]
         if len(members) <= _MANY_MEMBERS:
             for member in members:
@@ -167,14 +183,16 @@ class _Picture:
                     member_set, [member], self.labels[member_set]
                 )
         else:
-            for member_set, same in itertools.groupby(
+            for member_set, group in itertools.groupby(
                 members, lambda m: m.member_set
             ):
-                same = list(same)
+                same = list(group)
                 label = f'{self.labels[member_set]} \u00d7 {len(same)}'
                 yield self._member_box(member_set, same, label)
 
-    def _member_box(self, member_set, members, label):
+    def _member_box(
+        self, member_set: Path, members: Sequence[topology.Member], label: str
+    ) -> svg.Block:
         """Draw members of one member set, as a coloured box with a label."""
         names = [member.path for member in members[:_MAX_NAMES]]
         if len(members) > _MAX_NAMES:
@@ -187,7 +205,7 @@ class _Picture:
         return svg.box(8 + 7 * len(label), 16, kind, '\n'.join(names), label)
 
 
-def _heading(problem, answer):
+def _heading(problem: problems.Problem, answer: answers.Answer) -> list[str]:
     """Return the heading: a summary of the answer, and a legend."""
     lines = summary.write(problem, answer).splitlines()
     heading = textwrap.wrap(lines[0], 160)
@@ -200,7 +218,7 @@ def _heading(problem, answer):
     ]
 
 
-def _tooltip(host):
+def _tooltip(host: problems.Host) -> str:
     """Return the tooltip of a host."""
     lines = [host.id]
     lines += [f'{level} {name}' for level, name in host.domains.items()]

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Child process that gets one input, returns lines, and always ends."""
 
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import os
 import selectors
 import signal
 import subprocess
 import time
+from typing import IO
+from typing import NamedTuple
+from typing import Self
 
 from nova_groupext.solver.solve import memory
 
@@ -15,6 +21,13 @@ from nova_groupext.solver.solve import memory
 MAX_LINE = 64 * 1024**2
 
 _CHUNK = 64 * 1024
+
+
+class _Pipes(NamedTuple):
+    """Pipes to the standard input and from the standard output."""
+
+    stdin: IO[bytes]
+    stdout: IO[bytes]
 
 
 class PipedProcess:
@@ -27,13 +40,17 @@ class PipedProcess:
     :ivar peak_mib: peak memory in MiB, if the parent had to kill the child
     """
 
-    def __init__(self, command, environment=None):
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """Start the command.
 
-        :param command: list of the program and its arguments
+        :param command: the program and its arguments
         :param environment: variables added to those of this process
         """
-        self.exit_reason = 'was not started'
+        self.exit_reason: str | None = 'was not started'
         self.peak_mib = 0
         self._was_killed = False
         self._process = subprocess.Popen(
@@ -44,28 +61,27 @@ class PipedProcess:
             bufsize=0,
             process_group=0,
         )
+        if self._process.stdin is None or self._process.stdout is None:
+            raise AssertionError('the pipes are missing')
+        self._pipes = _Pipes(self._process.stdin, self._process.stdout)
         for pipe in self._pipes:
             os.set_blocking(pipe.fileno(), False)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self._process.kill()
         self._process.wait()
         for pipe in self._pipes:
             pipe.close()
 
-    @property
-    def _pipes(self):
-        return self._process.stdin, self._process.stdout
-
-    def lines(self, data, seconds):
+    def lines(self, data: bytes, seconds: float) -> Iterator[bytes]:
         """Write data to the child and read its lines, until it ends or has to.
 
-        :param data: bytes for its standard input
+        :param data: for its standard input
         :param seconds: time limit, after which the parent kills the child
-        :returns: generator of whole lines, bytes without the line feed
+        :returns: whole lines, without the line feed
         """
         end = time.monotonic() + seconds
         line = bytearray()
@@ -80,7 +96,7 @@ class PipedProcess:
                 return
         self.exit_reason = self._wait(end)
 
-    def _chunks(self, data, end):
+    def _chunks(self, data: memoryview, end: float) -> Iterator[bytes]:
         """Yield the output of the child as it arrives."""
         stdin, stdout = self._pipes
         with selectors.DefaultSelector() as selector:
@@ -101,15 +117,15 @@ class PipedProcess:
         while chunk := stdout.read(_CHUNK):
             yield chunk
 
-    def _write(self, data):
+    def _write(self, data: memoryview) -> memoryview:
         """Write as much as the pipe accepts; return the rest."""
         try:
-            return data[self._process.stdin.write(data) :]
+            return data[self._pipes.stdin.write(data) :]
         except BrokenPipeError:
             # The exit status of the child shows why it reads no more.
-            return b''
+            return data[:0]
 
-    def _wait(self, end):
+    def _wait(self, end: float) -> str | None:
         """Wait for the end of the child; return why it failed, or None."""
         try:
             status = self._process.wait(max(0.0, end - time.monotonic()))
@@ -119,14 +135,14 @@ class PipedProcess:
             return 'did not end in time'
         return _failure_reason(status)
 
-    def _kill(self):
+    def _kill(self) -> None:
         self.peak_mib = memory.peak_mib(self._process.pid)
         self._process.kill()
         self._process.wait()
         self._was_killed = True
 
 
-def _failure_reason(status):
+def _failure_reason(status: int) -> str | None:
     """Return why an exit status is a failure, None if it is not."""
     if status < 0:
         # Most real-time signals have no name.

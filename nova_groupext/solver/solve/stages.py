@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stages of the solver: from a problem to answers that improve."""
 
+from collections.abc import Iterator
+
 from nova_groupext.solver import explain
+from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import answers
 from nova_groupext.solver.model import merging
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.proofs import quick_proofs
 from nova_groupext.solver.search import feasible
 from nova_groupext.solver.search import improve
 from nova_groupext.solver.search import incumbent
 
 
-def solve(problem):
+def solve(problem: problems.Problem) -> answers.Answer:
     """Return the last answer of search()."""
     *_, last = search(problem)
     return last
 
 
-def search(problem):
+def search(problem: problems.Problem) -> Iterator[answers.Answer]:
     """Yield better and better answers; the last is the best in time.
 
     This process is not protected from HiGHS's use of memory and time.
 
-    :param problem: problems.Problem
-    :returns: generator of answers.Answer, at least one
+    :returns: one answer at least
     """
     budget = time_budget.TimeBudget(problem.time_limit)
     merged = merging.merge_equivalent(problem)
@@ -32,11 +36,15 @@ def search(problem):
     if verdict.plan is None:
         proof = quick_proofs.find(merged, budget)
         if proof is not None:
-            stats = {'stage': proof.stage}
-            yield from _refuse(problem, budget, stats, proof.assumed)
+            yield from _refuse(
+                problem, budget, {'stage': proof.stage}, proof.assumed
+            )
             return
         verdict = feasibility_search.find()
-    stats = {'stage': verdict.stage, 'cut_short': not verdict.is_infeasible}
+    stats: answer_parts.Stats = {
+        'stage': verdict.stage,
+        'cut_short': not verdict.is_infeasible,
+    }
     if verdict.plan is not None:
         best = incumbent.Incumbent(merged, verdict.plan)
         stats['first_seconds'] = round(budget.elapsed(), 4)
@@ -51,7 +59,12 @@ def search(problem):
         yield answers.undecided(stats)
 
 
-def _refuse(problem, budget, stats, assumed=None):
+def _refuse(
+    problem: problems.Problem,
+    budget: time_budget.TimeBudget,
+    stats: answer_parts.Stats,
+    assumed: frozenset[Assumption] | None = None,
+) -> Iterator[answers.Answer]:
     for refusal in explain.refusals(problem, budget, assumed):
         stats.setdefault('first_seconds', round(budget.elapsed(), 4))
         yield answers.refused(refusal, stats)

@@ -19,6 +19,8 @@ import select
 import signal
 import sys
 import traceback
+from typing import BinaryIO
+from typing import Never
 
 from nova_groupext.solver.solve import memory
 
@@ -34,7 +36,7 @@ _RECURSION_LIMIT = 100_000
 _NO_MEMORY = re.compile('allocate memory|failed to map')
 
 
-def main(job, memory_limit):
+def main(job: str, memory_limit: int) -> Never:
     """Run a job and exit.
 
     :param job: key of JOBS
@@ -56,10 +58,11 @@ def main(job, memory_limit):
     os._exit(0)
 
 
-def _run(job, out, memory_limit):
+def _run(job: str, out: BinaryIO, memory_limit: int) -> str | None:
     """Run a job; return the reason if it fails."""
     try:
         _run_job(job, out)
+        return None
     except (BrokenPipeError, EOFError):
         raise
     except Exception as error:
@@ -69,14 +72,14 @@ def _run(job, out, memory_limit):
         return f'failed: {type(error).__name__}'
 
 
-def _is_lack_of_memory(error):
+def _is_lack_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or (
         isinstance(error, (ImportError, OSError))
-        and _NO_MEMORY.search(str(error))
+        and _NO_MEMORY.search(str(error)) is not None
     )
 
 
-def _run_job(job, out):
+def _run_job(job: str, out: BinaryIO) -> None:
     module, function = JOBS[job]
     # Import while the parent still reads the problem.
     run = getattr(importlib.import_module(module), function)
@@ -95,7 +98,7 @@ def _run_job(job, out):
         _send(out, result=dataclasses.asdict(result))
 
 
-def _set_limit(kind, soft, hard):
+def _set_limit(kind: int, soft: int, hard: int) -> None:
     """Set a resource limit, unless a lower one is set already."""
     _, maximum = resource.getrlimit(kind)
     if maximum != resource.RLIM_INFINITY:
@@ -103,7 +106,7 @@ def _set_limit(kind, soft, hard):
     resource.setrlimit(kind, (soft, hard))
 
 
-def _end_with_parent():
+def _end_with_parent() -> None:
     """Make the kernel end this process when the parent closes the pipe."""
     stdin = sys.stdin.fileno()
     signal.signal(signal.SIGIO, signal.SIG_DFL)
@@ -115,7 +118,7 @@ def _end_with_parent():
         raise EOFError
 
 
-def _send(out, **line):
+def _send(out: BinaryIO, **line: object) -> None:
     line['peak_mib'] = memory.peak_mib()
     out.write(json.dumps(line).encode() + b'\n')
     out.flush()
