@@ -13,6 +13,9 @@ from typing import NamedTuple
 from nova_groupext.solver import bounds
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.proofs import capacity_relaxation
 from nova_groupext.solver.proofs import suspects
 
@@ -35,25 +38,21 @@ _MAX_MEMBERS = 50
 class Proof(NamedTuple):
     """Assumptions that have no plan by themselves.
 
-    :ivar assumed: frozenset of assumptions
     :ivar stage: method: 'bounds', 'subproblem' or 'policy-conflict'
     """
 
-    assumed: frozenset
+    assumed: frozenset[Assumption]
     stage: str
 
 
-def find(problem, budget):
-    """Search for a proof that there is no plan.
-
-    :param problem: problems.Problem
-    :param budget: time_budget.TimeBudget
-    :returns: Proof or None
-    """
+def find(
+    problem: problems.Problem, budget: time_budget.TimeBudget
+) -> Proof | None:
+    """Search for a proof that there is no plan."""
     arrays = bounds.HostArrays(problem)
-    assumed, shares, _ = bounds.analyse(problem, arrays)
-    if assumed is not None:
-        return Proof(assumed, 'bounds')
+    proof, shares, _ = bounds.analyse(problem, arrays)
+    if proof is not None:
+        return Proof(proof, 'bounds')
     tight = [path for path, share in shares.items() if share >= _TIGHT_SHARE]
     tight.sort(key=lambda path: (-shares[path], path))
     tight = tight[:_MAX_SUBPROBLEMS]
@@ -67,7 +66,11 @@ def find(problem, budget):
     return None
 
 
-def is_contradictory(problem, budget, is_suspect=False):
+def is_contradictory(
+    problem: problems.Problem,
+    budget: time_budget.TimeBudget,
+    is_suspect: bool = False,
+) -> bool:
     """Check whether a problem of few members is proved infeasible.
 
     Capacity is unlimited here, so False does not imply a plan.
@@ -85,14 +88,20 @@ def is_contradictory(problem, budget, is_suspect=False):
     )
 
 
-def _is_infeasible_subproblem(problem, arrays, budget):
-    assumed, _, reduced = bounds.analyse(problem, arrays)
-    return assumed is not None or _is_infeasible(
+def _is_infeasible_subproblem(
+    problem: problems.Problem,
+    arrays: bounds.HostArrays,
+    budget: time_budget.TimeBudget,
+) -> bool:
+    proof, _, reduced = bounds.analyse(problem, arrays)
+    return proof is not None or _is_infeasible(
         reduced, budget, _SUBPROBLEM_SECONDS
     )
 
 
-def _is_infeasible(problem, budget, seconds):
+def _is_infeasible(
+    problem: problems.Problem, budget: time_budget.TimeBudget, seconds: float
+) -> bool:
     """Check whether the integer program proves infeasibility in some time."""
     seconds = min(seconds, budget.remaining() * _TIME_SHARE)
     return feasibility.solve(problem, budget.slice(seconds)).is_infeasible

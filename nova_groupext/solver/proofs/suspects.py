@@ -6,20 +6,29 @@ may contradict one another. A small part is quickly proved infeasible, where
 the whole problem takes long.
 """
 
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import itertools
 
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model.assumptions import Assumption
+from nova_groupext.solver.model.assumptions import PolicyAssumption
+from nova_groupext.solver.policies import base
 
 # Growth factor of the number of member sets.
 _GROWTH_FACTOR = 1.5
 
 
-def nested_suspects(problem, shares):
+def nested_suspects(
+    problem: problems.Problem, shares: Mapping[Path, float]
+) -> Iterator[frozenset[Assumption]]:
     """Yield parts of a problem, each of which contains the one before.
 
-    :param problem: problems.Problem
     :param shares: member set path -> share of its capacity that it needs
-    :returns: generator of frozensets of assumptions, without the whole
+    :returns: parts without the whole
     """
     member_sets = sorted(shares, key=lambda path: (-shares[path], path))
     covered = _covered(problem)
@@ -29,23 +38,22 @@ def nested_suspects(problem, shares):
         policies = (
             policy for policy, inside in covered.items() if part & inside
         )
-        yield frozenset(map(assumptions.MemberAssumption, part)).union(
-            policies
-        )
+        members = map(assumptions.MemberAssumption, part)
+        yield frozenset[Assumption](members).union(policies)
         size = max(size + 1, int(size * _GROWTH_FACTOR))
 
 
-def neighbourhoods(problem, paths):
+def neighbourhoods(
+    problem: problems.Problem, paths: Sequence[Path]
+) -> list[frozenset[Assumption]]:
     """Return suspect member sets with all that share a policy with them.
 
-    :param problem: problems.Problem
     :param paths: paths of suspect member sets, the most suspect first
-    :returns: list of frozensets of assumptions, one for each path and their
-        union, without repetitions
+    :returns: assumptions for each path and their union, without repetitions
     """
     covered = _covered(problem)
     assumed = assumptions.of_problem(problem)
-    subsets = []
+    subsets: list[frozenset[Assumption]] = []
     for path in paths:
         policies = {
             policy
@@ -55,17 +63,16 @@ def neighbourhoods(problem, paths):
         related = {path}.union(*(covered[policy] for policy in policies))
         members = set(map(assumptions.MemberAssumption, related))
         subsets.append(frozenset(policies | members.intersection(assumed)))
-    subsets.append(frozenset().union(*subsets))
+    subsets.append(frozenset[Assumption]().union(*subsets))
     return list(dict.fromkeys(subsets)) if paths else []
 
 
-def conflicting_pairs(problem):
+def conflicting_pairs(
+    problem: problems.Problem,
+) -> list[frozenset[Assumption]]:
     """Return pairs of policies that may conflict, with their members.
 
     Capacity does not count, and pairs that bounds decide are left out.
-
-    :param problem: problems.Problem
-    :returns: list of frozensets of assumptions
     """
     assumed = frozenset(assumptions.of_problem(problem))
     policies = assumptions.assumed_policies(problem, assumed)
@@ -77,7 +84,7 @@ def conflicting_pairs(problem):
         sides = paths[first], paths[second]
         if not sides[0].isdisjoint(sides[1]) and _may_conflict(pair, sides):
             pair_assumed = {assumptions.of_policy(policy) for policy in pair}
-            member_sets = set().union(
+            member_sets = set[Path]().union(
                 *(covered[each] for each in pair_assumed)
             )
             members = assumed.intersection(
@@ -87,7 +94,10 @@ def conflicting_pairs(problem):
     return list(dict.fromkeys(subsets))
 
 
-def _may_conflict(pair, sides):
+def _may_conflict(
+    pair: tuple[base.Policy, base.Policy],
+    sides: tuple[frozenset[Path], frozenset[Path]],
+) -> bool:
     """Check whether two policies over common members may conflict."""
     if any(policy.is_exclusive for policy in pair):
         return True
@@ -102,18 +112,18 @@ def _may_conflict(pair, sides):
     return number == 2 and (sides[0] != sides[1] or len(scopes) > 1)
 
 
-def order_by_suspicion(problem, shares):
+def order_by_suspicion(
+    problem: problems.Problem, shares: Mapping[Path, float]
+) -> list[Assumption]:
     """Return the assumptions of a problem, the most suspect first.
 
     A policy follows the first member set that it covers.
 
-    :param problem: problems.Problem
     :param shares: member set path -> share of its capacity that it needs
-    :returns: list of assumptions
     """
     covered = _covered(problem)
 
-    def sort_key(assumption):
+    def sort_key(assumption: Assumption) -> tuple[float, int, Assumption]:
         if isinstance(assumption, assumptions.MemberAssumption):
             return -shares.get(assumption.path, 0), 0, assumption
         share = max(shares.get(path, 0) for path in covered[assumption])
@@ -122,10 +132,10 @@ def order_by_suspicion(problem, shares):
     return sorted(assumptions.of_problem(problem), key=sort_key)
 
 
-def _covered(problem):
+def _covered(problem: problems.Problem) -> dict[PolicyAssumption, set[Path]]:
     """Map policy assumptions to paths of the member sets they cover."""
     member_set_of = {m.path: m.member_set for m in problem.topology.members}
-    covered = {}
+    covered: dict[PolicyAssumption, set[Path]] = {}
     for policy in assumptions.assumed_policies(
         problem, frozenset(assumptions.of_problem(problem))
     ):
