@@ -14,13 +14,13 @@ import math
 import numpy as np
 
 from nova_groupext.solver.aliases import Amounts
+from nova_groupext.solver.arrays import Bools
+from nova_groupext.solver.arrays import Floats
+from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.bounds.demands import Demand
 from nova_groupext.solver.bounds.demands import PartialDemand
-from nova_groupext.solver.bounds.host_arrays import Bools
 from nova_groupext.solver.bounds.host_arrays import DomainNumbers
-from nova_groupext.solver.bounds.host_arrays import Floats
 from nova_groupext.solver.bounds.host_arrays import HostArrays
-from nova_groupext.solver.bounds.host_arrays import Ints
 
 # Whole numbers below this are exact as floats; larger sums get a margin far
 # above their rounding error.

@@ -16,16 +16,16 @@ import itertools
 import numpy as np
 
 from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.arrays import Bools
+from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.bounds import capacity
 from nova_groupext.solver.bounds import demands
 from nova_groupext.solver.bounds import reduction
 from nova_groupext.solver.bounds.demands import Coverage
 from nova_groupext.solver.bounds.demands import Demand
 from nova_groupext.solver.bounds.demands import PartialDemand
-from nova_groupext.solver.bounds.host_arrays import Bools
 from nova_groupext.solver.bounds.host_arrays import DomainNumbers
 from nova_groupext.solver.bounds.host_arrays import HostArrays
-from nova_groupext.solver.bounds.host_arrays import Ints
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.assumptions import Assumption

@@ -2,20 +2,16 @@
 """Hosts of a problem as arrays with one entry per host."""
 
 from typing import NamedTuple
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from nova_groupext.solver.aliases import Amounts
 from nova_groupext.solver.aliases import Domain
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.arrays import Bools
+from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.model import problems
-
-Ints: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Bound on a host without a capacity limit: more than any topology's members.
 UNLIMITED = 1_000_000
