@@ -2,29 +2,35 @@
 """A plan applied to a search state, with members unassigned temporarily."""
 
 import collections
+from collections.abc import Iterator
+from collections.abc import Set
 import contextlib
 import dataclasses
 
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.construct import search_state
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import violations
+from nova_groupext.solver.model.equivalence import EquivalenceClass
 
 
 class AssignmentState:
-    """A search state with the members of a plan assigned to their hosts.
+    """A search state with the members of a plan assigned to their hosts."""
 
-    :ivar state: search_state.SearchState
-    """
-
-    def __init__(self, problem, plan):
+    def __init__(
+        self, problem: problems.Problem, plan: violations.Plan
+    ) -> None:
         self.state = search_state.SearchState(problem)
         self._eq_class_of = {
             path: eq_class
             for eq_class in self.state.eq_classes
             for path in eq_class.members
         }
-        self._assignments = {}
+        # Numbers of the host and of the option.
+        self._assignments: dict[Path, tuple[int, int]] = {}
         self.apply(plan)
 
-    def apply(self, plan):
+    def apply(self, plan: violations.Plan) -> None:
         """Assign the members as in another plan."""
         number = self.state.matrices.number
         assignments = {
@@ -41,10 +47,12 @@ class AssignmentState:
                 self._assign(path, *assignment)
 
     @contextlib.contextmanager
-    def unassigned(self, paths):
+    def unassigned(
+        self, paths: Set[Path]
+    ) -> Iterator[collections.Counter[EquivalenceClass]]:
         """Unassign some members within the context.
 
-        :returns: Counter of equivalence classes of all ``paths``
+        :returns: numbers of the members by class
         """
         assignments = {
             path: self._assignments[path]
@@ -60,9 +68,11 @@ class AssignmentState:
             for path, assignment in assignments.items():
                 self._assign(path, *assignment)
 
-    def restrict_classes(self, paths):
-        """Return {EquivalenceClass: copy with only some of its members}."""
-        parts = collections.defaultdict(list)
+    def restrict_classes(
+        self, paths: Set[Path]
+    ) -> dict[EquivalenceClass, EquivalenceClass]:
+        """Return copies of classes with only some of their members."""
+        parts = {}
         for eq_class in self.state.eq_classes:
             members = tuple(path for path in eq_class.members if path in paths)
             if members:
@@ -71,11 +81,11 @@ class AssignmentState:
                 )
         return parts
 
-    def _assign(self, path, host, option):
+    def _assign(self, path: Path, host: int, option: int) -> None:
         self.state.assign(self._eq_class_of[path], host, option)
         self._assignments[path] = host, option
 
-    def _unassign(self, path):
+    def _unassign(self, path: Path) -> None:
         self.state.unassign(
             self._eq_class_of[path], *self._assignments.pop(path)
         )

@@ -6,11 +6,19 @@ all. Other members get the hosts with the least opportunity cost, from as many
 domains as their policies may require.
 """
 
+from collections.abc import Mapping
 import math
 
 import numpy as np
 
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.arrays import Floats
+from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.construct import domain_ranking
+from nova_groupext.solver.construct import propagators
+from nova_groupext.solver.construct import search_state
+from nova_groupext.solver.model.equivalence import ClassDemand
+from nova_groupext.solver.model.equivalence import EquivalenceClass
 
 # With at least this many domains, members that share one get the hosts of
 # more than one.
@@ -20,24 +28,22 @@ _MIN_MANY_DOMAINS = 10
 class HostSampler:
     """Sampler of candidate hosts; each call draws a different sample."""
 
-    def __init__(self, state, random):
-        """Bind the sampler to a search state.
-
-        :param state: search_state.SearchState
-        :param random: numpy.random.Generator
-        """
+    def __init__(
+        self, state: search_state.SearchState, random: np.random.Generator
+    ) -> None:
         self.state = state
         self._random = random
 
-    def sample(self, demand, ratio):
+    def sample(
+        self, demand: ClassDemand, ratio: float
+    ) -> dict[EquivalenceClass, list[HostId]]:
         """Return a sample of candidate hosts.
 
-        :param demand: equivalence class -> number of members to assign
+        :param demand: members to assign
         :param ratio: capacity of the sample over the capacity needed
-        :returns: equivalence class -> ids of hosts
         """
         hosts = {eq_class: self.state.hosts(eq_class) for eq_class in demand}
-        complete = set()
+        complete = set[EquivalenceClass]()
         for propagator in self._one_domain_propagators():
             bound_hosts = {
                 eq_class: hosts[eq_class]
@@ -65,7 +71,13 @@ class HostSampler:
             for eq_class in demand
         }
 
-    def _restrict_to_domains(self, propagator, hosts, demand, ratio):
+    def _restrict_to_domains(
+        self,
+        propagator: propagators.Propagator,
+        hosts: Mapping[EquivalenceClass, Ints],
+        demand: ClassDemand,
+        ratio: float,
+    ) -> dict[EquivalenceClass, Ints]:
         """Return the hosts of some domains that may take all the classes."""
         ranked = domain_ranking.rank_domains(
             self.state, propagator, hosts, demand, self._perturbation()
@@ -78,10 +90,10 @@ class HostSampler:
             for eq_class, candidates in hosts.items()
         }
 
-    def _perturbation(self):
+    def _perturbation(self) -> Floats:
         return 1 + self._random.random(len(self.state.matrices.hosts))
 
-    def _one_domain_propagators(self):
+    def _one_domain_propagators(self) -> list[propagators.Propagator]:
         """Return the strict one-domain propagators, widest scope first."""
         levels = self.state.problem.levels
         strict = [
@@ -98,7 +110,9 @@ class HostSampler:
             reverse=True,
         )
 
-    def _sample_hosts(self, eq_class, hosts, members):
+    def _sample_hosts(
+        self, eq_class: EquivalenceClass, hosts: Ints, members: float
+    ) -> Ints:
         """Return the cheapest hosts for some members, from several domains."""
         matrices = self.state.matrices
         opportunity_cost = matrices.opportunity_cost[
@@ -126,7 +140,9 @@ class HostSampler:
                     ] = True
         return np.flatnonzero(is_sampled)
 
-    def _first_with_capacity(self, eq_class, hosts, members):
+    def _first_with_capacity(
+        self, eq_class: EquivalenceClass, hosts: Ints, members: float
+    ) -> Ints:
         """Return the first hosts, as few as have capacity for the members."""
         capacity = np.cumsum(self.state.limited_capacity(eq_class, hosts))
         return hosts[: np.searchsorted(capacity, members) + 1]

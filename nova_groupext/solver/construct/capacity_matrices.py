@@ -5,11 +5,23 @@ Hosts (in the order of their ids), member classes, their allocation options
 and the domains of a level are numbers here.
 """
 
+from collections.abc import Iterator
+from collections.abc import Sequence
 import itertools
+from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
+from nova_groupext.solver.aliases import Domain
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.arrays import Bools
+from nova_groupext.solver.arrays import Floats
+from nova_groupext.solver.arrays import Ints
+from nova_groupext.solver.construct import allocation_options
 from nova_groupext.solver.model import equivalence
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model.equivalence import EquivalenceClass
 
 # Unlimited capacity.
 _UNLIMITED = 1 << 31
@@ -25,11 +37,27 @@ _MAX_CACHED_STATES = 100_000
 _BATCH_SIZE = 1 << 16
 
 
+#: Amounts on a host, or an entry of each matrix.
+HostState: TypeAlias = tuple[Ints | Floats, ...]
+
+
+class _LevelDomains(NamedTuple):
+    """Domains of a level.
+
+    :ivar domain_of: domain number by host, -1 for none
+    :ivar domains: host numbers of every domain
+    :ivar first_hosts: first host of every domain
+    """
+
+    domain_of: Ints
+    domains: list[Ints]
+    first_hosts: Ints
+
+
 class CapacityMatrices:
     """Free capacity of the hosts, updated with each assignment.
 
-    :ivar eq_classes: EquivalenceClass objects
-    :ivar class_of: EquivalenceClass -> number of its member class
+    :ivar class_of: number of each class's member class
     :ivar resources: names of the requested resources
     :ivar free: free amounts, by host and resource
     :ivar capacity: capacity in members, at most the demand; by class and host
@@ -38,12 +66,12 @@ class CapacityMatrices:
         without capacity
     """
 
-    def __init__(self, problem):
+    def __init__(self, problem: problems.Problem) -> None:
         self.problem = problem
         self.hosts = list(problem.hosts)
         self.number = {host: n for n, host in enumerate(self.hosts)}
         self.eq_classes = equivalence.equivalence_classes(problem)
-        self._levels = {}
+        self._levels: dict[Level, _LevelDomains] = {}
         self._read_classes()
         self._read_amounts()
         self.capacity = np.zeros(
@@ -54,9 +82,13 @@ class CapacityMatrices:
         self._option = np.repeat(
             self._starts[:, None], len(self.hosts), axis=1
         )
-        self._columns = self.capacity, self.opportunity_cost, self._option
+        self._columns: tuple[Ints | Floats, ...] = (
+            self.capacity,
+            self.opportunity_cost,
+            self._option,
+        )
         self._host_keys = self._find_host_keys()
-        self._cached_columns = {}
+        self._cached_columns: dict[tuple[int | bytes, bytes], HostState] = {}
         for hosts in self._batches():
             self.capacity[:, hosts] = self._capacities(hosts)
         self.scarcity = self._find_scarcity()
@@ -64,62 +96,66 @@ class CapacityMatrices:
         for hosts in self._batches():
             self._find_opportunity_costs(hosts)
 
-    def level(self, name):
+    def level(self, name: Level) -> Ints:
         """Return the domain number at a level by host, -1 for none."""
-        return self._level(name)[0]
+        return self._level(name).domain_of
 
-    def domains(self, name):
+    def domains(self, name: Level) -> list[Ints]:
         """Return the array of host numbers of every domain of a level."""
-        return self._level(name)[1]
+        return self._level(name).domains
 
-    def first_hosts(self, name):
+    def first_hosts(self, name: Level) -> Ints:
         """Return the first host of every domain of a level."""
-        return self._level(name)[2]
+        return self._level(name).first_hosts
 
-    def assign(self, eq_class, host, option=None):
+    def assign(
+        self, eq_class: EquivalenceClass, host: int, option: int | None = None
+    ) -> int:
         """Assign a member of an equivalence class to a host.
 
         :param option: index of the allocation option, None for the cheapest
         :returns: index of the option
         """
-        if option is None:
-            option = self._option[self.class_of[eq_class], host]
-        else:
-            option += self._starts[self.class_of[eq_class]]
-        self._add_free(host, -self._need(option, host))
-        return int(option - self._starts[self.class_of[eq_class]])
+        number = self.class_of[eq_class]
+        start = self._starts[number]
+        row = self._option[number, host] if option is None else option + start
+        self._add_free(host, -self._need(row, host))
+        return int(row - start)
 
-    def unassign(self, eq_class, host, option):
+    def unassign(
+        self, eq_class: EquivalenceClass, host: int, option: int
+    ) -> None:
         """Undo assign()."""
-        option += self._starts[self.class_of[eq_class]]
-        self._add_free(host, self._need(option, host))
+        row = option + self._starts[self.class_of[eq_class]]
+        self._add_free(host, self._need(row, host))
 
-    def save(self, host):
+    def save(self, host: int) -> HostState:
         """Return the state of a host for restore()."""
         columns = (column[:, host].copy() for column in self._columns)
         return self.free[host].copy(), *columns
 
-    def restore(self, host, saved):
+    def restore(self, host: int, saved: HostState) -> None:
         """Reset a host to a state from save()."""
         self.free[host] = saved[0]
         self._set_columns(host, saved[1:])
 
-    def allowed_mask(self, eq_class):
+    def allowed_mask(self, eq_class: EquivalenceClass) -> Bools:
         """Return by host whether a class may use it, capacity aside."""
-        return self._allowed[self._options_of[self.class_of[eq_class]]].any(
-            axis=0
-        )
+        allowed = self._allowed[self._options_of[self.class_of[eq_class]]]
+        mask: Bools = np.logical_or.reduce(allowed, axis=0)
+        return mask
 
-    def need_of(self, eq_class):
+    def need_of(self, eq_class: EquivalenceClass) -> Ints:
         """Return the least amounts a member may request, by resource."""
         options = self._needs[:, self._options_of[self.class_of[eq_class]]]
-        return options.min(axis=(1, 2))
+        need: Ints = options.min(axis=(1, 2))
+        return need
 
-    def count_fits(self, need):
+    def count_fits(self, need: Ints) -> Ints:
         """Return how many times some amounts fit, by host."""
         return _count_fits(self.free.T, need[:, None])
 
-    def _add_free(self, host, amounts):
+    def _add_free(self, host: int, amounts: Ints) -> None:
         self.free[host] += amounts
         state = self._host_keys[host], self.free[host].tobytes()
         columns = self._cached_columns.get(state)
@@ -129,24 +165,24 @@ class CapacityMatrices:
                 self._cached_columns.clear()
         self._set_columns(host, columns)
 
-    def _find_columns(self, host):
+    def _find_columns(self, host: int) -> HostState:
         """Update and copy the columns of a host, which depend on `free`."""
         hosts = slice(host, host + 1)
         self.capacity[:, hosts] = self._capacities(hosts)
         self._find_opportunity_costs(hosts)
         return tuple(c[:, host].copy() for c in self._columns)
 
-    def _set_columns(self, host, columns):
+    def _set_columns(self, host: int, columns: HostState) -> None:
         for column, new in zip(self._columns, columns, strict=True):
             column[:, host] = new
 
-    def _need(self, option, host):
-        return self._needs[:, option, host if self._needs.shape[2] > 1 else 0]
+    def _need(self, row: np.int64, host: int) -> Ints:
+        return self._needs[:, row, host if self._needs.shape[2] > 1 else 0]
 
-    def _read_classes(self):
-        classes = {}
-        demand = {}
-        self.class_of = {}
+    def _read_classes(self) -> None:
+        classes: dict[int, tuple[int, EquivalenceClass]] = {}
+        demand: dict[int, int] = {}
+        self.class_of: dict[EquivalenceClass, int] = {}
         for eq_class in self.eq_classes:
             key = id(eq_class.member_class)
             number = classes.setdefault(key, (len(classes), eq_class))[0]
@@ -159,7 +195,7 @@ class CapacityMatrices:
             [demand[n] for n in range(len(classes))], np.int64
         )
 
-    def _read_amounts(self):
+    def _read_amounts(self) -> None:
         requests = [
             option
             for member_class in self._classes
@@ -180,63 +216,38 @@ class CapacityMatrices:
             ],
             np.int64,
         ).reshape(len(self.hosts), len(names))
-        self._options_of = []
-        rows, masks = [], []
+        self._read_options()
+
+    def _read_options(self) -> None:
+        self._options_of: list[slice[int, int]] = []
+        rows: list[allocation_options.Option] = []
         for member_class in self._classes:
-            options = self._options(member_class, names)
+            options = allocation_options.of_class(
+                member_class, self.number, self.resources
+            )
             self._options_of.append(slice(len(rows), len(rows) + len(options)))
-            rows += [need for need, _ in options]
-            masks += [mask for _, mask in options]
+            rows += options
         self._starts = np.array(
             [options.start for options in self._options_of]
         )
-        width = max((need.shape[0] for need in rows), default=1)
+        width = max((row.needs.shape[0] for row in rows), default=1)
         # The resource axis comes first: minima over resources are fast.
-        self._needs = np.zeros((len(names), len(rows), width), np.int64)
-        for option, need in enumerate(rows):
-            self._needs[:, option] = need.T
-        self._allowed = np.array(masks, bool).reshape(
+        self._needs = np.zeros(
+            (len(self.resources), len(rows), width), np.int64
+        )
+        for number, row in enumerate(rows):
+            self._needs[:, number] = row.needs.T
+        self._allowed = np.array([row.mask for row in rows], bool).reshape(
             len(rows), len(self.hosts)
         )
 
-    def _options(self, member_class, names):
-        """Return (amounts by host, mask of its hosts) of every option."""
-        allowed = np.full(
-            len(self.hosts), len(member_class.hosts) == len(self.hosts)
-        )
-        if not allowed.all():
-            allowed[[self.number[host] for host in member_class.hosts]] = True
-        base = np.array(
-            [[member_class.request.get(name, 0) for name in names]]
-        )
-        if not member_class.alternatives:
-            return [(base, allowed)]
-        max_count = max(
-            len(options) for options in member_class.alternatives.values()
-        )
-        needs = [
-            base.repeat(len(self.hosts), axis=0) for _ in range(max_count)
-        ]
-        masks = [
-            allowed.copy() if option == 0 else allowed & False
-            for option in range(max_count)
-        ]
-        for host, options in member_class.alternatives.items():
-            number = self.number[host]
-            for option, request in enumerate(options):
-                needs[option][number] = [
-                    request.get(name, 0) for name in names
-                ]
-                masks[option][number] = allowed[number]
-        return list(zip(needs, masks, strict=True))
-
-    def _find_host_keys(self):
+    def _find_host_keys(self) -> Sequence[int | bytes]:
         """Return by host a key of what columns depend on besides `free`."""
         if self._needs.shape[2] > 1:
             return range(len(self.hosts))
         return [allowed.tobytes() for allowed in self._allowed.T]
 
-    def _find_scarcity(self):
+    def _find_scarcity(self) -> Floats:
         """Return the demand over the capacity of each class, or more.
 
         Classes compete for capacity: the ratio grows with the share of a
@@ -251,10 +262,13 @@ class CapacityMatrices:
         )
         demand = (needs * self._demand[:, None]).sum(axis=0)
         usage = np.minimum(1, demand / np.maximum(1, self.free.sum(axis=0)))
-        max_usage = np.where(needs > 0, usage, 0).max(axis=1, initial=0)
-        return scarcity / (1.02 - max_usage)
+        max_usage: Floats = np.where(needs > 0, usage, 0).max(
+            axis=1, initial=0
+        )
+        weighted: Floats = scarcity / (1.02 - max_usage)
+        return weighted
 
-    def _choose_scarcest(self):
+    def _choose_scarcest(self) -> None:
         scarcest = np.argsort(-self.scarcity, kind='stable')[:_MAX_SCARCEST]
         self._scarcest = np.sort(scarcest)
         options = [self._options_of[number] for number in self._scarcest]
@@ -266,17 +280,17 @@ class CapacityMatrices:
         self._scarcest_allowed = self._allowed[numbers]
         self._scarcest_needs = self._needs[:, numbers]
 
-    def _batches(self):
+    def _batches(self) -> Iterator[slice]:
         resources, options, _ = self._needs.shape
         size = max(1, _BATCH_SIZE // max(1, options * options * resources))
         for start in range(0, len(self.hosts), size):
             yield slice(start, start + size)
 
-    def _free_on(self, hosts):
+    def _free_on(self, hosts: slice) -> Ints:
         """Return the free amounts by resource, option (length 1) and host."""
         return self.free[hosts].T.copy()[:, None]
 
-    def _capacities(self, hosts):
+    def _capacities(self, hosts: slice) -> Ints:
         """Return the capacities of some hosts, by class and host."""
         capacities = _count_fits(
             self._free_on(hosts), _on_hosts(hosts, self._needs)
@@ -285,7 +299,7 @@ class CapacityMatrices:
         best = np.maximum.reduceat(capacities, self._starts, axis=0)
         return np.minimum(best, self._demand[:, None])
 
-    def _find_opportunity_costs(self, hosts):
+    def _find_opportunity_costs(self, hosts: slice) -> None:
         """Update the opportunity costs on some hosts and the best options."""
         remaining = self._free_on(hosts) - _on_hosts(hosts, self._needs)
         needs = _on_hosts(hosts, self._scarcest_needs)
@@ -307,11 +321,13 @@ class CapacityMatrices:
                 options
             ].argmin(axis=0)
 
-    def _level(self, name):
+    def _level(self, name: Level) -> _LevelDomains:
         if name not in self._levels:
             by_host = [self.problem.domain(host, name) for host in self.hosts]
             names = dict.fromkeys(n for n in by_host if n is not None)
-            numbers = {domain: number for number, domain in enumerate(names)}
+            numbers: dict[Domain | None, int] = {
+                domain: number for number, domain in enumerate(names)
+            }
             domain_of = np.array(
                 [numbers.get(n, -1) for n in by_host], np.int64
             )
@@ -321,16 +337,19 @@ class CapacityMatrices:
             domains = [
                 order[start:end] for start, end in itertools.pairwise(cuts)
             ]
-            self._levels[name] = domain_of, domains, order[cuts[:-1]]
+            self._levels[name] = _LevelDomains(
+                domain_of, domains, order[cuts[:-1]]
+            )
         return self._levels[name]
 
 
-def _on_hosts(hosts, needs):
+def _on_hosts(hosts: slice, needs: Ints) -> Ints:
     """Return the needs on some hosts; a last axis of 1 means all hosts."""
     return needs[..., hosts] if needs.shape[-1] > 1 else needs
 
 
-def _count_fits(free, needs):
+def _count_fits(free: Ints, needs: Ints) -> Ints:
     """Return how many times needs fit, as the minimum over the first axis."""
     times = np.where(needs > 0, free // np.maximum(needs, 1), _UNLIMITED)
-    return np.maximum(times.min(axis=0, initial=_UNLIMITED), 0)
+    least: Ints = times.min(axis=0, initial=_UNLIMITED)
+    return np.maximum(least, 0)

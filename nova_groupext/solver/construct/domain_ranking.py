@@ -1,15 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Look-ahead: domains with capacity for members that share one."""
 
+from collections.abc import Mapping
+from collections.abc import Set
+
 import numpy as np
 
+from nova_groupext.solver.arrays import Bools
+from nova_groupext.solver.arrays import Floats
+from nova_groupext.solver.arrays import Ints
+from nova_groupext.solver.construct import capacity_matrices
+from nova_groupext.solver.construct import propagators
+from nova_groupext.solver.construct import search_state
+from nova_groupext.solver.model.equivalence import ClassDemand
+from nova_groupext.solver.model.equivalence import EquivalenceClass
 
-def rank_domains(state, propagator, hosts, demand, perturbation):
+
+def rank_domains(
+    state: search_state.SearchState,
+    propagator: propagators.Propagator,
+    hosts: Mapping[EquivalenceClass, Ints],
+    demand: ClassDemand,
+    perturbation: Floats,
+) -> Ints:
     """Return the domains that may take all of some classes, tightest first.
 
-    :param propagator: propagators.Propagator whose scope the domains have
-    :param hosts: equivalence class -> numbers of the hosts it may use
-    :param demand: equivalence class -> number of members
+    :param propagator: propagator whose scope the domains have
+    :param hosts: numbers of the hosts that each of the classes may use
     :param perturbation: factor on a domain's load, at its first host's number
     :returns: numbers of the domains without those that are too small
     """
@@ -37,11 +54,12 @@ def rank_domains(state, propagator, hosts, demand, perturbation):
     return order[is_large_enough[order]]
 
 
-def estimate_capacity(state, propagator, demand):
-    """Estimate the number of a propagator's members that each domain takes.
-
-    :returns: array of whole numbers, by domain
-    """
+def estimate_capacity(
+    state: search_state.SearchState,
+    propagator: propagators.Propagator,
+    demand: ClassDemand,
+) -> Ints:
+    """Estimate the number of a propagator's members that each domain takes."""
     members = sum(demand[eq_class] for eq_class in propagator.eq_classes)
     host_shares = np.zeros(len(state.matrices.hosts))
     for eq_class in propagator.eq_classes:
@@ -60,7 +78,11 @@ def estimate_capacity(state, propagator, demand):
     return (total + 1e-6).astype(np.int64)
 
 
-def _is_fitting(state, propagator, eq_classes):
+def _is_fitting(
+    state: search_state.SearchState,
+    propagator: propagators.Propagator,
+    eq_classes: Set[EquivalenceClass],
+) -> Bools:
     """Return by domain whether `fitting` allows all of some classes there."""
     is_fitting = np.ones(len(propagator.domains), bool)
     for other, domains in state.fitting.items():
@@ -72,7 +94,12 @@ def _is_fitting(state, propagator, eq_classes):
     return is_fitting
 
 
-def _load(propagator, matrices, hosts, needed):
+def _load(
+    propagator: propagators.Propagator,
+    matrices: capacity_matrices.CapacityMatrices,
+    hosts: Ints,
+    needed: Floats,
+) -> Floats:
     """Return by domain the greatest needed share of a free resource."""
     load = np.zeros(len(propagator.domains))
     for amounts, need in zip(matrices.free[hosts].T, needed, strict=True):

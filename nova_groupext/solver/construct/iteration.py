@@ -7,9 +7,24 @@ backtracks from one that turns out to be too small. It does not retry classes
 in a domain where they failed while the domain's free amounts are the same.
 """
 
+from collections.abc import Hashable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import numpy as np
 
+from nova_groupext.solver.arrays import Floats
+from nova_groupext.solver.arrays import Ints
+from nova_groupext.solver.construct import capacity_matrices
 from nova_groupext.solver.construct import domain_ranking
+from nova_groupext.solver.construct import search_state
+from nova_groupext.solver.construct.balanced_counts import BalancedCounts
+from nova_groupext.solver.construct.propagators import OneDomain
+from nova_groupext.solver.construct.propagators import Propagator
+from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.model.equivalence import ClassDemand
+from nova_groupext.solver.model.equivalence import EquivalenceClass
 
 # Domains considered for the same members.
 _MAX_DOMAINS = 12
@@ -21,46 +36,62 @@ _MAX_ORDERS = 4
 _MAX_TRIES = 200
 
 
+#: Assigned member: its class, and the numbers of its host and option. Tuples
+#: are faster than named ones, of which a construction makes many.
+Assignment: TypeAlias = tuple[EquivalenceClass, int, int]
+
+# Choice of a domain or of several, or assignment with the host's state before.
+_Step: TypeAlias = (
+    OneDomain
+    | BalancedCounts
+    | tuple[EquivalenceClass, int, int, capacity_matrices.HostState]
+)
+
+
 class Construction:
     """A construction that assigns members, and can undo its steps."""
 
     def __init__(
-        self, state, demand, perturbation, number, heeds_soft=True, budget=None
-    ):
+        self,
+        state: search_state.SearchState,
+        demand: ClassDemand,
+        perturbation: Floats,
+        number: int,
+        heeds_soft: bool = True,
+        budget: time_budget.TimeBudget | None = None,
+    ) -> None:
         """Set the final count of each propagator.
 
-        :param state: search_state.SearchState
-        :param demand: equivalence class -> number of members to assign
+        :param demand: members to assign
         :param perturbation: by host, factor on its opportunity cost
         :param number: number of the iteration, selects among good choices
         :param heeds_soft: whether soft policies count
-        :param budget: time_budget.TimeBudget or None; backtracking may exceed
-            it, so methods that assign members raise OutOfTime at its end
+        :param budget: backtracking may exceed it, so methods that assign
+            members raise OutOfTime at its end
         """
         self.state = state
         self._check_time = budget.check if budget else lambda: None
         self.demand = demand
         self.perturbation = perturbation
         self.number = number
-        self._propagators_of = (
-            state.covering if heeds_soft else state.strict.get
-        )
         self._heeds_soft = heeds_soft
-        self._steps = []
+        self._steps: list[_Step] = []
         self._tries = 0
-        self._failed_keys = set()
+        self._failed_keys: set[Hashable] = set()
         for propagator in state.propagators:
             assigned_count = int(propagator.counts.sum())
             propagator.final_count = assigned_count + sum(
                 demand[eq_class] for eq_class in propagator.eq_classes
             )
 
-    def assign_possible(self, eq_classes):
+    def assign_possible(
+        self, eq_classes: Sequence[EquivalenceClass]
+    ) -> list[list[EquivalenceClass]]:
         """Assign the members of classes in this order, as far as possible.
 
         :returns: lists of classes that share a domain and remain unplaced
         """
-        unplaced = []
+        unplaced: list[list[EquivalenceClass]] = []
         for propagator, colocated in self._colocated_groups(eq_classes):
             step_count = len(self._steps)
             self._tries = 0
@@ -69,7 +100,9 @@ class Construction:
                 unplaced += self._assign_partially(propagator, colocated)
         return unplaced
 
-    def find_fitting_domains(self, propagator, eq_classes):
+    def find_fitting_domains(
+        self, propagator: OneDomain, eq_classes: list[EquivalenceClass]
+    ) -> list[int]:
         """Return the domains that take all classes; undo every step."""
         fitting = []
         for domain in self.rank_domains(propagator, eq_classes):
@@ -83,17 +116,17 @@ class Construction:
                 self.undo()
         return fitting
 
-    def assign_more(self, eq_class, max_count):
+    def assign_more(self, eq_class: EquivalenceClass, max_count: int) -> None:
         """Assign up to ``max_count`` more members of a class."""
         for _ in range(max_count):
             if not self._assign_one(eq_class):
                 break
 
-    def assignments(self):
-        """Return (class, host number, option) of every assigned member."""
+    def assignments(self) -> list[Assignment]:
+        """Return the assigned members."""
         return [step[:3] for step in self._steps if isinstance(step, tuple)]
 
-    def undo(self, step_count=0):
+    def undo(self, step_count: int = 0) -> None:
         """Undo all steps but the first ``step_count``."""
         while len(self._steps) > step_count:
             step = self._steps.pop()
@@ -103,7 +136,11 @@ class Construction:
             else:
                 step.unfix_domain()
 
-    def _assign_partially(self, propagator, eq_classes):
+    def _assign_partially(
+        self,
+        propagator: OneDomain | None,
+        eq_classes: list[EquivalenceClass],
+    ) -> list[list[EquivalenceClass]]:
         """Assign a part of classes that cannot all be assigned together.
 
         :returns: as assign_possible()
@@ -120,16 +157,20 @@ class Construction:
         propagator.fix_domain(fixed_domain)
         return self.assign_possible(eq_classes)
 
-    def _can_split(self, propagator, eq_classes):
+    def _can_split(
+        self, propagator: OneDomain, eq_classes: Sequence[EquivalenceClass]
+    ) -> bool:
         """Check whether a policy is soft, or others bind parts of classes."""
         return not propagator.policy.strict or any(
-            other.needs_domain and other is not propagator
+            other is not propagator
             for eq_class in eq_classes
-            for other in self._propagators_of(eq_class)
+            for other in self._undecided(eq_class)
         )
 
-    def _colocated_groups(self, eq_classes):
-        """Yield (propagator that needs a domain, its classes)."""
+    def _colocated_groups(
+        self, eq_classes: Sequence[EquivalenceClass]
+    ) -> Iterator[tuple[OneDomain | None, list[EquivalenceClass]]]:
+        """Yield propagators that need a domain, with their classes."""
         remaining = list(eq_classes)
         while remaining:
             propagator = self._find_widest(remaining[0])
@@ -145,7 +186,7 @@ class Construction:
             ]
             yield propagator, colocated
 
-    def _assign_all(self, eq_classes):
+    def _assign_all(self, eq_classes: list[EquivalenceClass]) -> bool:
         """Assign all of some classes; retry with those that fail first."""
         step_count = len(self._steps)
         for _ in range(_MAX_ORDERS):
@@ -160,28 +201,40 @@ class Construction:
             ]
         return False
 
-    def _assign_in_order(self, eq_classes):
+    def _assign_in_order(
+        self, eq_classes: Sequence[EquivalenceClass]
+    ) -> list[EquivalenceClass] | None:
         """Assign classes in this order; return those that fail, or None."""
         for propagator, colocated in self._colocated_groups(eq_classes):
             if not self._assign_next(propagator, colocated):
                 return colocated
         return None
 
-    def _assign_next(self, propagator, eq_classes):
+    def _assign_next(
+        self,
+        propagator: OneDomain | None,
+        eq_classes: list[EquivalenceClass],
+    ) -> bool:
         if propagator is None:
             return self._assign(eq_classes[0])
         return self._assign_in_domain(propagator, eq_classes)
 
-    def _find_widest(self, eq_class):
-        """Return the widest propagator of a class that needs a domain."""
-        undecided = [
+    def _undecided(self, eq_class: EquivalenceClass) -> list[OneDomain]:
+        """Return the propagators of a class that need a domain."""
+        return [
             propagator
-            for propagator in self._propagators_of(eq_class)
-            if propagator.needs_domain
+            for propagator in self.state.one_domain[eq_class]
+            if propagator.is_open and self._heeds(propagator)
         ]
+
+    def _heeds(self, propagator: Propagator) -> bool:
+        return self._heeds_soft or propagator.policy.strict
+
+    def _find_widest(self, eq_class: EquivalenceClass) -> OneDomain | None:
+        """Return the widest propagator of a class that needs a domain."""
         levels = self.state.problem.levels
         return max(
-            undecided,
+            self._undecided(eq_class),
             key=lambda propagator: (
                 levels.index(propagator.policy.scope),
                 len(propagator.eq_classes),
@@ -189,7 +242,9 @@ class Construction:
             default=None,
         )
 
-    def _assign_in_domain(self, propagator, eq_classes):
+    def _assign_in_domain(
+        self, propagator: OneDomain, eq_classes: list[EquivalenceClass]
+    ) -> bool:
         """Fix a domain, or none if soft, and assign all of some classes."""
         self._check_time()
         step_count = len(self._steps)
@@ -213,12 +268,19 @@ class Construction:
         propagator.fix_domain(None)
         return self._assign_all(eq_classes)
 
-    def _failure_key(self, propagator, domain, eq_classes):
+    def _failure_key(
+        self,
+        propagator: OneDomain,
+        domain: int,
+        eq_classes: Sequence[EquivalenceClass],
+    ) -> Hashable:
         """Return a heuristic key: policies may count other domains too."""
         free = self.state.matrices.free[propagator.domains[domain]]
         return propagator, domain, free.tobytes(), *eq_classes
 
-    def rank_domains(self, propagator, eq_classes):
+    def rank_domains(
+        self, propagator: OneDomain, eq_classes: Sequence[EquivalenceClass]
+    ) -> Ints:
         """Return the domains that may take some classes, by preference."""
         if propagator in self.state.prescribed:
             return np.array([self.state.prescribed[propagator]])
@@ -234,7 +296,9 @@ class Construction:
             )
         return ranked
 
-    def _sort_by_preference(self, propagator, eq_class, domains):
+    def _sort_by_preference(
+        self, propagator: OneDomain, eq_class: EquivalenceClass, domains: Ints
+    ) -> Ints:
         """Return the domains with those first that soft policies prefer."""
         is_last = np.ones(len(propagator.domains), bool)
         preferred = self.state.preferred(
@@ -243,12 +307,12 @@ class Construction:
         is_last[propagator.domain_of[preferred]] = False
         return domains[np.argsort(is_last[domains], kind='stable')]
 
-    def _assign(self, eq_class):
+    def _assign(self, eq_class: EquivalenceClass) -> bool:
         return all(
             self._assign_one(eq_class) for _ in range(self.demand[eq_class])
         )
 
-    def _assign_one(self, eq_class):
+    def _assign_one(self, eq_class: EquivalenceClass) -> bool:
         self._check_time()
         self._choose_domains(eq_class)
         hosts = self.state.hosts(eq_class)
@@ -267,10 +331,10 @@ class Construction:
         self._steps.append((eq_class, host, option, saved))
         return True
 
-    def _choose_domains(self, eq_class):
+    def _choose_domains(self, eq_class: EquivalenceClass) -> None:
         """Fix the domains over which the policies of a class spread."""
-        for propagator in self._propagators_of(eq_class):
-            if propagator.is_open and propagator.chooses_domains:
+        for propagator in self.state.balanced[eq_class]:
+            if propagator.is_open and self._heeds(propagator):
                 self._steps.append(propagator)
                 capacity = domain_ranking.estimate_capacity(
                     self.state, propagator, self.demand

@@ -2,35 +2,54 @@
 """Squeaky-wheel optimisation: classes that fail gain priority."""
 
 import collections
+from collections.abc import Collection
+from collections.abc import Sequence
 import functools
+from typing import NamedTuple
 
 import numpy as np
 
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.arrays import Floats
 from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.construct import iteration
+from nova_groupext.solver.construct import propagators
 from nova_groupext.solver.construct import search_state
 from nova_groupext.solver.model import equivalence
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.model.equivalence import ClassDemand
+from nova_groupext.solver.model.equivalence import EquivalenceClass
 
 # Perturbation of costs and priorities after the first iteration.
 _PERTURBATION = 0.3
 
 
+class PartialPlan(NamedTuple):
+    """Plan of some members.
+
+    :ivar unplaced: the other members, in lists of those that share a domain
+    """
+
+    plan: violations.Plan
+    unplaced: list[list[Path]]
+
+
 class SqueakyWheel:
     """Squeaky-wheel search; needs a host and a member that is not pinned.
 
-    :ivar min_demand: equivalence class -> minimum number of members to place
-    :ivar best_partial: (best partial plan, unchecked; lists of paths of
-        unplaced members that share a domain), None before the first
+    :ivar min_demand: minimum number of members to place
+    :ivar best_partial: best partial plan, unchecked; None before the first
     """
 
-    def __init__(self, problem):
+    def __init__(self, problem: problems.Problem) -> None:
         self.problem = problem
         self.state = search_state.SearchState(problem)
-        self.best_partial = None
+        self.best_partial: PartialPlan | None = None
         self._iteration_count = 0
-        self._failure_counts = collections.Counter()
+        self._failure_counts = collections.Counter[EquivalenceClass]()
         self._difficulty = {
             eq_class: self._difficulty_of(eq_class)
             for eq_class in self._eq_classes
@@ -40,25 +59,29 @@ class SqueakyWheel:
         }
         self.min_demand = self._find_min_demand()
 
-    def run_iteration(self, heeds_soft=True, budget=None):
+    def run_iteration(
+        self,
+        heeds_soft: bool = True,
+        budget: time_budget.TimeBudget | None = None,
+    ) -> violations.Plan | None:
         """Run one more iteration.
 
         :param heeds_soft: whether soft policies count
-        :param budget: time_budget.TimeBudget that may end the iteration
-        :returns: a feasible violations.Plan or None
+        :param budget: budget that may end the iteration
+        :returns: a feasible plan or None
         """
         is_minimal = (
-            self._iteration_count % 2 and self.min_demand != self._full_demand
+            self._iteration_count % 2 == 1
+            and self.min_demand != self._full_demand
         )
         demand = self.min_demand if is_minimal else self._full_demand
         construction = iteration.Construction(
-            *(
-                self.state,
-                demand,
-                self._perturbation(),
-                self._iteration_count,
-            ),
-            *(heeds_soft, budget),
+            self.state,
+            demand,
+            self._perturbation(),
+            self._iteration_count,
+            heeds_soft,
+            budget,
         )
         self._iteration_count += 1
         try:
@@ -68,7 +91,12 @@ class SqueakyWheel:
         finally:
             construction.undo()
 
-    def _run(self, construction, is_minimal, budget):
+    def _run(
+        self,
+        construction: iteration.Construction,
+        is_minimal: bool,
+        budget: time_budget.TimeBudget | None,
+    ) -> violations.Plan | None:
         """Return the plan of a construction, None if it has none.
 
         :param is_minimal: whether it starts with the minimum demand
@@ -76,7 +104,8 @@ class SqueakyWheel:
         """
         unplaced = construction.assign_possible(self.order(self._eq_classes))
         if unplaced:
-            plan = self._record_failure(construction, unplaced)
+            plan = None
+            self._record_failure(construction, unplaced)
         else:
             plan = self._check_plan(construction)
             if plan and is_minimal:
@@ -89,22 +118,28 @@ class SqueakyWheel:
                 self._find_all_fitting(eq_classes, budget)
         return plan
 
-    def _find_all_fitting(self, eq_classes, budget):
+    def _find_all_fitting(
+        self,
+        eq_classes: Sequence[EquivalenceClass],
+        budget: time_budget.TimeBudget | None,
+    ) -> None:
         """Find the domains where unplaced classes would fit without others."""
         levels = self.problem.levels
-        strict = self.state.strict[eq_classes[0]]
         for propagator in sorted(
-            strict,
+            self.state.one_domain[eq_classes[0]],
             key=lambda propagator: levels.index(propagator.policy.scope),
         ):
-            if propagator.needs_domain:
+            if propagator.policy.strict and propagator.is_open:
                 self.find_fitting_domains(propagator, budget)
 
-    def find_fitting_domains(self, propagator, budget=None):
+    def find_fitting_domains(
+        self,
+        propagator: propagators.OneDomain,
+        budget: time_budget.TimeBudget | None = None,
+    ) -> list[int] | None:
         """Return the domains that take all members of a propagator alone.
 
-        :param propagator: propagators.OneDomain that needs a domain
-        :param budget: time_budget.TimeBudget
+        :param propagator: propagator that needs a domain
         :returns: numbers of the domains, None if construction found none
         :raises OutOfTime:
         """
@@ -118,19 +153,24 @@ class SqueakyWheel:
                 fitting[propagator] = domains
         return fitting.get(propagator)
 
-    def create_construction(self, budget=None):
+    def create_construction(
+        self, budget: time_budget.TimeBudget | None = None
+    ) -> iteration.Construction:
         """Return a construction of the minimum demand, soft policies aside."""
         return iteration.Construction(
-            *(
-                self.state,
-                self.min_demand,
-                self._perturbation(),
-                self._iteration_count,
-            ),
-            *(False, budget),
+            self.state,
+            self.min_demand,
+            self._perturbation(),
+            self._iteration_count,
+            False,
+            budget,
         )
 
-    def _record_failure(self, construction, unplaced):
+    def _record_failure(
+        self,
+        construction: iteration.Construction,
+        unplaced: list[list[EquivalenceClass]],
+    ) -> None:
         """Raise priorities of unplaced classes; keep the best partial plan."""
         for eq_classes in unplaced:
             self._failure_counts.update(eq_classes)
@@ -139,32 +179,33 @@ class SqueakyWheel:
             for eq_classes in unplaced
         ]
         if self.best_partial is None or len(unplaced_paths) < len(
-            self.best_partial[1]
+            self.best_partial.unplaced
         ):
-            self.best_partial = self._plan(construction), unplaced_paths
+            self.best_partial = PartialPlan(
+                self._plan(construction), unplaced_paths
+            )
 
     @property
-    def variable_count(self):
+    def variable_count(self) -> int:
         """Number of (equivalence class, host) pairs that may be assigned."""
         return sum(
             len(self.state.hosts(eq_class)) for eq_class in self._eq_classes
         )
 
-    def sample_hosts(self, ratio, demand=None):
+    def sample_hosts(
+        self, ratio: float, demand: ClassDemand | None = None
+    ) -> dict[EquivalenceClass, list[HostId]]:
         """Return a sample of candidate hosts for each class.
 
         :param ratio: capacity of the sample over the capacity needed
-        :param demand: class -> number of members; None for all members
-        :returns: class -> ids of hosts
+        :param demand: None for all members
         """
         return self._sampler.sample(demand or self._full_demand, ratio)
 
-    def sample_hosts_for(self, paths, ratio):
+    def sample_hosts_for(self, paths: set[Path], ratio: float) -> set[HostId]:
         """Return a sample of candidate hosts for some members.
 
-        :param paths: set of the members' paths
         :param ratio: capacity of the sample over the capacity needed
-        :returns: set of ids of hosts
         """
         demand = {
             eq_class: len(paths.intersection(eq_class.members))
@@ -175,25 +216,27 @@ class SqueakyWheel:
         return {host for hosts in sampled.values() for host in hosts}
 
     @functools.cached_property
-    def _random(self):
+    def _random(self) -> np.random.Generator:
         # numpy.random is slow to import; the first iteration needs none.
         return np.random.default_rng(self.problem.seed)
 
     @functools.cached_property
-    def _sampler(self):
+    def _sampler(self) -> candidate_list.HostSampler:
         return candidate_list.HostSampler(self.state, self._random)
 
     @property
-    def _eq_classes(self):
+    def _eq_classes(self) -> list[EquivalenceClass]:
         return self.state.eq_classes
 
-    def _perturbation(self):
+    def _perturbation(self) -> Floats:
         size = len(self.state.matrices.hosts)
         if not self._iteration_count:
             return np.ones(size)
         return 1 + _PERTURBATION * self._random.random(size)
 
-    def order(self, eq_classes):
+    def order(
+        self, eq_classes: Collection[EquivalenceClass]
+    ) -> list[EquivalenceClass]:
         """Return some classes by falling priority."""
         priorities = self._find_priorities()
         numbers = [
@@ -204,11 +247,11 @@ class SqueakyWheel:
         numbers.sort(key=lambda number: -priorities[number])
         return [self._eq_classes[number] for number in numbers]
 
-    def _find_priorities(self):
+    def _find_priorities(self) -> Floats:
         perturbation = (
             self._random.random(len(self._eq_classes))
             if self._iteration_count
-            else 0
+            else np.zeros(1)
         )
         failure_counts = np.array(
             [self._failure_counts[eq_class] for eq_class in self._eq_classes]
@@ -222,14 +265,15 @@ class SqueakyWheel:
                 for eq_class in self._eq_classes
             ]
         )
-        return (
+        priorities: Floats = (
             difficulty
             * 2.0**failure_counts
             * scarcity
             * (1 + _PERTURBATION * perturbation)
         )
+        return priorities
 
-    def _find_domain_scarcity(self, eq_class):
+    def _find_domain_scarcity(self, eq_class: EquivalenceClass) -> float:
         """Return the greatest number of domains per domain known to fit."""
         return max(
             (
@@ -240,7 +284,7 @@ class SqueakyWheel:
             default=1,
         )
 
-    def _difficulty_of(self, eq_class):
+    def _difficulty_of(self, eq_class: EquivalenceClass) -> float:
         """Return the demand on one domain or host, in average ones."""
         volumes = self.state.volume
         difficulty = volumes[eq_class] * len(self.problem.hosts)
@@ -253,7 +297,7 @@ class SqueakyWheel:
                 difficulty = max(difficulty, total * len(propagator.domains))
         return difficulty
 
-    def _find_min_demand(self):
+    def _find_min_demand(self) -> dict[EquivalenceClass, int]:
         """Return the minimum number of members to place by class."""
         min_demand = {}
         pinned = self.problem.pinned
@@ -271,14 +315,16 @@ class SqueakyWheel:
                 required[eq_class.optional] -= min_demand[eq_class]
         return min_demand
 
-    def _assign_more(self, construction):
+    def _assign_more(self, construction: iteration.Construction) -> None:
         for eq_class in self.order(self._eq_classes):
             construction.assign_more(
                 eq_class,
                 self._full_demand[eq_class] - self.min_demand[eq_class],
             )
 
-    def _check_plan(self, construction):
+    def _check_plan(
+        self, construction: iteration.Construction
+    ) -> violations.Plan | None:
         """Return the plan if feasible; raise priorities by its violations."""
         plan = self._plan(construction)
         found = violations.find(self.problem, plan)
@@ -292,7 +338,7 @@ class SqueakyWheel:
                 self._failure_counts.update(propagator.eq_classes)
         return None if found else plan
 
-    def _plan(self, construction):
+    def _plan(self, construction: iteration.Construction) -> violations.Plan:
         hosts = self.state.matrices.hosts
         assignments = [
             (eq_class, hosts[host], option)

@@ -3,6 +3,7 @@
 
 import collections
 from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 import itertools
 from typing import TypeAlias
@@ -33,6 +34,10 @@ class EquivalenceClass:
     member_class: problems.MemberClass
     optional: Path
     scopes: frozenset[Level]
+
+
+#: Number of members by class.
+ClassDemand: TypeAlias = Mapping[EquivalenceClass, int]
 
 
 @dataclasses.dataclass(frozen=True)
