@@ -28,6 +28,7 @@ PLAIN = frozenset(
         'balanced',
         'bodies',
         'cloud',
+        'column',
         'comparison',
         'components',
         'corrections',

@@ -6,8 +6,13 @@ Where the least cost difference of the expensive policies exceeds the total of
 all cheap ones, the solver minimises the expensive ones first instead.
 """
 
+from collections.abc import Collection
+from collections.abc import Mapping
 import fractions
 import math
+from typing import TypeAlias
+
+from nova_groupext.solver.policies import base
 
 #: In units; the solver rounds at 1e-6, so larger costs are not exact.
 MAX_COEFFICIENT = 100_000
@@ -16,23 +21,23 @@ MAX_COEFFICIENT = 100_000
 MAX_TOPOLOGY_LEVELS = 8
 
 
-def split(unit_costs):
+#: Cost of one unit of violation.
+UnitCosts: TypeAlias = Mapping[base.Policy, fractions.Fraction]
+
+
+def split(unit_costs: UnitCosts) -> list[UnitCosts]:
     """Return the unit costs as lexicographic levels, most expensive first.
 
     Minimising the levels in this order minimises the total cost.
-
-    :param unit_costs: {policies.base.Policy: cost of one unit of violation, a
-        Fraction}
-    :returns: [such a mapping, ...]
     """
     if (
         max_coefficient(unit_costs) / common_unit(unit_costs.values())
         <= MAX_COEFFICIENT
     ):
         return [unit_costs]
-    levels = []
+    levels: list[UnitCosts] = []
     total_below = fractions.Fraction(0)
-    level = {}
+    level: dict[base.Policy, fractions.Fraction] = {}
     cheap_first = sorted(unit_costs.items(), key=lambda item: item[1])
     for number, (policy, unit_cost) in enumerate(cheap_first, 1):
         level[policy] = unit_cost
@@ -49,19 +54,18 @@ def split(unit_costs):
     return levels
 
 
-def max_coefficient(unit_costs):
-    """Return the largest coefficient of the unit costs in the objective.
-
-    :param unit_costs: as split() takes them
-    """
+def max_coefficient(unit_costs: UnitCosts) -> fractions.Fraction:
+    """Return the largest coefficient of the unit costs in the objective."""
     return max(
         unit_cost * policy.max_step(policy.size)
         for policy, unit_cost in unit_costs.items()
     )
 
 
-def common_unit(unit_costs):
-    """Return the largest Fraction of which all costs are whole multiples."""
+def common_unit(
+    unit_costs: Collection[fractions.Fraction],
+) -> fractions.Fraction:
+    """Return the largest fraction of which all costs are whole multiples."""
     denominator = math.lcm(
         *(unit_cost.denominator for unit_cost in unit_costs)
     )

@@ -7,12 +7,16 @@ one combination of these numbers, so the program ends with the right result,
 but after more solutions than with rows.
 """
 
-from highspy import highs
+from collections.abc import Sequence
 
 from nova_groupext.solver.exact import cost_levels
+from nova_groupext.solver.exact import member_counts
+from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import policy_rows
+from nova_groupext.solver.exact.variables import Values
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.policies import base
+from nova_groupext.solver.policies.tools import Expression
 
 # Difference of a violation from its column beyond rounding.
 _TOLERANCE = 1e-6
@@ -24,30 +28,31 @@ class Cuts:
     :ivar strict: the strict ones of these policies
     """
 
-    def __init__(self, model):
+    def __init__(self, model: member_counts.Model) -> None:
         self._model = model
         self.strict = [
             policy
             for policy in model.problem.topology.policies
             if policy.strict and not policy_rows.has_rows(policy)
         ]
-        # Soft policy -> column of its violation.
-        self._columns = {}
-        self._terms = {}
-        # (Count, number) -> column that is 1 only if the count is lower.
-        self._lower = {}
+        # Columns of violations, by soft policy.
+        self._columns: dict[base.Policy, milp.Column] = {}
+        self._terms: dict[base.Policy, list[member_counts.Count]] = {}
+        # Columns that are 1 only if the count is lower than the number.
+        self._lower: dict[tuple[member_counts.Count, int], milp.Column] = {}
 
-    def add_soft(self, policy):
+    def add_soft(self, policy: base.Policy) -> milp.Column:
         """Add a soft policy.
 
         :returns: column of its violation, valid when cuts() adds nothing more
         """
         return self._columns.setdefault(policy, self._model.add_column())
 
-    def add_violated(self, plan, counts):
+    def add_violated(
+        self, plan: violations.Plan, counts: Values
+    ) -> list[base.Policy]:
         """Add a cut for every strict policy that a plan violates.
 
-        :param counts: variables.Variable -> its value in the plan
         :returns: the violated policies
         """
         violated = [
@@ -61,10 +66,11 @@ class Cuts:
             self._model.add_row(self._changes(policy, counts) >= 1)
         return violated
 
-    def add_costs(self, plan, counts, values):
+    def add_costs(
+        self, plan: violations.Plan, counts: Values, values: Sequence[float]
+    ) -> bool:
         """Add a cut for every soft policy that costs more than its column.
 
-        :param counts: variables.Variable -> its value in the plan
         :param values: value of every column in the solution
         :returns: whether there was any
         """
@@ -87,7 +93,7 @@ class Cuts:
                 self._model.add_row(column >= amount - changes * amount)
         return is_any
 
-    def _changes(self, policy, counts):
+    def _changes(self, policy: base.Policy, counts: Values) -> Expression:
         """Return an expression that is 0 where nothing relevant changes."""
         terms = self._find_terms(policy)
         present = {
@@ -96,7 +102,7 @@ class Cuts:
             for term in terms
         }
         # One column at least: HiGHS ignores rows without any.
-        columns = [self._model.add_column(0)]
+        columns: list[milp.Column] = [self._model.add_column(0)]
         columns += (
             self._is_lower(term, number)
             for term, number in present.items()
@@ -106,12 +112,12 @@ class Cuts:
         # Otherwise more in one term means fewer in another.
         if not policy.is_monotone and total < self._max_total(policy):
             is_more = self._model.add_binary()
-            placed = highs.qsum([term.expression for term in terms])
+            placed = milp.total([term.expression for term in terms])
             self._model.add_row(placed >= is_more * (total + 1))
             columns.append(is_more)
-        return highs.qsum(columns)
+        return milp.total(columns)
 
-    def _is_lower(self, term, number):
+    def _is_lower(self, term: member_counts.Count, number: int) -> milp.Column:
         if (term, number) not in self._lower:
             column = self._model.add_binary()
             slack = term.upper - number + 1
@@ -121,8 +127,8 @@ class Cuts:
             self._lower[term, number] = column
         return self._lower[term, number]
 
-    def _find_terms(self, policy):
-        """Return the Counts that determine the violation of a policy."""
+    def _find_terms(self, policy: base.Policy) -> list[member_counts.Count]:
+        """Return the counts that determine the violation of a policy."""
         if policy not in self._terms:
             rows = policy_rows.Rows(self._model, policy)
             is_of_union = policy.is_symmetric and not policy.is_pairwise
@@ -135,7 +141,7 @@ class Cuts:
             self._terms[policy] = terms
         return self._terms[policy]
 
-    def _max_total(self, policy):
+    def _max_total(self, policy: base.Policy) -> int:
         if policy.is_exclusive:
             return len(self._model.problem.class_of)
         return policy.size

@@ -3,6 +3,7 @@
 
 import dataclasses
 
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 
@@ -14,11 +15,11 @@ _SECONDS_PER_ASSIGNMENT = 3e-4
 class Verdict:
     """Result of a search: a plan, a proof of infeasibility, or neither.
 
-    :ivar plan: feasible violations.Plan or None
+    :ivar plan: a feasible one
     :ivar is_infeasible: whether it is proved that there is no plan
     :ivar stage: stage that found the result: 'greedy', 'repair', 'restricted'
         or 'full'
-    :ivar best_partial_plan: best partial plan, lacks required members; or None
+    :ivar best_partial_plan: best partial plan, lacks required members
     """
 
     plan: violations.Plan | None = None
@@ -27,22 +28,18 @@ class Verdict:
     best_partial_plan: violations.Plan | None = None
 
 
-def has_time_for(assignments, budget):
+def has_time_for(assignments: int, budget: time_budget.TimeBudget) -> bool:
     """Check whether half of the time suffices for building a program.
 
     :param assignments: number of (equivalence class, host) pairs
-    :param budget: time_budget.TimeBudget
     """
     return assignments * _SECONDS_PER_ASSIGNMENT < budget.remaining() / 2
 
 
-def solve(problem, budget):
-    """Find any feasible plan, or prove that there is none.
-
-    :param problem: problems.Problem
-    :param budget: time_budget.TimeBudget
-    :returns: Verdict
-    """
+def solve(
+    problem: problems.Problem, budget: time_budget.TimeBudget
+) -> Verdict:
+    """Find any feasible plan, or prove that there is none."""
     if not budget.remaining():
         return Verdict()
     # The solver is slow to import, and construction often makes it needless.

@@ -6,31 +6,40 @@ directly, but the number of members of a side in a domain.
 """
 
 import collections
+from collections.abc import Callable
+from collections.abc import Sequence
 import dataclasses
 import functools
 import itertools
 import math
+from typing import TypeVar
+from typing import TypeVarTuple
 
-from highspy import highs
-
+from nova_groupext.solver.aliases import Domain
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import variables
 from nova_groupext.solver.model import equivalence
+from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.policies.tools import Comparison
+from nova_groupext.solver.policies.tools import Expression
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Side:
     """A set of members, such as one part of a relationship.
 
-    :ivar paths: paths of the members
-    :ivar eq_classes: their equivalence classes
-    :ivar pinned: host id -> number of members pinned there
-    :ivar hosts: ids of the hosts where any of them may be, sorted
+    :ivar pinned: number of members pinned on each host
+    :ivar hosts: hosts where any of them may be, sorted
     """
 
-    paths: frozenset
+    paths: frozenset[Path]
     eq_classes: tuple[equivalence.EquivalenceClass, ...]
-    pinned: collections.Counter
-    hosts: tuple[str, ...]
+    pinned: collections.Counter[HostId]
+    hosts: tuple[HostId, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,24 +47,31 @@ class Count:
     """Number of members of a side on some hosts.
 
     :ivar assignments: assignment variables that it sums up
-    :ivar expression: linear expression of the number
     :ivar lower: lower bound
     :ivar upper: upper bound
     """
 
     assignments: tuple[variables.Variable, ...]
-    expression: highs.highs_linear_expression
+    expression: Expression
     lower: int
     upper: int
 
 
-def _cached(method):
+_Arguments = TypeVarTuple('_Arguments')
+_Result = TypeVar('_Result')
+
+
+def _cached(
+    method: Callable[['Model', *_Arguments], _Result],
+) -> Callable[['Model', *_Arguments], _Result]:
     """Cache the results of a method for the lifetime of its object."""
     name = f'_results_of_{method.__name__}'
 
     @functools.wraps(method)
-    def wrapper(self, *args):
-        results = self.__dict__.setdefault(name, {})
+    def wrapper(self: 'Model', *args: *_Arguments) -> _Result:
+        results: dict[tuple[*_Arguments], _Result] = self.__dict__.setdefault(
+            name, {}
+        )
         if args not in results:
             results[args] = method(self, *args)
         return results[args]
@@ -64,38 +80,39 @@ def _cached(method):
 
 
 class Model:
-    """The program of a problem, with counts of members by side and domain.
+    """The program of a problem, with counts of members by side and domain."""
 
-    :ivar variables: variables.Variables
-    """
-
-    def __init__(self, problem, budget):
+    def __init__(
+        self, problem: problems.Problem, budget: time_budget.TimeBudget
+    ) -> None:
         self.problem = problem
         self.variables = variables.Variables(problem, budget)
         self._solver = self.variables.solver
-        self._hosts = collections.defaultdict(list)
+        self._hosts = collections.defaultdict[
+            equivalence.EquivalenceClass, list[HostId]
+        ](list)
         for eq_class, host in self.variables.assignments:
             self._hosts[eq_class].append(host)
 
-    def add_row(self, comparison):
+    def add_row(self, comparison: Comparison) -> milp.Row:
         """Add a comparison of two expressions; return the new row."""
         return self._solver.add_row(comparison)
 
-    def limit_row(self, row, upper):
+    def limit_row(self, row: milp.Row, upper: float) -> None:
         """Replace the bounds of a row by an upper bound."""
         self._solver.changeRowBounds(row.index, -math.inf, upper)
 
-    def add_column(self, upper=math.inf):
+    def add_column(self, upper: float = math.inf) -> milp.Column:
         """Add a continuous column from 0 to ``upper``."""
         return self._solver.add_column(upper)
 
-    def add_binary(self):
+    def add_binary(self) -> milp.Column:
         """Add a 0/1 column."""
         return self._solver.add_integer(1)
 
     @_cached
-    def side(self, paths):
-        """Return the Side of the members with some paths, a frozenset."""
+    def side(self, paths: frozenset[Path]) -> Side:
+        """Return the side of some members."""
         inside = {
             eq_class
             for eq_class in self.variables.eq_classes
@@ -116,13 +133,13 @@ class Model:
             hosts=tuple(sorted(hosts | pinned.keys())),
         )
 
-    def complement(self, side):
-        """Return the Side of all members that are not in another one."""
+    def complement(self, side: Side) -> Side:
+        """Return the side of all members that are not in another one."""
         return self.side(frozenset(self.problem.class_of) - side.paths)
 
     @_cached
-    def count(self, side, hosts):
-        """Return the Count of a side on some hosts, a tuple of ids."""
+    def count(self, side: Side, hosts: tuple[HostId, ...]) -> Count:
+        """Return the count of a side on some hosts."""
         assignments = tuple(
             variable
             for host in hosts
@@ -135,7 +152,7 @@ class Model:
         size = sum(len(eq_class.members) for eq_class in side.eq_classes)
         return Count(
             assignments=assignments,
-            expression=highs.qsum(
+            expression=milp.total(
                 [variable.column for variable in assignments], pinned
             ),
             lower=pinned,
@@ -143,12 +160,12 @@ class Model:
         )
 
     @_cached
-    def counts(self, side, level):
-        """Return {domain: Count} of all domains the side may use.
+    def counts(self, side: Side, level: Level) -> dict[Domain | None, Count]:
+        """Return the counts of all domains the side may use.
 
         The key None stands for all hosts without a domain at the level.
         """
-        hosts = collections.defaultdict(list)
+        hosts = collections.defaultdict[Domain | None, list[HostId]](list)
         for host in side.hosts:
             hosts[self.problem.domain(host, level)].append(host)
         return {
@@ -157,8 +174,8 @@ class Model:
         }
 
     @_cached
-    def size(self, side):
-        """Return the Count of all placed members of a side."""
+    def size(self, side: Side) -> Count:
+        """Return the count of all placed members of a side."""
         lower = 0
         for member_set in self.problem.topology.member_sets:
             inside = [
@@ -171,10 +188,10 @@ class Model:
         return dataclasses.replace(count, lower=min(lower, count.upper))
 
     @_cached
-    def indicator(self, count):
+    def indicator(self, count: Count) -> Expression:
         """Return a 0/1 expression that is 1 where a count is positive."""
         if count.lower > 0 or count.upper == 0:
-            return highs.qsum([], min(count.lower, 1))
+            return milp.total([], min(count.lower, 1))
         if count.upper == 1:
             return count.expression
         is_used = self._solver.add_integer(1)
@@ -191,10 +208,10 @@ class Model:
                 ),
             )
             self.add_row(variables.sum_columns(assignments) <= is_used * most)
-        return highs.qsum([is_used])
+        return milp.total([is_used])
 
     @_cached
-    def unary_expansion(self, count):
+    def unary_expansion(self, count: Count) -> list[milp.Column]:
         """Return count - lower in unary: 0/1 columns, ones before zeros."""
         columns = [
             self._solver.add_integer(1)
@@ -202,10 +219,12 @@ class Model:
         ]
         for first, second in itertools.pairwise(columns):
             self.add_row(first >= second)
-        self.add_row(highs.qsum(columns, count.lower) == count.expression)
+        self._solver.add_equality(
+            milp.total(columns, count.lower), count.expression
+        )
         return columns
 
-    def _max_members(self, assignments):
+    def _max_members(self, assignments: Sequence[variables.Variable]) -> int:
         """Return an upper bound of the members in some variables."""
         by_host = variables.group_by(
             assignments, lambda variable: variable.host_option.host
@@ -216,7 +235,9 @@ class Model:
         )
 
 
-def _max_members_on(host, assignments):
+def _max_members_on(
+    host: problems.Host, assignments: Sequence[variables.Variable]
+) -> int:
     limit = sum(variable.host_option.max_members for variable in assignments)
     for resource, free in host.free.items():
         min_amount = min(

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """HiGHS with deterministic settings and no optimality gap."""
 
+from collections.abc import Iterable
 import dataclasses
 import enum
 import time
+from typing import Protocol
 
 import highspy
+from highspy import highs
 import numpy as np
+
+from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.policies.tools import Comparison
+from nova_groupext.solver.policies.tools import Expression
 
 # Columns from which presolve and the feasibility jump pay: the latter takes a
 # fixed 5 ms, more than the whole solution of a small program.
@@ -41,6 +48,18 @@ _STATUSES = {
 _UNCONFIRMED = (Status.INFEASIBLE, Status.UNKNOWN)
 
 
+class Column(Expression, Protocol):
+    """Column of a program."""
+
+    index: int
+
+
+class Row(Protocol):
+    """Row of a program."""
+
+    index: int
+
+
 @dataclasses.dataclass(frozen=True)
 class SolveResult:
     """Result of a run.
@@ -50,28 +69,29 @@ class SolveResult:
     """
 
     status: Status
-    values: list
+    values: list[float]
     bound: float
 
 
-class MixedIntegerProgram(highspy.Highs):
+# HiGHS has no type stubs where mypy runs.
+class MixedIntegerProgram(highspy.Highs):  # type: ignore[misc]
     """A mixed integer program, built column by column and row by row.
 
     Changing one column to integer takes HiGHS about as long as thousands, so
     the next run changes all new ones together.
     """
 
-    def __init__(self, seed, budget):
+    def __init__(self, seed: int, budget: time_budget.TimeBudget) -> None:
         """Create a program with one column that is always 0.
 
         :param seed: of the solver's random numbers
-        :param budget: TimeBudget; after its end, methods that add to the
-            program raise time_budget.OutOfTime
+        :param budget: after its end, methods that add to the program raise
+            OutOfTime
         """
         super().__init__()
         self.budget = budget
         self._additions = 0
-        self._new_integers = []
+        self._new_integers: list[int] = []
         self.silent()
         self.setOptionValue('threads', 1)
         self.setOptionValue('random_seed', seed)
@@ -80,44 +100,62 @@ class MixedIntegerProgram(highspy.Highs):
         # integer column.
         self.add_integer(0)
 
-    def add_integer(self, upper):
+    def add_integer(self, upper: float) -> Column:
         """Add an integer column from 0 to ``upper``."""
         column = self.add_column(upper)
         self._new_integers.append(column.index)
         return column
 
-    def add_column(self, upper):
+    def add_column(self, upper: float) -> Column:
         """Add a continuous column from 0 to ``upper``."""
         self._check_time()
-        return self.addVariable(0, upper)
+        column: Column = self.addVariable(0, upper)
+        return column
 
-    def add_row(self, comparison):
+    def add_row(self, comparison: Comparison) -> Row:
         """Add a comparison of two expressions; return the new row."""
         self._check_time()
-        return self.addConstr(comparison)
+        row: Row = self.addConstr(comparison)
+        return row
 
-    def mark_integer(self):
+    def add_equality(
+        self, left: Expression, right: Expression | float
+    ) -> None:
+        """Add a row in which two expressions are equal."""
+        self._check_time()
+        self.addConstr(left == right)
+
+    def mark_integer(self) -> None:
         """Make the new integer columns integer in HiGHS."""
         columns = np.array(self._new_integers, np.int32)
         types = [highspy.HighsVarType.kInteger] * len(columns)
         self.changeColsIntegrality(len(columns), columns, np.array(types))
         self._new_integers = []
 
-    def _check_time(self):
+    def _check_time(self) -> None:
         # Building a large program takes longer than solving many others.
         self._additions += 1
         if not self._additions % _CHECK_INTERVAL:
             self.budget.check()
 
 
-def run(solver, objective, sense, seconds):
+def total(
+    terms: Iterable[Expression], constant: float | None = None
+) -> Expression:
+    """Return a sum; Python's own takes long for many terms."""
+    expression: Expression = highs.qsum(terms, constant)
+    return expression
+
+
+def run(
+    solver: MixedIntegerProgram,
+    objective: Expression,
+    sense: highspy.ObjSense,
+    seconds: float,
+) -> SolveResult:
     """Optimise a program within a time limit.
 
-    :param solver: MixedIntegerProgram
-    :param objective: linear expression
-    :param sense: highspy.ObjSense
     :param seconds: time limit
-    :returns: SolveResult
     """
     end = time.monotonic() + seconds
     solver.mark_integer()
@@ -129,7 +167,9 @@ def run(solver, objective, sense, seconds):
     return result
 
 
-def _run(solver, is_large, seconds):
+def _run(
+    solver: MixedIntegerProgram, is_large: bool, seconds: float
+) -> SolveResult:
     solver.setOptionValue('presolve', 'on' if is_large else 'off')
     solver.setOptionValue('mip_heuristic_run_feasibility_jump', is_large)
     solver.setOptionValue('time_limit', max(0.0, seconds))

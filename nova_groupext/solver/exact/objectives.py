@@ -6,10 +6,11 @@ its own value. `violations` checks every solution as a plan.
 """
 
 import collections
+from collections.abc import Iterable
 import fractions
+from typing import NamedTuple
 
 from highspy import ObjSense
-from highspy import highs
 import numpy as np
 
 from nova_groupext.solver.exact import cost_levels
@@ -18,73 +19,98 @@ from nova_groupext.solver.exact import member_counts
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import policy_rows
 from nova_groupext.solver.exact import variables
+from nova_groupext.solver.exact.cost_levels import UnitCosts
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.policies import base
+from nova_groupext.solver.policies.tools import Expression
 
 # Scores are scaled to at most 1000; smaller differences count as equal.
 _MAX_SCORE = 1_000
 _SCORE_TOLERANCE = 1e-5
 
 
+class Solution(NamedTuple):
+    """Solution of a program: a plan, and its value of every objective."""
+
+    plan: violations.Plan
+    counts: variables.Values
+    objective: violations.Objective
+
+
 class ExactSolver:
     """Exact optimisation of a problem, step by step, with an incumbent.
 
-    :ivar counts: variables.Variable -> its value in the incumbent, if positive
-    :ivar plan: incumbent violations.Plan, None before the first
-    :ivar objective: violations.objective() of the incumbent, () before the
-        first
-    :ivar bound: proven least soft cost at this number placed, a Fraction
+    :ivar bound: proven least soft cost at this number placed
     :ivar is_proved: whether every step so far is proved optimal
     """
 
-    def __init__(self, problem, budget):
+    def __init__(
+        self, problem: problems.Problem, budget: time_budget.TimeBudget
+    ) -> None:
         """Build the program with all strict policies.
 
-        :param budget: time_budget.TimeBudget
         :raises OutOfTime: here and in any step that adds rows or columns
         """
         self.problem = problem
         self.budget = budget
         self.model = member_counts.Model(problem, budget)
-        self.counts = {}
-        self.plan = None
-        self.objective = ()
         self.bound = fractions.Fraction(0)
         self.is_proved = True
+        self._incumbent: Solution | None = None
         self._cuts = cuts.Cuts(self.model)
         for policy in problem.topology.policies:
             if policy.strict:
                 policy_rows.add_strict(self.model, policy)
 
-    def extend_time(self, budget):
+    @property
+    def incumbent(self) -> Solution:
+        """Best solution so far.
+
+        :raises RuntimeError: before the first
+        """
+        if self._incumbent is None:
+            raise RuntimeError('the program has no solution yet')
+        return self._incumbent
+
+    @property
+    def plan(self) -> violations.Plan | None:
+        """Best plan so far, None before the first."""
+        return self._incumbent and self._incumbent.plan
+
+    def extend_time(self, budget: time_budget.TimeBudget) -> None:
         """Replace the time budget."""
         self.budget = self.model.variables.solver.budget = budget
 
-    def start_from(self, plan):
+    def start_from(self, plan: violations.Plan) -> None:
         """Make a feasible plan the incumbent, unless it is worse."""
-        counts = collections.Counter()
+        counts = collections.Counter[variables.Variable]()
+        assignments = self.model.variables.assignments
         for eq_class in self.model.variables.eq_classes:
             for path in eq_class.members:
-                host = plan.placement.get(path)
-                for variable in self.model.variables.assignments.get(
-                    (eq_class, host), ()
-                ):
-                    if variable.host_option.option == plan.alternative.get(
-                        path, 0
-                    ):
-                        counts[variable] += 1
+                if path not in plan.placement:
+                    continue
+                option = plan.alternative.get(path, 0)
+                counts.update(
+                    variable
+                    for variable in assignments.get(
+                        (eq_class, plan.placement[path]), ()
+                    )
+                    if variable.host_option.option == option
+                )
         self._update_incumbent(dict(counts), plan)
 
-    def find_any(self):
+    def find_any(self) -> milp.SolveResult:
         """Find a feasible plan, or prove that there is none."""
         return self.optimise(
-            highs.qsum([]), ObjSense.kMinimize, self.budget.remaining()
+            milp.total([]), ObjSense.kMinimize, self.budget.remaining()
         )
 
-    def place_members(self):
+    def place_members(self) -> milp.Status:
         """Maximise the number of placed members.
 
-        :returns: milp.Status; INFEASIBLE proves that there is no plan
+        :returns: INFEASIBLE proves that there is no plan
         """
         optional = [
             variable
@@ -97,27 +123,31 @@ class ExactSolver:
             status = self._maximise_members(
                 placed, (2, 1) if optional else (1,)
             )
-        if self.plan is not None and optional:
-            number = sum(self.counts.get(variable, 0) for variable in optional)
+        if self._incumbent is not None and optional:
+            counts = self._incumbent.counts
+            number = sum(counts.get(variable, 0) for variable in optional)
             self.model.add_row(placed >= number)
         return status
 
-    def _has_all_members(self):
-        return bool(self.objective) and self.objective[0] == len(
-            self.problem.class_of
+    def _has_all_members(self) -> bool:
+        return (
+            self._incumbent is not None
+            and self._incumbent.objective.members == len(self.problem.class_of)
         )
 
-    def _maximise_members(self, placed, shares):
+    def _maximise_members(
+        self, placed: Expression, shares: Iterable[int]
+    ) -> milp.Status:
         # Half of the time is for the cost, unless there is no plan yet.
         for share in shares:
             seconds = self.budget.remaining() / share
             result = self.optimise(placed, ObjSense.kMaximize, seconds)
-            if result.status is not milp.Status.UNKNOWN or self.objective:
+            if result.status is not milp.Status.UNKNOWN or self._incumbent:
                 break
         self._record_status(result)
         return result.status
 
-    def minimise_cost(self):
+    def minimise_cost(self) -> None:
         """Minimise the soft cost, and prove a lower bound."""
         unit_costs = {
             policy: policy.unit_cost
@@ -133,20 +163,16 @@ class ExactSolver:
                 self.bound += proven
                 is_least = proven == self._cost(level)
 
-    def _minimise_level(self, unit_costs):
+    def _minimise_level(self, unit_costs: UnitCosts) -> fractions.Fraction:
         """Minimise the cost of some policies, and fix it.
 
-        :returns: proven lower bound of their cost, a Fraction
+        :returns: proven lower bound of their cost
         """
         unit, tolerance = _unit(unit_costs)
-        cost = highs.qsum([])
+        cost = milp.total([])
         for policy, unit_cost in unit_costs.items():
             if unit_cost / unit > milp.MIN_COEFFICIENT:
-                if policy_rows.has_rows(policy):
-                    violation = policy_rows.add_soft(self.model, policy)
-                else:
-                    violation = self._cuts.add_soft(policy)
-                cost += violation * float(unit_cost / unit)
+                cost += self._violation(policy) * float(unit_cost / unit)
         proven = fractions.Fraction(0)
         if self._cost(unit_costs):
             result = self._improve(cost, ObjSense.kMinimize)
@@ -158,7 +184,13 @@ class ExactSolver:
         )
         return proven
 
-    def maximise_preference(self):
+    def _violation(self, policy: base.Policy) -> Expression:
+        """Return an expression of a soft policy's violation."""
+        if policy_rows.has_rows(policy):
+            return policy_rows.add_soft(self.model, policy)
+        return self._cuts.add_soft(policy)
+
+    def maximise_preference(self) -> None:
         """Maximise the sum of the operator's scores."""
         scores = {
             variable: variable.eq_class.member_class.scores.get(
@@ -174,22 +206,23 @@ class ExactSolver:
             for variable, score in scores.items()
             if abs(score / unit) > milp.MIN_COEFFICIENT
         }
-        preference = highs.qsum(
+        preference = milp.total(
             [variable.column * score for variable, score in scores.items()]
         )
         self._improve(preference, ObjSense.kMaximize)
         reached = sum(
             scores.get(variable, 0) * count
-            for variable, count in self.counts.items()
+            for variable, count in self.incumbent.counts.items()
         )
         self.model.add_row(preference >= reached - _SCORE_TOLERANCE)
 
-    def optimise(self, expression, sense, seconds):
+    def optimise(
+        self, expression: Expression, sense: ObjSense, seconds: float
+    ) -> milp.SolveResult:
         """Optimise one objective; keep the plan unless it is worse.
 
-        :param expression: linear expression, the objective
+        :param expression: the objective
         :param seconds: time limit
-        :returns: milp.SolveResult
         :raises RuntimeError: a solution has a violation besides capacity
         """
         budget = time_budget.TimeBudget(seconds)
@@ -211,7 +244,7 @@ class ExactSolver:
             if not self._cuts.add_costs(plan, counts, result.values):
                 return result
 
-    def _learn(self, plan, counts):
+    def _learn(self, plan: violations.Plan, counts: variables.Values) -> bool:
         """Add cuts for the violations of a plan; return whether it has any."""
         violated = violations.find(self.problem, plan)
         if not violated:
@@ -229,43 +262,54 @@ class ExactSolver:
                 )
         return True
 
-    def _improve(self, expression, sense):
+    def _improve(
+        self, expression: Expression, sense: ObjSense
+    ) -> milp.SolveResult:
         result = self.optimise(expression, sense, self.budget.remaining())
         self._record_status(result)
         return result
 
-    def _suggest_plan(self):
-        if self.plan is not None:
+    def _suggest_plan(self) -> None:
+        if self._incumbent is not None:
             columns = [
                 variable.column.index for variable in self.model.variables
             ]
             counts = [
-                self.counts.get(variable, 0)
+                self._incumbent.counts.get(variable, 0)
                 for variable in self.model.variables
             ]
             self.model.variables.solver.setSolution(
                 len(columns), np.array(columns), np.array(counts)
             )
 
-    def _update_incumbent(self, counts, plan):
+    def _update_incumbent(
+        self, counts: variables.Values, plan: violations.Plan
+    ) -> None:
         objective = violations.objective(self.problem, plan)
-        if self.plan is None or objective >= self.objective:
-            self.counts, self.plan = counts, plan
-            self.objective = objective
+        incumbent = self._incumbent
+        if incumbent is None or objective >= incumbent.objective:
+            self._incumbent = Solution(plan, counts, objective)
 
-    def _record_status(self, result):
+    def _record_status(self, result: milp.SolveResult) -> None:
         if result.status is not milp.Status.OPTIMAL:
             self.is_proved = False
 
-    def _cost(self, policies):
-        costs = violations.costs(self.problem, self.plan.placement)
-        return sum(
-            costs.get(policy, fractions.Fraction(0)) for policy in policies
-        )
+    def _cost(self, policies: Iterable[base.Policy]) -> fractions.Fraction:
+        placement = self.incumbent.plan.placement
+        costs = violations.costs(self.problem, placement)
+        zero = fractions.Fraction(0)
+        return sum((costs.get(policy, zero) for policy in policies), zero)
 
 
-def _unit(unit_costs):
-    """Return the unit of costs, and the tolerance for equal costs in it.
+class _Unit(NamedTuple):
+    """Unit of costs, and the tolerance for equal costs in it."""
+
+    size: fractions.Fraction
+    tolerance: float
+
+
+def _unit(unit_costs: UnitCosts) -> _Unit:
+    """Return the unit of some costs.
 
     All unit costs are whole multiples of the unit if they stay in range.
 
@@ -275,5 +319,5 @@ def _unit(unit_costs):
     max_coefficient = cost_levels.max_coefficient(unit_costs)
     min_unit = max_coefficient / cost_levels.MAX_COEFFICIENT
     if common_unit >= min_unit:
-        return common_unit, 0.5
-    return min_unit, 1e-3
+        return _Unit(common_unit, 0.5)
+    return _Unit(min_unit, 1e-3)

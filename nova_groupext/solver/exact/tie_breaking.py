@@ -8,23 +8,25 @@ the member on an earlier host. An unplaced member counts as the latest.
 import collections
 
 from highspy import ObjSense
-from highspy import highs
 
+from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import variables
+from nova_groupext.solver.exact.objectives import ExactSolver
+from nova_groupext.solver.model.equivalence import EquivalenceClass
 
 #: Largest product of members and columns: tie-breaking solves a program or two
 #: for each member.
 MAX_SIZE = 10_000
 
 
-def is_affordable(exact):
+def is_affordable(exact: ExactSolver) -> bool:
     """Check whether the problem is small enough for tie-breaking."""
-    columns = exact.model.variables.solver.numVariables
+    columns: int = exact.model.variables.solver.numVariables
     return columns * len(exact.problem.topology.members) <= MAX_SIZE
 
 
-def break_ties(exact):
+def break_ties(exact: ExactSolver) -> None:
     """Replace a proven optimum by the one with the smallest host ids."""
     tie_breaker = _TieBreaker(exact)
     eq_class_of = {
@@ -40,18 +42,20 @@ def break_ties(exact):
 class _TieBreaker:
     """Tie-breaking that fixes the host of one member after the other.
 
-    :ivar fixed: (class, host id) -> number of members fixed there
-    :ivar hosts: class -> ids of its possible hosts, in order
+    :ivar fixed: number of members of each class fixed on each host
+    :ivar hosts: possible hosts of each class, in order
     """
 
-    def __init__(self, exact):
+    def __init__(self, exact: ExactSolver) -> None:
         self.exact = exact
-        self.fixed = collections.Counter()
-        self.hosts = collections.defaultdict(list)
+        self.fixed = collections.Counter[tuple[EquivalenceClass, HostId]]()
+        self.hosts = collections.defaultdict[EquivalenceClass, list[HostId]](
+            list
+        )
         for eq_class, host in exact.model.variables.assignments:
             self.hosts[eq_class].append(host)
 
-    def fix_next(self, eq_class):
+    def fix_next(self, eq_class: EquivalenceClass) -> None:
         """Fix the next member of a class to its earliest possible host."""
         while self._find_earlier(eq_class):
             pass
@@ -63,10 +67,10 @@ class _TieBreaker:
             )
             self.exact.model.add_row(placed >= self.fixed[eq_class, host])
 
-    def _earliest(self, eq_class):
+    def _earliest(self, eq_class: EquivalenceClass) -> HostId | None:
         """Return the next member's host in the incumbent, None if unplaced."""
-        placed = collections.Counter()
-        for variable, count in self.exact.counts.items():
+        placed = collections.Counter[tuple[EquivalenceClass, HostId]]()
+        for variable, count in self.exact.incumbent.counts.items():
             placed[variable.eq_class, variable.host_option.host] += count
         return next(
             (
@@ -77,26 +81,26 @@ class _TieBreaker:
             None,
         )
 
-    def _find_earlier(self, eq_class):
+    def _find_earlier(self, eq_class: EquivalenceClass) -> bool:
         """Find an equally good plan with the next member on an earlier host.
 
         :returns: True if there may be an even earlier host
         """
         host = self._earliest(eq_class)
         hosts = self.hosts[eq_class]
-        earlier = hosts[: hosts.index(host)] if host in hosts else hosts
+        earlier = hosts if host is None else hosts[: hosts.index(host)]
         if not earlier:
             return False
         exact = self.exact
-        counts_before = exact.counts
+        before = exact.incumbent
         fixed = sum(self.fixed[eq_class, name] for name in earlier)
         by_host = [
             exact.model.variables.assignments[eq_class, name]
             for name in earlier
         ]
-        placed = highs.qsum(map(variables.sum_columns, by_host))
+        placed = milp.total(map(variables.sum_columns, by_host))
         # Minimising the position often takes a single run per member.
-        position = highs.qsum(
+        position = milp.total(
             variables.sum_columns(assignments) * number
             for number, assignments in enumerate(by_host)
         )
@@ -104,10 +108,10 @@ class _TieBreaker:
         result = exact.optimise(
             position, ObjSense.kMinimize, exact.budget.remaining()
         )
-        if exact.counts is not counts_before:
+        if exact.incumbent is not before:
             is_least = result.status is milp.Status.OPTIMAL
             placed_earlier = sum(
-                exact.counts.get(variable, 0)
+                exact.incumbent.counts.get(variable, 0)
                 for assignments in by_host
                 for variable in assignments
             )

@@ -8,13 +8,17 @@ program over all hosts proves that there is no plan.
 """
 
 import collections
+from collections.abc import Iterator
 import dataclasses
 import itertools
 
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.repair import reinsertion
 
 # Constructions at first, and in each round.
@@ -50,28 +54,27 @@ _INITIAL_RATIO = 2.0
 _MAX_RATIO = 8.0
 
 
-def find(problem, budget):
-    """Search for any feasible plan.
-
-    :param problem: problems.Problem
-    :param budget: time_budget.TimeBudget
-    :returns: feasibility.Verdict
-    """
+def find(
+    problem: problems.Problem, budget: time_budget.TimeBudget
+) -> feasibility.Verdict:
+    """Search for any feasible plan."""
     return FeasibilitySearch(problem, budget).find()
 
 
-def complete(problem, plan, budget, share):
+def complete(
+    problem: problems.Problem,
+    plan: violations.Plan,
+    budget: time_budget.TimeBudget,
+    share: float,
+) -> violations.Plan | None:
     """Search for a plan that completes another; prove nothing.
 
     Some constructions come first: they take less time than moving many
     members.
 
-    :param problem: problems.Problem
-    :param plan: violations.Plan of some members, feasible except for the
-        others
-    :param budget: time_budget.TimeBudget
+    :param plan: plan of some members, feasible except for the others
     :param share: share of the time that remains after the constructions
-    :returns: violations.Plan or None; None for a small problem, left to find()
+    :returns: None for a small problem, left to find()
     """
     if not problem.hosts or not problem.class_of.keys() - plan.placement:
         return None
@@ -82,45 +85,69 @@ def complete(problem, plan, budget, share):
         new_plan = greedy.run_iteration(heeds_soft=False, budget=budget)
         if new_plan is not None or not budget.remaining():
             return new_plan
-    unplaced = collections.defaultdict(list)
+    unplaced = collections.defaultdict[Path, list[Path]](list)
     for member in problem.topology.members:
         if member.path not in plan.placement:
             unplaced[member.member_set].append(member.path)
-    greedy.best_partial = plan, list(unplaced.values())
+    greedy.best_partial = squeaky_wheel.PartialPlan(
+        plan, list(unplaced.values())
+    )
     return reinsertion.Reinsertion(greedy).run(
         budget.slice(budget.remaining() * share)
     )
 
 
 class FeasibilitySearch:
-    """Search for a plan that alternates between several methods.
+    """Search for a plan, also where there is nothing to place.
 
-    :ivar greedy: squeaky_wheel.SqueakyWheel, None if nothing to place
+    :ivar greedy: None if nothing to place
     """
 
-    def __init__(self, problem, budget):
-        self.problem = problem
-        self.budget = budget
-        self.greedy = None
+    def __init__(
+        self, problem: problems.Problem, budget: time_budget.TimeBudget
+    ) -> None:
+        self._problem = problem
+        self._budget = budget
+        self.greedy: squeaky_wheel.SqueakyWheel | None = None
+        self._search: _Search | None = None
         if problem.hosts and problem.movable:
             self.greedy = squeaky_wheel.SqueakyWheel(problem)
-            self._reinsertion = reinsertion.Reinsertion(self.greedy)
+            self._search = _Search(self.greedy, budget)
+
+    def construct_once(self) -> feasibility.Verdict:
+        """Run one construction without soft policies on a small problem."""
+        if self._search is None:
+            return feasibility.Verdict()
+        return self._search.construct_once()
+
+    def find(self) -> feasibility.Verdict:
+        """Search until there is a verdict or the time is over."""
+        if self._search is None:
+            return feasibility.solve(self._problem, self._budget)
+        return self._search.find()
+
+
+class _Search:
+    """Search for a plan that alternates between several methods."""
+
+    def __init__(
+        self,
+        greedy: squeaky_wheel.SqueakyWheel,
+        budget: time_budget.TimeBudget,
+    ) -> None:
+        self.problem = greedy.problem
+        self.budget = budget
+        self.greedy = greedy
+        self._reinsertion = reinsertion.Reinsertion(greedy)
         self._ratio = _INITIAL_RATIO
 
-    def construct_once(self):
-        """Run one construction without soft policies on a small problem."""
-        if (
-            self.greedy is None
-            or self.greedy.variable_count > _MAX_FAST_VARIABLES
-        ):
+    def construct_once(self) -> feasibility.Verdict:
+        if self.greedy.variable_count > _MAX_FAST_VARIABLES:
             return feasibility.Verdict()
         plan = self.greedy.run_iteration(False, self._construction_budget())
         return feasibility.Verdict(plan, stage='greedy')
 
-    def find(self):
-        """Search until there is a verdict or the time is over."""
-        if self.greedy is None:
-            return feasibility.solve(self.problem, self.budget)
+    def find(self) -> feasibility.Verdict:
         verdict = self._construct()
         for method in (
             self._solve_quickly,
@@ -133,18 +160,24 @@ class FeasibilitySearch:
             verdict, best_partial_plan=self._reinsertion.best_partial_plan
         )
 
-    def _solve_quickly(self, budget):
+    def _solve_quickly(
+        self, budget: time_budget.TimeBudget
+    ) -> feasibility.Verdict:
         """Run the integer program over all hosts if it is mostly fast."""
         if self.greedy.variable_count > SMALL_VARIABLES:
             return feasibility.Verdict()
         return self._solve_all_hosts(budget.slice(_QUICK_SECONDS))
 
-    def _solve_all_hosts(self, budget):
+    def _solve_all_hosts(
+        self, budget: time_budget.TimeBudget
+    ) -> feasibility.Verdict:
         if feasibility.has_time_for(self.greedy.variable_count, budget):
             return feasibility.solve(self.problem, budget)
         return feasibility.Verdict()
 
-    def _alternate(self, budget):
+    def _alternate(
+        self, budget: time_budget.TimeBudget
+    ) -> feasibility.Verdict:
         """Alternate reinsertion, integer program and constructions."""
         rest = budget.slice(budget.remaining() * (1 - _ALTERNATION_SHARE))
         if feasibility.has_time_for(self.greedy.variable_count, rest):
@@ -154,15 +187,18 @@ class FeasibilitySearch:
                 if verdict.plan is not None or verdict.is_infeasible:
                     return verdict
             if not budget.remaining():
-                return feasibility.Verdict()
+                break
+        return feasibility.Verdict()
 
-    def _run_round(self, number, budget):
+    def _run_round(
+        self, number: int, budget: time_budget.TimeBudget
+    ) -> Iterator[feasibility.Verdict]:
         yield self._reinsert(budget)
         yield self._solve_some_hosts(number, budget)
         yield self._construct()
 
-    def _construct(self):
-        """Return the first plan of some constructions, as a Verdict.
+    def _construct(self) -> feasibility.Verdict:
+        """Return the first plan of some constructions, as a verdict.
 
         Every other one respects soft policies: the first and third if the
         problem is small, else the second and fourth; none if it is very large.
@@ -180,7 +216,7 @@ class FeasibilitySearch:
                 break
         return feasibility.Verdict(plan, stage='greedy')
 
-    def _construction_budget(self):
+    def _construction_budget(self) -> time_budget.TimeBudget:
         """Return one construction's budget; it may exceed the time limit."""
         seconds = max(
             _MIN_CONSTRUCTION_SECONDS,
@@ -188,13 +224,15 @@ class FeasibilitySearch:
         )
         return time_budget.TimeBudget(seconds, self.budget)
 
-    def _reinsert(self, budget):
+    def _reinsert(self, budget: time_budget.TimeBudget) -> feasibility.Verdict:
         plan = self._reinsertion.run(budget)
         # Later constructions compete only with one another.
         self.greedy.best_partial = None
         return feasibility.Verdict(plan, stage='repair')
 
-    def _solve_some_hosts(self, number, budget):
+    def _solve_some_hosts(
+        self, number: int, budget: time_budget.TimeBudget
+    ) -> feasibility.Verdict:
         if number in _ALL_HOSTS_ROUNDS:
             part_budget = budget.slice(budget.remaining() * _ALL_HOSTS_SHARE)
             return self._solve_all_hosts(part_budget)

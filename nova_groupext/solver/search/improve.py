@@ -7,12 +7,24 @@ programs for a few members at a time while the others keep their hosts. The
 integer program over all hosts gets the remaining time.
 """
 
+from collections.abc import Callable
+from collections.abc import Generator
+from collections.abc import Iterator
 import functools
+from typing import TYPE_CHECKING
 
+from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.model import answer_parts
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.search import feasible
 from nova_groupext.solver.search import neighbourhood
+from nova_groupext.solver.search.incumbent import Incumbent
+
+if TYPE_CHECKING:
+    # The solver is slow to import, and not every plan needs it.
+    from nova_groupext.solver.exact import objectives
 
 # Limit on further constructions.
 _CONSTRUCTIONS = 40
@@ -32,18 +44,23 @@ _NEIGHBOURHOOD_SHARE = 0.6
 _MAX_EXACT_VARIABLES = 100_000
 
 
-def improve_plan(incumbent, greedy, budget):
+def improve_plan(
+    incumbent: Incumbent,
+    greedy: squeaky_wheel.SqueakyWheel | None,
+    budget: time_budget.TimeBudget,
+) -> Iterator[answer_parts.Stats]:
     """Improve a plan, step by step.
 
-    :param incumbent: incumbent.Incumbent, which is updated
-    :param greedy: squeaky_wheel.SqueakyWheel, None if nothing to place
-    :param budget: time_budget.TimeBudget
-    :returns: generator of the stats that each step changes
+    :param incumbent: the plan, which is updated
+    :param greedy: None if nothing to place
+    :returns: the stats that each step changes
     """
     variable_count = greedy.variable_count if greedy else 0
-    if variable_count <= feasible.SMALL_VARIABLES:
+    if greedy is None or variable_count <= feasible.SMALL_VARIABLES:
         is_proved = yield from _prove(incumbent, budget, _FIRST_SHARE)
-        if is_proved or not variable_count or not budget.remaining():
+        if is_proved or greedy is None or not variable_count:
+            return
+        if not budget.remaining():
             return
     elif incumbent.is_perfect and not _has_scores(incumbent.problem):
         yield {'cut_short': budget.is_cut_short}
@@ -56,7 +73,7 @@ def improve_plan(incumbent, greedy, budget):
         yield from _prove(incumbent, budget)
 
 
-def _has_scores(problem):
+def _has_scores(problem: problems.Problem) -> bool:
     return any(
         score
         for member_class in problem.classes.values()
@@ -64,7 +81,11 @@ def _has_scores(problem):
     )
 
 
-def _construct(incumbent, greedy, budget):
+def _construct(
+    incumbent: Incumbent,
+    greedy: squeaky_wheel.SqueakyWheel,
+    budget: time_budget.TimeBudget,
+) -> Iterator[answer_parts.Stats]:
     """Run further constructions."""
     budget = budget.slice(budget.remaining() * _CONSTRUCTION_SHARE)
     for _ in range(_CONSTRUCTIONS):
@@ -75,7 +96,9 @@ def _construct(incumbent, greedy, budget):
             break
 
 
-def _search_neighbourhoods(incumbent, budget):
+def _search_neighbourhoods(
+    incumbent: Incumbent, budget: time_budget.TimeBudget
+) -> Iterator[answer_parts.Stats]:
     """Run large neighbourhood search."""
     partial_budget = budget.slice(budget.remaining() * _NEIGHBOURHOOD_SHARE)
     for plan in neighbourhood.search(incumbent, partial_budget):
@@ -83,11 +106,13 @@ def _search_neighbourhoods(incumbent, budget):
             yield {'stage': 'neighbourhood', 'cut_short': True}
 
 
-def _prove(incumbent, budget, share=1):
+def _prove(
+    incumbent: Incumbent, budget: time_budget.TimeBudget, share: float = 1
+) -> Generator[answer_parts.Stats, None, bool]:
     """Optimise one objective after the other, over all hosts.
 
     :param share: share of the remaining time for the objectives
-    :returns: generator of stats, which returns whether the plan is optimal
+    :returns: generator that returns whether the plan is optimal
     """
     from nova_groupext.solver.exact import objectives
     from nova_groupext.solver.exact import tie_breaking
@@ -98,11 +123,12 @@ def _prove(incumbent, budget, share=1):
     except time_budget.OutOfTime:
         return False
     exact.start_from(incumbent.plan)
-    for stage, step in (
+    steps: tuple[tuple[str, Callable[[], object]], ...] = (
         ('members', exact.place_members),
         ('cost', exact.minimise_cost),
         ('preference', exact.maximise_preference),
-    ):
+    )
+    for stage, step in steps:
         _run_step(step, exact)
         # Which of several equal plans results depends on earlier steps.
         yield _update(incumbent, exact, stage, budget.is_cut_short)
@@ -114,7 +140,9 @@ def _prove(incumbent, budget, share=1):
     return is_proved
 
 
-def _run_step(step, exact):
+def _run_step(
+    step: Callable[[], object], exact: 'objectives.ExactSolver'
+) -> None:
     """Run a step; if the time runs out, mark the result as unproved."""
     try:
         step()
@@ -122,8 +150,14 @@ def _run_step(step, exact):
         exact.is_proved = False
 
 
-def _update(incumbent, exact, stage, is_cut_short=False):
-    incumbent.replace(exact.plan, exact.objective, exact.bound)
+def _update(
+    incumbent: Incumbent,
+    exact: 'objectives.ExactSolver',
+    stage: str,
+    is_cut_short: bool = False,
+) -> answer_parts.Stats:
+    solution = exact.incumbent
+    incumbent.replace(solution.plan, solution.objective, exact.bound)
     return {
         'stage': stage,
         'cut_short': is_cut_short or not exact.is_proved,

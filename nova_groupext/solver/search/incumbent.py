@@ -3,37 +3,39 @@
 
 import fractions
 
+from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import answers
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
 
 
 class Incumbent:
     """Best feasible plan so far, which only a better one replaces.
 
-    :ivar plan: violations.Plan
-    :ivar objective: its violations.objective(), a vector to be maximised
-    :ivar bound: proven least soft cost at the number placed, a Fraction
+    :ivar bound: proven least soft cost at the number placed
     """
 
-    def __init__(self, problem, plan):
+    def __init__(
+        self, problem: problems.Problem, plan: violations.Plan
+    ) -> None:
         self.problem = problem
         self.plan = plan
         self.objective = violations.objective(problem, plan)
         self.bound = fractions.Fraction(0)
 
     @property
-    def cost(self):
-        """Exact soft cost, a Fraction."""
-        return -self.objective[1]
+    def cost(self) -> fractions.Fraction:
+        """Exact soft cost."""
+        return -self.objective.saving
 
     @property
-    def is_perfect(self):
+    def is_perfect(self) -> bool:
         """True if all members are placed at no cost."""
-        return not self.cost and self.objective[0] == len(
+        return not self.cost and self.objective.members == len(
             self.problem.class_of
         )
 
-    def offer(self, plan):
+    def offer(self, plan: violations.Plan) -> bool:
         """Replace the plan if another is better; return whether it is."""
         objective = violations.objective(self.problem, plan)
         is_better = objective > self.objective
@@ -41,18 +43,25 @@ class Incumbent:
             self.replace(plan, objective, fractions.Fraction(0))
         return is_better
 
-    def replace(self, plan, objective, bound):
+    def replace(
+        self,
+        plan: violations.Plan,
+        objective: violations.Objective,
+        bound: fractions.Fraction,
+    ) -> None:
         """Replace the plan with one at least as good.
 
         :param bound: proven least soft cost at the number that it places
         """
-        if objective[0] == self.objective[0]:
+        if objective.members == self.objective.members:
             bound = max(bound, self.bound)
         self.plan, self.objective, self.bound = plan, objective, bound
 
-    def answer(self, problem, stats):
-        """Return the plan as answers.Answer.
+    def answer(
+        self, problem: problems.Problem, stats: answer_parts.Stats
+    ) -> answers.Answer:
+        """Return the plan as an answer.
 
-        :param problem: problems.Problem as described, policies not merged
+        :param problem: the problem as described, policies not merged
         """
         return answers.placed(problem, self.plan, self.bound, stats)

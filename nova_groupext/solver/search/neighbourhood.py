@@ -7,15 +7,24 @@ hosts, and the integer program optimises the free ones.
 """
 
 import collections
+from collections.abc import Iterator
 import heapq
+import itertools
 
 import numpy as np
 
+from nova_groupext.solver.aliases import Domain
+from nova_groupext.solver.aliases import HostId
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.construct import assignment
 from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.model.equivalence import EquivalenceClass
+from nova_groupext.solver.policies import base
+from nova_groupext.solver.search.incumbent import Incumbent
 
 # Number of equivalence classes to free: at first, at least, at most.
 _INITIAL_CLASSES = 6
@@ -48,12 +57,13 @@ _TARGET_HOSTS = 40
 _PREFERRED_HOSTS = 12
 
 
-def search(incumbent, budget):
+def search(
+    incumbent: Incumbent, budget: time_budget.TimeBudget
+) -> Iterator[violations.Plan]:
     """Yield better plans near the incumbent.
 
-    :param incumbent: incumbent.Incumbent; offer it each plan before the next
-    :param budget: time_budget.TimeBudget
-    :returns: generator of feasible violations.Plan; some are no improvement
+    :param incumbent: offer it each plan before the next
+    :returns: feasible plans; some are no improvement
     """
     local_search = _LocalSearch(incumbent)
     idle_steps = 0
@@ -64,10 +74,10 @@ def search(incumbent, budget):
 
 
 class _LocalSearch:
-    def __init__(self, incumbent):
+    def __init__(self, incumbent: Incumbent) -> None:
         self.incumbent = incumbent
         self.problem = incumbent.problem
-        self.class_limit = _INITIAL_CLASSES
+        self.class_limit: float = _INITIAL_CLASSES
         self._random = np.random.default_rng(incumbent.problem.seed)
         self._assigned = assignment.AssignmentState(
             incumbent.problem, incumbent.plan
@@ -77,9 +87,9 @@ class _LocalSearch:
         )
         self._eq_classes = self._assigned.state.eq_classes
         self._colocated_groups = self._find_colocated_groups()
-        self._hosts_at = {}
+        self._hosts_at: dict[Level, dict[Domain | None, set[HostId]]] = {}
 
-    def step(self, budget):
+    def step(self, budget: time_budget.TimeBudget) -> violations.Plan:
         """Return the best plan of one neighbourhood."""
         from nova_groupext.solver.exact import objectives
 
@@ -101,14 +111,14 @@ class _LocalSearch:
             return plan
         # Free as many members as can be optimised within a slice.
         self._scale_class_limit(1.1 if exact.is_proved else 0.8)
-        return subproblem.restore_alternatives(plan, exact.plan)
+        return subproblem.restore_alternatives(plan, exact.incumbent.plan)
 
-    def _scale_class_limit(self, factor):
+    def _scale_class_limit(self, factor: float) -> None:
         self.class_limit = min(
             _MAX_CLASSES, max(_MIN_CLASSES, self.class_limit * factor)
         )
 
-    def _draw_policy(self):
+    def _draw_policy(self) -> base.Policy | None:
         """Draw a policy that has a cost, costly ones more often, or None."""
         costs = violations.costs(self.problem, self.incumbent.plan.placement)
         if not costs or self._random.random() < 0.1:
@@ -117,7 +127,7 @@ class _LocalSearch:
         number = self._random.choice(len(costs), p=shares / shares.sum())
         return list(costs)[number]
 
-    def _draw_targets(self, policy):
+    def _draw_targets(self, policy: base.Policy | None) -> set[HostId]:
         """Draw domains for the members of a policy; return their hosts."""
         if policy is None:
             return set()
@@ -134,20 +144,24 @@ class _LocalSearch:
             ]
         }
         hosts_by_domain = self._hosts_by_domain(policy.scope)
-        return set().union(*(hosts_by_domain[domain] for domain in drawn))
+        return set[HostId]().union(
+            *(hosts_by_domain[domain] for domain in drawn)
+        )
 
-    def _draw_members(self, policy, targets):
+    def _draw_members(
+        self, policy: base.Policy | None, targets: set[HostId]
+    ) -> set[Path]:
         """Draw members to free, with those on the targets or unplaced."""
         placement = self.incumbent.plan.placement
         eq_classes = self._eq_classes
         if policy is not None:
-            paths = frozenset().union(*policy.sides)
+            covered = set(itertools.chain(*policy.sides))
             eq_classes = [
                 eq_class
                 for eq_class in eq_classes
-                if eq_class.members[0] in paths
+                if eq_class.members[0] in covered
             ]
-        moving = set()
+        moving: set[EquivalenceClass] = set()
         for number in self._random.permutation(len(eq_classes)):
             moving.update(self._colocated_groups[eq_classes[number]])
             if len(moving) >= self.class_limit:
@@ -158,7 +172,7 @@ class _LocalSearch:
         cleared = (
             targets
             if len(targets) <= _TARGET_HOSTS * _MAX_TARGET_DOMAINS
-            else ()
+            else set()
         )
         for eq_class in self._eq_classes:
             unplaced = [
@@ -173,11 +187,11 @@ class _LocalSearch:
                 paths.update(unplaced, displaced)
         return paths & self.problem.movable
 
-    def _sample_members(self, paths):
+    def _sample_members(self, paths: set[Path]) -> set[Path]:
         """Return some of many members, those of one domain together."""
         level = self.problem.levels[-1 if len(self.problem.levels) < 2 else 1]
         placement = self.incumbent.plan.placement
-        by_domain = collections.defaultdict(list)
+        by_domain = collections.defaultdict[Domain | None, list[Path]](list)
         for path in sorted(paths & placement.keys()):
             by_domain[self.problem.domain(placement[path], level)].append(path)
         groups = list(by_domain.values())
@@ -188,14 +202,16 @@ class _LocalSearch:
             sampled.update(groups[number])
         return sampled
 
-    def _find_colocated_groups(self):
+    def _find_colocated_groups(
+        self,
+    ) -> dict[EquivalenceClass, set[EquivalenceClass]]:
         """Map equivalence classes to all that must share their domain."""
         colocated_groups = {
             eq_class: {eq_class} for eq_class in self._eq_classes
         }
         for policy in self.problem.topology.policies:
             if policy.strict and policy.binds_one_domain:
-                paths = frozenset().union(*policy.sides)
+                paths = set(itertools.chain(*policy.sides))
                 bound = {
                     eq_class
                     for eq_class in self._eq_classes
@@ -208,7 +224,9 @@ class _LocalSearch:
                         )
         return colocated_groups
 
-    def _hosts(self, moving, targets):
+    def _hosts(
+        self, moving: set[Path], targets: set[HostId]
+    ) -> dict[EquivalenceClass, set[HostId]]:
         """Map classes of the freed members to ids of candidate hosts."""
         placement = self.incumbent.plan.placement
         current = {placement[path] for path in moving if path in placement}
@@ -227,7 +245,9 @@ class _LocalSearch:
                 ).items()
             }
 
-    def _cheapest(self, eq_class, targets):
+    def _cheapest(
+        self, eq_class: EquivalenceClass, targets: set[HostId]
+    ) -> list[HostId]:
         """Return target hosts with the least opportunity cost."""
         matrices = self._assigned.state.matrices
         hosts = self._assigned.state.hosts(eq_class)
@@ -240,16 +260,18 @@ class _LocalSearch:
         ]
         return [host for host in host_ids if host in targets][:_TARGET_HOSTS]
 
-    def _hosts_by_domain(self, level):
+    def _hosts_by_domain(
+        self, level: Level
+    ) -> dict[Domain | None, set[HostId]]:
         """Map domains of a level to the ids of their hosts."""
         if level not in self._hosts_at:
-            hosts = collections.defaultdict(set)
+            hosts = collections.defaultdict[Domain | None, set[HostId]](set)
             for host in self.problem.hosts:
                 hosts[self.problem.domain(host, level)].add(host)
             self._hosts_at[level] = hosts
         return self._hosts_at[level]
 
-    def _preferred(self, eq_class):
+    def _preferred(self, eq_class: EquivalenceClass) -> list[HostId]:
         scores = eq_class.member_class.scores
         if not scores:
             return []

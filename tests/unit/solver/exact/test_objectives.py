@@ -50,7 +50,7 @@ class TestStartFrom(ExactCase):
         hosts[0]['free'] = {'GPU0': 1, 'GPU1': 1}
         exact = self.exact(hosts, group(g={'class': 'gpu'}), classes)
         exact.start_from(violations.Plan({'g': 'a1'}, {'g': 1}))
-        ((variable, count),) = exact.counts.items()
+        ((variable, count),) = exact.incumbent.counts.items()
         self.assertEqual((1, 1), (variable.host_option.option, count))
 
     def test_poor_first_plan_is_improved(self):
@@ -61,7 +61,7 @@ class TestStartFrom(ExactCase):
         exact.start_from(violations.Plan({}, {}))
         self.assertIs(milp.Status.OPTIMAL, exact.place_members())
         exact.minimise_cost()
-        self.assertEqual((2, 0, 0), exact.objective)
+        self.assertEqual((2, 0, 0), exact.incumbent.objective)
 
 
 class TestFindAny(ExactCase):
@@ -74,6 +74,10 @@ class TestFindAny(ExactCase):
         exact = self.exact(racks(a=(1,)), group(w=2))
         self.assertIs(milp.Status.INFEASIBLE, exact.find_any().status)
         self.assertIsNone(exact.plan)
+
+    def test_there_is_no_incumbent_before_the_first_plan(self):
+        exact = self.exact(racks(a=(1,)), group(w=1))
+        self.assertRaises(RuntimeError, lambda: exact.incumbent)
 
     def test_amounts_beyond_the_precision_of_the_solver_are_exact(self):
         huge = 2**63 - 1
@@ -102,7 +106,7 @@ class TestBound(ExactCase):
         exact.place_members()
         exact.minimise_cost()
         self.assertEqual(fractions.Fraction('0.2'), exact.bound)
-        self.assertEqual(-exact.bound, exact.objective[1])
+        self.assertEqual(-exact.bound, exact.incumbent.objective[1])
 
     def test_bound_is_below_an_unproved_cost(self):
         problem = builders.slow_problem()
@@ -112,7 +116,7 @@ class TestBound(ExactCase):
         for step in (exact.place_members, exact.minimise_cost):
             improve._run_step(step, exact)
         self.assertFalse(exact.is_proved)
-        self.assertLess(exact.bound, -exact.objective[1])
+        self.assertLess(exact.bound, -exact.incumbent.objective[1])
         self.assertGreaterEqual(exact.bound, 0)
 
     def test_placing_members_does_not_use_up_the_time(self):
@@ -122,7 +126,7 @@ class TestBound(ExactCase):
         )
         exact = objectives.ExactSolver(problem, time_budget.TimeBudget(60))
         exact.place_members()
-        self.assertEqual(5, exact.objective[0])
+        self.assertEqual(5, exact.incumbent.objective[0])
         self.assertGreater(exact.budget.remaining(), 30)
 
     def test_members_are_not_traded_for_cost(self):
@@ -132,7 +136,7 @@ class TestBound(ExactCase):
         )
         exact.place_members()
         exact.minimise_cost()
-        self.assertEqual((2, -1, 0), exact.objective)
+        self.assertEqual((2, -1, 0), exact.incumbent.objective)
 
 
 class TestNoGoodCuts(ExactCase):
@@ -157,5 +161,5 @@ class TestNoGoodCuts(ExactCase):
             classes,
         )
         exact.place_members()
-        self.assertEqual(1, exact.objective[0])
+        self.assertEqual(1, exact.incumbent.objective[0])
         self.assertEqual([], violations.find(exact.problem, exact.plan))

@@ -23,9 +23,9 @@ class TestBreakTies(base.BaseTestCase):
         exact.place_members()
         exact.minimise_cost()
         exact.maximise_preference()
-        objective = exact.objective
+        objective = exact.incumbent.objective
         tie_breaking.break_ties(exact)
-        self.assertEqual(objective, exact.objective)
+        self.assertEqual(objective, exact.incumbent.objective)
         self.assertEqual([], violations.find(problem, exact.plan))
         self.assertTrue(exact.is_proved)
         return exact.plan
@@ -100,7 +100,8 @@ class TestBreakTies(base.BaseTestCase):
         tie_breaking.break_ties(exact)
         self.assertFalse(exact.is_proved)
         self.assertEqual(
-            violations.objective(problem, plan)[0], exact.objective[0]
+            violations.objective(problem, plan)[0],
+            exact.incumbent.objective[0],
         )
 
     @staticmethod
