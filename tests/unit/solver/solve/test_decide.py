@@ -67,3 +67,8 @@ class TestDecide(base.BaseTestCase):
         self.assertRaises(
             decide.UnsoundPlan, decide.decide, PROBLEM, engine(cost=cost)
         )
+
+    def test_plan_without_a_cost_is_an_error(self):
+        self.assertRaises(
+            decide.UnsoundPlan, decide.decide, PROBLEM, engine(cost=None)
+        )
