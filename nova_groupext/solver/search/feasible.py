@@ -92,9 +92,10 @@ def complete(
     greedy.best_partial = squeaky_wheel.PartialPlan(
         plan, list(unplaced.values())
     )
-    return reinsertion.Reinsertion(greedy).run(
+    repaired: violations.Plan | None = reinsertion.Reinsertion(greedy).run(
         budget.slice(budget.remaining() * share)
     )
+    return repaired
 
 
 class FeasibilitySearch:
