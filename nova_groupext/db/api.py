@@ -9,18 +9,41 @@ during the commit, the outcome is unknown: database_errors.OutcomeUnknown is
 raised.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
 import contextvars
+import datetime
 import functools
+from typing import Any
+from typing import ParamSpec
+from typing import TypeAlias
+from typing import TypeVar
 
+from nova.context import RequestContext
 from oslo_db import api as oslo_db_api
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
 from sqlalchemy import orm
+from sqlalchemy.orm import interfaces as orm_interfaces
 
 from nova_groupext.db import clock
 from nova_groupext.db import database_errors
 from nova_groupext.db import engine
+from nova_groupext.db import models
+from nova_groupext.db.aliases import Change
+from nova_groupext.db.aliases import Column
+from nova_groupext.db.aliases import Condition
+from nova_groupext.db.aliases import Values
+
+_Args = ParamSpec('_Args')
+_Result = TypeVar('_Result')
+_Row = TypeVar('_Row', bound=models.Base)
+_OtherRow = TypeVar('_OtherRow', bound=models.Base)
+_Model: TypeAlias = type[models.Base]
+_Attribute: TypeAlias = orm.QueryableAttribute[Any]
 
 # Retries deadlocks, MariaDB's "record has changed since last read", and lost
 # connections. A pause lasts one second at most; after deadlocks, pauses are
@@ -35,7 +58,9 @@ _retry = oslo_db_api.wrap_db_retry(
 _in_locked_work = contextvars.ContextVar('_in_locked_work', default=False)
 
 
-def _retry_on_abort(function):
+def _retry_on_abort(
+    function: Callable[_Args, _Result],
+) -> Callable[_Args, _Result]:
     """Retry a function when the database aborts its transaction.
 
     Inside with_row_lock() only the whole transaction is retried.
@@ -43,7 +68,7 @@ def _retry_on_abort(function):
     retrying = _retry(function)
 
     @functools.wraps(function)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: _Args.args, **kwargs: _Args.kwargs) -> _Result:
         return (function if _in_locked_work.get() else retrying)(
             *args, **kwargs
         )
@@ -52,7 +77,7 @@ def _retry_on_abort(function):
 
 
 @contextlib.contextmanager
-def _write_transaction(context):
+def _write_transaction(context: RequestContext) -> Iterator[orm.Session]:
     """Open a write transaction and yield its session.
 
     :raises: database_errors.OutcomeUnknown
@@ -69,7 +94,7 @@ def _write_transaction(context):
         raise
 
 
-def create(context, row):
+def create(context: RequestContext, row: _Row) -> _Row:
     """Insert a row with its related rows, and return it.
 
     :raises: oslo_db.exception.DBDuplicateEntry
@@ -79,7 +104,7 @@ def create(context, row):
 
 
 @_retry_on_abort
-def create_all(context, rows):
+def create_all(context: RequestContext, rows: list[_Row]) -> list[_Row]:
     """Insert rows with their related rows in one transaction; return them.
 
     The rows are not refreshed: a refresh would drop the related rows, which a
@@ -93,8 +118,14 @@ def create_all(context, rows):
 
 @_retry_on_abort
 def find(
-    context, model, *conditions, load=(), deferred=(), order=None, limit=None
-):
+    context: RequestContext,
+    model: type[_Row],
+    *conditions: Condition,
+    load: Sequence[_Attribute] = (),
+    deferred: Sequence[_Attribute] = (),
+    order: Sequence[Column] | None = None,
+    limit: int | None = None,
+) -> list[_Row]:
     """Return the rows that meet the conditions, by default oldest first.
 
     :param load: relationships to load, as model attributes; a scalar
@@ -113,7 +144,9 @@ def find(
         return list(session.scalars(query).unique())
 
 
-def _load_option(relationship, deferred):
+def _load_option(
+    relationship: _Attribute, deferred: Sequence[_Attribute]
+) -> orm_interfaces.ORMOption:
     is_list = relationship.property.uselist
     option = (orm.selectinload if is_list else orm.joinedload)(relationship)
     for column in deferred:
@@ -122,14 +155,26 @@ def _load_option(relationship, deferred):
     return option
 
 
-def find_one(context, model, *conditions, load=(), order=None):
+def find_one(
+    context: RequestContext,
+    model: type[_Row],
+    *conditions: Condition,
+    load: Sequence[_Attribute] = (),
+    order: Sequence[Column] | None = None,
+) -> _Row | None:
     """Return the first row that meets the conditions, or None."""
     rows = find(context, model, *conditions, load=load, order=order, limit=1)
     return rows[0] if rows else None
 
 
 @_retry_on_abort
-def left_join(context, model, other, on, *conditions):
+def left_join(
+    context: RequestContext,
+    model: type[_Row],
+    other: type[_OtherRow],
+    on: Condition,
+    *conditions: Condition,
+) -> list[tuple[_Row, _OtherRow | None]]:
     """Return [(row, row of the other table or None)] of one statement.
 
     :param on: the join condition
@@ -145,7 +190,12 @@ def left_join(context, model, other, on, *conditions):
 
 
 @_retry_on_abort
-def find_columns(context, columns, model, *conditions):
+def find_columns(
+    context: RequestContext,
+    columns: Sequence[Column],
+    model: _Model,
+    *conditions: Condition,
+) -> list[list[Any]]:
     """Return the values of columns, or expressions, of the matching rows."""
     query = sa.select(*columns).select_from(model).where(*conditions)
     with engine.reader(context) as session:
@@ -153,21 +203,28 @@ def find_columns(context, columns, model, *conditions):
 
 
 @_retry_on_abort
-def count(context, model, *conditions):
+def count(
+    context: RequestContext, model: _Model, *conditions: Condition
+) -> int:
     query = sa.select(sa.func.count()).select_from(model).where(*conditions)
     with engine.reader(context) as session:
         return session.scalar(query)
 
 
 @_retry_on_abort
-def time(context):
+def time(context: RequestContext) -> datetime.datetime:
     """Return the current time of the database's clock; see db/clock.py."""
     with engine.reader(context) as session:
         return session.scalar(sa.select(clock.now()))
 
 
 @_retry_on_abort
-def count_each(context, model, column, *conditions):
+def count_each(
+    context: RequestContext,
+    model: _Model,
+    column: Column,
+    *conditions: Condition,
+) -> dict[Any, int]:
     """Return {value of a column: number of rows with that value}."""
     counts = sa.select(column, sa.func.count(model.id))
     query = counts.where(*conditions).group_by(column)
@@ -176,7 +233,12 @@ def count_each(context, model, column, *conditions):
 
 
 @_retry_on_abort
-def count_by(context, model, columns, *conditions):
+def count_by(
+    context: RequestContext,
+    model: type[_Row],
+    columns: Sequence[Column],
+    *conditions: Condition,
+) -> list[tuple[_Row, int]]:
     """Count the rows that meet the conditions, by the values of some columns.
 
     :returns: [(row with the lowest id of equal ones, number of these)]
@@ -195,7 +257,12 @@ def count_by(context, model, columns, *conditions):
 
 
 @_retry_on_abort
-def compare_and_set(context, model, *conditions, **values):
+def compare_and_set(
+    context: RequestContext,
+    model: _Model,
+    *conditions: Condition,
+    **values: Any,
+) -> int:
     """Update the rows that still meet the conditions.
 
     :returns: number of updated rows; 0 means that they no longer match
@@ -204,7 +271,9 @@ def compare_and_set(context, model, *conditions, **values):
         return session.execute(_update(model, conditions, values)).rowcount
 
 
-def _update(model, conditions, values):
+def _update(
+    model: _Model, conditions: Iterable[Condition], values: Values
+) -> sa.Update:
     """Return an UPDATE, which also sets ``fault_at`` if it sets a fault."""
     if 'fault' in values and hasattr(model, 'fault_at'):
         fault_at = None if values['fault'] is None else clock.now()
@@ -213,14 +282,14 @@ def _update(model, conditions, values):
 
 
 @_retry_on_abort
-def compare_and_set_all(context, *changes):
+def compare_and_set_all(
+    context: RequestContext, *changes: Change
+) -> list[int] | None:
     """Execute several updates in one transaction, or none of them.
 
     Inside with_row_lock() the caller has to raise on a mismatch: only that
     rolls back the updates made before it.
 
-    :param changes: (model, conditions, values, expected number of rows, or
-        None for any number)
     :returns: number of rows that each update matched, or None when a number
         differs from the expected one
     """
@@ -242,7 +311,7 @@ class _Mismatch(Exception):
 
 
 @_retry_on_abort
-def insert(context, model, **values):
+def insert(context: RequestContext, model: _Model, **values: Any) -> None:
     """Insert a row with values that the database computes.
 
     create() cannot retry such a row: the aborted transaction drops the
@@ -254,7 +323,9 @@ def insert(context, model, **values):
         session.execute(sa.insert(model).values(**values))
 
 
-def insert_if_missing(context, model, **key):
+def insert_if_missing(
+    context: RequestContext, model: _Model, **key: Any
+) -> None:
     """Insert a row unless it exists.
 
     :param key: columns that are unique together, with their values
@@ -266,7 +337,12 @@ def insert_if_missing(context, model, **key):
 
 
 @_retry_on_abort
-def with_row_lock(context, model, work, **key):
+def with_row_lock(
+    context: RequestContext,
+    model: _Model,
+    work: Callable[[], _Result],
+    **key: Any,
+) -> _Result | None:
     """Run work in one transaction that locks a row.
 
     All reads and writes of the work with the same context belong to the
@@ -279,7 +355,7 @@ def with_row_lock(context, model, work, **key):
     then runs again. Objects that it has changed in memory keep these changes,
     so change them only after with_row_lock() has returned.
 
-    :param work: called without arguments; again after each abort
+    :param work: called again after each abort
     :param key: columns that are unique together, with their values
     :returns: the result of the work; None, without running it, when there is
         no such row
@@ -305,7 +381,9 @@ def with_row_lock(context, model, work, **key):
 
 
 @_retry_on_abort
-def delete(context, model, *conditions):
+def delete(
+    context: RequestContext, model: _Model, *conditions: Condition
+) -> int:
     """Delete the matching rows with their related rows; return the number.
 
     The rows are locked first, so that they still match when deleted.

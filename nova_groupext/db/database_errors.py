@@ -7,6 +7,7 @@ out of connections; a PostgreSQL server that refuses a connection. Errors
 during connection setup may be the driver's own.
 """
 
+from collections.abc import Iterator
 import importlib
 
 from oslo_db import exception as db_exc
@@ -21,7 +22,7 @@ class OutcomeUnknown(db_exc.DBError):
     """A lost answer to a commit: it may have taken effect or not."""
 
 
-def _errors_of_drivers():
+def _errors_of_drivers() -> Iterator[type[Exception]]:
     for name in DRIVERS:
         try:
             yield importlib.import_module(name).Error
@@ -43,7 +44,7 @@ _TRANSIENT = (
 _NO_SUCH_TABLE = (1146, '42P01')
 
 
-def is_missing_table(error):
+def is_missing_table(error: Exception) -> bool:
     """Check for a missing table; oslo.db translates only some of these."""
     wrapped = getattr(error, 'inner_exception', None) or error
     original = getattr(wrapped, 'orig', None)
@@ -53,6 +54,6 @@ def is_missing_table(error):
     )
 
 
-def is_transient(error):
+def is_transient(error: Exception) -> bool:
     """Check whether a retry of the statement may succeed."""
     return isinstance(error, _TRANSIENT)

@@ -5,7 +5,14 @@ It connects at the first query, so a service may import and configure this
 module before it forks its workers.
 """
 
+from contextlib import AbstractContextManager
+from typing import Any
+
+from nova.context import RequestContext
+from oslo_config import cfg
 from oslo_db.sqlalchemy import enginefacade
+import sqlalchemy as sa
+from sqlalchemy import orm
 
 from nova_groupext.conf import CONF
 
@@ -13,16 +20,16 @@ context_manager = enginefacade.transaction_context()
 _configured_for = None
 
 
-def is_configured(conf=CONF):
+def is_configured(conf: cfg.ConfigOpts = CONF) -> bool:
     """Check whether configure() has a database connection to use."""
     return bool(_connection(conf))
 
 
-def _connection(conf):
+def _connection(conf: cfg.ConfigOpts) -> str | None:
     return conf.vrt_database.connection or conf.api_database.connection
 
 
-def configure(conf=CONF):
+def configure(conf: cfg.ConfigOpts = CONF) -> None:
     """Configure the facade for ``[vrt_database]``, or Nova's API database.
 
     Every service of ours calls this when it starts. A later call with another
@@ -38,7 +45,9 @@ def configure(conf=CONF):
         _configured_for = settings['connection']
 
 
-def _parameters(connection, connection_parameters, **_others):
+def _parameters(
+    connection: str | None, connection_parameters: str, **_others: Any
+) -> str:
     """Return the parameters to append to the connection URL.
 
     By default oslo.db uses MySQL's and MariaDB's character set of at most
@@ -53,7 +62,7 @@ def _parameters(connection, connection_parameters, **_others):
     return '&'.join(filter(None, (connection_parameters, 'charset=utf8mb4')))
 
 
-def reset():
+def reset() -> None:
     """Discard the configuration and close open connections."""
     global context_manager, _configured_for
     if _configured_for is not None:
@@ -62,15 +71,15 @@ def reset():
     _configured_for = None
 
 
-def reader(context):
+def reader(context: RequestContext) -> AbstractContextManager[orm.Session]:
     """Return a context manager with a read transaction's session."""
     return context_manager.reader.using(context)
 
 
-def writer(context):
+def writer(context: RequestContext) -> AbstractContextManager[orm.Session]:
     """Return a context manager with a write transaction's session."""
     return context_manager.writer.using(context)
 
 
-def get_engine():
+def get_engine() -> sa.Engine:
     return context_manager.writer.get_engine()

@@ -14,7 +14,7 @@ from nova_groupext.db import engine
 VERSION_TABLE = 'vrt_alembic_version'
 
 
-def alembic_config():
+def alembic_config() -> config.Config:
     """Return alembic's configuration, independent of operators' files."""
     settings = config.Config()
     settings.set_main_option(
@@ -23,12 +23,12 @@ def alembic_config():
     return settings
 
 
-def sync(revision='head'):
+def sync(revision: str = 'head') -> None:
     """Upgrade the database to the revision; do nothing if it has it."""
     command.upgrade(alembic_config(), revision)
 
 
-def version():
+def version() -> str | None:
     """Return the database's revision; None before the first sync."""
     with engine.get_engine().connect() as connection:
         return migration.MigrationContext.configure(
@@ -36,7 +36,7 @@ def version():
         ).get_current_revision()
 
 
-def head():
+def head() -> str | None:
     """Return the newest revision that this code contains."""
     scripts = script.ScriptDirectory.from_config(alembic_config())
     return scripts.get_current_head()

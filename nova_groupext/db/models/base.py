@@ -23,7 +23,7 @@ OPTIONS = {
 }
 
 
-def case_sensitive(length):
+def case_sensitive(length: int) -> sa.String:
     """Return a case-sensitive string type, on MySQL as well."""
     return sa.String(length).with_variant(
         mysql.VARCHAR(length, charset='utf8mb4', collation='utf8mb4_bin'),
@@ -44,7 +44,7 @@ class Base(models.ModelBase, orm.DeclarativeBase):
     updated_at = sa.Column(sa.DateTime, onupdate=clock.now())
 
 
-def group_key():
+def group_key() -> sa.Column[int]:
     return sa.Column(
         sa.Integer,
         sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
@@ -53,6 +53,6 @@ def group_key():
     )
 
 
-def counter():
+def counter() -> sa.Column[int]:
     """Return a column that counts transactions of db.api.with_row_lock()."""
     return sa.Column(sa.Integer, nullable=False, default=0, server_default='0')
