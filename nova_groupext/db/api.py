@@ -33,6 +33,7 @@ from nova_groupext.db import clock
 from nova_groupext.db import database_errors
 from nova_groupext.db import engine
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Attribute
 from nova_groupext.db.aliases import Change
 from nova_groupext.db.aliases import Column
 from nova_groupext.db.aliases import Condition
@@ -43,7 +44,6 @@ _Result = TypeVar('_Result')
 _Row = TypeVar('_Row', bound=models.Base)
 _OtherRow = TypeVar('_OtherRow', bound=models.Base)
 _Model: TypeAlias = type[models.Base]
-_Attribute: TypeAlias = orm.QueryableAttribute[Any]
 
 # Retries deadlocks, MariaDB's "record has changed since last read", and lost
 # connections. A pause lasts one second at most; after deadlocks, pauses are
@@ -121,8 +121,8 @@ def find(
     context: RequestContext,
     model: type[_Row],
     *conditions: Condition,
-    load: Sequence[_Attribute] = (),
-    deferred: Sequence[_Attribute] = (),
+    load: Sequence[Attribute] = (),
+    deferred: Sequence[Attribute] = (),
     order: Sequence[Column] | None = None,
     limit: int | None = None,
 ) -> list[_Row]:
@@ -145,7 +145,7 @@ def find(
 
 
 def _load_option(
-    relationship: _Attribute, deferred: Sequence[_Attribute]
+    relationship: Attribute, deferred: Sequence[Attribute]
 ) -> orm_interfaces.ORMOption:
     is_list = relationship.property.uselist
     option = (orm.selectinload if is_list else orm.joinedload)(relationship)
@@ -159,7 +159,7 @@ def find_one(
     context: RequestContext,
     model: type[_Row],
     *conditions: Condition,
-    load: Sequence[_Attribute] = (),
+    load: Sequence[Attribute] = (),
     order: Sequence[Column] | None = None,
 ) -> _Row | None:
     """Return the first row that meets the conditions, or None."""
@@ -192,7 +192,7 @@ def left_join(
 @_retry_on_abort
 def find_columns(
     context: RequestContext,
-    columns: Sequence[Column],
+    columns: Sequence[Column | _Model],
     model: _Model,
     *conditions: Condition,
 ) -> list[list[Any]]:

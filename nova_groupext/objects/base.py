@@ -1,28 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base classes of the versioned objects."""
 
+from collections.abc import Collection
 import copy
+from typing import Any
+from typing import Self
 
+from nova.context import RequestContext
 from oslo_serialization import jsonutils
 from oslo_versionedobjects import base
 from oslo_versionedobjects import fields
 import sqlalchemy as sa
+
+from nova_groupext.db import models
 
 
 class Json(fields.FieldType):
     """Any JSON value, stored as a deep copy."""
 
     @staticmethod
-    def coerce(obj, attr, value):
+    def coerce(obj: base.VersionedObject | None, attr: str, value: Any) -> Any:
         jsonutils.dumps(value)
         return copy.deepcopy(value)
 
     @staticmethod
-    def to_primitive(obj, attr, value):
+    def to_primitive(
+        obj: base.VersionedObject | None, attr: str, value: Any
+    ) -> Any:
         return value
 
     @staticmethod
-    def from_primitive(obj, attr, value):
+    def from_primitive(
+        obj: base.VersionedObject | None, attr: str, value: Any
+    ) -> Any:
         return value
 
 
@@ -37,7 +47,13 @@ class VRTObject(base.VersionedObject):
     OBJ_PROJECT_NAMESPACE = 'nova_groupext'
 
     @classmethod
-    def from_row(cls, context, row, unread=(), **values):
+    def from_row(
+        cls,
+        context: RequestContext,
+        row: models.Base,
+        unread: Collection[str] = (),
+        **values: Any,
+    ) -> Self:
         """Create the object from a row of its table.
 
         :param unread: names of columns that were not read; these fields stay
@@ -54,7 +70,7 @@ class VRTObject(base.VersionedObject):
         obj.obj_reset_changes()
         return obj
 
-    def column_values(self, model):
+    def column_values(self, model: type[models.Base]) -> dict[str, Any]:
         """Return the fields that are set, for a new row of a table.
 
         The id is left out, because the database assigns it: an object whose

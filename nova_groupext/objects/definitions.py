@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Definitions of groups, exchanged between a group and its draft."""
 
+from collections.abc import Sequence
+
+from nova.context import RequestContext
+
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Column
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import states
+from nova_groupext.objects.aliases import Flavor
+from nova_groupext.objects.aliases import Path
+from nova_groupext.objects.group import VRTGroup
 
 # Parts besides members and the group's columns
 _PARTS = (models.Subgroup, models.Policy, models.Relationship)
@@ -12,7 +20,9 @@ GROUP_COLUMNS = ('name', 'description', 'expires_in')
 MEMBER_COLUMNS = ('member_set', 'description', 'resolved_request')
 
 
-def exchange(context, group, draft):
+def exchange(
+    context: RequestContext, group: VRTGroup, draft: VRTGroup
+) -> None:
     """Exchange the parts of group and draft.
 
     The group also takes the draft's columns; the draft keeps its own.
@@ -28,7 +38,9 @@ def exchange(context, group, draft):
     )
 
 
-def _exchange_members(context, group, draft):
+def _exchange_members(
+    context: RequestContext, group: VRTGroup, draft: VRTGroup
+) -> None:
     """Exchange members that only one of the two has; update the others.
 
     A member with the same path keeps its row.
@@ -53,7 +65,9 @@ def _exchange_members(context, group, draft):
         _update_description(context, current[path], drafted[path])
 
 
-def _update_description(context, member, drafted):
+def _update_description(
+    context: RequestContext, member: models.Member, drafted: models.Member
+) -> None:
     new, old = (
         {name: getattr(row, name) for name in MEMBER_COLUMNS}
         for row in (drafted, member)
@@ -66,7 +80,9 @@ def _update_description(context, member, drafted):
         )
 
 
-def _server_flavor(member, drafted):
+def _server_flavor(
+    member: models.Member, drafted: models.Member
+) -> Flavor | None:
     """Return the server's flavor if its new description differs, or None."""
     flavor = member.server_flavor
     if flavor is None and member.resolved_request != drafted.resolved_request:
@@ -76,19 +92,29 @@ def _server_flavor(member, drafted):
     return flavor
 
 
-def rows_by_path(context, group):
+def rows_by_path(
+    context: RequestContext, group: VRTGroup
+) -> dict[Path, models.Member]:
     """Return {path: row}."""
     rows = db.find(context, models.Member, models.Member.group_id == group.id)
     return {row.path: row for row in rows}
 
 
-def _row_ids(context, model, group):
+def _row_ids(
+    context: RequestContext, model: type[models.Base], group: VRTGroup
+) -> list[int]:
     return [
         row.id for row in db.find(context, model, model.group_id == group.id)
     ]
 
 
-def assign_to_group(context, model, ids, group, column=None):
+def assign_to_group(
+    context: RequestContext,
+    model: type[models.Base],
+    ids: Sequence[int],
+    group: VRTGroup,
+    column: Column | None = None,
+) -> None:
     """Assign rows to another group.
 
     :param column: column that the ids refer to; the rows' own by default

@@ -9,12 +9,18 @@ A draft's members name the servers that they adopt. Servers that a revision
 drops but keeps running are the draft's when it is deleted.
 """
 
+from collections.abc import Callable
+
+from nova.context import RequestContext
+
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import definitions
-from nova_groupext.objects import group as group_obj
 from nova_groupext.objects import states
+from nova_groupext.objects.aliases import NodesByPath
+from nova_groupext.objects.aliases import Path
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.plan import VRTPlan
 
@@ -28,16 +34,13 @@ _COPIED_FIELDS = (
 )
 
 
-def replacement_of(group, excluded_hosts):
-    """Return a draft with the group's present definition, not stored yet.
-
-    :param excluded_hosts: {path: [node, ...]}, see VRTGroup.excluded_hosts
-    """
+def replacement_of(group: VRTGroup, excluded_hosts: NodesByPath) -> VRTGroup:
+    """Return a draft with the group's present definition, not stored yet."""
     values = {
         name: getattr(group, name)
         for name in (*definitions.GROUP_COLUMNS, *_COPIED_FIELDS)
     }
-    return group_obj.VRTGroup(
+    return VRTGroup(
         **values,
         fault=None,
         client_token=None,
@@ -47,7 +50,7 @@ def replacement_of(group, excluded_hosts):
     )
 
 
-def _tentative_copy(member):
+def _tentative_copy(member: VRTMember) -> VRTMember:
     values = {
         name: getattr(member, name) for name in definitions.MEMBER_COLUMNS
     }
@@ -60,16 +63,15 @@ def _tentative_copy(member):
     )
 
 
-def store(context, group, draft):
+def store(context: RequestContext, group: VRTGroup, draft: VRTGroup) -> None:
     """Insert the draft of a group; an earlier, decided one is deleted.
 
-    :param group: VRTGroup
-    :param draft: VRTGroup, not stored yet
+    :param draft: not stored yet
     :raises: GenerationConflict, or GroupStateConflict while an earlier
         revision is being planned
     """
 
-    def work():
+    def work() -> None:
         _increment_generation(context, group)
         _replace_draft(context, group, draft)
 
@@ -77,11 +79,11 @@ def store(context, group, draft):
     group.generation += 1
 
 
-def _replace_draft(context, group, draft):
+def _replace_draft(
+    context: RequestContext, group: VRTGroup, draft: VRTGroup
+) -> None:
     """Insert a draft, and delete an earlier one that is not PLANNING."""
-    for old in group_obj.VRTGroup.drafts_by_group(
-        context, [group.id]
-    ).values():
+    for old in VRTGroup.drafts_by_group(context, [group.id]).values():
         if old.status == states.Group.PLANNING:
             raise group.conflict(
                 'an earlier revision is still being planned; retry when '
@@ -92,17 +94,19 @@ def _replace_draft(context, group, draft):
     draft.create(context)
 
 
-def replace_definition(context, group, draft):
+def replace_definition(
+    context: RequestContext, group: VRTGroup, draft: VRTGroup
+) -> None:
     """Replace the definition of a group without holds at once.
 
     The planner then plans the group like a new one.
 
-    :param group: VRTGroup in one of states.GROUP_WITHOUT_HOLDS, or RELEASED
-    :param draft: VRTGroup, not stored yet
+    :param group: in one of states.GROUP_WITHOUT_HOLDS, or RELEASED
+    :param draft: not stored yet
     :raises: see store()
     """
 
-    def work():
+    def work() -> None:
         _replace_draft(context, group, draft)
         definitions.exchange(context, group, draft)
         db.compare_and_set(
@@ -124,7 +128,7 @@ def replace_definition(context, group, draft):
     group.generation += 1
 
 
-def servers_to_adopt(draft):
+def servers_to_adopt(draft: VRTGroup) -> dict[Path, str]:
     """Return {path: uuid of the server to adopt} of a draft's members."""
     return {
         member.path: member.server_uuid
@@ -133,15 +137,17 @@ def servers_to_adopt(draft):
     }
 
 
-def replaceable_statuses(draft):
+def replaceable_statuses(draft: VRTGroup) -> tuple[states.Member, ...]:
     """Return the states from which a draft's members may become HELD."""
     if draft.excluded_hosts is not None:
         return states.MEMBER_REPLACEABLE
     return tuple(s for s in states.Member if s not in states.MEMBER_HAS_SERVER)
 
 
-def _with_group_lock(context, group, work):
-    def work_and_confirm():
+def _with_group_lock(
+    context: RequestContext, group: VRTGroup, work: Callable[[], None]
+) -> None:
+    def work_and_confirm() -> bool:
         work()
         return True
 
@@ -151,7 +157,7 @@ def _with_group_lock(context, group, work):
         raise exception.GenerationConflict(group=group.uuid)
 
 
-def _increment_generation(context, group):
+def _increment_generation(context: RequestContext, group: VRTGroup) -> None:
     if not db.compare_and_set(
         context,
         models.Group,

@@ -10,12 +10,27 @@ Capacity that is free in between has no age: anybody can get it.
 """
 
 import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import datetime
+from typing import TypeAlias
 
+from nova.context import RequestContext
 import sqlalchemy as sa
 
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Time
+from nova_groupext.objects import swaps
+from nova_groupext.objects.hold import VRTHold
+
+#: Column of a hold with the id of the member that it is for, and that id.
+_Owner: TypeAlias = tuple[str, int]
+
+#: Amounts by resource class, of each owner.
+_AmountsByOwner: TypeAlias = Mapping[_Owner, collections.Counter[str]]
 
 # Who a hold is for: the column of the hold with a member's id, and the
 # member's column with the start of such a hold. Placeholders have no start.
@@ -25,10 +40,10 @@ _STARTS = {
 }
 
 
-def store(context, swap):
+def store(context: RequestContext, swap: swaps.Swap) -> None:
     """Store the start of the holds that begin or grow in a swap.
 
-    :param swap: swaps.Swap that was made, before its rows are updated
+    :param swap: the swap that was made, before its rows are updated
     """
     before = _amounts_by_owner((*swap.old_holds, *swap.ending))
     after = _amounts_by_owner(swap.new_holds())
@@ -39,8 +54,8 @@ def store(context, swap):
         _make_as_old(context, takers, oldest)
 
 
-def _amounts_by_owner(holds):
-    """Return {(column, member id): Counter of amounts by resource class}."""
+def _amounts_by_owner(holds: Iterable[VRTHold]) -> _AmountsByOwner:
+    """Return the amounts of holds, added up by owner."""
     amounts = collections.defaultdict(collections.Counter)
     for hold in holds:
         for column in _STARTS:
@@ -51,20 +66,26 @@ def _amounts_by_owner(holds):
     return amounts
 
 
-def _owners_of_more(amounts, others):
+def _owners_of_more(
+    amounts: _AmountsByOwner, others: _AmountsByOwner
+) -> list[_Owner]:
     """Return the owners whose amounts exceed their other ones."""
     none = collections.Counter()
     return [each for each in amounts if amounts[each] - others.get(each, none)]
 
 
-def _start_reservations(context, owners):
+def _start_reservations(
+    context: RequestContext, owners: Iterable[_Owner]
+) -> None:
     """Set the start of new reservations; a row has that of an earlier one."""
     for column, ids in _ids_by_column(owners).items():
         if column == 'resize_member_id':
             _set_start(context, column, ids, clock.now())
 
 
-def _oldest_start(context, owners):
+def _oldest_start(
+    context: RequestContext, owners: Iterable[_Owner]
+) -> datetime.datetime | None:
     """Return the oldest start of these owners' holds, or None."""
     starts = [
         since
@@ -80,14 +101,18 @@ def _oldest_start(context, owners):
     return min(starts, default=None)
 
 
-def _make_as_old(context, owners, since):
+def _make_as_old(
+    context: RequestContext, owners: Iterable[_Owner], since: datetime.datetime
+) -> None:
     for column, ids in _ids_by_column(owners).items():
         start = _STARTS[column]
         older = sa.case((start < since, start), else_=since)
         _set_start(context, column, ids, older)
 
 
-def _set_start(context, column, ids, value):
+def _set_start(
+    context: RequestContext, column: str, ids: Sequence[int], value: Time
+) -> None:
     db.compare_and_set(
         context,
         models.Member,
@@ -96,7 +121,7 @@ def _set_start(context, column, ids, value):
     )
 
 
-def _ids_by_column(owners):
+def _ids_by_column(owners: Iterable[_Owner]) -> dict[str, list[int]]:
     ids = collections.defaultdict(list)
     for column, member_id in owners:
         ids[column].append(member_id)

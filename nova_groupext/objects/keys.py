@@ -15,12 +15,12 @@ DOMAIN_KEY = 'domains'
 
 
 @functools.cache
-def get_cached(name):
+def get_cached(name: str) -> str:
     """Return a secret, the same in all processes of a cloud."""
     return get_or_create(name)
 
 
-def get_or_create(name):
+def get_or_create(name: str) -> str:
     """Return a secret; generate it if no process has done so before."""
     context = nova_context.get_admin_context()
     has_name = models.Key.name == name

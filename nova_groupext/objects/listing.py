@@ -8,12 +8,18 @@ sort by creation, and the id alone is the marker of that order.
 """
 
 from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import datetime
 import secrets
 import time
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeAlias
 import uuid
 
+from nova.context import RequestContext
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -21,24 +27,32 @@ from sqlalchemy import orm
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Column
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
+
+if TYPE_CHECKING:
+    from nova_groupext.objects.group import VRTGroup
+
+#: Id of a group, and its sort value if the order is not that of creation.
+Marker: TypeAlias = tuple[str, Any]
 
 CREATED_AT = 'created_at'
 
 
-def _with_server(server_uuid):
+def _with_server(server_uuid: str) -> Condition:
     return sa.exists().where(
         models.Member.group_id == models.Group.id,
         models.Member.server_uuid == server_uuid,
     )
 
 
-def _changed_at(group=models.Group):
+def _changed_at(group: type[models.Group] = models.Group) -> Column:
     return sa.func.coalesce(group.updated_at, group.created_at)
 
 
-def _changed_since(time):
+def _changed_since(time: datetime.datetime) -> Condition:
     """Return the condition that a group or its draft changed since a time."""
     draft = orm.aliased(models.Group)
     return (_changed_at() >= time) | sa.exists().where(
@@ -62,18 +76,17 @@ FILTERS = {
 class SortKey:
     """Order of a list, and the form of its values in markers.
 
-    :ivar column: function that returns the column, or expression
-    :ivar to_text: function of a VRTGroup that returns its value as text
-    :ivar from_text: function of that text that returns the value; it raises
-        ValueError
+    :ivar column: returns the column, or expression
+    :ivar to_text: returns the value of a group as text
+    :ivar from_text: returns the value of that text; raises ValueError
     """
 
-    column: Callable
-    to_text: Callable
-    from_text: Callable = str
+    column: Callable[[], Column]
+    to_text: Callable[['VRTGroup'], str]
+    from_text: Callable[[str], Any] = str
 
 
-def _read_time(text):
+def _read_time(text: str) -> datetime.datetime:
     return datetime.datetime.fromisoformat(text).replace(tzinfo=None)
 
 
@@ -95,7 +108,7 @@ _IS_LISTED = (
 )
 
 
-def marker_of(group, sort_key):
+def marker_of(group: 'VRTGroup', sort_key: str) -> str:
     """Return the marker of the page that follows a group.
 
     :param sort_key: one of SORT_KEYS
@@ -104,8 +117,8 @@ def marker_of(group, sort_key):
     return f'{group.uuid}:{key.to_text(group)}' if key else group.uuid
 
 
-def parse_marker(marker, sort_key):
-    """Return (id of a group, its sort value or None) of a marker.
+def parse_marker(marker: str, sort_key: str) -> Marker:
+    """Return the id of a group, and its sort value or None, of a marker.
 
     :raises: ValueError
     """
@@ -116,7 +129,7 @@ def parse_marker(marker, sort_key):
     return uuid, key.from_text(text) if colon else None
 
 
-def new_id():
+def new_id() -> str:
     """Return a group id that sorts after all earlier ones.
 
     Exceptions are ids of the same millisecond, or made by a clock that is
@@ -129,10 +142,18 @@ def new_id():
     return str(uuid.UUID(int=number & ~(3 << 62) | 2 << 62))
 
 
-def find_rows(context, filters, sort_key, marker, limit, *, is_descending):
+def find_rows(
+    context: RequestContext,
+    filters: Mapping[str, Any],
+    sort_key: str,
+    marker: Marker | None,
+    limit: int | None,
+    *,
+    is_descending: bool,
+) -> list[models.Group]:
     """Return the rows of groups; no deleted ones, no drafts.
 
-    :param filters: {name of FILTERS: value}
+    :param filters: values by names of FILTERS
     :param sort_key: one of SORT_KEYS
     :param marker: (id, sort value) of the last group of the previous page, or
         None; the present value of a listed group is read if it is None
@@ -158,7 +179,13 @@ def find_rows(context, filters, sort_key, marker, limit, *, is_descending):
     )
 
 
-def _sort_values(context, uuid, value, filters, order):
+def _sort_values(
+    context: RequestContext,
+    uuid: str,
+    value: Any,
+    filters: Mapping[str, Any],
+    order: Sequence[Column],
+) -> list[Any]:
     """Return the sort values of a page's last group."""
     if len(order) == 1:
         return [uuid]
@@ -180,10 +207,12 @@ def _sort_values(context, uuid, value, filters, order):
     return rows[0]
 
 
-def _is_after(order, last, is_descending):
+def _is_after(
+    order: Sequence[Column], last: Sequence[Any], is_descending: bool
+) -> Condition:
     """Return the condition that a group comes after some sort values."""
 
-    def is_beyond(column, value):
+    def is_beyond(column: Column, value: Any) -> Condition:
         return column < value if is_descending else column > value
 
     first, *rest = zip(order, last, strict=True)

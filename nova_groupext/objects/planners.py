@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A planner: a process that stores a heartbeat every few seconds."""
 
+from collections.abc import Sequence
+from typing import Self
+
+from nova.context import RequestContext
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import base
 from nova_groupext.objects.lease import VRTLease
 
@@ -34,7 +39,7 @@ class VRTPlanner(base.VRTObject):
         ),
     }
 
-    def store_heartbeat(self, context):
+    def store_heartbeat(self, context: RequestContext) -> None:
         """Store a heartbeat of the planner.
 
         Its row is inserted again if another process has deleted it.
@@ -48,30 +53,36 @@ class VRTPlanner(base.VRTObject):
             row = {**self.column_values(models.Planner), **values}
             db.insert(context, models.Planner, **row)
 
-    def remove(self, context):
+    def remove(self, context: RequestContext) -> None:
         """Delete a dead planner and end its leases; others take them over."""
         VRTLease.end_all(context, VRTLease.list_operations(context, self.uuid))
         is_own = models.Planner.uuid == self.uuid
         db.delete(context, models.Planner, is_own)
 
     @classmethod
-    def list(cls, context, *conditions):
+    def list(
+        cls, context: RequestContext, *conditions: Condition
+    ) -> Sequence[Self]:
         rows = db.find(context, models.Planner, *conditions)
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def list_by_host(cls, context, host):
+    def list_by_host(
+        cls, context: RequestContext, host: str
+    ) -> Sequence[Self]:
         return cls.list(context, models.Planner.host == host)
 
     @classmethod
-    def list_dead(cls, context, interval):
+    def list_dead(
+        cls, context: RequestContext, interval: float
+    ) -> Sequence[Self]:
         """Return the planners without a recent heartbeat.
 
         :param interval: seconds between two heartbeats
         """
         return cls.list(context, ~_is_alive(interval))
 
-    def is_dead(self, context, interval):
+    def is_dead(self, context: RequestContext, interval: float) -> bool:
         """Check whether the planner counts as dead."""
         is_own = models.Planner.uuid == self.uuid
         return bool(
@@ -79,12 +90,12 @@ class VRTPlanner(base.VRTObject):
         )
 
     @staticmethod
-    def is_any_alive(context, interval):
+    def is_any_alive(context: RequestContext, interval: float) -> bool:
         """Check whether any planner has a recent heartbeat."""
         return bool(db.count(context, models.Planner, _is_alive(interval)))
 
 
-def _is_alive(interval):
+def _is_alive(interval: float) -> Condition:
     return models.Planner.heartbeat_at >= clock.now(
         -MAX_MISSED_HEARTBEATS * interval
     )

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members of other groups that a group's relationships name."""
 
+from nova.context import RequestContext
 import sqlalchemy as sa
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import states
+from nova_groupext.objects.aliases import Path
+from nova_groupext.objects.group import VRTGroup
 
 
-def named_parts(group):
-    """Return {(uuid of another group, path in it)} that a VRTGroup names.
+def named_parts(group: VRTGroup) -> set[tuple[str, Path]]:
+    """Return (uuid, path) of the parts of other groups that a group names.
 
     The path is '' where the part is the whole group.
     """
@@ -21,16 +25,20 @@ def named_parts(group):
     }
 
 
-def has_members(context, project_id, group_uuid, path):
+def has_members(
+    context: RequestContext, project_id: str, group_uuid: str, path: Path
+) -> bool:
     """Check whether a part of a project's group contains any member."""
     is_in_part = _is_in_part(project_id, group_uuid, path)
     return bool(db.count(context, models.Member, *is_in_part))
 
 
-def list_locations(context, project_id, group_uuid, path):
+def list_locations(
+    context: RequestContext, project_id: str, group_uuid: str, path: Path
+) -> list[list[str]]:
     """Return the locations of the members in a part of a project's group.
 
-    :returns: [(member path, host, node)] of the members with a committed hold,
+    :returns: [member path, host, node] of the members with a committed hold,
         held or redeemed
     """
     return db.find_columns(
@@ -43,7 +51,9 @@ def list_locations(context, project_id, group_uuid, path):
     )
 
 
-def _is_in_part(project_id, group_uuid, path):
+def _is_in_part(
+    project_id: str, group_uuid: str, path: Path
+) -> tuple[Condition, ...]:
     """Return the conditions on members of a group that is no draft."""
     member = models.Member
     below = f'{path}/'

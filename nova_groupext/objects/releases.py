@@ -6,6 +6,12 @@ RELEASED and holds to RELEASING; scheduler/protocol/release_holds.py empties
 these in Placement.
 """
 
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+
+from nova.context import RequestContext
 import sqlalchemy as sa
 
 from nova_groupext import exception
@@ -13,11 +19,14 @@ from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Change
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.member import VRTMember
 
 HELD_TOO_LONG = (
     'it was held for the maximum time that the operator allows; replan the '
@@ -25,7 +34,9 @@ HELD_TOO_LONG = (
 )
 
 
-def release_all(context, group, generation=None):
+def release_all(
+    context: RequestContext, group: VRTGroup, generation: int | None = None
+) -> bool:
     """Release all members of a group that no server has, or nothing.
 
     :param generation: expected one of the group, None for any
@@ -42,11 +53,16 @@ def release_all(context, group, generation=None):
     return released
 
 
-def release_members(context, group, members=None, generation=None):
+def release_members(
+    context: RequestContext,
+    group: VRTGroup,
+    members: Sequence[VRTMember] | None = None,
+    generation: int | None = None,
+) -> bool:
     """Release members: from now on a late create is refused.
 
-    :param members: VRTMembers of the group without servers, all of them or
-        none; by default all those without a server that are not being redeemed
+    :param members: those of the group without servers, all of them or none;
+        by default all those without a server that are not being redeemed
     :param generation: expected one of the group, None for any
     :returns: True if any hold was released
     :raises: MemberStateConflict when a named member is being redeemed or
@@ -63,7 +79,13 @@ def release_members(context, group, members=None, generation=None):
     return released
 
 
-def _release(context, group, members, generation, *conditions):
+def _release(
+    context: RequestContext,
+    group: VRTGroup,
+    members: Sequence[VRTMember] | None,
+    generation: int | None,
+    *conditions: Condition,
+) -> bool | None:
     """Release members; return whether any hold was, None on a conflict.
 
     :raises: GenerationConflict
@@ -101,7 +123,7 @@ def _release(context, group, members, generation, *conditions):
     return any(counts[1:])
 
 
-def expire(context, group):
+def expire(context: RequestContext, group: VRTGroup) -> bool:
     """Release the holds of a group that has expired.
 
     VRTGroup.extend() updates the group's row too: the group is extended as a
@@ -128,7 +150,9 @@ def expire(context, group):
     return counts is not None and any(counts)
 
 
-def release_overdue(context, group, lifetime):
+def release_overdue(
+    context: RequestContext, group: VRTGroup, lifetime: int
+) -> bool:
     """Release the holds of a group that are older than the maximum.
 
     :param lifetime: maximum seconds of a hold
@@ -156,7 +180,7 @@ def release_overdue(context, group, lifetime):
     return counts is not None and any(counts)
 
 
-def _release_reservations(group, *conditions):
+def _release_reservations(group: VRTGroup, *conditions: Condition) -> Change:
     """Return the change that releases resize reservations.
 
     :param conditions: conditions on the reservations; all by default
@@ -175,12 +199,17 @@ def _release_reservations(group, *conditions):
     return models.Hold, is_unchanged, {'status': states.Hold.RELEASING}, None
 
 
-def _release_changes(ids, statuses, *conditions, expected=None, **values):
+def _release_changes(
+    ids: Sequence[int],
+    statuses: Collection[states.Member],
+    *conditions: Condition,
+    expected: int | None = None,
+    **values: Any,
+) -> tuple[Change, ...]:
     """Return the changes that release members and their holds.
 
     Members whose holds are being exchanged stay unchanged.
 
-    :param ids: ids of the members
     :param statuses: statuses of the members that change
     :param conditions: further conditions on the members
     :param expected: number of members that have to match; None for any
@@ -208,7 +237,7 @@ def _release_changes(ids, statuses, *conditions, expected=None, **values):
     )
 
 
-def _ends_of_holds(ids):
+def _ends_of_holds(ids: Sequence[int]) -> Iterator[Change]:
     """Return the changes that end the holds of those members just released."""
     is_released = models.Hold.member_id.in_(
         sa.select(models.Member.id).where(

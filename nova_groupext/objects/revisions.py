@@ -8,9 +8,14 @@
    revision drops. *compensate* restores the state before 1 instead.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 
+from nova.context import RequestContext
 import sqlalchemy as sa
 
 from nova_groupext import exception
@@ -20,18 +25,27 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import definitions
 from nova_groupext.objects import drafts
-from nova_groupext.objects import group as group_obj
 from nova_groupext.objects import hold_ages
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects import transitions
+from nova_groupext.objects.aliases import Path
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_placement import MemberPlacement
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
 
 
-def insert_adopted_holds(context, lease, group, draft, placements):
+def insert_adopted_holds(
+    context: RequestContext,
+    lease: VRTLease,
+    group: VRTGroup,
+    draft: VRTGroup,
+    placements: Mapping[Path, MemberPlacement],
+) -> list[VRTHold]:
     """Insert the holds of servers that a draft is to adopt.
 
     From then on the draft's definition, too, restricts their moves.
@@ -39,9 +53,6 @@ def insert_adopted_holds(context, lease, group, draft, placements):
     The caller needs the project's lock, see quota.with_project_lock(): of two
     concurrent adoptions of one server the second is refused.
 
-    :param lease: VRTLease of the group
-    :param placements: {path: placement of the server}
-    :returns: the inserted VRTHolds
     :raises: GenerationConflict when another member has one of the servers, or
         the group cannot be revised any more, GroupBusy
     """
@@ -50,7 +61,7 @@ def insert_adopted_holds(context, lease, group, draft, placements):
         VRTHold.for_adoption(each, placements[each.path]) for each in members
     ]
 
-    def work():
+    def work() -> list[VRTHold]:
         if not _may_adopt(context, group, draft):
             raise exception.GenerationConflict(group=group.uuid)
         _mark_prepared(context, draft)
@@ -62,21 +73,27 @@ def insert_adopted_holds(context, lease, group, draft, placements):
     return swaps.with_lease(context, lease, work)
 
 
-def prepare(context, lease, group, draft, swap, check):
+def prepare(
+    context: RequestContext,
+    lease: VRTLease,
+    group: VRTGroup,
+    draft: VRTGroup,
+    swap: swaps.Swap,
+    check: Callable[[], None],
+) -> swaps.Swap:
     """Prepare a draft, so that it takes effect as soon as its swap is made.
 
     Every check is made here, because the commit cannot fail.
 
-    :param lease: VRTLease of the group
-    :param swap: swaps.Swap, whose successors are not stored yet
-    :param check: raises an error to prevent the commit; called without
-        arguments, while no other transaction changes the group
+    :param swap: its successors are not stored yet
+    :param check: raises an error to prevent the commit; called while no other
+        transaction changes the group
     :returns: the prepared swap
     :raises: GenerationConflict when anything has changed meanwhile, GroupBusy
         when another planner has taken the group over
     """
 
-    def work():
+    def work() -> list[VRTHold]:
         check()
         _check_unchanged(context, group, draft, swap)
         swaps.prepare(context, lease, swap.old_holds, swap.ending)
@@ -89,26 +106,26 @@ def prepare(context, lease, group, draft, swap, check):
 
 
 def commit(
-    context,
-    lease,
-    group,
-    draft,
-    swap,
-    check=None,
-    lost=(),
+    context: RequestContext,
+    lease: VRTLease,
+    group: VRTGroup,
+    draft: VRTGroup,
+    swap: swaps.Swap,
+    check: Callable[[], None] | None = None,
+    lost: Collection[str] = (),
     *,
-    is_watched=False,
-):
+    is_watched: bool = False,
+) -> None:
     """Make the draft's definition, plan and holds the group's.
 
-    :param swap: swaps.Swap that was made
+    :param swap: the swap that was made
     :param check: see prepare(); None after prepare(): then only the loss of
         the lease makes a commit fail
     :param lost: see swaps.store_result(), also for is_watched
     :raises: GenerationConflict, GroupBusy
     """
 
-    def work():
+    def work() -> None:
         if check is not None:
             check()
             _check_unchanged(context, group, draft, swap)
@@ -127,7 +144,9 @@ def commit(
     swaps.with_lease(context, lease, work)
 
 
-def _exchange_definitions(context, group, draft):
+def _exchange_definitions(
+    context: RequestContext, group: VRTGroup, draft: VRTGroup
+) -> None:
     """Give a group the definition and the plan of its draft."""
     plan = VRTPlan.find_newest(context, draft.id)
     definitions.exchange(context, group, draft)
@@ -137,20 +156,26 @@ def _exchange_definitions(context, group, draft):
         _extend_lifetime(context, group)
 
 
-def _end_draft(context, draft):
+def _end_draft(context: RequestContext, draft: VRTGroup) -> None:
     _clear_prepared(context, draft)
     # A draft that is gone was deleted with its group.
     with contextlib.suppress(exception.GroupNotFound):
         draft.obj_clone().mark_deleted(context)
 
 
-def compensate(context, lease, draft, swap, lost):
+def compensate(
+    context: RequestContext,
+    lease: VRTLease,
+    draft: VRTGroup,
+    swap: swaps.Swap,
+    lost: Collection[str],
+) -> None:
     """Restore the state before a swap was prepared.
 
     :param lost: see swaps.store_result()
     """
 
-    def work():
+    def work() -> None:
         swaps.store_result(
             *(context, lease.group_id, swap, swaps.Side.COMPENSATED, lost),
             member_statuses=drafts.replaceable_statuses(draft),
@@ -162,7 +187,7 @@ def compensate(context, lease, draft, swap, lost):
         swaps.with_lease(context, lease, work)
 
 
-def _mark_prepared(context, draft):
+def _mark_prepared(context: RequestContext, draft: VRTGroup) -> None:
     """Mark a draft as prepared: policy checks include its definition.
 
     :raises: GenerationConflict when it was deleted or decided meanwhile
@@ -177,12 +202,14 @@ def _mark_prepared(context, draft):
         raise exception.GenerationConflict(group=draft.uuid)
 
 
-def _clear_prepared(context, draft):
+def _clear_prepared(context: RequestContext, draft: VRTGroup) -> None:
     is_draft = models.Group.id == draft.id
     db.compare_and_set(context, models.Group, is_draft, is_prepared=False)
 
 
-def _check_unchanged(context, group, draft, swap):
+def _check_unchanged(
+    context: RequestContext, group: VRTGroup, draft: VRTGroup, swap: swaps.Swap
+) -> None:
     """Check that the draft can still be committed.
 
     :raises: GenerationConflict
@@ -204,12 +231,14 @@ def _check_unchanged(context, group, draft, swap):
         raise exception.GenerationConflict(group=group.uuid)
 
 
-def _may_revise(context, group, draft):
+def _may_revise(
+    context: RequestContext, group: VRTGroup, draft: VRTGroup
+) -> bool:
     """Check whether a group has holds, or is unchanged and gets its first.
 
     A replacement (excluded_hosts) needs a replaceable group instead.
     """
-    row = group_obj.VRTGroup.find_row(context, group.id)
+    row = VRTGroup.find_row(context, group.id)
     if draft.excluded_hosts is not None:
         return row.status in states.GROUP_REPLACEABLE
     is_same = (row.status, row.generation) == (group.status, group.generation)
@@ -218,7 +247,9 @@ def _may_revise(context, group, draft):
     )
 
 
-def _may_drop(context, group, draft):
+def _may_drop(
+    context: RequestContext, group: VRTGroup, draft: VRTGroup
+) -> bool:
     """Check that no dropped member has, or is getting, a server.
 
     A draft with keep_server may drop members whose servers exist.
@@ -235,7 +266,9 @@ def _may_drop(context, group, draft):
     )
 
 
-def _may_adopt(context, group, draft):
+def _may_adopt(
+    context: RequestContext, group: VRTGroup, draft: VRTGroup
+) -> bool:
     """Check that adopted servers are not another member's, and vice versa."""
     servers = drafts.servers_to_adopt(draft)
     current = definitions.rows_by_path(context, group)
@@ -253,13 +286,15 @@ def _may_adopt(context, group, draft):
     )
 
 
-def _has_adopted_moves(context, swap):
+def _has_adopted_moves(context: RequestContext, swap: swaps.Swap) -> bool:
     """Check whether any adopted server has a stored move."""
     ids = [hold.member_id for hold in swap.adopted]
     return bool(ids and VRTMove.by_member(context, ids))
 
 
-def _reset_members_without_holds(context, group):
+def _reset_members_without_holds(
+    context: RequestContext, group: VRTGroup
+) -> None:
     """Set HELD members for which the draft holds nothing to TENTATIVE."""
     is_held = sa.exists().where(
         models.Hold.member_id == models.Member.id,
@@ -276,9 +311,9 @@ def _reset_members_without_holds(context, group):
     )
 
 
-def _extend_lifetime(context, group):
+def _extend_lifetime(context: RequestContext, group: VRTGroup) -> None:
     """Extend the group's lifetime to that of a new one; never shorten it."""
-    row = group_obj.VRTGroup.find_row(context, group.id)
+    row = VRTGroup.find_row(context, group.id)
     ends_at = clock.now(row.expires_in)
     current = models.Group.expires_at
     db.compare_and_set(
@@ -289,7 +324,7 @@ def _extend_lifetime(context, group):
     )
 
 
-def _set_group_held(context, group):
+def _set_group_held(context: RequestContext, group: VRTGroup) -> None:
     """Set a group without holds, or a released one, to HELD."""
     db.compare_and_set(
         context,
@@ -304,12 +339,17 @@ def _set_group_held(context, group):
     )
 
 
-def _assign_servers(context, group, draft, holds):
+def _assign_servers(
+    context: RequestContext,
+    group: VRTGroup,
+    draft: VRTGroup,
+    holds: Sequence[VRTHold],
+) -> None:
     """Assign a draft's servers, their holds and moves to the group's members.
 
     The revision's swap releases the capacity held for these members before.
 
-    :param holds: VRTHolds of insert_adopted_holds()
+    :param holds: the holds of insert_adopted_holds()
     """
     rows = definitions.rows_by_path(context, group)
     paths = {member.id: member.path for member in draft.members}

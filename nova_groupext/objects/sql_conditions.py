@@ -4,11 +4,13 @@
 import sqlalchemy as sa
 
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
+from nova_groupext.db.aliases import Time
 from nova_groupext.objects import states
 from nova_groupext.solver.policies import registry
 
 
-def has_member(*statuses):
+def has_member(*statuses: str) -> Condition:
     """Return the condition that a group has a member in such a status."""
     return sa.exists().where(
         models.Member.group_id == models.Group.id,
@@ -16,7 +18,7 @@ def has_member(*statuses):
     )
 
 
-def has_hold(*statuses):
+def has_hold(*statuses: states.Hold) -> Condition:
     """Return the condition that a group has a hold in such a status."""
     return sa.exists().where(
         models.Hold.group_id == models.Group.id,
@@ -24,7 +26,7 @@ def has_hold(*statuses):
     )
 
 
-def has_member_in_swap():
+def has_member_in_swap() -> Condition:
     """Return the condition that a swap exchanges holds of a group's members.
 
     Between its prepare and its commit these members keep their state.
@@ -36,7 +38,7 @@ def has_member_in_swap():
     )
 
 
-def has_resize_reservation():
+def has_resize_reservation() -> Condition:
     """Return the condition that a group has an ACTIVE member's reservation."""
     return sa.exists().where(
         models.Hold.group_id == models.Group.id,
@@ -46,7 +48,7 @@ def has_resize_reservation():
     )
 
 
-def is_resizing():
+def is_resizing() -> Condition:
     """Return the condition that an ACTIVE member has a reservation."""
     is_active = models.Member.status == states.Member.ACTIVE
     return is_active & sa.exists().where(
@@ -55,7 +57,7 @@ def is_resizing():
     )
 
 
-def is_held_since(time):
+def is_held_since(time: Time) -> Condition:
     """Return the condition that a member is held since before a time.
 
     :param time: latest start of the hold
@@ -64,7 +66,7 @@ def is_held_since(time):
     return is_held & (models.Member.held_since <= time)
 
 
-def may_have_holds(group_id):
+def may_have_holds(group_id: int) -> tuple[Condition, ...]:
     """Return the conditions that a group exists and may have holds."""
     return (
         models.Group.id == group_id,
@@ -72,7 +74,7 @@ def may_have_holds(group_id):
     )
 
 
-def has_generation(generation):
+def has_generation(generation: int | None) -> tuple[Condition, ...]:
     """Return the conditions that a group has a generation.
 
     :param generation: expected generation; None for any
@@ -82,13 +84,13 @@ def has_generation(generation):
     )
 
 
-def has_policy(*kinds):
+def has_policy(*kinds: str) -> Condition:
     """Return the condition that a group has a policy of some kinds, or any."""
     exists = sa.exists().where(models.Policy.group_id == models.Group.id)
     return exists.where(models.Policy.type.in_(kinds)) if kinds else exists
 
 
-def has_exclusive_policy():
+def has_exclusive_policy() -> Condition:
     """Return the condition that a group has an exclusive policy."""
     return sa.exists().where(
         models.Policy.group_id == models.Group.id,
@@ -96,21 +98,21 @@ def has_exclusive_policy():
     )
 
 
-def is_placeholder():
+def is_placeholder() -> Condition:
     """Return the condition that a hold is a placeholder."""
     return models.Hold.member_id.is_(None) & models.Hold.resize_member_id.is_(
         None
     )
 
 
-def is_resize_reservation():
+def is_resize_reservation() -> Condition:
     """Return the condition that a hold is kept for a resize or unshelve."""
     return models.Hold.resize_member_id.is_not(None) & (
         models.Hold.status == states.Hold.HELD
     )
 
 
-def is_lost():
+def is_lost() -> Condition:
     """Return the condition that a swap has lost the hold and its capacity."""
     return (
         models.Hold.lost
@@ -119,7 +121,7 @@ def is_lost():
     )
 
 
-def is_adopted():
+def is_adopted() -> Condition:
     """Return the condition that the server of a hold is being adopted.
 
     The swap in progress decides whether the adoption takes effect.
@@ -128,7 +130,7 @@ def is_adopted():
     return is_open & (models.Hold.status == states.Hold.REDEEMED)
 
 
-def is_unchanged_since(time):
+def is_unchanged_since(time: Time) -> Condition:
     """Return the condition that a hold has not changed since a time.
 
     :param time: latest time of the change to its state

@@ -5,7 +5,12 @@ VRTGroup.change() and VRTMember.status_change() refuse a change that is missing
 here: it is a programming error. No code checks HOLD_CHANGES at run time.
 """
 
+from collections.abc import Collection
+from collections.abc import Mapping
 import enum
+from typing import TypeVar
+
+_State = TypeVar('_State', bound=enum.StrEnum)
 
 
 class Group(enum.StrEnum):
@@ -193,6 +198,8 @@ HOLD_CHANGES = {
 MEMBER_RELEASABLE = (Member.TENTATIVE, Member.HELD, Member.FAILED)
 
 
-def states_leading_to(changes, target):
+def states_leading_to(
+    changes: Mapping[_State, Collection[_State]], target: _State
+) -> list[_State]:
     """Return the states from which one change leads to the target."""
     return [state for state, targets in changes.items() if target in targets]

@@ -5,10 +5,17 @@ The owner of the group's lease prepares and commits a swap in one transaction
 each. The Placement request in between is in scheduler/protocol/swap.py.
 """
 
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Sequence
 import dataclasses
 import enum
 import itertools
+from typing import Any
+from typing import Self
+from typing import TypeVar
 
+from nova.context import RequestContext
 import sqlalchemy as sa
 
 from nova_groupext import exception
@@ -21,6 +28,9 @@ from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.lease import VRTLease
+
+_Result = TypeVar('_Result')
 
 IS_LOST = 'its hold was lost and could not be restored; replan the group'
 
@@ -38,22 +48,22 @@ class Side(enum.Enum):
 class Swap:
     """Unfinished holds of a group and its draft.
 
-    :ivar old_holds: VRTHolds that one request empties
-    :ivar successors: VRTHolds that it or its compensation fills
-    :ivar separate: VRTHolds that were filled by requests of their own
-    :ivar ending: VRTHolds that end as soon as the swap is made
-    :ivar adopted: VRTHolds of servers to adopt; they end if the swap is
+    :ivar old_holds: holds that one request empties
+    :ivar successors: holds that it or its compensation fills
+    :ivar separate: holds that were filled by requests of their own
+    :ivar ending: holds that end as soon as the swap is made
+    :ivar adopted: holds of servers to adopt; they end if the swap is
         compensated
     """
 
-    old_holds: list[VRTHold]
-    successors: list[VRTHold]
-    separate: list[VRTHold] = ()
-    ending: list[VRTHold] = ()
-    adopted: list[VRTHold] = ()
+    old_holds: Sequence[VRTHold]
+    successors: Sequence[VRTHold]
+    separate: Sequence[VRTHold] = ()
+    ending: Sequence[VRTHold] = ()
+    adopted: Sequence[VRTHold] = ()
 
     @classmethod
-    def load(cls, context, group_id):
+    def load(cls, context: RequestContext, group_id: int) -> Self | None:
         """Return the stored swap of a group; None without open holds."""
         rows = VRTHold.list_open(context, group_id)
         if not rows:
@@ -68,15 +78,15 @@ class Swap:
         )
 
     @property
-    def is_prepared(self):
+    def is_prepared(self) -> bool:
         return bool(self.old_holds)
 
-    def new_holds(self):
-        """Return the VRTHolds that become HELD when the swap is made."""
+    def new_holds(self) -> list[VRTHold]:
+        """Return the holds that become HELD when the swap is made."""
         return [r for r in (*self.successors, *self.separate) if r.allocations]
 
-    def as_compensated(self):
-        """Return the VRTHolds that its successors are after a compensation."""
+    def as_compensated(self) -> list[VRTHold]:
+        """Return the holds that its successors are after a compensation."""
         holds = [each.as_compensated() for each in self.successors]
         return [hold for hold in holds if hold is not None]
 
@@ -84,16 +94,18 @@ class Swap:
 EMPTY = Swap(old_holds=[], successors=[])
 
 
-def pair_successors(old_holds, rows):
+def pair_successors(
+    old_holds: Sequence[VRTHold], rows: Sequence[VRTHold]
+) -> list[VRTHold]:
     """Make holds the successors of others; add successors where needed.
 
     Each old hold has one successor, of any member. So the swap or its
     compensation, whichever arrives first, fills a consumer, and the other one
     is refused.
 
-    :param old_holds: VRTHolds that are to be exchanged
-    :param rows: VRTHolds, not stored yet
-    :returns: list of successors, at least as many as ``old_holds``
+    :param old_holds: holds that are to be exchanged
+    :param rows: holds, not stored yet
+    :returns: successors, at least as many as ``old_holds``
     """
     successors = []
     for old, row in itertools.zip_longest(old_holds, rows):
@@ -105,14 +117,18 @@ def pair_successors(old_holds, rows):
     return successors
 
 
-def prepare(context, lease, old_holds, ending=()):
+def prepare(
+    context: RequestContext,
+    lease: VRTLease,
+    old_holds: Sequence[VRTHold],
+    ending: Sequence[VRTHold] = (),
+) -> None:
     """Set holds to EXCHANGING, and mark others to end with the swap.
 
     The caller's transaction has the group's row lock.
 
-    :param lease: VRTLease of the group
-    :param old_holds: VRTHolds that a swap is to empty
-    :param ending: VRTHolds that end when it is made
+    :param old_holds: holds that a swap is to empty
+    :param ending: holds that end when it is made
     :raises: GenerationConflict when one of them has changed state
     """
     for holds, values in (
@@ -130,16 +146,17 @@ def prepare(context, lease, old_holds, ending=()):
             raise exception.GenerationConflict(group=lease.group_id)
 
 
-def with_lease(context, lease, work):
+def with_lease(
+    context: RequestContext, lease: VRTLease, work: Callable[[], _Result]
+) -> _Result:
     """Run work in a transaction that renews the lease.
 
-    :param work: called without arguments, perhaps more than once
-    :returns: the result of the work
+    :param work: called perhaps more than once
     :raises: GroupBusy when another planner has taken the group over,
         GroupNotFound when the group was deleted
     """
 
-    def renew_and_work():
+    def renew_and_work() -> tuple[bool, _Result]:
         lease.renew(context)
         return True, work()
 
@@ -153,8 +170,15 @@ def with_lease(context, lease, work):
 
 
 def commit(
-    context, lease, swap, side, lost=(), *, member_statuses, is_watched=False
-):
+    context: RequestContext,
+    lease: VRTLease,
+    swap: Swap,
+    side: Side,
+    lost: Collection[str] = (),
+    *,
+    member_statuses: Collection[states.Member],
+    is_watched: bool = False,
+) -> None:
     """Store the result of a swap that changes no definition.
 
     The parameters are those of store_result().
@@ -162,7 +186,7 @@ def commit(
     :raises: GroupBusy when another planner has taken the group over
     """
 
-    def work():
+    def work() -> None:
         store_result(
             *(context, lease.group_id, swap, side, lost),
             member_statuses=member_statuses,
@@ -174,22 +198,21 @@ def commit(
 
 
 def store_result(
-    context,
-    group_id,
-    swap,
-    side,
-    lost=(),
+    context: RequestContext,
+    group_id: int,
+    swap: Swap,
+    side: Side,
+    lost: Collection[str] = (),
     *,
-    member_statuses,
-    is_watched=False,
-):
+    member_statuses: Collection[states.Member],
+    is_watched: bool = False,
+) -> None:
     """Update rows and members to the result of a swap.
 
     The caller's transaction has the group's row lock. It never fails: a hold
     whose member or group has ended meanwhile is set to RELEASING.
 
-    :param swap: Swap, as it was prepared
-    :param side: Side
+    :param swap: as it was prepared
     :param lost: uuids of successors that own nothing
     :param member_statuses: of members that may become HELD
     :param is_watched: True if a request of the swap may still arrive
@@ -215,7 +238,9 @@ def store_result(
     transitions.derive_status(context, group_id)
 
 
-def _end_old_holds(context, swap, is_watched):
+def _end_old_holds(
+    context: RequestContext, swap: Swap, is_watched: bool
+) -> None:
     # If a request may still arrive, the reaper has to empty the consumers.
     ended = states.Hold.RELEASING if is_watched else states.Hold.RELEASED
     _change(context, swap.old_holds, states.Hold.EXCHANGING, status=ended)
@@ -224,12 +249,14 @@ def _end_old_holds(context, swap, is_watched):
     _change(context, servers, ended, **watched_holds.watch_values())
 
 
-def _release_ending(context, swap):
+def _release_ending(context: RequestContext, swap: Swap) -> None:
     releasing = {'status': states.Hold.RELEASING}
     _change(context, swap.ending, states.Hold.HELD, **releasing)
 
 
-def _restore_capacity(context, swap, resulting):
+def _restore_capacity(
+    context: RequestContext, swap: Swap, resulting: Sequence[VRTHold]
+) -> None:
     """Give successors the capacity of old holds, and end adoptions."""
     released = {'status': states.Hold.RELEASED, 'if_compensated': None}
     _change(context, swap.adopted, states.Hold.REDEEMED, **released)
@@ -238,7 +265,11 @@ def _restore_capacity(context, swap, resulting):
         _change(context, [hold], states.Hold.WRITING, **columns)
 
 
-def _watch(context, pending, filled):
+def _watch(
+    context: RequestContext,
+    pending: Sequence[VRTHold],
+    filled: Sequence[VRTHold],
+) -> None:
     """Watch new holds.
 
     :param filled: those that two requests may fill, so that Placement may lose
@@ -249,7 +280,12 @@ def _watch(context, pending, filled):
     _change(context, filled, states.Hold.WRITING, lost=True)
 
 
-def _set_held(context, group_id, rows, member_statuses):
+def _set_held(
+    context: RequestContext,
+    group_id: int,
+    rows: Sequence[VRTHold],
+    member_statuses: Collection[states.Member],
+) -> None:
     """Set holds, and their members in permitted states, to HELD.
 
     Nothing changes in a group that may have no holds any more.
@@ -291,7 +327,7 @@ def _set_held(context, group_id, rows, member_statuses):
     db.compare_and_set(context, model, *is_redeemed, **values)
 
 
-def _fail_members(context, rows):
+def _fail_members(context: RequestContext, rows: Sequence[VRTHold]) -> None:
     """Set members to FAILED whose holds Placement has lost."""
     ids = [row.member_id for row in rows if row.member_id is not None]
     if ids:
@@ -305,7 +341,12 @@ def _fail_members(context, rows):
         )
 
 
-def _change(context, rows, *statuses, **values):
+def _change(
+    context: RequestContext,
+    rows: Sequence[VRTHold],
+    *statuses: states.Hold,
+    **values: Any,
+) -> None:
     """Update those holds that are in some states."""
     if rows:
         db.compare_and_set(

@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion between the topology of the API and its stored rows."""
 
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from nova_groupext.objects.aliases import JsonObject
+from nova_groupext.objects.aliases import Path
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.member import VRTMember
+
 COUNTS = ('count', 'min_count')
 # Keys of a member's description that are not part of its spec
 NOT_IN_SPEC = (*COUNTS, 'policies')
 
 
-def compose(group, describe):
+def compose(
+    group: VRTGroup, describe: Callable[[VRTMember], Mapping[str, Any]]
+) -> JsonObject:
     """Return the group's topology as the nested mapping of the API.
 
-    :param describe: called with one VRTMember per member set; returns its
-        description
+    :param describe: returns the description of a member set; called with one
+        of its members
     """
     nodes = {'': {}}
     for path in group.subgroups:
@@ -34,7 +45,7 @@ def compose(group, describe):
     return nodes['']
 
 
-def counts(description):
+def counts(description: Mapping[str, Any]) -> dict[str, int]:
     """Return the counts in a member's description, as integers.
 
     JSON input may contain 4.0, which is a whole number too.
@@ -42,11 +53,16 @@ def counts(description):
     return {key: int(description[key]) for key in COUNTS if key in description}
 
 
-def spec(description):
+def spec(description: Mapping[str, Any]) -> JsonObject:
     """Return a member's description without counts and policies."""
     return {k: v for k, v in description.items() if k not in NOT_IN_SPEC}
 
 
-def _insert(nodes, kind, path, description):
+def _insert(
+    nodes: dict[Path, JsonObject],
+    kind: str,
+    path: Path,
+    description: JsonObject,
+) -> None:
     parent, _, name = path.rpartition('/')
     nodes[parent].setdefault(kind, {})[name] = description

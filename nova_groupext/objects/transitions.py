@@ -8,6 +8,15 @@ member without its committed hold, and the status of a group with holds always
 follows from its members.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import datetime
+from typing import Any
+from typing import TypeAlias
+
+from nova.context import RequestContext
 import sqlalchemy as sa
 
 from nova_groupext import exception
@@ -15,12 +24,19 @@ from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Change
+from nova_groupext.db.aliases import Condition
+from nova_groupext.db.aliases import Values
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
+
+#: Members and their holds by the uuid of the server.
+_Servers: TypeAlias = Mapping[str, tuple[VRTMember, VRTHold]]
 
 # Values of a member that becomes HELD, from any state
 _HELD = {
@@ -45,13 +61,18 @@ _STATUS_AFTER_END = {
 }
 
 
-def hold_group(context, lease, group, holds, expires_at):
+def hold_group(
+    context: RequestContext,
+    lease: VRTLease,
+    group: VRTGroup,
+    holds: Sequence[VRTHold],
+    expires_at: datetime.datetime,
+) -> None:
     """Set a group to HELD with its members and their written holds.
 
-    :param lease: VRTLease of the group
-    :param group: VRTGroup in state PLANNING
-    :param holds: VRTHold rows in state WRITING, including placeholders
-    :param expires_at: naive UTC datetime until which it is held
+    :param group: in state PLANNING
+    :param holds: in state WRITING, including placeholders
+    :param expires_at: naive UTC time until which it is held
     :raises: GenerationConflict, also when another planner has taken the group
         over
     """
@@ -86,7 +107,7 @@ def hold_group(context, lease, group, holds, expires_at):
     group.expires_at = expires_at
 
 
-def release_of_redeemed(member_ids):
+def release_of_redeemed(member_ids: Sequence[int]) -> Change:
     """Return the change that releases the redeemed holds of failed servers."""
     is_redeemed = (
         models.Hold.member_id.in_(member_ids),
@@ -96,12 +117,16 @@ def release_of_redeemed(member_ids):
     return models.Hold, is_redeemed, {'status': states.Hold.RELEASED}, None
 
 
-def commit_placeholders(context, group, placeholder_holds):
+def commit_placeholders(
+    context: RequestContext,
+    group: VRTGroup,
+    placeholder_holds: Sequence[VRTHold],
+) -> list[int] | None:
     """Commit placeholders of a group that may have holds.
 
-    :param placeholder_holds: VRTHold rows in state WRITING; a planner that
-        took the group over has ended them
-    :returns: None when they were not committed, else a list
+    :param placeholder_holds: in state WRITING; a planner that took the group
+        over has ended them
+    :returns: None when they were not committed
     """
     return db.compare_and_set_all(
         context,
@@ -110,20 +135,23 @@ def commit_placeholders(context, group, placeholder_holds):
     )
 
 
-def reserve(context, servers, check=lambda: None):
+def reserve(
+    context: RequestContext,
+    servers: _Servers,
+    check: Callable[[], None] = lambda: None,
+) -> bool:
     """Assign servers to members and their holds, all or none.
 
-    :param servers: {server uuid: (VRTMember, its VRTHold)}, of one group; all
-        are HELD
-    :param check: raises an error to prevent it; called without arguments,
-        while no other transaction changes the group
+    :param servers: those of one group; all members and holds are HELD
+    :param check: raises an error to prevent it; called while no other
+        transaction changes the group
     :returns: False when a member or hold has changed, the swap in progress
         ends a hold, the group has expired, or a member has one of the servers
         already, e.g. by another delivery of the request
     """
     [group_id] = {member.group_id for member, _hold in servers.values()}
 
-    def work():
+    def work() -> bool:
         if not VRTGroup.is_redeemable(
             context, group_id
         ) or VRTMember.list_by_servers(context, servers):
@@ -151,7 +179,7 @@ class _Rollback(Exception):
     """Internal signal that rolls a transaction back."""
 
 
-def _reserve_changes(servers):
+def _reserve_changes(servers: _Servers) -> list[Change]:
     changes = []
     for uuid, (member, hold) in servers.items():
         reserved = {'status': states.Hold.REDEEMING, 'server_uuid': uuid}
@@ -167,10 +195,12 @@ def _reserve_changes(servers):
     return changes
 
 
-def redeem(context, hold, change_of_member):
+def redeem(
+    context: RequestContext, hold: VRTHold, change_of_member: Change
+) -> bool:
     """Set a hold to REDEEMED and change its member.
 
-    :param hold: VRTHold in state REDEEMING
+    :param hold: in state REDEEMING
     :param change_of_member: see VRTMember.status_change()
     :returns: False when one of them has changed meanwhile
     """
@@ -179,13 +209,12 @@ def redeem(context, hold, change_of_member):
         return _change_hold(context, hold, redeemed, change_of_member)
 
 
-def end_hold(context, hold, *changes):
+def end_hold(context: RequestContext, hold: VRTHold, *changes: Change) -> bool:
     """End a committed hold together with other changes.
 
     A REDEEMING or REDEEMED hold owns nothing itself and becomes RELEASED; the
     reaper has to empty a HELD one, which becomes RELEASING.
 
-    :param changes: see db.api.compare_and_set_all
     :returns: False when the hold is not committed or is being exchanged, or
         any of the rows has changed: then nothing is changed
     """
@@ -195,7 +224,7 @@ def end_hold(context, hold, *changes):
         return _change_hold(context, hold, end_values(hold.status), *changes)
 
 
-def end_values(status):
+def end_values(status: states.Hold) -> dict[str, Any]:
     """Return the values of a hold that ends.
 
     A redeemed hold is watched: a late request may fill its server after Nova
@@ -208,7 +237,9 @@ def end_values(status):
     return {**values, **watched_holds.watch_values(), 'lost': is_lost}
 
 
-def _change_hold(context, hold, values, *changes):
+def _change_hold(
+    context: RequestContext, hold: VRTHold, values: Values, *changes: Change
+) -> bool:
     is_unchanged = (
         models.Hold.id == hold.id,
         models.Hold.status == hold.status,
@@ -224,10 +255,12 @@ def _change_hold(context, hold, values, *changes):
     return bool(is_changed)
 
 
-def redeem_reservation(context, reservation, server_uuid):
+def redeem_reservation(
+    context: RequestContext, reservation: VRTHold, server_uuid: str
+) -> bool:
     """Assign a resize reservation to its server, which is being resized.
 
-    :param reservation: VRTHold in state HELD, or REDEEMING by that server
+    :param reservation: in state HELD, or REDEEMING by that server
     :returns: False when it has changed meanwhile
     """
     if reservation.status == states.Hold.REDEEMING:
@@ -249,10 +282,12 @@ def redeem_reservation(context, reservation, server_uuid):
     return bool(is_changed)
 
 
-def end_reservation(context, reservation, is_redeemed):
+def end_reservation(
+    context: RequestContext, reservation: VRTHold, is_redeemed: bool
+) -> None:
     """Set a resize reservation to REDEEMED, or release it.
 
-    :param reservation: VRTHold in state REDEEMING
+    :param reservation: in state REDEEMING
     """
     status = states.Hold.REDEEMED if is_redeemed else states.Hold.RELEASING
     is_unchanged = (
@@ -267,7 +302,12 @@ def end_reservation(context, reservation, is_redeemed):
     )
 
 
-def end_member(context, member, status, fault):
+def end_member(
+    context: RequestContext,
+    member: VRTMember,
+    status: states.Member,
+    fault: str | None,
+) -> None:
     """End a member without a hold, or whose hold its server owns.
 
     :param status: FAILED or RELEASED
@@ -280,7 +320,12 @@ def end_member(context, member, status, fault):
     member.fault = fault
 
 
-def change_members(context, group_id, *changes, group_conditions=()):
+def change_members(
+    context: RequestContext,
+    group_id: int,
+    *changes: Change,
+    group_conditions: Iterable[Condition] = (),
+) -> list[int] | None:
     """Change members and holds of a group, and update its status.
 
     A group with holds or redeems, of members or for resizes of ACTIVE members,
@@ -288,7 +333,6 @@ def change_members(context, group_id, *changes, group_conditions=()):
     member's capacity, and RELEASED without one. The status changes only from
     HELD or ACTIVE.
 
-    :param changes: see db.api.compare_and_set_all
     :param group_conditions: nothing changes unless the group meets them
     :returns: number of rows that each change matched; None when nothing was
         changed
@@ -310,7 +354,7 @@ def change_members(context, group_id, *changes, group_conditions=()):
     return counts and counts[1:-1]
 
 
-def derive_status(context, group_id):
+def derive_status(context: RequestContext, group_id: int) -> None:
     """Update the status of a group whose members have changed.
 
     The caller's transaction has the group's row lock.
@@ -323,7 +367,7 @@ def derive_status(context, group_id):
     )
 
 
-def _derived_values():
+def _derived_values() -> dict[str, Any]:
     is_pending = (
         sql_conditions.has_member(states.Member.HELD, states.Member.REDEEMING)
         | sql_conditions.has_resize_reservation()

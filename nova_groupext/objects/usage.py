@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usage of a project that Nova does not count yet."""
 
+from nova.context import RequestContext
+
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Time
 from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
 
 
-def list_redeemed_since(context, project_id, since):
+def list_redeemed_since(
+    context: RequestContext, project_id: str, since: Time
+) -> list[VRTMember]:
     """Return the members of a project with recently redeemed holds.
 
-    :param since: clock.now expression
-    :returns: [VRTMember], each with the uuid of its server
+    :returns: members, each with the uuid of its server
     """
     rows = db.find(
         context,

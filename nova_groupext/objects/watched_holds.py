@@ -6,22 +6,31 @@ protocol. The row of a hold that has ended stays until then, and for a while
 as a tombstone.
 """
 
+from typing import TYPE_CHECKING
+from typing import Any
+
+from nova.context import RequestContext
+
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import states
+
+if TYPE_CHECKING:
+    from nova_groupext.objects.hold import VRTHold
 
 # Seconds after which the reaper checks whether a late request has filled a
 # watched hold
 CHECK_DELAYS = (120, 600, 3600, 86400)
 
 
-def watch_values():
+def watch_values() -> dict[str, Any]:
     """Return the column values of a hold that is watched from now on."""
     return {'watched_at': clock.now(), 'checks': 0}
 
 
-def is_due():
+def is_due() -> list[Condition]:
     """Return the conditions, one for each check, that it is due."""
     return [
         (models.Hold.checks == number)
@@ -30,7 +39,7 @@ def is_due():
     ]
 
 
-def count_check(context, hold):
+def count_check(context: RequestContext, hold: 'VRTHold') -> None:
     """Count a check of a watched hold."""
     is_last = hold.checks + 1 == len(CHECK_DELAYS)
     db.compare_and_set(
@@ -45,7 +54,7 @@ def count_check(context, hold):
     )
 
 
-def mark_lost(context, hold):
+def mark_lost(context: RequestContext, hold: 'VRTHold') -> None:
     """Mark a hold as lost: Placement does not show its consumer."""
     db.compare_and_set(
         context,
@@ -56,7 +65,7 @@ def mark_lost(context, hold):
     )
 
 
-def detach_tombstones(context, group_id):
+def detach_tombstones(context: RequestContext, group_id: int) -> None:
     """Detach the holds that have ended from a group, so it can be deleted.
 
     REDEEMED holds end here, watched: their servers may still fail.
@@ -81,7 +90,7 @@ def detach_tombstones(context, group_id):
     )
 
 
-def purge_tombstones(context, seconds):
+def purge_tombstones(context: RequestContext, seconds: int) -> None:
     """Delete tombstones older than some seconds and no longer watched."""
     db.delete(
         context,
