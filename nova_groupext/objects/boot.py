@@ -6,6 +6,10 @@ templates of the request are not stored: a boot ends with its nova-api process,
 and a later request creates the remaining servers.
 """
 
+from collections.abc import Collection
+from typing import Self
+
+from nova.context import RequestContext
 from oslo_db import exception as db_exc
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
@@ -14,8 +18,10 @@ from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import base
 from nova_groupext.objects import sql_conditions
+from nova_groupext.objects.group import VRTGroup
 
 BOOTING, DONE, STOPPED = 'booting', 'done', 'stopped'
 
@@ -48,12 +54,16 @@ class VRTBoot(base.VRTObject):
     }
 
     @classmethod
-    def start(cls, context, group, request_id, generation=None):
+    def start(
+        cls,
+        context: RequestContext,
+        group: VRTGroup,
+        request_id: str,
+        generation: int | None = None,
+    ) -> Self:
         """Start to boot a group, unless another request is doing so.
 
-        :param group: VRTGroup
         :param generation: expected one of the group, None for any
-        :returns: VRTBoot
         :raises: GroupBooting, GroupNotFound, GenerationConflict
         """
         values = {
@@ -65,7 +75,7 @@ class VRTBoot(base.VRTObject):
             'faults': {},
         }
 
-        def work():
+        def work() -> bool:
             _check_unchanged(context, group, generation)
             _delete_ended(context, group)
             db.insert(context, models.Boot, heartbeat_at=clock.now(), **values)
@@ -84,8 +94,10 @@ class VRTBoot(base.VRTObject):
         return boot
 
     @classmethod
-    def by_group(cls, context, group_ids):
-        """Return {group id: VRTBoot} for the groups that have one."""
+    def by_group(
+        cls, context: RequestContext, group_ids: Collection[int]
+    ) -> dict[int, Self]:
+        """Return the boots by group id, of the groups that have one."""
         rows = db.find_columns(
             context,
             [models.Boot, _is_abandoned()],
@@ -99,7 +111,7 @@ class VRTBoot(base.VRTObject):
             for row, is_abandoned in rows
         }
 
-    def store_progress(self, context):
+    def store_progress(self, context: RequestContext) -> None:
         """Store the progress and a heartbeat.
 
         :raises: BootTakenOver when another boot has replaced this one after
@@ -107,7 +119,9 @@ class VRTBoot(base.VRTObject):
         """
         self._update(context)
 
-    def finish(self, context, status, fault=None):
+    def finish(
+        self, context: RequestContext, status: str, fault: str | None = None
+    ) -> None:
         """Store the result of the boot.
 
         :raises: BootTakenOver as store_progress() does
@@ -115,7 +129,7 @@ class VRTBoot(base.VRTObject):
         self.status, self.fault = status, fault
         self._update(context)
 
-    def _update(self, context):
+    def _update(self, context: RequestContext) -> None:
         if not db.compare_and_set(
             context,
             models.Boot,
@@ -129,7 +143,9 @@ class VRTBoot(base.VRTObject):
         self.obj_reset_changes()
 
 
-def _check_unchanged(context, group, generation):
+def _check_unchanged(
+    context: RequestContext, group: VRTGroup, generation: int | None
+) -> None:
     is_unchanged = (
         models.Group.id == group.id,
         *sql_conditions.has_generation(generation),
@@ -138,7 +154,7 @@ def _check_unchanged(context, group, generation):
         raise exception.GenerationConflict(group=group.uuid)
 
 
-def _delete_ended(context, group):
+def _delete_ended(context: RequestContext, group: VRTGroup) -> None:
     """Delete an earlier boot of a group that has ended or is abandoned."""
     db.delete(
         context,
@@ -148,6 +164,6 @@ def _delete_ended(context, group):
     )
 
 
-def _is_abandoned():
+def _is_abandoned() -> Condition:
     """Return the condition that the process of a boot may have ended."""
     return models.Boot.heartbeat_at < clock.now(-HEARTBEAT_TIMEOUT)

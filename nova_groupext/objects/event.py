@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recent events of a group: requests by users, and their results."""
 
+from collections.abc import Collection
+from typing import Any
+from typing import Self
+
+from nova.context import RequestContext
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from oslo_versionedobjects import base as ovo
@@ -35,7 +40,9 @@ class VRTEvent(base.VRTObject):
     }
 
     @classmethod
-    def record_request(cls, context, group_id, name):
+    def record_request(
+        cls, context: RequestContext, group_id: int, name: str
+    ) -> None:
         """Store an accepted request.
 
         :param context: of the request
@@ -50,7 +57,13 @@ class VRTEvent(base.VRTObject):
         )
 
     @classmethod
-    def record_change(cls, context, group_id, name, message=None):
+    def record_change(
+        cls,
+        context: RequestContext,
+        group_id: int,
+        name: str,
+        message: str | None = None,
+    ) -> None:
         """Store a result of requests, or of time.
 
         Planners work on many groups with one context, so its request id and
@@ -59,8 +72,10 @@ class VRTEvent(base.VRTObject):
         cls._store(context, group_id=group_id, name=name, message=message)
 
     @classmethod
-    def by_group(cls, context, group_ids):
-        """Return {group id: [VRTEvent, ...]}, the newest first."""
+    def by_group(
+        cls, context: RequestContext, group_ids: Collection[int]
+    ) -> dict[int, list[Self]]:
+        """Return the events by group id, the newest first."""
         events = {}
         for row in db.find(
             context,
@@ -74,7 +89,9 @@ class VRTEvent(base.VRTObject):
         return events
 
     @staticmethod
-    def _store(context, group_id, name, **values):
+    def _store(
+        context: RequestContext, group_id: int, name: str, **values: Any
+    ) -> None:
         """Insert an event and delete old ones; log database errors.
 
         The change that the event reports was made, so a failure must not break

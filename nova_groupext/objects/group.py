@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A VRT group: the root of a topology and the owner of its parts."""
 
+from collections.abc import Sequence
+from typing import Any
+from typing import NoReturn
+from typing import Self
+
+from nova.context import RequestContext
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
@@ -9,6 +15,9 @@ from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Attribute
+from nova_groupext.db.aliases import Condition
+from nova_groupext.db.aliases import Values
 from nova_groupext.objects import base
 from nova_groupext.objects import group_queries
 from nova_groupext.objects import listing
@@ -74,7 +83,7 @@ class VRTGroup(
         'relationships': fields.ListOfObjectsField('VRTRelationship'),
     }
 
-    def create(self, context):
+    def create(self, context: RequestContext) -> None:
         """Insert the group with all its parts, in state PLANNING.
 
         :raises: DBDuplicateEntry when the project has used its client_token
@@ -98,7 +107,9 @@ class VRTGroup(
         self._load(context, db.create(context, row).uuid)
 
     @staticmethod
-    def _relationship_row(group_row, relationship):
+    def _relationship_row(
+        group_row: models.Group, relationship: policy_obj.VRTRelationship
+    ) -> models.Relationship:
         row = models.Relationship(
             **relationship.column_values(models.Relationship)
         )
@@ -109,14 +120,19 @@ class VRTGroup(
         group_row.policies.extend(row.policies)
         return row
 
-    def _load(self, context, uuid):
+    def _load(self, context: RequestContext, uuid: str) -> None:
         stored = self.get(context, uuid)
         for name in self.fields:
             setattr(self, name, getattr(stored, name))
         self.obj_reset_changes()
 
     @classmethod
-    def _from_row(cls, context, row, deferred=()):
+    def _from_row(
+        cls,
+        context: RequestContext,
+        row: models.Group,
+        deferred: Sequence[Attribute] = (),
+    ) -> Self:
         by_relationship = {}
         for policy in row.policies:
             by_relationship.setdefault(policy.relationship_id, []).append(
@@ -142,7 +158,7 @@ class VRTGroup(
         )
 
     @classmethod
-    def get(cls, context, uuid):
+    def get(cls, context: RequestContext, uuid: str) -> Self:
         """Return a group in any state, including RELEASING.
 
         :raises: GroupNotFound
@@ -153,7 +169,7 @@ class VRTGroup(
         return group
 
     @classmethod
-    def find(cls, context, uuid):
+    def find(cls, context: RequestContext, uuid: str) -> Self | None:
         """Return a group as get() does, or None.
 
         Some databases reject a query for a string that is no uuid.
@@ -166,7 +182,9 @@ class VRTGroup(
         return cls._from_row(context, row) if row else None
 
     @classmethod
-    def find_by_token(cls, context, project_id, client_token):
+    def find_by_token(
+        cls, context: RequestContext, project_id: str, client_token: str
+    ) -> Self | None:
         """Return the group created with a client token, or None."""
         row = db.find_one(
             context,
@@ -178,18 +196,23 @@ class VRTGroup(
         return cls._from_row(context, row) if row else None
 
     @classmethod
-    def _list(cls, context, *conditions, deferred=()):
+    def _list(
+        cls,
+        context: RequestContext,
+        *conditions: Condition,
+        deferred: Sequence[Attribute] = (),
+    ) -> list[Self]:
         rows = db.find(
             context, models.Group, *conditions, load=PARTS, deferred=deferred
         )
         return [cls._from_row(context, row, deferred) for row in rows]
 
-    def has_policy(self, kind):
+    def has_policy(self, kind: str) -> bool:
         """Check whether a node or relationship has a policy of a kind."""
         return kind in self.policy_types
 
     @property
-    def policy_types(self):
+    def policy_types(self) -> set[str]:
         """Names of the types of all policies, a set."""
         return {
             policy.type
@@ -198,11 +221,13 @@ class VRTGroup(
         }
 
     @property
-    def is_exclusive(self):
+    def is_exclusive(self) -> bool:
         """True if the group has an exclusive policy."""
         return not self.policy_types.isdisjoint(registry.exclusive_types())
 
-    def change(self, context, status, **values):
+    def change(
+        self, context: RequestContext, status: states.Group, **values: Any
+    ) -> None:
         """Change the status, unless the group has changed since it was read.
 
         :raises: GenerationConflict
@@ -219,7 +244,7 @@ class VRTGroup(
         for name, value in values.items():
             setattr(self, name, value)
 
-    def _compare_and_set(self, context, **values):
+    def _compare_and_set(self, context: RequestContext, **values: Any) -> int:
         return db.compare_and_set(
             context,
             models.Group,
@@ -229,7 +254,9 @@ class VRTGroup(
             **values,
         )
 
-    def update_description(self, context, values):
+    def update_description(
+        self, context: RequestContext, values: Values
+    ) -> None:
         """Update descriptive columns, unless the group has changed since.
 
         :param values: values of columns that no plan depends on
@@ -238,7 +265,9 @@ class VRTGroup(
         if not self._compare_and_set(context, **values):
             raise exception.GenerationConflict(group=self.uuid)
 
-    def mark_deleted(self, context, generation=None):
+    def mark_deleted(
+        self, context: RequestContext, generation: int | None = None
+    ) -> None:
         """Set the group and its draft, if any, to RELEASING.
 
         Other changes of the group prevent it only if a generation is passed.
@@ -277,7 +306,7 @@ class VRTGroup(
             raise exception.GenerationConflict(group=self.uuid)
         self.status = states.Group.RELEASING
 
-    def store_fault(self, context, fault):
+    def store_fault(self, context: RequestContext, fault: str) -> None:
         """Store why a group is still PLANNING; its generation stays."""
         db.compare_and_set(
             context,
@@ -287,7 +316,12 @@ class VRTGroup(
             fault=fault,
         )
 
-    def extend(self, context, seconds, generation=None):
+    def extend(
+        self,
+        context: RequestContext,
+        seconds: int,
+        generation: int | None = None,
+    ) -> None:
         """Keep the holds for some seconds from now.
 
         :param generation: expected one of the group, None for any
@@ -305,7 +339,9 @@ class VRTGroup(
         ):
             self._refuse_extension(context, generation)
 
-    def _refuse_extension(self, context, generation):
+    def _refuse_extension(
+        self, context: RequestContext, generation: int | None
+    ) -> NoReturn:
         """Raise the reason why the group could not be extended."""
         current = self.get(context, self.uuid)
         if generation not in (None, current.generation):
@@ -316,7 +352,7 @@ class VRTGroup(
             reason += f'; it {member_obj.expiry_text(current.expires_at)}'
         raise current.conflict(reason)
 
-    def check_unexpired(self):
+    def check_unexpired(self) -> None:
         """Refuse to change a HELD group whose holds have expired.
 
         :raises: GroupStateConflict
@@ -327,7 +363,7 @@ class VRTGroup(
                 'being released'
             )
 
-    def conflict(self, reason):
+    def conflict(self, reason: str) -> exception.GroupStateConflict:
         """Return the error for a request that the group's state forbids.
 
         :param reason: phrase that continues the sentence after the state
@@ -336,7 +372,7 @@ class VRTGroup(
             group=self.uuid, status=self.status, reason=reason
         )
 
-    def purge(self, context):
+    def purge(self, context: RequestContext) -> None:
         """Delete the group's rows; Placement must have none of its holds."""
         db.delete(context, models.Move, models.Move.group_id == self.id)
         db.delete(context, models.Group, models.Group.id == self.id)

@@ -2,12 +2,25 @@
 """Queries for groups, alone or in lists, and for views of them."""
 
 import collections
+from collections.abc import Collection
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Self
+
+from nova.context import RequestContext
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Attribute
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import listing
 from nova_groupext.objects import states
+from nova_groupext.objects.member import VRTMember
+
+if TYPE_CHECKING:
+    from nova_groupext.objects.group import VRTGroup
 
 # The largest column
 _NOT_IN_VIEWS = (models.Member.resolved_request,)
@@ -17,13 +30,13 @@ class GroupQueries:
     """The part of VRTGroup that finds and lists groups."""
 
     @classmethod
-    def find_row(cls, context, group_id):
+    def find_row(cls, context: RequestContext, group_id: int) -> Self | None:
         """Return a group without its parts, or None."""
         row = db.find_one(context, models.Group, models.Group.id == group_id)
         return cls.from_row(context, row) if row else None
 
     @classmethod
-    def get_row(cls, context, group_id):
+    def get_row(cls, context: RequestContext, group_id: int) -> Self:
         """Return a group without its parts.
 
         :raises: GroupNotFound
@@ -34,21 +47,21 @@ class GroupQueries:
         return group
 
     @classmethod
-    def get_owner(cls, context, member):
+    def get_owner(cls, context: RequestContext, member: VRTMember) -> Self:
         """Return the group of a member; for a draft the group that it revises.
 
-        :param member: VRTMember, perhaps of a draft
-        :returns: VRTGroup without its parts, and no draft
+        :param member: perhaps of a draft
+        :returns: group without its parts, and no draft
         :raises: GroupNotFound
         """
         group = cls.get_row(context, member.group_id)
         return cls.get_row(context, group.revises_id or group.id)
 
     @classmethod
-    def find_revised(cls, context, uuid):
+    def find_revised(cls, context: RequestContext, uuid: str) -> Self | None:
         """Return a group, or for a draft the group that it revises, or None.
 
-        :returns: VRTGroup without its parts
+        :returns: group without its parts
         """
         group = db.find_one(context, models.Group, models.Group.uuid == uuid)
         if group is None:
@@ -56,7 +69,9 @@ class GroupQueries:
         return cls.find_row(context, group.revises_id or group.id)
 
     @classmethod
-    def refresh(cls, context, groups):
+    def refresh(
+        cls, context: RequestContext, groups: Sequence[Self]
+    ) -> Sequence[Self]:
         """Return the present groups, reading only changed ones again.
 
         A group that was deleted is returned unchanged.
@@ -74,18 +89,18 @@ class GroupQueries:
     @classmethod
     def list(
         cls,
-        context,
+        context: RequestContext,
         *,
-        marker=None,
-        limit=None,
-        sort_key=listing.CREATED_AT,
-        is_descending=False,
-        **filters,
-    ):
+        marker: listing.Marker | None = None,
+        limit: int | None = None,
+        sort_key: str = listing.CREATED_AT,
+        is_descending: bool = False,
+        **filters: Any,
+    ) -> Sequence[Self]:
         """Return groups without their parts; no deleted ones, no drafts.
 
-        :param marker: (id, sort value) of the last group of the previous page,
-            see listing.parse_marker()
+        :param marker: that of the last group of the previous page, see
+            listing.parse_marker()
         :param sort_key: one of listing.SORT_KEYS
         :param filters: values by names of listing.FILTERS
         :raises: GroupNotFound for an unknown marker; see listing.find_rows()
@@ -97,7 +112,7 @@ class GroupQueries:
         return [cls.from_row(context, row) for row in rows]
 
     @staticmethod
-    def count(context, project_id):
+    def count(context: RequestContext, project_id: str) -> int:
         """Return the number of a project's groups, without drafts."""
         return db.count(
             context,
@@ -107,14 +122,19 @@ class GroupQueries:
             models.Group.revises_id.is_(None),
         )
 
-    def has_draft(self, context):
+    def has_draft(self, context: RequestContext) -> bool:
         """Check whether the group has a draft, including a deleted one."""
         return bool(
             db.count(context, models.Group, models.Group.revises_id == self.id)
         )
 
     @classmethod
-    def drafts_by_group(cls, context, group_ids, deferred=()):
+    def drafts_by_group(
+        cls,
+        context: RequestContext,
+        group_ids: Collection[int],
+        deferred: Sequence[Attribute] = (),
+    ) -> dict[int, Self]:
         """Return {group id: its draft} of the groups that have one.
 
         :param deferred: columns of the drafts' parts that are not read
@@ -125,10 +145,12 @@ class GroupQueries:
         return {draft.revises_id: draft for draft in drafts}
 
     @classmethod
-    def list_for_views(cls, context, groups):
+    def list_for_views(
+        cls, context: RequestContext, groups: Sequence[Self]
+    ) -> Sequence[Self]:
         """Return groups with all parts that a view of them needs.
 
-        :param groups: VRTGroups, with or without their parts
+        :param groups: with or without their parts
         """
         return cls._list(
             context,
@@ -138,19 +160,23 @@ class GroupQueries:
         )
 
     @classmethod
-    def drafts_for_views(cls, context, group_ids):
+    def drafts_for_views(
+        cls, context: RequestContext, group_ids: Collection[int]
+    ) -> dict[int, Self]:
         """Return drafts_by_group() with the parts that a view needs."""
         return cls.drafts_by_group(context, group_ids, _NOT_IN_VIEWS)
 
     @staticmethod
-    def limit_by_members(context, groups, max_members):
+    def limit_by_members(
+        context: RequestContext, groups: Sequence['VRTGroup'], max_members: int
+    ) -> Sequence['VRTGroup']:
         """Return the first groups that have a limited number of members.
 
         Members of their drafts count, too: views contain both.
 
-        :param groups: VRTGroups, perhaps without their parts
+        :param groups: perhaps without their parts
         :param max_members: maximum number of members of all groups together
-        :returns: list of VRTGroups; at least one unless there are none
+        :returns: groups; at least one unless there are none
         """
         ids = [group.id for group in groups]
         counts = collections.Counter()
@@ -176,7 +202,7 @@ class GroupQueries:
         return first
 
 
-def _are_drafts_of(group_ids):
+def _are_drafts_of(group_ids: Collection[int]) -> tuple[Condition, ...]:
     """Return the conditions that groups are drafts of some groups."""
     return (
         models.Group.revises_id.in_(group_ids),

@@ -9,6 +9,12 @@ server's allocation. It contains the full allocation after the resize to the
 described flavor, or after an unshelve onto an exclusive host.
 """
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Self
+
+from nova.context import RequestContext
 from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
@@ -17,12 +23,21 @@ from oslo_versionedobjects import fields
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Change
 from nova_groupext.objects import base
 from nova_groupext.objects import hold_queries
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
+from nova_groupext.objects.aliases import Amounts
+from nova_groupext.objects.aliases import Domains
 from nova_groupext.objects.member_placement import MemberPlacement
+
+if TYPE_CHECKING:
+    # Slow to import.
+    from nova.objects.compute_node import ComputeNode
+
+    from nova_groupext.objects.member import VRTMember
 
 # The owner and the placement of a hold: a successor for the same capacity
 # copies these columns.
@@ -80,12 +95,10 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
     }
 
     @classmethod
-    def for_member(cls, member, placement):
-        """Return a hold for a planned member, not stored yet.
-
-        :param member: VRTMember
-        :param placement: MemberPlacement
-        """
+    def for_member(
+        cls, member: 'VRTMember', placement: MemberPlacement
+    ) -> Self:
+        """Return a hold for a planned member, not stored yet."""
         return cls(
             uuid=uuidutils.generate_uuid(),
             group_id=member.group_id,
@@ -96,17 +109,21 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
         )
 
     @classmethod
-    def reservation(cls, member, placement):
+    def reservation(
+        cls, member: 'VRTMember', placement: MemberPlacement
+    ) -> Self:
         """Return a resize reservation for a server, not stored yet.
 
-        :param placement: MemberPlacement after the resize or unshelve
+        :param placement: the one after the resize or unshelve
         """
         hold = cls.for_member(member, placement)
         hold.member_id, hold.resize_member_id = None, member.id
         return hold
 
     @classmethod
-    def for_server(cls, member, placement):
+    def for_server(
+        cls, member: 'VRTMember', placement: MemberPlacement
+    ) -> Self:
         """Return a REDEEMED hold for a member's server, not stored yet."""
         hold = cls.for_member(member, placement)
         hold.status = states.Hold.REDEEMED
@@ -114,24 +131,24 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
         return hold
 
     @classmethod
-    def for_adoption(cls, member, placement):
+    def for_adoption(
+        cls, member: 'VRTMember', placement: MemberPlacement
+    ) -> Self:
         """Return a REDEEMED hold for a server that a draft is to adopt.
 
         The hold is not stored yet. It ends if the draft is not committed.
 
-        :param member: the draft's VRTMember
+        :param member: the draft's
         """
         hold = cls.for_server(member, placement)
         hold.if_compensated = {}
         return hold
 
     @classmethod
-    def placeholder(cls, group_id, node, amounts):
-        """Return a placeholder for a part of a host, not stored yet.
-
-        :param node: Nova's ComputeNode
-        :param amounts: {resource class: amount}
-        """
+    def placeholder(
+        cls, group_id: int, node: 'ComputeNode', amounts: Amounts
+    ) -> Self:
+        """Return a placeholder for a part of a host, not stored yet."""
         return cls(
             uuid=uuidutils.generate_uuid(),
             group_id=group_id,
@@ -146,19 +163,19 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
         )
 
     @property
-    def is_placeholder(self):
+    def is_placeholder(self) -> bool:
         return self.member_id is None and not self.is_resize_reservation
 
     @property
-    def is_held_placeholder(self):
+    def is_held_placeholder(self) -> bool:
         return self.is_placeholder and self.status == states.Hold.HELD
 
     @property
-    def is_resize_reservation(self):
+    def is_resize_reservation(self) -> bool:
         return self.resize_member_id is not None
 
     @property
-    def owner_id(self):
+    def owner_id(self) -> int | None:
         """Id of the member that it is for; None for a placeholder."""
         return (
             self.resize_member_id
@@ -166,11 +183,11 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
             else self.member_id
         )
 
-    def amounts(self):
-        """Return {resource class: amount} on the host's root provider."""
+    def amounts(self) -> Amounts:
+        """Return the amounts on the host's root provider."""
         return self.allocations[self.provider_uuid]['resources']
 
-    def duplicate(self):
+    def duplicate(self) -> 'VRTHold':
         """Return a hold of the same capacity with a new uuid, not stored."""
         return VRTHold(
             uuid=uuidutils.generate_uuid(),
@@ -178,39 +195,41 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
             **self.capacity_columns(),
         )
 
-    def set_predecessor(self, old):
+    def set_predecessor(self, old: Self | None) -> None:
         """Record the state that the hold has if its swap is compensated.
 
-        :param old: VRTHold whose capacity it then has, or None for nothing
+        :param old: hold whose capacity it then has, or None for nothing
         """
         self.if_compensated = (
             {'uuid': old.uuid, **old.capacity_columns()} if old else {}
         )
 
-    def fallback(self):
+    def fallback(self) -> 'VRTHold':
         """Return a successor that only a compensation of the swap fills."""
         successor = self.duplicate()
         successor.set_predecessor(self)
         successor.allocations, successor.mappings = {}, {}
         return successor
 
-    def capacity_columns(self):
-        """Return {name: value} of CAPACITY_COLUMNS."""
+    def capacity_columns(self) -> dict[str, Any]:
+        """Return the values of CAPACITY_COLUMNS."""
         return {name: getattr(self, name) for name in CAPACITY_COLUMNS}
 
-    def as_compensated(self):
+    def as_compensated(self) -> 'VRTHold | None':
         """Return the hold as it is after a compensated swap, or None."""
         if not self.if_compensated:
             return None
         return VRTHold(**{**self.if_compensated, 'uuid': self.uuid})
 
-    def create(self, context):
+    def create(self, context: RequestContext) -> None:
         [created] = self.create_all(context, [self])
         self.id, self.created_at = created.id, created.created_at
         self.obj_reset_changes()
 
     @classmethod
-    def create_all(cls, context, holds):
+    def create_all(
+        cls, context: RequestContext, holds: Sequence[Self]
+    ) -> list[Self]:
         """Insert holds in one transaction and return them.
 
         :raises: GroupNotFound when their group was deleted meanwhile
@@ -225,13 +244,19 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
         return [cls.from_row(context, row) for row in created]
 
     @classmethod
-    def replace_placeholders(cls, context, group_id, old, new):
+    def replace_placeholders(
+        cls,
+        context: RequestContext,
+        group_id: int,
+        old: Sequence[Self],
+        new: Sequence[Self],
+    ) -> list[Self] | None:
         """Replace placeholders while their group may have holds.
 
         The caller's transaction has the group's row lock.
 
-        :param old: VRTHolds to release
-        :param new: VRTHolds to insert
+        :param old: those to release
+        :param new: those to insert
         :returns: inserted holds; None when the group may have no holds
         """
         if not db.count(
@@ -241,12 +266,13 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
         cls.release_placeholders(context, old)
         return cls.create_all(context, new)
 
-    def update_placement(self, context, placement):
+    def update_placement(
+        self, context: RequestContext, placement: MemberPlacement
+    ) -> bool:
         """Store the new location of the hold's server.
 
         move_transitions.store_location() calls this once the move is complete.
 
-        :param placement: MemberPlacement
         :returns: False when the hold is no longer REDEEMED on the same node
         """
         count = db.compare_and_set(
@@ -260,11 +286,8 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
         return bool(count)
 
     @staticmethod
-    def placement_columns(placement):
-        """Return the column values for a member's placement.
-
-        :param placement: MemberPlacement
-        """
+    def placement_columns(placement: MemberPlacement) -> dict[str, Any]:
+        """Return the column values for a member's placement."""
         return {
             'host': placement.host,
             'node': placement.node,
@@ -273,11 +296,8 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
             'mappings': placement.mappings,
         }
 
-    def placement(self, domains):
-        """Return the MemberPlacement that a plan has for the hold's member.
-
-        :param domains: {level: domain of its host}
-        """
+    def placement(self, domains: Domains) -> MemberPlacement:
+        """Return the MemberPlacement that a plan has for the hold's member."""
         return MemberPlacement(
             self.host,
             self.node,
@@ -288,7 +308,7 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
         )
 
     @staticmethod
-    def change_to_held(holds):
+    def change_to_held(holds: Sequence['VRTHold']) -> Change:
         """Return the change from WRITING to HELD for some holds.
 
         The transaction fails unless all of them are WRITING.
@@ -301,7 +321,13 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
         return models.Hold, is_written, values, len(holds)
 
     @classmethod
-    def abandon(cls, context, holds, *, is_watched=False):
+    def abandon(
+        cls,
+        context: RequestContext,
+        holds: Sequence[Self],
+        *,
+        is_watched: bool = False,
+    ) -> None:
         """Release holds that are still in state WRITING.
 
         :param is_watched: True if Placement may still fill them
@@ -318,7 +344,9 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
         )
 
     @classmethod
-    def release_placeholders(cls, context, placeholder_holds):
+    def release_placeholders(
+        cls, context: RequestContext, placeholder_holds: Sequence[Self]
+    ) -> None:
         """Release placeholders that are obsolete or missing in Placement."""
         db.compare_and_set(
             context,
@@ -331,7 +359,7 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
             status=states.Hold.RELEASING,
         )
 
-    def release(self, context):
+    def release(self, context: RequestContext) -> None:
         """Set a RELEASING hold to RELEASED: Placement has nothing of it."""
         db.compare_and_set(
             context,

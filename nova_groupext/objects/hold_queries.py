@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queries for holds."""
 
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Self
+
+from nova.context import RequestContext
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
+from nova_groupext.db.aliases import Time
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
@@ -17,12 +25,16 @@ class HoldQueries:
     """The part of VRTHold that finds holds by owner and state."""
 
     @classmethod
-    def _list(cls, context, *conditions):
+    def _list(
+        cls, context: RequestContext, *conditions: Condition
+    ) -> list[Self]:
         rows = db.find(context, models.Hold, *conditions)
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def list_by_group(cls, context, group_id, *statuses):
+    def list_by_group(
+        cls, context: RequestContext, group_id: int, *statuses: states.Hold
+    ) -> list[Self]:
         """Return a group's holds in some states, by default not RELEASED."""
         return cls._list(
             context,
@@ -31,10 +43,10 @@ class HoldQueries:
         )
 
     @classmethod
-    def list_open(cls, context, group_id):
+    def list_open(cls, context: RequestContext, group_id: int) -> list[Self]:
         """Return the holds of an unfinished swap or plan of a group.
 
-        :returns: VRTHolds of the group and its drafts: WRITING or EXCHANGING,
+        :returns: holds of the group and its drafts: WRITING or EXCHANGING,
             those that leave, and those of servers being adopted
         """
         return cls._list(
@@ -46,10 +58,12 @@ class HoldQueries:
         )
 
     @classmethod
-    def list_with_capacity(cls, context, group_id):
+    def list_with_capacity(
+        cls, context: RequestContext, group_id: int
+    ) -> list[Self]:
         """Return the committed holds of a group, and the RELEASING ones.
 
-        :returns: VRTHolds, also of its drafts
+        :returns: holds, also of its drafts
         """
         return cls._list(
             context,
@@ -60,7 +74,9 @@ class HoldQueries:
         )
 
     @classmethod
-    def list_on_provider(cls, context, group_id, provider_uuid):
+    def list_on_provider(
+        cls, context: RequestContext, group_id: int, provider_uuid: str
+    ) -> list[Self]:
         """Return the holds of a group and its drafts on a provider."""
         return cls._list(
             context,
@@ -70,7 +86,7 @@ class HoldQueries:
         )
 
     @classmethod
-    def list_to_release(cls, context):
+    def list_to_release(cls, context: RequestContext) -> list[Self]:
         """Return the RELEASING holds that no placeholder may replace.
 
         In a group with an exclusive policy only the owner of its lease
@@ -85,7 +101,9 @@ class HoldQueries:
         return cls._list(context, is_releasing, ~has_exclusive_hosts)
 
     @classmethod
-    def members_in_swap(cls, context, member_ids):
+    def members_in_swap(
+        cls, context: RequestContext, member_ids: Collection[int]
+    ) -> set[int]:
         """Return the ids of those members whose holds a swap may end."""
         holds = cls._list(
             context,
@@ -96,12 +114,12 @@ class HoldQueries:
         return {hold.member_id for hold in holds}
 
     @classmethod
-    def list_due_checks(cls, context):
+    def list_due_checks(cls, context: RequestContext) -> list[Self]:
         """Return the watched holds whose next check is due."""
         return cls._list(context, sa.or_(*watched_holds.is_due()))
 
     @classmethod
-    def lost_members(cls, context, group_id):
+    def lost_members(cls, context: RequestContext, group_id: int) -> set[int]:
         """Return the ids of a group's members whose hold a swap has lost."""
         holds = cls._list(
             context, models.Hold.group_id == group_id, sql_conditions.is_lost()
@@ -109,25 +127,31 @@ class HoldQueries:
         return {hold.member_id for hold in holds}
 
     @classmethod
-    def has_ended(cls, context, uuid):
+    def has_ended(cls, context: RequestContext, uuid: str) -> bool:
         """Check whether a uuid belongs to a RELEASED hold."""
         has_ended = models.Hold.status == states.Hold.RELEASED
         return bool(cls._list(context, models.Hold.uuid == uuid, has_ended))
 
     @classmethod
-    def list_by_status(cls, context, *statuses):
+    def list_by_status(
+        cls, context: RequestContext, *statuses: states.Hold
+    ) -> list[Self]:
         return cls._list(context, models.Hold.status.in_(statuses))
 
     @staticmethod
-    def count(context, *statuses):
+    def count(context: RequestContext, *statuses: states.Hold) -> int:
         return db.count(context, models.Hold, models.Hold.status.in_(statuses))
 
     @classmethod
-    def list_by_uuids(cls, context, uuids):
+    def list_by_uuids(
+        cls, context: RequestContext, uuids: Iterable[str]
+    ) -> list[Self]:
         return cls._list(context, models.Hold.uuid.in_(list(uuids)))
 
     @classmethod
-    def refresh(cls, context, holds):
+    def refresh(
+        cls, context: RequestContext, holds: Sequence[Self]
+    ) -> list[Self]:
         """Return holds as they are now; deleted ones are left unchanged."""
         uuids = [hold.uuid for hold in holds]
         current = {
@@ -136,7 +160,12 @@ class HoldQueries:
         return [current.get(hold.uuid, hold) for hold in holds]
 
     @classmethod
-    def in_status(cls, context, holds, status):
+    def in_status(
+        cls,
+        context: RequestContext,
+        holds: Iterable[Self],
+        status: states.Hold,
+    ) -> list[Self]:
         """Return those of some holds that have a status now."""
         return cls._list(
             context,
@@ -145,7 +174,9 @@ class HoldQueries:
         )
 
     @classmethod
-    def list_placeholders(cls, context, group_id, provider_uuid):
+    def list_placeholders(
+        cls, context: RequestContext, group_id: int, provider_uuid: str
+    ) -> list[Self]:
         """Return the placeholders that a group has on a provider."""
         return cls._list(
             context,
@@ -156,12 +187,14 @@ class HoldQueries:
         )
 
     @classmethod
-    def list_reservations(cls, context):
+    def list_reservations(cls, context: RequestContext) -> list[Self]:
         """Return all holds that are kept for resizes or unshelves."""
         return cls._list(context, sql_conditions.is_resize_reservation())
 
     @classmethod
-    def list_redeeming_reservations(cls, context, seconds):
+    def list_redeeming_reservations(
+        cls, context: RequestContext, seconds: int
+    ) -> list[Self]:
         """Return the reservations in REDEEMING for more than some seconds."""
         return cls._list(
             context,
@@ -171,7 +204,9 @@ class HoldQueries:
         )
 
     @classmethod
-    def list_unused_unshelves(cls, context, seconds):
+    def list_unused_unshelves(
+        cls, context: RequestContext, seconds: int
+    ) -> list[Self]:
         """Return old reservations of servers that are still shelved.
 
         :param seconds: minimum age
@@ -185,7 +220,9 @@ class HoldQueries:
         )
 
     @classmethod
-    def reservations_by_member(cls, context, group_ids):
+    def reservations_by_member(
+        cls, context: RequestContext, group_ids: Collection[int]
+    ) -> dict[int, Self]:
         """Return {member id: reservation for a resize of its server}."""
         reservations = cls._list(
             context,
@@ -198,7 +235,9 @@ class HoldQueries:
         }
 
     @classmethod
-    def find_reservation(cls, context, server_uuid):
+    def find_reservation(
+        cls, context: RequestContext, server_uuid: str
+    ) -> Self | None:
         """Return the reservation to resize or unshelve a server, or None."""
         row = db.find_one(
             context,
@@ -216,7 +255,9 @@ class HoldQueries:
         return cls.from_row(context, row) if row else None
 
     @classmethod
-    def list_unfinished(cls, context, before):
+    def list_unfinished(
+        cls, context: RequestContext, before: Time
+    ) -> list[Self]:
         """Return open holds older than a time whose group has no lease."""
         group = orm.aliased(models.Group)
         has_lease = sa.exists().where(
@@ -230,7 +271,9 @@ class HoldQueries:
         )
 
     @classmethod
-    def redeemed_by_member(cls, context, member_ids):
+    def redeemed_by_member(
+        cls, context: RequestContext, member_ids: Collection[int]
+    ) -> dict[int, Self]:
         """Return {member id: the hold that its server has redeemed}."""
         holds = cls._list(
             context,
@@ -240,7 +283,9 @@ class HoldQueries:
         return {hold.member_id: hold for hold in holds}
 
     @classmethod
-    def find_by_member(cls, context, member_id):
+    def find_by_member(
+        cls, context: RequestContext, member_id: int
+    ) -> Self | None:
         """Return the committed hold of a member, or None."""
         row = db.find_one(
             context,
@@ -251,7 +296,7 @@ class HoldQueries:
         return cls.from_row(context, row) if row else None
 
 
-def _is_of(group_id):
+def _is_of(group_id: int) -> Condition:
     """Return the condition that a hold belongs to a group or its drafts."""
     drafts = sa.select(models.Group.id).where(
         models.Group.revises_id == group_id

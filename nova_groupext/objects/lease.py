@@ -10,6 +10,10 @@ the lease's ``waiters`` counter: the owner sees that before it releases the
 lease, and checks the group once more.
 """
 
+from collections.abc import Collection
+from typing import Self
+
+from nova.context import RequestContext
 from oslo_db import exception as db_exc
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
@@ -19,6 +23,8 @@ from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Change
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import base
 
 # Maximum number of attempts to acquire a lease that each time ends just before
@@ -43,15 +49,22 @@ class VRTLease(base.VRTObject):
     }
 
     @classmethod
-    def acquire(cls, context, group_id, owner, operation, seconds):
+    def acquire(
+        cls,
+        context: RequestContext,
+        group_id: int,
+        owner: str,
+        operation: str,
+        seconds: int,
+    ) -> Self | None:
         """Acquire the lease of a group, or ask its owner to check again.
 
         :param group_id: id of a group that is no draft
         :param owner: uuid of the planner
         :param operation: a new uuid
         :param seconds: duration of the lease until it is renewed
-        :returns: VRTLease; None when another planner has the lease and will
-            check the group again
+        :returns: None when another planner has the lease and will check the
+            group again
         :raises: GroupNotFound when the group was deleted meanwhile, GroupBusy
             in the unlikely case that all attempts fail
         """
@@ -64,7 +77,14 @@ class VRTLease(base.VRTObject):
         raise exception.GroupBusy(group=group_id)
 
     @classmethod
-    def try_to_acquire(cls, context, group_id, owner, operation, seconds):
+    def try_to_acquire(
+        cls,
+        context: RequestContext,
+        group_id: int,
+        owner: str,
+        operation: str,
+        seconds: int,
+    ) -> Self | None:
         """Acquire the lease as acquire() does, without asking its owner."""
         lease_fields = {'operation': operation, 'owner': owner, 'waiters': 0}
         values = {**lease_fields, 'ends_at': clock.now(seconds)}
@@ -86,7 +106,7 @@ class VRTLease(base.VRTObject):
         return lease
 
     @staticmethod
-    def _count_waiter(context, group_id):
+    def _count_waiter(context: RequestContext, group_id: int) -> int:
         return db.compare_and_set(
             context,
             models.Lease,
@@ -96,7 +116,7 @@ class VRTLease(base.VRTObject):
         )
 
     @staticmethod
-    def leased_groups(context):
+    def leased_groups(context: RequestContext) -> set[int]:
         """Return the ids of groups with a running lease, and their drafts."""
         leased = sa.select(models.Lease.group_id).where(_is_running())
         rows = db.find(
@@ -107,15 +127,15 @@ class VRTLease(base.VRTObject):
         return {row.id for row in rows}
 
     @staticmethod
-    def count_by_owner(context):
+    def count_by_owner(context: RequestContext) -> dict[str, int]:
         """Return {uuid of a planner: number of its leases}."""
         return db.count_each(context, models.Lease, models.Lease.owner)
 
     @staticmethod
-    def belongs_to(group):
+    def belongs_to(group: type[models.Group]) -> Condition:
         """Return the condition that a lease belongs to a group row.
 
-        :param group: models.Group, or an alias of it; a draft shares the lease
+        :param group: the model, or an alias of it; a draft shares the lease
             of the group that it revises
         """
         return models.Lease.group_id == sa.func.coalesce(
@@ -123,16 +143,16 @@ class VRTLease(base.VRTObject):
         )
 
     @classmethod
-    def is_leased(cls, group):
+    def is_leased(cls, group: type[models.Group]) -> Condition:
         """Return the condition that a group row has a running lease."""
         return sa.exists().where(cls.belongs_to(group), _is_running())
 
     @classmethod
-    def is_abandoned(cls, group):
+    def is_abandoned(cls, group: type[models.Group]) -> Condition:
         """Return the condition that a group row has a lease that has ended."""
         return sa.exists().where(cls.belongs_to(group), ~_is_running())
 
-    def renew(self, context):
+    def renew(self, context: RequestContext) -> None:
         """Extend the lease by its full duration from now.
 
         A planner renews its lease in the transaction that writes rows under
@@ -143,12 +163,12 @@ class VRTLease(base.VRTObject):
         if not db.compare_and_set_all(context, self.renewal()):
             raise exception.GroupBusy(group=self.group_id)
 
-    def renewal(self):
+    def renewal(self) -> Change:
         """Return the change that renews the lease, to combine with others."""
         is_own = (models.Lease.operation == self.operation,)
         return models.Lease, is_own, {'ends_at': clock.now(self.seconds)}, 1
 
-    def release(self, context):
+    def release(self, context: RequestContext) -> bool:
         """Delete the lease, unless other planners wait for it meanwhile.
 
         :returns: False when ``waiters`` has changed since it was last read:
@@ -167,14 +187,14 @@ class VRTLease(base.VRTObject):
         return False
 
     @staticmethod
-    def list_operations(context, owner):
+    def list_operations(context: RequestContext, owner: str) -> list[str]:
         """Return the operations of a planner's running leases."""
         is_own = models.Lease.owner == owner
         rows = db.find(context, models.Lease, is_own, _is_running())
         return [row.operation for row in rows]
 
     @staticmethod
-    def end_all(context, operations):
+    def end_all(context: RequestContext, operations: Collection[str]) -> None:
         """End the leases of processes that are gone.
 
         The rows stay, so that another planner takes them over and finishes the
@@ -190,5 +210,5 @@ class VRTLease(base.VRTObject):
             )
 
 
-def _is_running():
+def _is_running() -> Condition:
     return models.Lease.ends_at >= clock.now()

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member: a server of the group that may not exist yet."""
 
+from collections.abc import Collection
+import datetime
+from typing import Any
+
+from nova.context import RequestContext
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
@@ -8,9 +13,13 @@ from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Change
 from nova_groupext.objects import base
 from nova_groupext.objects import member_queries
 from nova_groupext.objects import states
+from nova_groupext.objects.aliases import Flavor
+from nova_groupext.objects.aliases import JsonObject
+from nova_groupext.objects.aliases import Path
 
 
 @ovo.VersionedObjectRegistry.register
@@ -39,7 +48,9 @@ class VRTMember(member_queries.MemberQueries, base.VRTObject):
     }
 
     @staticmethod
-    def count_replacement(context, group_id, paths):
+    def count_replacement(
+        context: RequestContext, group_id: int, paths: Collection[Path]
+    ) -> None:
         """Count an automatic replacement of members."""
         db.compare_and_set(
             context,
@@ -49,7 +60,7 @@ class VRTMember(member_queries.MemberQueries, base.VRTObject):
             replacement_attempts=models.Member.replacement_attempts + 1,
         )
 
-    def is_unchanged_for(self, context, seconds):
+    def is_unchanged_for(self, context: RequestContext, seconds: int) -> bool:
         """Check whether the member has not changed for some seconds."""
         return bool(
             db.count(
@@ -60,7 +71,7 @@ class VRTMember(member_queries.MemberQueries, base.VRTObject):
             )
         )
 
-    def obj_load_attr(self, attrname):
+    def obj_load_attr(self, attrname: str) -> None:
         if attrname == 'resolved_request':
             row = db.find_one(
                 self._context, models.Member, models.Member.id == self.id
@@ -78,11 +89,11 @@ class VRTMember(member_queries.MemberQueries, base.VRTObject):
             self.obj_reset_changes([name])
 
     @property
-    def current_flavor(self):
+    def current_flavor(self) -> Flavor:
         """Mapping of the server's flavor: id, name, vcpus and memory_mb."""
         return self.server_flavor or flavor_of(self.resolved_request)
 
-    def redeem_obstacle(self):
+    def redeem_obstacle(self) -> str | None:
         """Return the reason why no server can redeem this member, or None.
 
         An expired hold is never redeemable, whether or not the reaper has
@@ -96,7 +107,9 @@ class VRTMember(member_queries.MemberQueries, base.VRTObject):
             return f'its group {expiry_text(self.expires_at)}'
         return None
 
-    def change(self, context, status, **values):
+    def change(
+        self, context: RequestContext, status: states.Member, **values: Any
+    ) -> None:
         """Change the status, unless the member has changed meanwhile.
 
         :raises: MemberStateConflict
@@ -109,7 +122,7 @@ class VRTMember(member_queries.MemberQueries, base.VRTObject):
         for name, value in values.items():
             setattr(self, name, value)
 
-    def status_change(self, status, **values):
+    def status_change(self, status: states.Member, **values: Any) -> Change:
         """Return the change to a status, for a larger transaction.
 
         It requires the status and the server that the member had when it was
@@ -130,7 +143,7 @@ class VRTMember(member_queries.MemberQueries, base.VRTObject):
             values['held_since'] = None
         return models.Member, is_unchanged, {'status': status, **values}, 1
 
-    def conflict(self, status):
+    def conflict(self, status: states.Member) -> exception.MemberStateConflict:
         """Return the error for a member that could not change its status."""
         return exception.MemberStateConflict(
             member=self.path,
@@ -140,10 +153,10 @@ class VRTMember(member_queries.MemberQueries, base.VRTObject):
         )
 
 
-def flavor_of(request):
-    """Return {id, name, vcpus, memory_mb} of the described flavor.
+def flavor_of(request: JsonObject) -> Flavor:
+    """Return the described flavor.
 
-    :param request: field of a VRTMember
+    :param request: resolved_request of a member
     """
     flavor = request['flavor']['nova_object.data']
     return {
@@ -152,6 +165,6 @@ def flavor_of(request):
     }
 
 
-def expiry_text(time):
+def expiry_text(time: datetime.datetime) -> str:
     """Return the phrase for a group that has expired at a time."""
     return f'expired at {time:%Y-%m-%dT%H:%M:%SZ}'

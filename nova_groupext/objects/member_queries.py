@@ -1,26 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queries for members."""
 
+from collections.abc import Collection
+from collections.abc import Iterable
 import contextlib
 import datetime
 import itertools
+from typing import Any
+from typing import Self
 
+from nova.context import RequestContext
 import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import hold as hold_obj
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
+from nova_groupext.objects.aliases import Path
 
 
 class MemberQueries:
     """The part of VRTMember that finds members by group, server and state."""
 
     @classmethod
-    def get_by_path(cls, context, group_uuid, path, *, project_id):
+    def get_by_path(
+        cls,
+        context: RequestContext,
+        group_uuid: str,
+        path: Path,
+        *,
+        project_id: str,
+    ) -> Self:
         """Return a member of a project's group that was not deleted.
 
         The query reads one member, because a group may have a thousand.
@@ -39,7 +53,14 @@ class MemberQueries:
         return cls.from_row(context, row, **group_fields(row.group))
 
     @classmethod
-    def list_by_path(cls, context, group_uuid, path, *, project_id):
+    def list_by_path(
+        cls,
+        context: RequestContext,
+        group_uuid: str,
+        path: Path,
+        *,
+        project_id: str,
+    ) -> list[Self]:
         """Return the members under a path, in the order of the description.
 
         :param path: of one member, a member set (members with a count), or a
@@ -70,7 +91,9 @@ class MemberQueries:
         ]
 
     @classmethod
-    def find_by_id(cls, context, member_id):
+    def find_by_id(
+        cls, context: RequestContext, member_id: int
+    ) -> Self | None:
         """Return a member, or None when its row was deleted."""
         row = db.find_one(
             context, models.Member, models.Member.id == member_id
@@ -78,12 +101,16 @@ class MemberQueries:
         return cls.from_row(context, row) if row else None
 
     @classmethod
-    def list_by_ids(cls, context, ids):
+    def list_by_ids(
+        cls, context: RequestContext, ids: Collection[int]
+    ) -> list[Self]:
         rows = db.find(context, models.Member, models.Member.id.in_(ids))
         return [cls.from_row(context, row) for row in rows]
 
     @staticmethod
-    def held_until(context, group_id, lifetime):
+    def held_until(
+        context: RequestContext, group_id: int, lifetime: int
+    ) -> datetime.datetime | None:
         """Return the time when the last hold of a group ends at the latest.
 
         :param lifetime: maximum seconds of a hold
@@ -107,7 +134,9 @@ class MemberQueries:
         return max(since) + datetime.timedelta(seconds=lifetime)
 
     @classmethod
-    def list_with_servers(cls, context, group_id=None):
+    def list_with_servers(
+        cls, context: RequestContext, group_id: int | None = None
+    ) -> list[Self]:
         """Return the members whose servers the follow step tracks.
 
         Failed members are included while their servers own capacity.
@@ -125,7 +154,9 @@ class MemberQueries:
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def list_by_servers(cls, context, uuids):
+    def list_by_servers(
+        cls, context: RequestContext, uuids: Iterable[str]
+    ) -> list[Self]:
         """Return the members, of groups not deleted, that have some servers.
 
         Members that are being redeemed or adopted are included, as are the
@@ -142,7 +173,7 @@ class MemberQueries:
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def server_uuids(cls, context, group_id):
+    def server_uuids(cls, context: RequestContext, group_id: int) -> set[str]:
         """Return the uuids of servers that a group's members have or had."""
         rows = db.find(
             context,
@@ -153,7 +184,9 @@ class MemberQueries:
         return {row.server_uuid for row in rows}
 
     @classmethod
-    def list_stuck_redeems(cls, context, seconds):
+    def list_stuck_redeems(
+        cls, context: RequestContext, seconds: int
+    ) -> list[Self]:
         """Return the members in REDEEMING for longer than some seconds."""
         rows = db.find(
             context,
@@ -164,7 +197,9 @@ class MemberQueries:
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def list_with_holds(cls, context):
+    def list_with_holds(
+        cls, context: RequestContext
+    ) -> list[tuple[Self, list[hold_obj.VRTHold]]]:
         """Return [(member, its committed holds)] of one instant.
 
         Members that should have a hold are included even without one.
@@ -194,7 +229,12 @@ class MemberQueries:
         ]
 
     @classmethod
-    def count_held(cls, context, project_id, excluded_ids=()):
+    def count_held(
+        cls,
+        context: RequestContext,
+        project_id: str,
+        excluded_ids: Collection[int] = (),
+    ) -> list[tuple[Self, int]]:
         """Return [(member, number like it)] of a project's held capacity.
 
         Members of one member set are alike. A member counts once if any of its
@@ -212,7 +252,12 @@ class MemberQueries:
         return [(cls.from_row(context, row), count) for row, count in counts]
 
     @classmethod
-    def list_resizing(cls, context, project_id, excluded_ids=()):
+    def list_resizing(
+        cls,
+        context: RequestContext,
+        project_id: str,
+        excluded_ids: Collection[int] = (),
+    ) -> list[Self]:
         """Return the members of a project that hold capacity for a resize.
 
         :param excluded_ids: ids of members to leave out
@@ -232,7 +277,9 @@ class MemberQueries:
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def list_redeeming(cls, context, project_id):
+    def list_redeeming(
+        cls, context: RequestContext, project_id: str
+    ) -> list[Self]:
         """Return the held members of a project in REDEEMING."""
         rows = db.find(
             context,
@@ -243,7 +290,9 @@ class MemberQueries:
         return [cls.from_row(context, row) for row in rows]
 
 
-def _has_status_or_server(statuses, *hold_conditions):
+def _has_status_or_server(
+    statuses: Collection[states.Member], *hold_conditions: Condition
+) -> Condition:
     """Return the condition that a member has a status or a redeemed hold.
 
     :param hold_conditions: conditions on the redeemed hold
@@ -256,15 +305,12 @@ def _has_status_or_server(statuses, *hold_conditions):
     return models.Member.status.in_(statuses) | has_redeemed
 
 
-def group_fields(group):
-    """Return the fields of a member that its group determines.
-
-    :param group: row of the group
-    """
+def group_fields(group: models.Group) -> dict[str, Any]:
+    """Return the fields of a member that its group determines."""
     return {'expires_at': group.expires_at, 'has_expired': group.has_expired}
 
 
-def _is_in_group(group_uuid, project_id):
+def _is_in_group(group_uuid: str, project_id: str) -> tuple[Condition, ...]:
     """Return the conditions on members of a project's group, not deleted."""
     return (
         models.Member.group_id == models.Group.id,
@@ -274,7 +320,7 @@ def _is_in_group(group_uuid, project_id):
     )
 
 
-def _counts_for_quota(project_id):
+def _counts_for_quota(project_id: str) -> tuple[Condition, ...]:
     """Return the conditions on a project's members with holds in its quota."""
     return (
         models.Member.group_id == models.Group.id,

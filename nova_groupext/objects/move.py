@@ -5,12 +5,18 @@ The redeemed hold names the source host; a shelved server has none. A server
 has several moves if Nova tried a host without success.
 """
 
+from collections.abc import Collection
+from collections.abc import Sequence
+from typing import Self
+
+from nova.context import RequestContext
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 import sqlalchemy as sa
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import base
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
@@ -29,7 +35,7 @@ class VRTMove(base.VRTObject):
         'node': fields.StringField(),
     }
 
-    def create(self, context):
+    def create(self, context: RequestContext) -> None:
         row = db.create(
             context, models.Move(**self.column_values(models.Move))
         )
@@ -37,7 +43,9 @@ class VRTMove(base.VRTObject):
         self.obj_reset_changes()
 
     @classmethod
-    def list_by_group(cls, context, group_id):
+    def list_by_group(
+        cls, context: RequestContext, group_id: int
+    ) -> list[Self]:
         """Return the moves of a group's servers."""
         rows = db.find(
             context,
@@ -48,8 +56,10 @@ class VRTMove(base.VRTObject):
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod
-    def by_member(cls, context, member_ids):
-        """Return {member id: [VRTMove, ...]} of the members with moves."""
+    def by_member(
+        cls, context: RequestContext, member_ids: Collection[int]
+    ) -> dict[int, list[Self]]:
+        """Return the moves by member id, of the members with moves."""
         moves = {}
         for row in db.find(
             context, models.Move, models.Move.member_id.in_(member_ids)
@@ -59,25 +69,29 @@ class VRTMove(base.VRTObject):
         return moves
 
     @classmethod
-    def are_current(cls, context, member_id, moves):
+    def are_current(
+        cls, context: RequestContext, member_id: int, moves: Sequence[Self]
+    ) -> bool:
         """Check whether some moves are all that a member has now."""
         current = cls.by_member(context, [member_id]).get(member_id, ())
         return {move.id for move in current} == {move.id for move in moves}
 
     @staticmethod
-    def delete_all(context, moves):
+    def delete_all(
+        context: RequestContext, moves: Sequence['VRTMove']
+    ) -> None:
         """Delete moves that are complete or were never made."""
         if moves:
             ids = [move.id for move in moves]
             db.delete(context, models.Move, models.Move.id.in_(ids))
 
     @staticmethod
-    def delete_unowned(context):
+    def delete_unowned(context: RequestContext) -> None:
         """Delete the moves of servers that no member has any more."""
         db.delete(context, models.Move, ~_has_member())
 
 
-def _has_member():
+def _has_member() -> Condition:
     is_adopted = sa.exists().where(
         models.Hold.member_id == models.Member.id, sql_conditions.is_adopted()
     )

@@ -5,6 +5,10 @@ Like those of objects/transitions.py, each is one transaction that locks the
 group's row, except for store_drift() and release_redeemed_reservation().
 """
 
+from collections.abc import Callable
+from collections.abc import Sequence
+
+from nova.context import RequestContext
 import sqlalchemy as sa
 
 from nova_groupext.db import api as db
@@ -12,24 +16,30 @@ from nova_groupext.db import models
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects.aliases import Violation
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_placement import MemberPlacement
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
 
 
-def start_move(context, move, is_allowed=lambda: True):
+def start_move(
+    context: RequestContext,
+    move: VRTMove,
+    is_allowed: Callable[[], bool] = lambda: True,
+) -> bool:
     """Store a server's move, if its group's policies allow it now.
 
     No other transaction changes the group meanwhile. The generation increases,
     so that a plan made with the server at its old host cannot be held.
 
-    :param move: VRTMove, not stored yet
-    :param is_allowed: called without arguments
+    :param move: not stored yet
     :returns: True if the move was stored
     """
 
-    def work():
+    def work() -> bool:
         if not is_allowed():
             return False
         move.create(context)
@@ -47,13 +57,19 @@ def start_move(context, move, is_allowed=lambda: True):
 
 
 def store_location(
-    context, member, hold, placement, moves=(), *, is_resized=False
-):
+    context: RequestContext,
+    member: VRTMember,
+    hold: VRTHold | None,
+    placement: MemberPlacement,
+    moves: Sequence[VRTMove] = (),
+    *,
+    is_resized: bool = False,
+) -> bool:
     """Store that a member's server is at a new location.
 
-    :param hold: VRTHold in state REDEEMED; None for a member that was SHELVED
-    :param placement: the member's new MemberPlacement
-    :param moves: VRTMoves that the member had before Nova was asked. If it has
+    :param hold: in state REDEEMED; None for a member that was SHELVED
+    :param placement: the member's new one
+    :param moves: those that the member had before Nova was asked. If it has
         others now, Nova's answer is outdated: another move has begun, or
         another process has followed one.
     :param is_resized: True if the server has the described flavor now
@@ -61,7 +77,7 @@ def store_location(
         draft's swap is prepared: then nothing is changed
     """
 
-    def work():
+    def work() -> bool:
         if VRTGroup.find_prepared_draft(context, member.group_id):
             # The draft's plan contains the old locations.
             return False
@@ -88,7 +104,12 @@ def store_location(
     return bool(is_stored)
 
 
-def _update_location(context, member, hold, placement):
+def _update_location(
+    context: RequestContext,
+    member: VRTMember,
+    hold: VRTHold | None,
+    placement: MemberPlacement,
+) -> bool:
     """Update the location of the hold, or insert one for a SHELVED member.
 
     :returns: False when the hold or the member has changed
@@ -104,7 +125,7 @@ def _update_location(context, member, hold, placement):
     return True
 
 
-def _release_reservation(context, member):
+def _release_reservation(context: RequestContext, member: VRTMember) -> None:
     """Release a reservation whose server has the described flavor."""
     db.compare_and_set(
         context,
@@ -121,7 +142,9 @@ def _release_reservation(context, member):
     )
 
 
-def release_redeemed_reservation(context, member, moves):
+def release_redeemed_reservation(
+    context: RequestContext, member: VRTMember, moves: Sequence[VRTMove]
+) -> None:
     """Release a redeemed reservation whose server no longer moves.
 
     The member's own redeemed hold contains the location.
@@ -141,12 +164,13 @@ def release_redeemed_reservation(context, member, moves):
     )
 
 
-def store_drift(context, group, drift):
+def store_drift(
+    context: RequestContext, group: VRTGroup, drift: list[Violation]
+) -> bool:
     """Store policy violations, unless the group has changed since.
 
     The group's generation stays.
 
-    :param drift: [{at, policy}]
     :returns: True if it was stored
     """
     is_stored = db.compare_and_set(

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan: the planner's answer for a group."""
 
+from collections.abc import Collection
+from typing import Any
+from typing import Self
+
+from nova.context import RequestContext
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
@@ -11,6 +16,8 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects import member_placement
+from nova_groupext.objects.aliases import Path
+from nova_groupext.objects.member_placement import MemberPlacement
 
 
 @ovo.VersionedObjectRegistry.register
@@ -33,14 +40,14 @@ class VRTPlan(base.VRTObject):
         'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
     }
 
-    def create(self, context):
+    def create(self, context: RequestContext) -> None:
         """Insert the plan of a group that exists.
 
         :raises: GroupNotFound when the group was deleted meanwhile
         """
         self.uuid, self.is_outdated = uuidutils.generate_uuid(), False
 
-        def work():
+        def work() -> models.Plan:
             return db.create(
                 context, models.Plan(**self.column_values(models.Plan))
             )
@@ -51,13 +58,13 @@ class VRTPlan(base.VRTObject):
         self.id = row.id
         self.obj_reset_changes()
 
-    def column_values(self, model):
+    def column_values(self, model: type[models.Base]) -> dict[str, Any]:
         values = super().column_values(model)
         placements = member_placement.to_json(self.placements)
         return {**values, 'placements': placements}
 
     @staticmethod
-    def mark_outdated(context, group_id):
+    def mark_outdated(context: RequestContext, group_id: int) -> None:
         """Mark the plans of a group that is to be planned anew.
 
         The caller's transaction has the group's row lock.
@@ -70,7 +77,9 @@ class VRTPlan(base.VRTObject):
         )
 
     @classmethod
-    def find_newest(cls, context, group_id):
+    def find_newest(
+        cls, context: RequestContext, group_id: int
+    ) -> Self | None:
         """Return the group's valid plan; None before the first one."""
         row = db.find_one(
             context,
@@ -81,7 +90,9 @@ class VRTPlan(base.VRTObject):
         return cls.from_row(context, row) if row else None
 
     @classmethod
-    def newest_by_group(cls, context, group_ids):
+    def newest_by_group(
+        cls, context: RequestContext, group_ids: Collection[int]
+    ) -> dict[int, Self]:
         """Return {group id: its valid plan} of the groups that have one."""
         newest = (
             sa.select(sa.func.max(models.Plan.id))
@@ -91,13 +102,12 @@ class VRTPlan(base.VRTObject):
         rows = db.find(context, models.Plan, models.Plan.id.in_(newest))
         return {row.group_id: cls.from_row(context, row) for row in rows}
 
-    def update_placement(self, context, path, placement):
+    def update_placement(
+        self, context: RequestContext, path: Path, placement: MemberPlacement
+    ) -> None:
         """Update a member's placement to the location of its server.
 
         The caller's transaction has the group's row lock.
-
-        :param path: of the member
-        :param placement: MemberPlacement
         """
         self.placements = {**self.placements, path: placement}
         db.compare_and_set(
@@ -107,6 +117,6 @@ class VRTPlan(base.VRTObject):
             placements=member_placement.to_json(self.placements),
         )
 
-    def hosts(self):
+    def hosts(self) -> dict[Path, str]:
         """Return {member path: host id}; the planner's host ids are nodes."""
         return {path: each.node for path, each in self.placements.items()}

@@ -5,8 +5,11 @@ The row is the queue: a request inserts it, and an idle planner answers it. A
 group has at most one; a new request replaces it.
 """
 
+from collections.abc import Mapping
 import contextlib
+from typing import Self
 
+from nova.context import RequestContext
 from oslo_db import exception as db_exc
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
@@ -15,8 +18,11 @@ from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import base
-from nova_groupext.objects import group
+from nova_groupext.objects.aliases import Destination
+from nova_groupext.objects.aliases import Path
+from nova_groupext.objects.group import VRTGroup
 
 PLANNING = 'planning'
 PLACED, REFUSED, UNDECIDED = 'placed', 'refused', 'undecided'
@@ -39,7 +45,13 @@ class VRTProposal(base.VRTObject):
     }
 
     @classmethod
-    def request(cls, context, group, status=PLANNING, fewest=False):
+    def request(
+        cls,
+        context: RequestContext,
+        group: VRTGroup,
+        status: str = PLANNING,
+        fewest: bool = False,
+    ) -> None:
         """Insert a proposal, replacing an earlier one.
 
         :param status: PLACED where there is nothing to move
@@ -57,7 +69,9 @@ class VRTProposal(base.VRTObject):
                 raise exception.GroupNotFound(group=group.uuid) from exc
 
     @classmethod
-    def find_by_group(cls, context, group):
+    def find_by_group(
+        cls, context: RequestContext, group: VRTGroup
+    ) -> Self | None:
         """Return the proposal for a group; None without a request."""
         row = db.find_one(
             context, models.Proposal, models.Proposal.group_id == group.id
@@ -65,16 +79,16 @@ class VRTProposal(base.VRTObject):
         return cls.from_row(context, row) if row else None
 
     @classmethod
-    def list_waiting(cls, context):
+    def list_waiting(cls, context: RequestContext) -> list[VRTGroup]:
         """Return the groups with a waiting proposal, without their parts."""
-        return group.VRTGroup.list_rows(
+        return VRTGroup.list_rows(
             context,
             models.Group.id == models.Proposal.group_id,
             *_is_waiting(),
         )
 
     @staticmethod
-    def count_waiting(context, project_id):
+    def count_waiting(context: RequestContext, project_id: str) -> int:
         """Return the number of a project's proposals without an answer."""
         return db.count(
             context,
@@ -85,13 +99,15 @@ class VRTProposal(base.VRTObject):
         )
 
     @classmethod
-    def claim(cls, context, group, seconds):
+    def claim(
+        cls, context: RequestContext, group: VRTGroup, seconds: float
+    ) -> Self | None:
         """Claim the proposal for a group.
 
         :param seconds: duration of the claim; then another planner may claim
             it
-        :returns: VRTProposal; None when another planner has claimed it, or it
-            was answered or deleted
+        :returns: None when another planner has claimed it, or it was answered
+            or deleted
         """
         is_own = models.Proposal.group_id == group.id
         if not db.compare_and_set(
@@ -101,7 +117,13 @@ class VRTProposal(base.VRTObject):
             return None
         return cls.find_by_group(context, group)
 
-    def answer(self, context, status, fewest, moves):
+    def answer(
+        self,
+        context: RequestContext,
+        status: str,
+        fewest: bool,
+        moves: Mapping[Path, Destination],
+    ) -> None:
         """Store a planner's answer."""
         db.compare_and_set(
             context,
@@ -113,7 +135,7 @@ class VRTProposal(base.VRTObject):
         )
 
 
-def _is_waiting():
+def _is_waiting() -> tuple[Condition, ...]:
     """Return the conditions that a proposal waits for a planner."""
     claimed_until = models.Proposal.claimed_until
     return (

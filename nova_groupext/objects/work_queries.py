@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queries for the groups that planners work on."""
 
+from typing import Self
+
+from nova.context import RequestContext
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.lease import VRTLease
@@ -19,7 +23,7 @@ class WorkQueries:
     """The part of VRTGroup that finds the groups that have work to do."""
 
     @classmethod
-    def list_expired(cls, context):
+    def list_expired(cls, context: RequestContext) -> list[Self]:
         """Return the groups that have expired and still hold capacity."""
         return cls._list(
             context,
@@ -30,7 +34,9 @@ class WorkQueries:
         )
 
     @classmethod
-    def list_held_long(cls, context, lifetime):
+    def list_held_long(
+        cls, context: RequestContext, lifetime: int
+    ) -> list[Self]:
         """Return the groups with a hold older than the maximum lifetime.
 
         :param lifetime: seconds
@@ -49,7 +55,9 @@ class WorkQueries:
         )
 
     @classmethod
-    def list_with_failed(cls, context, max_attempts):
+    def list_with_failed(
+        cls, context: RequestContext, max_attempts: int
+    ) -> list[Self]:
         """Return the groups with failed members that may be placed again.
 
         :param max_attempts: maximum number of automatic replacements of a
@@ -72,13 +80,13 @@ class WorkQueries:
         )
 
     @classmethod
-    def list_with_policies(cls, context):
+    def list_with_policies(cls, context: RequestContext) -> list[Self]:
         """Return the groups that may have holds and that have policies."""
         has_holds = models.Group.status.in_(states.GROUP_WITH_HOLDS)
         return cls._list(context, has_holds, sql_conditions.has_policy())
 
     @classmethod
-    def has_policies(cls, context, uuid):
+    def has_policies(cls, context: RequestContext, uuid: str) -> bool:
         """Check whether a group has any policy."""
         is_group = models.Group.uuid == uuid
         return bool(
@@ -88,7 +96,7 @@ class WorkQueries:
         )
 
     @classmethod
-    def list_exclusive(cls, context):
+    def list_exclusive(cls, context: RequestContext) -> list[Self]:
         """Return the groups that have, or should have, exclusive hosts.
 
         Some of them have only a soft policy, or only placeholders to release.
@@ -106,10 +114,12 @@ class WorkQueries:
         )
 
     @classmethod
-    def list_releasing(cls, context, revised=None):
+    def list_releasing(
+        cls, context: RequestContext, revised: Self | None = None
+    ) -> list[Self]:
         """Return groups in state RELEASING, whose rows still exist.
 
-        :param revised: VRTGroup, for only its drafts; all groups by default
+        :param revised: group, for only its drafts; all groups by default
         """
         conditions = [models.Group.status == states.Group.RELEASING]
         if revised is not None:
@@ -117,7 +127,7 @@ class WorkQueries:
         return cls._list(context, *conditions)
 
     @classmethod
-    def list_abandoned(cls, context):
+    def list_abandoned(cls, context: RequestContext) -> list[Self]:
         """Return the groups abandoned by a planner, without their parts.
 
         These groups have a lease that has ended, or unfinished holds that are
@@ -133,7 +143,7 @@ class WorkQueries:
         )
 
     @classmethod
-    def list_to_plan(cls, context):
+    def list_to_plan(cls, context: RequestContext) -> list[Self]:
         """Return the groups that wait for planning, without their parts.
 
         A group waits when it, or its draft, is PLANNING and no planner has its
@@ -148,7 +158,9 @@ class WorkQueries:
         return cls._list_unleased(context, is_planning | has_planning_draft)
 
     @classmethod
-    def _list_unleased(cls, context, condition):
+    def _list_unleased(
+        cls, context: RequestContext, condition: Condition
+    ) -> list[Self]:
         """Return groups that meet a condition and have no running lease."""
         return cls.list_rows(
             context,
@@ -158,13 +170,15 @@ class WorkQueries:
         )
 
     @classmethod
-    def list_rows(cls, context, *conditions):
+    def list_rows(
+        cls, context: RequestContext, *conditions: Condition
+    ) -> list[Self]:
         """Return the groups that meet conditions, without their parts."""
         rows = db.find(context, models.Group, *conditions)
         return [cls.from_row(context, row) for row in rows]
 
     @staticmethod
-    def count_planning(context, project_id):
+    def count_planning(context: RequestContext, project_id: str) -> int:
         """Return the number of a project's groups and drafts in PLANNING."""
         return db.count(
             context,
@@ -174,7 +188,7 @@ class WorkQueries:
         )
 
     @staticmethod
-    def is_redeemable(context, group_id):
+    def is_redeemable(context: RequestContext, group_id: int) -> bool:
         """Check whether a group may have holds and has not expired."""
         return bool(
             db.count(
@@ -186,12 +200,14 @@ class WorkQueries:
         )
 
     @staticmethod
-    def uuids(context):
+    def uuids(context: RequestContext) -> dict[int, str]:
         """Return {id: uuid} of all groups in any state."""
         return {row.id: row.uuid for row in db.find(context, models.Group)}
 
     @staticmethod
-    def find_prepared_draft(context, group_id):
+    def find_prepared_draft(
+        context: RequestContext, group_id: int
+    ) -> str | None:
         """Return the uuid of the draft of a group whose swap is prepared.
 
         None without one: a swap that changes no definition has no draft.
@@ -204,7 +220,7 @@ class WorkQueries:
         )
         return row and row.uuid
 
-    def is_unchanged_for(self, context, seconds):
+    def is_unchanged_for(self, context: RequestContext, seconds: int) -> bool:
         """Check whether the group has not changed for some seconds."""
         return bool(
             db.count(
