@@ -84,6 +84,8 @@ class VRTMember(member_queries.MemberQueries, base.VRTObject):
         group = db.find_one(
             self._context, models.Group, models.Group.id == self.group_id
         )
+        if group is None:
+            raise exception.GroupNotFound(group=self.group_id)
         for name, value in member_queries.group_fields(group).items():
             setattr(self, name, value)
             self.obj_reset_changes([name])

@@ -184,3 +184,13 @@ class TestMember(base.GroupTestCase):
         self.group.mark_deleted(self.context)
 
         self.assertRaises(exception.MemberNotFound, self.get_member, 'master')
+
+    def test_expiry_of_a_member_of_a_purged_group_is_not_found(self):
+        group = self.create()
+        member = objects.VRTMember.find_by_id(
+            self.context, group.members[0].id
+        )
+        member.status = Member.HELD
+        group.purge(self.context)
+
+        self.assertRaises(exception.GroupNotFound, member.redeem_obstacle)
