@@ -24,6 +24,18 @@ class TestNested(incomplete_snapshots.IncompleteCase):
             f'{url}/{incomplete_snapshots.LICENSE}',
         )
 
+    def fast_flavor(self, trait):
+        """Return the name of a flavor that also requires a trait."""
+        flavor = self.cloud.nova('admin').flavors.create('fast', 512, 1, 1)
+        self.addCleanup(flavor.delete)
+        flavor.set_keys(
+            {
+                f'resources:{incomplete_snapshots.LICENSE}': '1',
+                f'trait:{trait}': 'required',
+            }
+        )
+        return flavor.name
+
     def revise(self, members):
         """Revise the group and wait for the decision; returns the group."""
         body = {
@@ -130,3 +142,44 @@ class TestNested(incomplete_snapshots.IncompleteCase):
         )
 
         self.assert_revised(group, 8)
+
+    def test_equal_members_share_the_child_providers_of_their_host(self):
+        for name in ('first', 'second'):
+            self.provider(name, parent=self.root('cmp-1'), total=2)
+        self.uuid = self.hold_group(
+            {'members': {'a': base.member(self.flavor, count=2)}}
+        )['id']
+        before = self.hold_uuids()
+        # Because of its cost the planner asks whether moves are better.
+        apart = {'type': 'anti-affinity', 'scope': 'host', 'strict': False}
+
+        group = self.revise(
+            {
+                'a': {
+                    **base.member(self.flavor, count=4),
+                    'policies': [apart],
+                }
+            }
+        )
+
+        self.assert_revised(group, 4)
+        self.assertLessEqual(before.items(), self.hold_uuids().items())
+
+    def test_member_takes_another_child_provider_of_its_host(self):
+        fast = 'CUSTOM_FAST'
+        self.cloud.placement.put(f'/traits/{fast}')
+        root = self.root('cmp-1')
+        self.provider('fast', parent=root, traits=[fast], total=1)
+        self.uuid = self.hold_group(
+            {'members': {'a': base.member(self.flavor)}}
+        )['id']
+        self.provider('slow', parent=root, total=1)
+
+        group = self.revise(
+            {
+                'a': base.member(self.flavor),
+                'b': base.member(self.fast_flavor(fast)),
+            }
+        )
+
+        self.assert_revised(group, 2)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decisions: stored plans, and how they differ from what a group has."""
 
+import collections
 import dataclasses
 
 from nova_groupext.objects.hold import VRTHold
@@ -99,6 +100,7 @@ def store(work, situation, answer):
     Servers stay on their hosts until a resize: of a server to be resized or
     unshelved the answer tells the host of its reservation.
     """
+    answer = _exchange_alternatives(situation, answer)
     resizing = situation.needs.resizing
     reservations, resizes = {}, {}
     unneeded = dict(situation.current.reservations)
@@ -106,8 +108,8 @@ def store(work, situation, answer):
         node = answer.placement.get(path)
         if node is None:
             continue
-        kept = situation.needs.unchanged.get(path)
-        if kept and kept.node == node:
+        kept = _unchanged_hold(situation, answer, path, node)
+        if kept is not None:
             del unneeded[path]
             location = locations.Location(kept.host, kept.node)
         else:
@@ -126,7 +128,7 @@ def store(work, situation, answer):
             path: placement
             for path, placement in placements.items()
             if path not in reservations
-            and situation.find_hold(path, placement.node) is None
+            and _kept_hold(situation, answer, path, placement.node) is None
         },
         reservations=reservations,
         unneeded=[*unneeded.values()],
@@ -134,9 +136,61 @@ def store(work, situation, answer):
     )
 
 
+def _exchange_alternatives(situation, answer):
+    """Return the answer in which members keep their holds where possible.
+
+    Members of one class on one host are interchangeable: they can exchange the
+    allocation candidates that the solver has assigned to them.
+    """
+    snapshot = situation.snapshot
+    unchanged = situation.needs.unchanged
+    paths_by_class = collections.defaultdict(list)
+    for path in answer.alternative:
+        node = answer.placement[path]
+        paths_by_class[snapshot.class_of[path], node].append(path)
+    alternative = {}
+    for (_class, node), paths in paths_by_class.items():
+        left = collections.Counter(answer.alternative[path] for path in paths)
+        for path in paths:
+            hold = unchanged.get(path)
+            if hold is None or hold.node != node:
+                continue
+            index = _find_candidate(snapshot, path, hold)
+            if left[index]:
+                alternative[path] = index
+                left[index] -= 1
+        others = (path for path in paths if path not in alternative)
+        alternative.update(zip(others, left.elements(), strict=True))
+    return dataclasses.replace(answer, alternative=alternative)
+
+
+def _kept_hold(situation, answer, path, node):
+    """Return the hold of a member that keeps it on a host, else None."""
+    server = situation.current.servers.get(path)
+    if server is not None:
+        return server if server.node == node else None
+    return _unchanged_hold(situation, answer, path, node)
+
+
+def _unchanged_hold(situation, answer, path, node):
+    """Return the hold that a member without changes keeps, else None.
+
+    A member may stay on its host and take another provider's capacity.
+    """
+    hold = situation.needs.unchanged.get(path)
+    if hold is None or hold.node != node:
+        return None
+    # Without an alternative the hold was fixed, or there is only one.
+    if path in answer.alternative:
+        request = _allocation_request(situation, answer, path, node)
+        if request['allocations'] != hold.allocations:
+            return None
+    return hold
+
+
 def _placement(situation, answer, path, node):
     """Return the MemberPlacement of a member on a host."""
-    hold = situation.find_hold(path, node)
+    hold = _kept_hold(situation, answer, path, node)
     if hold is None:
         return _new_placement(situation, answer, path, node)
     host = situation.snapshot.hosts.get(node)
@@ -146,8 +200,7 @@ def _placement(situation, answer, path, node):
 def _new_placement(situation, answer, path, node):
     """Return the MemberPlacement of a member that needs a new hold."""
     host = situation.snapshot.hosts[node]
-    requests = situation.snapshot.class_of_member(path).candidates[node]
-    request = requests[answer.alternative.get(path, 0)]
+    request = _allocation_request(situation, answer, path, node)
     return MemberPlacement(
         host=host.host,
         node=host.nodename,
@@ -156,3 +209,8 @@ def _new_placement(situation, answer, path, node):
         mappings=request['mappings'],
         domains=hosts.all_domains(host),
     )
+
+
+def _allocation_request(situation, answer, path, node):
+    requests = situation.snapshot.class_of_member(path).candidates[node]
+    return requests[answer.alternative.get(path, 0)]

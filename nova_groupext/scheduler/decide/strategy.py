@@ -90,11 +90,6 @@ class Situation:
     shelved: frozenset = frozenset()
     to_replace: frozenset = frozenset()
 
-    def find_hold(self, path, node):
-        """Return the hold of a member that stays on a host, else None."""
-        hold = self.current.servers.get(path, self.needs.unchanged.get(path))
-        return hold if hold and hold.node == node else None
-
 
 class Question(typing.NamedTuple):
     """One problem for the solver.
