@@ -11,87 +11,33 @@ raised.
 
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
-import contextvars
 import datetime
-import functools
 from typing import Any
-from typing import ParamSpec
 from typing import TypeAlias
 from typing import TypeVar
 
 from nova.context import RequestContext
-from oslo_db import api as oslo_db_api
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.orm import interfaces as orm_interfaces
 
 from nova_groupext.db import clock
-from nova_groupext.db import database_errors
 from nova_groupext.db import engine
 from nova_groupext.db import models
+from nova_groupext.db import retries
 from nova_groupext.db.aliases import Attribute
 from nova_groupext.db.aliases import Change
 from nova_groupext.db.aliases import Column
 from nova_groupext.db.aliases import Condition
 from nova_groupext.db.aliases import Values
 
-_Args = ParamSpec('_Args')
 _Result = TypeVar('_Result')
 _Row = TypeVar('_Row', bound=models.Base)
 _OtherRow = TypeVar('_OtherRow', bound=models.Base)
 _Model: TypeAlias = type[models.Base]
-
-# Retries deadlocks, MariaDB's "record has changed since last read", and lost
-# connections. A pause lasts one second at most; after deadlocks, pauses are
-# random from the second one on.
-_retry = oslo_db_api.wrap_db_retry(
-    max_retries=10,
-    retry_interval=0.05,
-    max_retry_interval=1,
-    retry_on_deadlock=True,
-    exception_checker=database_errors.is_transient,
-)
-_in_locked_work = contextvars.ContextVar('_in_locked_work', default=False)
-
-
-def _retry_on_abort(
-    function: Callable[_Args, _Result],
-) -> Callable[_Args, _Result]:
-    """Retry a function when the database aborts its transaction.
-
-    Inside with_row_lock() only the whole transaction is retried.
-    """
-    retrying = _retry(function)
-
-    @functools.wraps(function)
-    def wrapper(*args: _Args.args, **kwargs: _Args.kwargs) -> _Result:
-        return (function if _in_locked_work.get() else retrying)(
-            *args, **kwargs
-        )
-
-    return wrapper
-
-
-@contextlib.contextmanager
-def _write_transaction(context: RequestContext) -> Iterator[orm.Session]:
-    """Open a write transaction and yield its session.
-
-    :raises: database_errors.OutcomeUnknown
-    """
-    is_flushed = False
-    try:
-        with engine.writer(context) as session:
-            yield session
-            session.flush()
-            is_flushed = True
-    except database_errors.ANY as exc:
-        if is_flushed and database_errors.is_transient(exc):
-            raise database_errors.OutcomeUnknown(exc) from exc
-        raise
 
 
 def create(context: RequestContext, row: _Row) -> _Row:
@@ -103,20 +49,20 @@ def create(context: RequestContext, row: _Row) -> _Row:
     return created
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def create_all(context: RequestContext, rows: list[_Row]) -> list[_Row]:
     """Insert rows with their related rows in one transaction; return them.
 
     The rows are not refreshed: a refresh would drop the related rows, which a
     retry of the transaction needs.
     """
-    with _write_transaction(context) as session:
+    with retries.write_transaction(context) as session:
         session.add_all(rows)
         session.flush()
         return rows
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def find(
     context: RequestContext,
     model: type[_Row],
@@ -167,7 +113,7 @@ def find_one(
     return rows[0] if rows else None
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def left_join(
     context: RequestContext,
     model: type[_Row],
@@ -189,7 +135,7 @@ def left_join(
         return [tuple(row) for row in session.execute(query)]
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def find_columns(
     context: RequestContext,
     columns: Sequence[Column | _Model],
@@ -202,7 +148,7 @@ def find_columns(
         return [list(row) for row in session.execute(query)]
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def count(
     context: RequestContext, model: _Model, *conditions: Condition
 ) -> int:
@@ -211,14 +157,14 @@ def count(
         return session.scalar(query)
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def time(context: RequestContext) -> datetime.datetime:
     """Return the current time of the database's clock; see db/clock.py."""
     with engine.reader(context) as session:
         return session.scalar(sa.select(clock.now()))
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def count_each(
     context: RequestContext,
     model: _Model,
@@ -232,7 +178,7 @@ def count_each(
         return dict(session.execute(query).all())
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def count_by(
     context: RequestContext,
     model: type[_Row],
@@ -256,7 +202,7 @@ def count_by(
         return [tuple(row) for row in session.execute(query)]
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def compare_and_set(
     context: RequestContext,
     model: _Model,
@@ -267,7 +213,7 @@ def compare_and_set(
 
     :returns: number of updated rows; 0 means that they no longer match
     """
-    with _write_transaction(context) as session:
+    with retries.write_transaction(context) as session:
         return session.execute(_update(model, conditions, values)).rowcount
 
 
@@ -281,7 +227,7 @@ def _update(
     return sa.update(model).where(*conditions).values(**values)
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def compare_and_set_all(
     context: RequestContext, *changes: Change
 ) -> list[int] | None:
@@ -295,7 +241,7 @@ def compare_and_set_all(
     """
     counts = []
     try:
-        with _write_transaction(context) as session:
+        with retries.write_transaction(context) as session:
             for model, conditions, values, expected in changes:
                 result = session.execute(_update(model, conditions, values))
                 if expected not in (None, result.rowcount):
@@ -310,7 +256,7 @@ class _Mismatch(Exception):
     """Internal signal that rolls a transaction back."""
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def insert(context: RequestContext, model: _Model, **values: Any) -> None:
     """Insert a row with values that the database computes.
 
@@ -319,7 +265,7 @@ def insert(context: RequestContext, model: _Model, **values: Any) -> None:
 
     :raises: oslo_db.exception.DBDuplicateEntry, DBReferenceError
     """
-    with _write_transaction(context) as session:
+    with retries.write_transaction(context) as session:
         session.execute(sa.insert(model).values(**values))
 
 
@@ -336,7 +282,7 @@ def insert_if_missing(
             create(context, model(**key))
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def with_row_lock(
     context: RequestContext,
     model: _Model,
@@ -361,26 +307,22 @@ def with_row_lock(
         no such row
     """
     conditions = [getattr(model, name) == key[name] for name in key]
-    with _write_transaction(context) as session:
-        lock = (
-            sa.update(model)
-            .where(*conditions)
-            .values(
-                counter=model.counter + 1,
-                # Prevents onupdate from setting the current time.
-                updated_at=model.updated_at,
-            )
+    with retries.write_transaction(context) as session:
+        lock = sa.update(model).where(*conditions)
+        # The present updated_at prevents onupdate from setting another.
+        counted = lock.values(
+            counter=model.counter + 1, updated_at=model.updated_at
         )
-        if not session.execute(lock).rowcount:
+        if not session.execute(counted).rowcount:
             return None
-        token = _in_locked_work.set(True)
+        token = retries.in_locked_work.set(True)
         try:
             return work()
         finally:
-            _in_locked_work.reset(token)
+            retries.in_locked_work.reset(token)
 
 
-@_retry_on_abort
+@retries.retry_on_abort
 def delete(
     context: RequestContext, model: _Model, *conditions: Condition
 ) -> int:
@@ -389,7 +331,7 @@ def delete(
     The rows are locked first, so that they still match when deleted.
     """
     query = sa.select(model).where(*conditions).with_for_update()
-    with _write_transaction(context) as session:
+    with retries.write_transaction(context) as session:
         rows = list(session.scalars(query))
         for row in rows:
             session.delete(row)

@@ -167,3 +167,23 @@ def _increment_generation(context: RequestContext, group: VRTGroup) -> None:
         generation=group.generation + 1,
     ):
         raise exception.GenerationConflict(group=group.uuid)
+
+
+def mark_prepared(context: RequestContext, draft: VRTGroup) -> None:
+    """Mark a draft as prepared: policy checks include its definition.
+
+    :raises: GenerationConflict when it was deleted or decided meanwhile
+    """
+    is_planning = (
+        models.Group.id == draft.id,
+        models.Group.status == states.Group.PLANNING,
+    )
+    if not db.compare_and_set(
+        context, models.Group, *is_planning, is_prepared=True
+    ):
+        raise exception.GenerationConflict(group=draft.uuid)
+
+
+def clear_prepared(context: RequestContext, draft: VRTGroup) -> None:
+    is_draft = models.Group.id == draft.id
+    db.compare_and_set(context, models.Group, is_draft, is_prepared=False)

@@ -26,7 +26,6 @@ from nova_groupext.db import models
 from nova_groupext.db.aliases import Change
 from nova_groupext.objects import base
 from nova_groupext.objects import hold_queries
-from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.aliases import Amounts
@@ -243,29 +242,6 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
             raise exception.GroupNotFound(group=holds[0].group_id) from exc
         return [cls.from_row(context, row) for row in created]
 
-    @classmethod
-    def replace_placeholders(
-        cls,
-        context: RequestContext,
-        group_id: int,
-        old: Sequence[Self],
-        new: Sequence[Self],
-    ) -> list[Self] | None:
-        """Replace placeholders while their group may have holds.
-
-        The caller's transaction has the group's row lock.
-
-        :param old: those to release
-        :param new: those to insert
-        :returns: inserted holds; None when the group may have no holds
-        """
-        if not db.count(
-            context, models.Group, *sql_conditions.may_have_holds(group_id)
-        ):
-            return None
-        cls.release_placeholders(context, old)
-        return cls.create_all(context, new)
-
     def update_placement(
         self, context: RequestContext, placement: MemberPlacement
     ) -> bool:
@@ -284,6 +260,10 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
             **self.placement_columns(placement),
         )
         return bool(count)
+
+    def set_placement(self, placement: MemberPlacement) -> None:
+        for name, value in self.placement_columns(placement).items():
+            setattr(self, name, value)
 
     @staticmethod
     def placement_columns(placement: MemberPlacement) -> dict[str, Any]:
@@ -341,22 +321,6 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
             models.Hold.status == states.Hold.WRITING,
             status=states.Hold.RELEASING,
             **(watched_holds.watch_values() if is_watched else {}),
-        )
-
-    @classmethod
-    def release_placeholders(
-        cls, context: RequestContext, placeholder_holds: Sequence[Self]
-    ) -> None:
-        """Release placeholders that are obsolete or missing in Placement."""
-        db.compare_and_set(
-            context,
-            models.Hold,
-            models.Hold.id.in_(
-                [placeholder.id for placeholder in placeholder_holds]
-            ),
-            sql_conditions.is_placeholder(),
-            models.Hold.status == states.Hold.HELD,
-            status=states.Hold.RELEASING,
         )
 
     def release(self, context: RequestContext) -> None:

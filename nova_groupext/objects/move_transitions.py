@@ -85,9 +85,7 @@ def store_location(
             context, member.id, moves
         ) or not _update_location(context, member, hold, placement):
             return False
-        plan = VRTPlan.find_newest(context, member.group_id)
-        if plan is not None:
-            plan.update_placement(context, member.path, placement)
+        _update_plan(context, member, placement)
         if is_resized:
             _release_reservation(context, member)
         transitions.derive_status(context, member.group_id)
@@ -99,9 +97,16 @@ def store_location(
     if is_stored:
         member.status = states.Member.ACTIVE
         if hold is not None:
-            for name, value in hold.placement_columns(placement).items():
-                setattr(hold, name, value)
+            hold.set_placement(placement)
     return bool(is_stored)
+
+
+def _update_plan(
+    context: RequestContext, member: VRTMember, placement: MemberPlacement
+) -> None:
+    plan = VRTPlan.find_newest(context, member.group_id)
+    if plan is not None:
+        plan.update_placement(context, member.path, placement)
 
 
 def _update_location(

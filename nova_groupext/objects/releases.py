@@ -22,6 +22,7 @@ from nova_groupext.db import models
 from nova_groupext.db.aliases import Change
 from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import member as member_obj
+from nova_groupext.objects import redeems
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
@@ -110,17 +111,23 @@ def _release(
         ),
     )
     if counts is None:
-        row = VRTGroup.find_row(context, group.id)
-        if row is None:
-            raise exception.GroupNotFound(group=group.uuid)
-        if generation not in (None, row.generation):
-            raise exception.GenerationConflict(group=group.uuid)
+        _check_generation(context, group, generation)
         return None
     rows = db.find(context, models.Member, models.Member.id.in_(ids))
     statuses = {row.id: row.status for row in rows}
     for member in affected:
         member.status = statuses.get(member.id, member.status)
     return any(counts[1:])
+
+
+def _check_generation(
+    context: RequestContext, group: VRTGroup, generation: int | None
+) -> None:
+    row = VRTGroup.find_row(context, group.id)
+    if row is None:
+        raise exception.GroupNotFound(group=group.uuid)
+    if generation not in (None, row.generation):
+        raise exception.GenerationConflict(group=group.uuid)
 
 
 def expire(context: RequestContext, group: VRTGroup) -> bool:
@@ -250,7 +257,7 @@ def _ends_of_holds(ids: Sequence[int]) -> Iterator[Change]:
         (
             models.Hold,
             (models.Hold.status == status, is_released),
-            transitions.end_values(status),
+            redeems.end_values(status),
             None,
         )
         for status in (states.Hold.HELD, states.Hold.REDEEMED)

@@ -10,8 +10,6 @@
 
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
 import contextlib
 import dataclasses
 
@@ -23,54 +21,18 @@ from nova_groupext import faultpoints
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.objects import adoptions
 from nova_groupext.objects import definitions
 from nova_groupext.objects import drafts
 from nova_groupext.objects import hold_ages
 from nova_groupext.objects import states
+from nova_groupext.objects import swap_results
 from nova_groupext.objects import swaps
-from nova_groupext.objects import transitions
-from nova_groupext.objects.aliases import Path
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.objects.member_placement import MemberPlacement
-from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
-
-
-def insert_adopted_holds(
-    context: RequestContext,
-    lease: VRTLease,
-    group: VRTGroup,
-    draft: VRTGroup,
-    placements: Mapping[Path, MemberPlacement],
-) -> list[VRTHold]:
-    """Insert the holds of servers that a draft is to adopt.
-
-    From then on the draft's definition, too, restricts their moves.
-
-    The caller needs the project's lock, see quota.with_project_lock(): of two
-    concurrent adoptions of one server the second is refused.
-
-    :raises: GenerationConflict when another member has one of the servers, or
-        the group cannot be revised any more, GroupBusy
-    """
-    members = [member for member in draft.members if member.path in placements]
-    rows = [
-        VRTHold.for_adoption(each, placements[each.path]) for each in members
-    ]
-
-    def work() -> list[VRTHold]:
-        if not _may_adopt(context, group, draft):
-            raise exception.GenerationConflict(group=group.uuid)
-        _mark_prepared(context, draft)
-        # These are from an earlier try; Nova knows the moves in progress.
-        ids = [member.id for member in members]
-        db.delete(context, models.Move, models.Move.member_id.in_(ids))
-        return VRTHold.create_all(context, rows)
-
-    return swaps.with_lease(context, lease, work)
 
 
 def prepare(
@@ -98,7 +60,7 @@ def prepare(
         _check_unchanged(context, group, draft, swap)
         swaps.prepare(context, lease, swap.old_holds, swap.ending)
         created = VRTHold.create_all(context, swap.successors)
-        _mark_prepared(context, draft)
+        drafts.mark_prepared(context, draft)
         return created
 
     created = swaps.with_lease(context, lease, work)
@@ -121,7 +83,7 @@ def commit(
     :param swap: the swap that was made
     :param check: see prepare(); None after prepare(): then only the loss of
         the lease makes a commit fail
-    :param lost: see swaps.store_result(), also for is_watched
+    :param lost: see swap_results.store(), also for is_watched
     :raises: GenerationConflict, GroupBusy
     """
 
@@ -132,8 +94,8 @@ def commit(
             swaps.prepare(context, lease, (), swap.ending)
         hold_ages.store(context, swap)
         _exchange_definitions(context, group, draft)
-        _assign_servers(context, group, draft, swap.adopted)
-        swaps.store_result(
+        adoptions.assign_servers(context, group, draft, swap.adopted)
+        swap_results.store(
             *(context, group.id, swap, swaps.Side.APPLIED, lost),
             member_statuses=drafts.replaceable_statuses(draft),
             is_watched=is_watched,
@@ -157,7 +119,7 @@ def _exchange_definitions(
 
 
 def _end_draft(context: RequestContext, draft: VRTGroup) -> None:
-    _clear_prepared(context, draft)
+    drafts.clear_prepared(context, draft)
     # A draft that is gone was deleted with its group.
     with contextlib.suppress(exception.GroupNotFound):
         draft.obj_clone().mark_deleted(context)
@@ -172,39 +134,19 @@ def compensate(
 ) -> None:
     """Restore the state before a swap was prepared.
 
-    :param lost: see swaps.store_result()
+    :param lost: see swap_results.store()
     """
 
     def work() -> None:
-        swaps.store_result(
+        swap_results.store(
             *(context, lease.group_id, swap, swaps.Side.COMPENSATED, lost),
             member_statuses=drafts.replaceable_statuses(draft),
             is_watched=True,
         )
-        _clear_prepared(context, draft)
+        drafts.clear_prepared(context, draft)
 
     with faultpoints.around('revise.compensate'):
         swaps.with_lease(context, lease, work)
-
-
-def _mark_prepared(context: RequestContext, draft: VRTGroup) -> None:
-    """Mark a draft as prepared: policy checks include its definition.
-
-    :raises: GenerationConflict when it was deleted or decided meanwhile
-    """
-    is_planning = (
-        models.Group.id == draft.id,
-        models.Group.status == states.Group.PLANNING,
-    )
-    if not db.compare_and_set(
-        context, models.Group, *is_planning, is_prepared=True
-    ):
-        raise exception.GenerationConflict(group=draft.uuid)
-
-
-def _clear_prepared(context: RequestContext, draft: VRTGroup) -> None:
-    is_draft = models.Group.id == draft.id
-    db.compare_and_set(context, models.Group, is_draft, is_prepared=False)
 
 
 def _check_unchanged(
@@ -225,8 +167,8 @@ def _check_unchanged(
         len(replaceable) != len(ids)
         or not _may_revise(context, group, draft)
         or not _may_drop(context, group, draft)
-        or not _may_adopt(context, group, draft)
-        or _has_adopted_moves(context, swap)
+        or not adoptions.may_adopt(context, group, draft)
+        or adoptions.has_moves(context, swap)
     ):
         raise exception.GenerationConflict(group=group.uuid)
 
@@ -264,32 +206,6 @@ def _may_drop(
         and current[path].status not in droppable
         for path in current.keys() - drafted.keys()
     )
-
-
-def _may_adopt(
-    context: RequestContext, group: VRTGroup, draft: VRTGroup
-) -> bool:
-    """Check that adopted servers are not another member's, and vice versa."""
-    servers = drafts.servers_to_adopt(draft)
-    current = definitions.rows_by_path(context, group)
-    server_of = {
-        current[path].id: servers[path] for path in servers.keys() & current
-    }
-    owners = VRTMember.list_by_servers(context, servers.values())
-    return all(
-        owner.group_id == draft.id
-        or server_of.get(owner.id) == owner.server_uuid
-        for owner in owners
-    ) and not any(
-        current[path].status in states.MEMBER_HAS_SERVER
-        for path in servers.keys() & current
-    )
-
-
-def _has_adopted_moves(context: RequestContext, swap: swaps.Swap) -> bool:
-    """Check whether any adopted server has a stored move."""
-    ids = [hold.member_id for hold in swap.adopted]
-    return bool(ids and VRTMove.by_member(context, ids))
 
 
 def _reset_members_without_holds(
@@ -337,36 +253,3 @@ def _set_group_held(context: RequestContext, group: VRTGroup) -> None:
         hold_when_planned=True,
         fault=None,
     )
-
-
-def _assign_servers(
-    context: RequestContext,
-    group: VRTGroup,
-    draft: VRTGroup,
-    holds: Sequence[VRTHold],
-) -> None:
-    """Assign a draft's servers, their holds and moves to the group's members.
-
-    The revision's swap releases the capacity held for these members before.
-
-    :param holds: the holds of insert_adopted_holds()
-    """
-    rows = definitions.rows_by_path(context, group)
-    paths = {member.id: member.path for member in draft.members}
-    for hold in holds:
-        member = VRTMember.from_row(context, rows[paths[hold.member_id]])
-        model, is_same, values, _expected = member.status_change(
-            states.Member.ACTIVE, server_uuid=hold.server_uuid, fault=None
-        )
-        db.compare_and_set(context, model, *is_same, **values)
-        model, is_redeemed, values, _expected = (
-            transitions.release_of_redeemed([member.id])
-        )
-        db.compare_and_set(context, model, *is_redeemed, **values)
-        owner = {'group_id': group.id, 'member_id': member.id}
-        is_hold = models.Hold.id == hold.id
-        db.compare_and_set(
-            context, models.Hold, is_hold, if_compensated=None, **owner
-        )
-        is_move = models.Move.member_id == hold.member_id
-        db.compare_and_set(context, models.Move, is_move, **owner)

@@ -13,8 +13,8 @@ from nova_groupext.cloud import hosts
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.audit import heal
@@ -285,7 +285,7 @@ class TestAudit(AuditTestCase):
             self.context, [hold.member_id]
         )
         own = {server: (member, hold)}
-        self.assertTrue(transitions.reserve(self.context, own))
+        self.assertTrue(redeems.reserve(self.context, own))
         return server
 
     def test_a_swap_under_way_is_no_finding(self):

@@ -8,7 +8,7 @@ Meanwhile another reaper may have decided, and a new server been created.
 from oslo_utils import uuidutils
 
 from nova_groupext import objects
-from nova_groupext.objects import transitions
+from nova_groupext.objects import redeems
 from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import take_back
@@ -31,7 +31,7 @@ class OutdatedCase(redeem_requests.RedeemTestCase):
         """Reserve the member for a server; returns the member and its hold."""
         member, hold = self.member('a'), self.hold()
         own = {server: (member, hold)}
-        self.assertTrue(transitions.reserve(self.context, own))
+        self.assertTrue(redeems.reserve(self.context, own))
         return member, hold
 
     def hold(self):

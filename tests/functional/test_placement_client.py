@@ -10,8 +10,8 @@ from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.db import api as db
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects import watched_holds
 from nova_groupext.scheduler.placement import overcommitment
 from nova_groupext.scheduler.protocol import hold_plan
@@ -219,7 +219,7 @@ class TestPlacementClient(base.StepTestCase):
         lower, higher = self.hold_too_much()
         model, own, values, _count = objects.VRTHold.change_to_held([higher])
         db.compare_and_set(self.context, model, *own, **values)
-        self.addCleanup(transitions.end_hold, self.context, higher)
+        self.addCleanup(redeems.end_hold, self.context, higher)
         higher.status = states.Hold.HELD
 
         self.assertEqual([lower], self.losers(lower, higher))

@@ -13,8 +13,8 @@ from nova_groupext.cloud import hosts
 from nova_groupext.cloud import with_groups
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import hold_plan
 from tests import groups
@@ -117,7 +117,7 @@ class TestReaper(base.GroupTestCase):
         [hold] = self.holds_of(uuid)
         member = objects.VRTMember.find_by_id(self.context, hold.member_id)
         own = {uuidutils.generate_uuid(): (member, hold)}
-        self.assertTrue(transitions.reserve(self.context, own))
+        self.assertTrue(redeems.reserve(self.context, own))
 
         for status in ('ACTIVE', 'HELD'):
             db.compare_and_set(

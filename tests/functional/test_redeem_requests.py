@@ -14,7 +14,7 @@ from nova_groupext import faultpoints
 from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.objects import transitions
+from nova_groupext.objects import redeems
 from nova_groupext.scheduler import manager
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.nova import servers
@@ -333,7 +333,7 @@ class TestRedeemRequests(redeem_requests.RedeemTestCase):
         member = self.member(path)
         hold = objects.VRTHold.find_by_member(self.context, member.id)
         own = {server: (member, hold)}
-        self.assertTrue(transitions.reserve(self.context, own))
+        self.assertTrue(redeems.reserve(self.context, own))
         return hold
 
     def test_redeem_of_a_deleted_hold_fails_the_member(self):

@@ -3,7 +3,7 @@
 
 import fixtures
 
-from nova_groupext import objects
+from nova_groupext.objects import placeholder_holds
 from nova_groupext.scheduler.nova import hosts
 from tests.functional import base
 from tests.functional import exclusive_groups
@@ -25,7 +25,7 @@ class TestFailures(exclusive_groups.MaintenanceTestCase):
         removed = {}
         for host in self.EXCLUSIVE_HOSTS:
             placeholder = self.placeholder_with('VCPU', host)
-            objects.VRTHold.release_placeholders(self.context, [placeholder])
+            placeholder_holds.release(self.context, [placeholder])
             self.cloud.placement.delete(f'/allocations/{placeholder.uuid}')
             [each] = placeholder.allocations.values()
             removed[host] = each['resources']['VCPU']

@@ -6,8 +6,8 @@ from nova import objects as nova_objects
 from nova.virt.libvirt import driver as libvirt
 
 from nova_groupext import objects
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.follow import lost_holds
 from tests.functional import base
@@ -98,7 +98,7 @@ class TestHolds(following.FollowTestCase):
         )['id']
         holds = sorted(self.holds_of(uuid), key=lambda hold: hold.uuid)
         leaves, stays = holds
-        transitions.end_hold(self.context, leaves)
+        redeems.end_hold(self.context, leaves)
         self.shrink_by(7)
 
         self.follow()

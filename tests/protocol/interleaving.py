@@ -15,8 +15,8 @@ import threading
 from keystoneauth1 import exceptions as ks_exc
 from oslo_db import exception as db_exc
 
-from nova_groupext.db import api as db
 from nova_groupext.db import engine
+from nova_groupext.db import retries
 from tests.protocol import fake_placement
 
 # A run of two operations has fewer steps unless it is in an endless loop.
@@ -270,7 +270,7 @@ class Interleaver:
     def transaction(self, begin, kind, context):
         """Run a transaction of engine.reader() or engine.writer()."""
         actor = getattr(_current, 'actor', None)
-        if actor is None or db._in_locked_work.get():
+        if actor is None or retries.in_locked_work.get():
             with begin(context) as session:
                 yield session
             return

@@ -6,7 +6,7 @@ import json
 
 from nova_groupext import objects
 from nova_groupext.objects import states
-from nova_groupext.objects import swaps
+from nova_groupext.objects import swap_results
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.protocol import redeem
 from tests.protocol import simulated_cloud
@@ -192,7 +192,7 @@ def _check_own_hosts(cloud):
         cloud.deployment.context, groups
     ):
         for member in group.members:
-            if member.fault == swaps.IS_LOST:
+            if member.fault == swap_results.IS_LOST:
                 raise Violation(f'{member.path} was refused its own host')
 
 

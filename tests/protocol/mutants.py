@@ -26,6 +26,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
+from nova_groupext.db import retries
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import manager
@@ -93,11 +94,11 @@ def _read_server_first(context, placement_client, uuid, hold, body, refills):
 def _lock_after_reading(context, model, work, **key):
     with engine.writer(context) as session:
         session.execute(sa.select(model)).all()
-        inside = db._in_locked_work.set(True)
+        inside = retries.in_locked_work.set(True)
         try:
             return _locked(context, model, work, **key)
         finally:
-            db._in_locked_work.reset(inside)
+            retries.in_locked_work.reset(inside)
 
 
 def _treat_5xx_as_refusal(connection, context, body):
@@ -232,7 +233,7 @@ MUTANTS = {
     ),
     'successors are watched': Mutant(
         {
-            f'{_OBJECTS}.swaps.watched_holds': types.SimpleNamespace(
+            f'{_OBJECTS}.swap_results.watched_holds': types.SimpleNamespace(
                 watch_values=dict
             )
         },
@@ -308,7 +309,7 @@ MUTANTS = {
         replay='9:dies-before',
     ),
     'a resize redeems its reservation': Mutant(
-        {f'{_OBJECTS}.transitions.redeem_reservation': lambda *_args: True},
+        {f'{_OBJECTS}.redeems.redeem_reservation': lambda *_args: True},
         pair=('resize', 'expire'),
     ),
     'new holds are verified': Mutant(
@@ -330,7 +331,7 @@ MUTANTS = {
         fault='late',
     ),
     'a redeem reserves only a held member': Mutant(
-        {f'{_OBJECTS}.transitions._reserve_changes': _reserve_unconditionally},
+        {f'{_OBJECTS}.redeems._reserve_changes': _reserve_unconditionally},
         pair=('redeem', 'release'),
     ),
     'a swap prepares only held holds': Mutant(

@@ -24,8 +24,8 @@ from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import migration
 from nova_groupext.db import models
+from nova_groupext.objects import placeholder_holds
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler.move import resize
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import redeem
@@ -552,7 +552,7 @@ class SimulatedCloud(fixtures.Fixture):
         reservation = objects.VRTHold.reservation(member, placement)
         reservation.create(context)
         self.deployment.placement_client().hold(context, [reservation])
-        transitions.commit_placeholders(
+        placeholder_holds.commit(
             context, self.deployment.group(self.uuid), [reservation]
         )
 

@@ -27,9 +27,9 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import drafts
+from nova_groupext.objects import placeholder_holds
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.current import locations
@@ -246,9 +246,7 @@ class Deployment(fixtures.Fixture):
         )
         reservation.create(self.context)
         self.placement_client().hold(self.context, [reservation])
-        transitions.commit_placeholders(
-            self.context, self.group(uuid), [reservation]
-        )
+        placeholder_holds.commit(self.context, self.group(uuid), [reservation])
         reservation.status = states.Hold.HELD
         return reservation
 

@@ -9,6 +9,7 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext import quota
+from nova_groupext.objects import adoptions
 from nova_groupext.objects import drafts
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
@@ -46,7 +47,7 @@ class Adopting(test_objects.Objects):
     def adopt(requester, group, draft, lease):
         plan = objects.VRTPlan.find_newest(requester, draft.id)
         begin = functools.partial(
-            revisions.insert_adopted_holds,
+            adoptions.insert_holds,
             *(requester, lease, group, draft, plan.placements),
         )
         adopted = quota.with_project_lock(requester, group.project_id, begin)

@@ -10,8 +10,8 @@ from oslo_db import exception as db_exc
 
 from nova_groupext import faultpoints
 from nova_groupext import objects
+from nova_groupext.objects import placeholder_holds
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.protocol import exclusive_hosts
@@ -127,7 +127,7 @@ class TestReleases(ExclusiveCase):
         reservation.create(context)
         self.remove_filler()
         self.deployment.placement_client().hold(context, [reservation])
-        transitions.commit_placeholders(
+        placeholder_holds.commit(
             context, self.deployment.group(uuid), [reservation]
         )
         self.deployment.maintain_exclusive()

@@ -28,9 +28,9 @@ from nova_groupext.db import engine
 from nova_groupext.db import models
 from nova_groupext.objects import boot
 from nova_groupext.objects import move_transitions
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
-from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.move import VRTMove
@@ -201,7 +201,7 @@ class TestGroups(GaleraTestCase):
         servers = {uuidutils.generate_uuid(): place}
 
         def reserve(requester):
-            return transitions.reserve(
+            return redeems.reserve(
                 requester, servers, lambda: check(requester)
             )
 

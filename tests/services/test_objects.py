@@ -13,6 +13,7 @@ from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.objects import redeems
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
@@ -187,7 +188,7 @@ class ConcurrentWriters(Objects):
         """Return calls that reserve the first member for servers."""
         return [
             call(
-                transitions.reserve,
+                redeems.reserve,
                 {
                     uuidutils.generate_uuid(): (
                         self.get(group).members[0],
@@ -474,7 +475,7 @@ class StoredValues(Objects):
     def test_members_are_listed_with_their_committed_holds(self):
         group = self.held()
         [first, *rest] = self.holds(group)
-        transitions.end_hold(context.get_admin_context(), first)
+        redeems.end_hold(context.get_admin_context(), first)
 
         promises = objects.VRTMember.list_with_holds(
             context.get_admin_context()

@@ -9,8 +9,8 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import placeholder_holds
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from tests import groups
 from tests.services import databases
 from tests.services import servers
@@ -61,9 +61,7 @@ class Placeholders:
             placeholder = self.write_down(group)
 
             self.assertTrue(
-                transitions.commit_placeholders(
-                    self.context, group, [placeholder]
-                )
+                placeholder_holds.commit(self.context, group, [placeholder])
             )
 
             self.assertEqual(states.Hold.HELD, self.status(placeholder))
@@ -77,7 +75,7 @@ class Placeholders:
         group.mark_deleted(self.context)
 
         self.assertFalse(
-            transitions.commit_placeholders(self.context, group, [placeholder])
+            placeholder_holds.commit(self.context, group, [placeholder])
         )
         self.assertEqual(states.Hold.WRITING, self.status(placeholder))
 
@@ -87,9 +85,7 @@ class Placeholders:
         objects.VRTHold.abandon(self.context, [placeholder])
 
         self.assertFalse(
-            transitions.commit_placeholders(
-                self.context, group, [placeholder, other]
-            )
+            placeholder_holds.commit(self.context, group, [placeholder, other])
         )
         self.assertEqual(states.Hold.WRITING, self.status(other))
 
@@ -116,11 +112,11 @@ class Placeholders:
     def test_groups_with_placeholders_to_release_are_listed(self):
         group = self.create(states.Group.HELD)
         placeholder = self.write_down(group)
-        transitions.commit_placeholders(self.context, group, [placeholder])
+        placeholder_holds.commit(self.context, group, [placeholder])
         group.change(self.context, states.Group.RELEASED)
         self.assertEqual([group.uuid], self.listed())
 
-        objects.VRTHold.release_placeholders(self.context, [placeholder])
+        placeholder_holds.release(self.context, [placeholder])
 
         self.assertEqual(states.Hold.RELEASING, self.status(placeholder))
         self.assertEqual([], self.listed())

@@ -49,6 +49,7 @@ PLAIN = frozenset(
         'fast',
         'few',
         'finding',
+        'fits',
         'health',
         'http',
         'improve',

@@ -30,6 +30,7 @@ import functools
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext import quota
+from nova_groupext.objects import adoptions
 from nova_groupext.objects import drafts
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
@@ -78,7 +79,7 @@ def begin(context, placement_client, lease, group, draft, plan):
 
     :param lease: VRTLease of the group
     :param plan: VRTPlan of the draft
-    :returns: VRTHolds, as revisions.insert_adopted_holds() does
+    :returns: VRTHolds, as adoptions.insert_holds() does
     :raises: GenerationConflict, GroupBusy, ServerConflict,
         MemberStateConflict; the caller ends the rows by compensate()
     """
@@ -87,7 +88,7 @@ def begin(context, placement_client, lease, group, draft, plan):
         return []
     placements = {path: plan.placements[path] for path in uuid_of}
     insert = functools.partial(
-        revisions.insert_adopted_holds,
+        adoptions.insert_holds,
         *(context, lease, group, draft, placements),
     )
     with faultpoints.around('adopt.begin'):

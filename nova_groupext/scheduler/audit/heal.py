@@ -20,6 +20,7 @@ from nova_groupext import exception
 from nova_groupext import notifications
 from nova_groupext.conf import CONF
 from nova_groupext.db import database_errors
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
@@ -139,7 +140,7 @@ def _end_inconsistent(context, _placement_client, finding):
     for hold in VRTHold.list_by_uuids(context, [finding.consumer]):
         # The redeeming scheduler or the reaper finishes such a hold.
         if hold.status != states.Hold.REDEEMING:
-            transitions.end_hold(context, hold)
+            redeems.end_hold(context, hold)
 
 
 def _fail(context, finding):

@@ -29,8 +29,8 @@ from nova import exception as nova_exc
 from oslo_log import log as logging
 
 from nova_groupext.db import database_errors
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
@@ -192,9 +192,7 @@ def claim(
 def _reserve(context, reservation, server_uuid):
     """Set a reservation to REDEEMING; return False if it was changed."""
     try:
-        return transitions.redeem_reservation(
-            context, reservation, server_uuid
-        )
+        return redeems.redeem_reservation(context, reservation, server_uuid)
     except database_errors.ANY as exc:
         LOG.exception(
             'The state of resize reservation %s is unknown; the move is '
@@ -207,7 +205,7 @@ def _reserve(context, reservation, server_uuid):
 def _close(context, reservation, is_redeemed):
     """Store the outcome of the swap."""
     try:
-        transitions.end_reservation(context, reservation, is_redeemed)
+        redeems.end_reservation(context, reservation, is_redeemed)
     except database_errors.ANY:
         LOG.exception(
             'The result of resize reservation %s could not be stored; the '

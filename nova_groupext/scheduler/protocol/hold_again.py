@@ -16,6 +16,7 @@ After a crash, the next owner of the lease finishes the swap.
 from nova_groupext import faultpoints
 from nova_groupext import quota
 from nova_groupext.objects import states
+from nova_groupext.objects import swap_results
 from nova_groupext.objects import swaps
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
@@ -78,7 +79,7 @@ def _prepare(context, lease, hold, write):
 
 def _apply_and_commit(context, placement_client, lease, swap):
     def commit():
-        swaps.commit(
+        swap_results.commit(
             context,
             lease,
             swap,

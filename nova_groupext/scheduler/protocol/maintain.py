@@ -33,9 +33,9 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
+from nova_groupext.objects import placeholder_holds
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
-from nova_groupext.objects import transitions
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import availability
@@ -128,7 +128,7 @@ def _release_shared(context, placement_client, lease, nodes, rows):
         swaps.with_lease(
             context,
             lease,
-            lambda: VRTHold.release_placeholders(context, placeholder_holds),
+            lambda: placeholder_holds.release(context, placeholder_holds),
         )
         shared = VRTHold.list_by_uuids(context, [row.uuid for row in shared])
     release_holds.release(context, placement_client, shared)
@@ -228,7 +228,7 @@ def _insert(context, lease, usages, outdated, new):
         for placeholder in outdated:
             if placeholder.uuid not in usages:
                 watched_holds.mark_lost(context, placeholder)
-        return VRTHold.replace_placeholders(
+        return placeholder_holds.replace(
             context, lease.group_id, outdated, new
         )
 
@@ -266,7 +266,7 @@ def _apply(context, placement_client, group, ending, inserted):
     if is_overcommitted:
         return False
     with faultpoints.around('placeholder.commit'):
-        return transitions.commit_placeholders(context, group, inserted)
+        return placeholder_holds.commit(context, group, inserted)
 
 
 def _log_foreign_consumers(context, group, host, consumers, logged):

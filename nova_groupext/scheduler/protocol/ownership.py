@@ -9,8 +9,8 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext import notifications
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.placement import overcommitment
@@ -35,7 +35,7 @@ def redeem(context, hold, member):
     :param member: its VRTMember
     :returns: False when another process has changed one of them
     """
-    if not _change(context, transitions.redeem, hold, member, ACTIVE):
+    if not _change(context, redeems.redeem, hold, member, ACTIVE):
         return False
     notifications.notify_member(context, Event.REDEEM, member)
     return True
@@ -53,7 +53,7 @@ def end(context, hold, member, values):
     :returns: whether the hold and the member were changed
     """
     previous_status = hold.status
-    if not _change(context, transitions.end_hold, hold, member, values):
+    if not _change(context, redeems.end_hold, hold, member, values):
         return False
     if previous_status != states.Hold.REDEEMED:
         notifications.notify_member(context, Event.LOSE_HOLD, member)
@@ -80,7 +80,7 @@ def end_overcommitted(context, placement_client, holds):
         if member:
             end(context, hold, member, OVERCOMMITTED)
         else:
-            transitions.end_hold(context, hold)
+            redeems.end_hold(context, hold)
     return overcommitted
 
 
@@ -90,7 +90,7 @@ def end_reservation(context, reservation, reason):
     :param reservation: VRTHold in state HELD
     :param why: a phrase for the log
     """
-    if transitions.end_hold(context, reservation):
+    if redeems.end_hold(context, reservation):
         LOG.info(
             'Resize reservation %(hold)s on %(host)s ends: %(why)s.',
             {

@@ -32,8 +32,8 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import database_errors
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.nova import servers
@@ -83,7 +83,7 @@ def reserve(context, reserved, check):
         with the group's lock
     :returns: False when another process has changed a row: nothing is stored
     """
-    return transitions.reserve(context, reserved, check)
+    return redeems.reserve(context, reserved, check)
 
 
 def swap(

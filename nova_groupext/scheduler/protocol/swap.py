@@ -52,6 +52,7 @@ from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
+from nova_groupext.objects import swap_results
 from nova_groupext.objects import swaps
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
@@ -315,7 +316,7 @@ def _commit(context, lease, swap, side, lost):
     draft = draft_uuid and VRTGroup.get(context, draft_uuid)
     if draft is None:
         # The swap holds a member again, or takes back a server's capacity.
-        swaps.commit(
+        swap_results.commit(
             *(context, lease, swap, side, lost),
             member_statuses=states.Member,
             is_watched=True,

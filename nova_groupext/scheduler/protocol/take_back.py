@@ -24,6 +24,7 @@ the request can be repeated until the successor owns the capacity.
 from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext.objects import states
+from nova_groupext.objects import swap_results
 from nova_groupext.objects import swaps
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.placement import http
@@ -58,7 +59,7 @@ def take_back(context, placement_client, lease, hold):
     swap = swaps.Swap([hold], created)
     side, lost = finish(context, placement_client, swap)
     # An earlier request may still be on its way: the rows are watched.
-    swaps.commit(
+    swap_results.commit(
         *(context, lease, swap, side, lost),
         member_statuses=states.Member,
         is_watched=True,

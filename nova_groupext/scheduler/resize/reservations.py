@@ -3,8 +3,8 @@
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import availability
@@ -114,4 +114,4 @@ def _end_overdue(context, placement_client):
             owns = placement_client.swap_happened(
                 context, reservation, reservation.server_uuid
             )
-            transitions.end_reservation(context, reservation, owns)
+            redeems.end_reservation(context, reservation, owns)

@@ -19,12 +19,10 @@ from nova_groupext.solver.arrays import Bools
 from nova_groupext.solver.arrays import Floats
 from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.construct import allocation_options
+from nova_groupext.solver.construct import fits
 from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.equivalence import EquivalenceClass
-
-# Unlimited capacity.
-_UNLIMITED = 1 << 31
 
 # Number of member classes whose lost capacity counts: the scarcest ones.
 _MAX_SCARCEST = 24
@@ -153,7 +151,7 @@ class CapacityMatrices:
 
     def count_fits(self, need: Ints) -> Ints:
         """Return how many times some amounts fit, by host."""
-        return _count_fits(self.free.T, need[:, None])
+        return fits.count_fits(self.free.T, need[:, None])
 
     def _add_free(self, host: int, amounts: Ints) -> None:
         self.free[host] += amounts
@@ -292,8 +290,8 @@ class CapacityMatrices:
 
     def _capacities(self, hosts: slice) -> Ints:
         """Return the capacities of some hosts, by class and host."""
-        capacities = _count_fits(
-            self._free_on(hosts), _on_hosts(hosts, self._needs)
+        capacities = fits.count_fits(
+            self._free_on(hosts), fits.on_hosts(hosts, self._needs)
         )
         capacities *= self._allowed[:, hosts]
         best = np.maximum.reduceat(capacities, self._starts, axis=0)
@@ -301,9 +299,9 @@ class CapacityMatrices:
 
     def _find_opportunity_costs(self, hosts: slice) -> None:
         """Update the opportunity costs on some hosts and the best options."""
-        remaining = self._free_on(hosts) - _on_hosts(hosts, self._needs)
-        needs = _on_hosts(hosts, self._scarcest_needs)
-        after = _count_fits(remaining[:, :, None], needs[:, None])
+        remaining = self._free_on(hosts) - fits.on_hosts(hosts, self._needs)
+        needs = fits.on_hosts(hosts, self._scarcest_needs)
+        after = fits.count_fits(remaining[:, :, None], needs[:, None])
         after *= self._scarcest_allowed[:, hosts]
         after = np.maximum.reduceat(after, self._scarcest_starts, axis=1)
         after = np.minimum(after, self._demand[self._scarcest, None])
@@ -341,15 +339,3 @@ class CapacityMatrices:
                 domain_of, domains, order[cuts[:-1]]
             )
         return self._levels[name]
-
-
-def _on_hosts(hosts: slice, needs: Ints) -> Ints:
-    """Return the needs on some hosts; a last axis of 1 means all hosts."""
-    return needs[..., hosts] if needs.shape[-1] > 1 else needs
-
-
-def _count_fits(free: Ints, needs: Ints) -> Ints:
-    """Return how many times needs fit, as the minimum over the first axis."""
-    times = np.where(needs > 0, free // np.maximum(needs, 1), _UNLIMITED)
-    least: Ints = times.min(axis=0, initial=_UNLIMITED)
-    return np.maximum(least, 0)

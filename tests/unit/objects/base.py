@@ -5,8 +5,8 @@ from nova import context
 from oslotest import base
 
 from nova_groupext import objects
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects import watched_holds
 from tests import fixtures
 from tests import groups
@@ -56,11 +56,11 @@ class HeldGroupTestCase(GroupTestCase):
 
     def complete_redeem(self, member):
         """Redeem the hold of a member that is REDEEMING."""
-        self._change(transitions.redeem, member, states.Member.ACTIVE)
+        self._change(redeems.redeem, member, states.Member.ACTIVE)
 
     def end_hold(self, member, became):
         """End a member's hold; return whether that succeeded."""
-        return self._change(transitions.end_hold, member, became)
+        return self._change(redeems.end_hold, member, became)
 
     def _change(self, transition, member, became):
         hold = objects.VRTHold.find_by_member(self.context, member.id)

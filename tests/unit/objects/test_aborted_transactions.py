@@ -14,8 +14,8 @@ from nova_groupext import objects
 from nova_groupext import quota
 from nova_groupext.objects import drafts
 from nova_groupext.objects import move_transitions
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from tests import fixtures
 from tests import groups
 from tests.unit.objects import base
@@ -103,7 +103,7 @@ class TestObjects(AbortedTransactions, base.HeldGroupTestCase):
     def test_reserved_member_equals_the_stored_one(self):
         servers = {uuids.server: self.member_and_hold(self.member)}
 
-        self.assertTrue(transitions.reserve(self.context, servers))
+        self.assertTrue(redeems.reserve(self.context, servers))
 
         for member in (self.member, self.stored()):
             self.assertEqual(

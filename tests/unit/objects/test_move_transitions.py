@@ -5,8 +5,8 @@ from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import objects
 from nova_groupext.objects import move_transitions
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from tests import groups
 from tests.unit.objects import base
 
@@ -17,7 +17,7 @@ class TestFollow(base.HeldGroupTestCase):
         group = self.create_held_group()
         member = group.members[0]
         hold = objects.VRTHold.find_by_member(self.context, member.id)
-        transitions.reserve(self.context, {uuids.server: (member, hold)})
+        redeems.reserve(self.context, {uuids.server: (member, hold)})
         self.complete_redeem(member)
         self.member = member
         self.target = groups.placement(uuids.target, 1)

@@ -11,11 +11,11 @@ from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import drafts
+from nova_groupext.objects import redeems
 from nova_groupext.objects import releases
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
-from nova_groupext.objects import transitions
 from tests import fixtures
 from tests import groups
 from tests.unit.objects import base
@@ -116,7 +116,7 @@ class TestPrepared(SwapCase):
 
     def reserve(self, member):
         own = {uuidutils.generate_uuid(): self.member_and_hold(member)}
-        return transitions.reserve(self.context, own)
+        return redeems.reserve(self.context, own)
 
     def test_member_in_a_prepared_swap_is_not_reserved(self):
         self.prepared(self.made)

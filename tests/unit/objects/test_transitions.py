@@ -12,6 +12,8 @@ from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.objects import placeholder_holds
+from nova_groupext.objects import redeems
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
@@ -141,7 +143,7 @@ class TestReserve(base.HeldGroupTestCase):
     def reserve(self, *members):
         pairs = [self.member_and_hold(member) for member in members]
         servers = dict(zip(self.uuids, pairs, strict=True))
-        return transitions.reserve(self.context, servers)
+        return redeems.reserve(self.context, servers)
 
     def reserved(self):
         members = self.get(self.group).members
@@ -179,14 +181,14 @@ class TestReserve(base.HeldGroupTestCase):
             self.group.members, (True, False), strict=False
         ):
             own = {self.uuids[0]: self.member_and_hold(member)}
-            done = transitions.reserve(self.context, own)
+            done = redeems.reserve(self.context, own)
             self.assertEqual(is_free, done)
 
     def test_member_of_an_expired_group_is_not_reserved(self):
         db.compare_and_set(self.context, models.Group, expires_at=clock.now())
         own = {self.uuids[0]: self.member_and_hold(self.group.members[0])}
 
-        self.assertFalse(transitions.reserve(self.context, own))
+        self.assertFalse(redeems.reserve(self.context, own))
 
 
 class TestHold(base.GroupTestCase):
@@ -248,7 +250,7 @@ class TestResizeReservation(base.HeldGroupTestCase):
             member, groups.placement(uuids.rp, 1)
         )
         self.row.create(self.context)
-        transitions.commit_placeholders(self.context, self.group, [self.row])
+        placeholder_holds.commit(self.context, self.group, [self.row])
 
     def current(self):
         [row] = objects.VRTHold.list_by_uuids(self.context, [self.row.uuid])
@@ -256,11 +258,9 @@ class TestResizeReservation(base.HeldGroupTestCase):
 
     def test_redeemed_reservation_is_not_ended_by_a_stale_object(self):
         stale = self.current()
-        transitions.redeem_reservation(
-            self.context, self.current(), uuids.server
-        )
+        redeems.redeem_reservation(self.context, self.current(), uuids.server)
 
-        self.assertFalse(transitions.end_hold(self.context, stale))
+        self.assertFalse(redeems.end_hold(self.context, stale))
 
         self.assertEqual(Hold.REDEEMING, self.current().status)
 
@@ -269,7 +269,7 @@ class TestResizeReservation(base.HeldGroupTestCase):
         swaps.prepare(self.context, lease, (), [self.current()])
 
         self.assertFalse(
-            transitions.redeem_reservation(
+            redeems.redeem_reservation(
                 self.context, self.current(), uuids.server
             )
         )
@@ -277,23 +277,19 @@ class TestResizeReservation(base.HeldGroupTestCase):
         self.assertEqual(Hold.HELD, self.current().status)
 
     def test_reservation_of_another_server_is_not_redeemed(self):
-        transitions.redeem_reservation(
-            self.context, self.current(), uuids.server
-        )
+        redeems.redeem_reservation(self.context, self.current(), uuids.server)
 
         self.assertFalse(
-            transitions.redeem_reservation(
+            redeems.redeem_reservation(
                 self.context, self.current(), uuids.other
             )
         )
 
     def test_second_end_of_a_reservation_changes_nothing(self):
-        transitions.redeem_reservation(
-            self.context, self.current(), uuids.server
-        )
-        transitions.end_reservation(self.context, self.current(), True)
+        redeems.redeem_reservation(self.context, self.current(), uuids.server)
+        redeems.end_reservation(self.context, self.current(), True)
 
-        transitions.end_reservation(self.context, self.current(), False)
+        redeems.end_reservation(self.context, self.current(), False)
 
         self.assertEqual(Hold.REDEEMED, self.current().status)
 
@@ -323,7 +319,7 @@ class TestEndHold(base.HeldGroupTestCase):
         hold = self.holds_of(self.group)[0]
         hold.status = Hold.HELD
         change = stale.status_change(Member.FAILED)
-        self.assertFalse(transitions.end_hold(self.context, hold, change))
+        self.assertFalse(redeems.end_hold(self.context, hold, change))
         self.assertEqual(before, self.state())
 
     def test_hold_of_a_redeeming_member_is_not_ended(self):
@@ -365,4 +361,4 @@ class TestEndHold(base.HeldGroupTestCase):
         for status in (Hold.WRITING, Hold.EXCHANGING, Hold.RELEASING):
             hold = self.holds_of(self.group)[0]
             hold.status = status
-            self.assertFalse(transitions.end_hold(self.context, hold))
+            self.assertFalse(redeems.end_hold(self.context, hold))

@@ -6,8 +6,8 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.nova import servers
@@ -85,7 +85,7 @@ class TestHolds(AuditTestCase):
         def reserve(_label, about):
             if about == f'/allocations/{self.hold.uuid}':
                 self.before_request = None
-                transitions.reserve(
+                redeems.reserve(
                     self.context,
                     {
                         uuidutils.generate_uuid(): (
@@ -191,7 +191,7 @@ class TestOverdue(AuditTestCase):
         row = self.deployment.reserve_resize(
             self.uuid, self.deployment.make_provider(1)
         )
-        transitions.redeem_reservation(self.context, row, server)
+        redeems.redeem_reservation(self.context, row, server)
 
         self.assert_overdue(row.uuid)
 

@@ -5,8 +5,9 @@ import fixtures
 from oslo_utils import uuidutils
 
 from nova_groupext import notifications
+from nova_groupext.objects import placeholder_holds
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.protocol import ownership
 from tests import groups
@@ -40,7 +41,7 @@ class TestOwnership(base.ProtocolTestCase):
     def reserve(self):
         hold, member = self.pair()
         servers = {uuidutils.generate_uuid(): (member, hold)}
-        self.assertTrue(transitions.reserve(self.context, servers))
+        self.assertTrue(redeems.reserve(self.context, servers))
         return hold, member
 
     def states(self):
@@ -137,13 +138,11 @@ class TestOwnership(base.ProtocolTestCase):
             groups.placement(self.provider, 2),
         )
         reservation.create(self.context)
-        transitions.commit_placeholders(
+        placeholder_holds.commit(
             self.context, self.deployment.group(self.uuid), [reservation]
         )
         [stale, current] = 2 * VRTHold.list_reservations(self.context)
-        transitions.redeem_reservation(
-            self.context, current.obj_clone(), server
-        )
+        redeems.redeem_reservation(self.context, current.obj_clone(), server)
 
         ownership.end_reservation(self.context, stale, 'a test')
 

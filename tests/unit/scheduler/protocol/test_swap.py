@@ -3,6 +3,7 @@
 
 from nova_groupext import exception
 from nova_groupext.objects import states
+from nova_groupext.objects import swap_results
 from nova_groupext.objects import swaps
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.protocol import swap as protocol
@@ -49,7 +50,7 @@ class TestSwap(base.ProtocolTestCase):
 
     def apply(self, swap):
         def commit():
-            swaps.commit(
+            swap_results.commit(
                 *(self.context, self.lease, swap, Side.APPLIED),
                 member_statuses=states.Member,
             )

@@ -3,8 +3,8 @@
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
-from nova_groupext.objects import transitions
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.resize import reservations
 from tests.services import deployment
@@ -132,12 +132,12 @@ class TestFollowReservations(base.ProtocolTestCase):
         self.assertEqual('RELEASING', self.current().status)
 
     def test_unfinished_resize_without_its_swap_is_released(self):
-        transitions.redeem_reservation(self.context, self.row, self.server)
+        redeems.redeem_reservation(self.context, self.row, self.server)
 
         self.assert_resolved_later('RELEASING')
 
     def test_unfinished_resize_with_its_swap_is_redeemed(self):
-        transitions.redeem_reservation(self.context, self.row, self.server)
+        redeems.redeem_reservation(self.context, self.row, self.server)
         self.deployment.delete_allocations(self.row.uuid, self.server)
         self.deployment.fill(self.provider, consumer=self.server)
 
