@@ -111,7 +111,7 @@ class ResizeReservations(test_objects.Objects):
         )
         by_uuid = {each.uuid: each for each in self.holds(group)}
         self.assertEqual(states.Hold.RELEASING, by_uuid[uuid].status)
-        self.assertEqual(larger['allocations'], by_uuid[hold.uuid].allocations)
+        self.assertEqual(larger.allocations, by_uuid[hold.uuid].allocations)
 
     def test_reservation_expires_with_its_group(self):
         group, _member, hold, reservation = self.growing()
