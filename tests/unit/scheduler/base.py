@@ -12,9 +12,11 @@ from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler import serve
 from tests import fixtures as ours
 from tests.protocol import fake_placement
 from tests.services import deployment
+from tests.services import doubles
 
 EXCLUSIVE = {'type': 'exclusive', 'scope': 'host'}
 APART = {'type': 'anti-affinity', 'scope': 'host'}
@@ -95,6 +97,13 @@ class ProtocolTestCase(deployment.DeploymentChecks, base.BaseTestCase):
             self.deployment.server_outcomes[server] = outcome
         self.posts.clear()
         return uuid, provider, server
+
+    def serve(self, uuid):
+        """Let a planner serve a group, and no other one that waits."""
+        tools = doubles.FixedPlan()(self.deployment.placement_client())
+        serve.GroupServer(self.deployment.leases(), lambda: tools).serve(
+            self.context, self.deployment.group(uuid)
+        )
 
     def acquire_lease(self, uuid):
         """Return the lease of a group, which no planner has."""
