@@ -14,7 +14,7 @@ OPTIONS = ('available_filters', 'enabled_filters', 'weight_classes')
 
 NOT_LOADED = (
     '[filter_scheduler]{option} names a class that cannot be loaded, so that '
-    'neither schedulers nor planners start: {error}. Correct it.'
+    'schedulers do not start and planners cannot plan: {error}. Correct it.'
 )
 NOT_AVAILABLE = (
     'No [filter_scheduler]available_filters is '
@@ -68,6 +68,7 @@ def _find_missing(handler, wanted, text, option, names):
     """Return what is wrong with an option that should name our class."""
     try:
         classes = handler.get_matching_classes(names)
-    except (ImportError, nova_exc.ClassNotFound) as exc:
+    # ValueError: a class without its module.
+    except (ImportError, ValueError, nova_exc.ClassNotFound) as exc:
         return [NOT_LOADED.format(option=option, error=exc)]
     return [] if wanted in classes else [text]

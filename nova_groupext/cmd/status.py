@@ -14,6 +14,7 @@ from nova_groupext.cmd import manage
 from nova_groupext.cmd import planners as manage_planners
 from nova_groupext.cmd import scheduler_options
 from nova_groupext.conf import database
+from nova_groupext.conf import opts
 from nova_groupext.conf import values
 from nova_groupext.conf import vrt
 from nova_groupext.db import engine
@@ -58,6 +59,13 @@ CONTRADICTIONS = (
         ('vrt', 'redeem_replacement_time_limit'),
         'Nova abandons servers while planners still search for another host',
     ),
+)
+
+# Options of Nova and Placement that the checks read as numbers.
+OTHER_OPTIONS = (
+    # An option of oslo.messaging, with its default.
+    ('DEFAULT', [cfg.IntOpt('rpc_response_timeout', default=60)]),
+    ('placement', [cfg.IntOpt('allocation_conflict_retry_count')]),
 )
 
 _COMPARISONS = {'not longer': operator.le, 'shorter': operator.lt}
@@ -125,7 +133,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _check_options(self):
         """Check that our options are valid and do not contradict others."""
-        problems = values.find_invalid(self._conf) or [
+        problems = self._find_invalid() or [
             f'{_option_name(first)} is {comparison} than '
             f'{_option_name(second)}: {consequence}.'
             for first, comparison, second, consequence in CONTRADICTIONS
@@ -139,13 +147,13 @@ class Checks(upgradecheck.UpgradeCommands):
             return _warning(NO_LEVELS)
         return _success('All are valid, and none contradicts another one.')
 
-    def _value(self, option):
-        section, name = option
-        return (
-            self._conf[name]
-            if section == 'DEFAULT'
-            else (self._conf[section][name])
+    def _find_invalid(self):
+        return values.find_invalid(
+            self._conf, [*opts.list_opts(), *OTHER_OPTIONS]
         )
+
+    def _value(self, option):
+        return values.read(self._conf, *option)
 
     def _check_placement(self):
         """Check that concurrent writers cannot overcommit Placement."""
@@ -188,7 +196,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def check(self):
         """Run all checks, or only that of options if one has a wrong value."""
-        if values.find_invalid(self._conf):
+        if self._find_invalid():
             # The other checks would read the wrong value.
             self._upgrade_checks = self._upgrade_checks[:1]
         return super().check()
@@ -196,7 +204,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
 def _url(section):
     """Return the database URL of a section, built as oslo.db does."""
-    url = sa.make_url(section.connection)
+    url = engine.parse_url(section.connection)
     return url.update_query_string(section.connection_parameters or '')
 
 
@@ -257,12 +265,9 @@ def _options():
     for group in ('api_database', 'placement_database'):
         conf.register_opt(cfg.StrOpt('connection', secret=True), group)
         conf.register_opt(cfg.StrOpt('connection_parameters'), group)
-    conf.register_opt(
-        cfg.IntOpt('allocation_conflict_retry_count'), 'placement'
-    )
+    for section, options in OTHER_OPTIONS:
+        conf.register_opts(options, None if section == 'DEFAULT' else section)
     scheduler_options.register_opts(conf)
-    # An option of oslo.messaging, with its default.
-    conf.register_opt(cfg.IntOpt('rpc_response_timeout', default=60))
     return conf
 
 

@@ -19,20 +19,28 @@ def check(conf):
         raise cfg.ConfigFileValueError(' '.join(invalid))
 
 
-def find_invalid(conf):
-    """Return a sentence for each option with an invalid value."""
+def find_invalid(conf, sections=None):
+    """Return a sentence for each option with an invalid value.
+
+    :param sections: [(section, options)]; all of ours by default
+    """
     return [
-        f'[{group.name}]{option.name} is invalid: {reason}'
-        for group, options in opts.list_opts()
+        f'[{section}]{option.name} is invalid: {reason}'
+        for section, options in sections or opts.list_opts()
         for option in options
-        if (reason := _invalid_reason(conf, group.name, option))
+        if (reason := _invalid_reason(conf, f'{section}', option))
     ]
+
+
+def read(conf, section, name):
+    """Return the value of an option, which may be in section DEFAULT."""
+    return conf[name] if section == 'DEFAULT' else conf[section][name]
 
 
 def _invalid_reason(conf, section, option):
     """Return what is wrong with the value of an option, or None."""
     try:
-        conf[section][option.name]
+        read(conf, section, option.name)
     except cfg.Error as exc:
         if option.secret:
             return 'Its secret value does not have the form of the help.'

@@ -40,9 +40,26 @@ def configure(conf: cfg.ConfigOpts = CONF) -> None:
     settings['connection'] = _connection(conf)
     settings['connection_parameters'] = _parameters(**settings)
     if settings['connection'] != _configured_for:
+        if settings['connection']:
+            parse_url(settings['connection'])
         reset()
         context_manager.configure(**settings)
         _configured_for = settings['connection']
+
+
+def parse_url(text: str) -> sa.URL:
+    """Return a database URL.
+
+    :raises: sqlalchemy.exc.ArgumentError, never with a part of the URL, which
+        may contain a password
+    """
+    try:
+        return sa.make_url(text)
+    except ValueError:
+        # What follows the last colon, perhaps of a password without a host.
+        raise sa.exc.ArgumentError(
+            'The port in the database URL is not a number.'
+        ) from None
 
 
 def _parameters(

@@ -156,9 +156,13 @@ class TestManage(ManageCase):
         )
 
     def test_invalid_database_url_is_reported(self):
-        self.assertIn(
-            'URL', self.mistake('db', 'sync', database='connection = nonsense')
-        )
+        for url in ('nonsense', 'mysql+pymysql://nova:secret@db:33o6/nova'):
+            mistake = self.mistake(
+                'db', 'sync', database=f'connection = {url}'
+            )
+
+            self.assertIn('URL', mistake)
+            self.assertNotIn('secret', mistake)
 
     def test_missing_configuration_file_is_named(self):
         self.assertIn(

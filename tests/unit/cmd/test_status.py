@@ -186,6 +186,18 @@ class TestStatus(StatusCase):
         _code, results = self.check('[filter_scheduler]', *lines)
         return results['Filter and weigher']
 
+    def test_invalid_options_of_nova_and_placement_are_failures(self):
+        for section, option in (
+            ('DEFAULT', 'rpc_response_timeout'),
+            ('placement', RETRIES),
+        ):
+            code, results = self.check(f'[{section}]\n{option} = soon')
+
+            self.assertEqual(FAILURE, code)
+            [(result, details)] = results.values()
+            self.assertEqual(FAILURE, result)
+            self.assertIn(f'[{section}]{option} is invalid', details)
+
     def test_missing_filter_or_weigher_is_a_failure(self):
         result, details = self.scheduling()
 
@@ -218,6 +230,16 @@ class TestStatus(StatusCase):
 
             self.assertEqual(FAILURE, result)
             self.assertIn('nova_groupext.nowhere', details)
+
+    def test_class_without_its_module_is_a_failure(self):
+        for option, line in (
+            ('available_filters', ('available_filters = Filter', WEIGHED)),
+            ('weight_classes', (*AVAILABLE, 'weight_classes = Weigher')),
+        ):
+            result, details = self.scheduling(ENABLED, *line)
+
+            self.assertEqual(FAILURE, result)
+            self.assertIn(f'{option} names a class', details)
 
     def test_planners_without_tables_are_a_warning(self):
         self.assertEqual(WARNING, self.planners()[0])
@@ -253,10 +275,14 @@ class TestStatus(StatusCase):
         self.assertEqual(WARNING, self.placement()[0])
 
     def test_invalid_database_url_is_a_failure(self):
-        nonsense = '[vrt_database]\nconnection=nonsense'
+        for url in ('nonsense', 'mysql+pymysql://nova:secret@db:33o6/nova'):
+            section = f'[vrt_database]\nconnection={url}'
 
-        self.assertEqual(FAILURE, self.tables(nonsense)[0])
-        self.assertEqual(WARNING, self.placement(nonsense)[0])
+            result, details = self.tables(section)
+
+            self.assertEqual(FAILURE, result)
+            self.assertNotIn('secret', details)
+            self.assertEqual(WARNING, self.placement(section)[0])
 
     def test_single_attempt_of_placement_passes(self):
         result, details = self.placement(f'[placement]\n{RETRIES}=1')
