@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/decide/replacement.py``."""
 
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.scheduler.decide import replacement
@@ -31,7 +32,7 @@ class TestReplacement(base.ProtocolTestCase):
         self.assertEqual(Outcome.NO_OTHER_HOST, self.outcome())
 
     def test_failed_member_is_replaced_on_any_host(self):
-        transitions.end_hold(
+        redeems.end_hold(
             self.context,
             self.deployment.hold(self.uuid, 'm-0'),
             self.deployment.member(self.uuid, 'm-0').status_change(
