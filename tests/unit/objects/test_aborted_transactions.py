@@ -20,8 +20,8 @@ from tests import fixtures
 from tests import groups
 from tests.unit.objects import base
 from tests.unit.objects import test_drafts
-from tests.unit.objects import test_expiry
 from tests.unit.objects import test_group
+from tests.unit.objects import test_releases
 from tests.unit.objects import test_swaps
 from tests.unit.objects import test_transitions
 
@@ -41,7 +41,15 @@ class AbortedTransactions:
         return super().create(**values)
 
 
-class TestGroupExpiry(AbortedTransactions, test_expiry.TestExpiry):
+class TestGroupExpiry(AbortedTransactions, test_releases.TestExpiry):
+    pass
+
+
+class TestRelease(AbortedTransactions, test_releases.TestRelease):
+    pass
+
+
+class TestExtension(AbortedTransactions, test_group.TestExtension):
     pass
 
 

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups and their members in the database."""
 
+import datetime
+
 from oslo_db import exception as db_exc
+from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.db import engine
 from nova_groupext.db import models
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
 from tests import fixtures
@@ -15,6 +19,7 @@ from tests.unit.objects import base
 
 Member = states.Member
 Group = states.Group
+NOON = datetime.datetime(2026, 11, 1, 12)
 
 
 class TestGroup(base.GroupTestCase):
@@ -194,3 +199,78 @@ class TestMember(base.GroupTestCase):
         group.purge(self.context)
 
         self.assertRaises(exception.GroupNotFound, member.redeem_obstacle)
+
+
+class TestExtension(base.HeldGroupTestCase):
+    """A held group of three is extended before it expires."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.Clock(NOON))
+        self.group = self.create_held_group(
+            NOON + datetime.timedelta(seconds=60)
+        )
+
+    def pass_seconds(self, seconds):
+        timeutils.advance_time_seconds(seconds)
+
+    def extend(self, seconds=60):
+        self.get(self.group).extend(self.context, seconds)
+
+    def expire(self):
+        releases.expire(self.context, self.group)
+
+    def refusal(self):
+        error = self.assertRaises(exception.GroupStateConflict, self.extend)
+        return error.format_message().partition(' is ')[2]
+
+    def test_extension_counts_from_now(self):
+        self.pass_seconds(30)
+        generation = self.get(self.group).generation
+
+        self.extend(100)
+
+        group = self.get(self.group)
+        self.assertEqual(
+            NOON + datetime.timedelta(seconds=130), group.expires_at
+        )
+        self.assertEqual(generation + 1, group.generation)
+
+    def test_extension_of_an_expired_group_is_refused(self):
+        self.pass_seconds(60)
+
+        self.assertEqual(
+            'HELD: it expired at 2026-11-01T12:01:00Z; its holds are being '
+            'released',
+            self.refusal(),
+        )
+        self.expire()
+        self.assertEqual(
+            'RELEASED: it has no held members; it expired at '
+            '2026-11-01T12:01:00Z',
+            self.refusal(),
+        )
+
+    def test_late_extension_by_a_stale_object_is_refused(self):
+        """Its clock is before the end, its transaction after the expiry."""
+        stale = self.get(self.group)
+        self.pass_seconds(60)
+        self.expire()
+        self.pass_seconds(-1)
+
+        self.assertRaises(
+            exception.GroupStateConflict, stale.extend, self.context, 60
+        )
+
+        self.assertEqual(Group.RELEASED, self.get(self.group).status)
+
+    def test_group_with_redeeming_members_is_extended(self):
+        for member in self.group.members:
+            member.change(self.context, Member.REDEEMING)
+
+        self.extend()
+
+    def test_extension_of_a_group_without_holds_is_refused(self):
+        self.redeem(*self.group.members)
+
+        self.assertEqual('ACTIVE: it has no held members', self.refusal())

@@ -69,12 +69,6 @@ class TestStatus(base.HeldGroupTestCase):
 
         self.assertEqual(Group.ACTIVE, self.status())
 
-    def test_group_of_released_members_is_released(self):
-        self.assertTrue(self.release())
-
-        self.assertEqual(Group.RELEASED, self.status())
-        self.assertFalse(self.release())
-
     def test_group_is_released_with_its_last_server(self):
         self.redeem(self.first)
         self.release()
@@ -90,16 +84,6 @@ class TestStatus(base.HeldGroupTestCase):
             self.context, self.first, Member.FAILED, 'nobody has built it'
         )
 
-    def test_release_of_all_of_a_purged_group_is_not_found(self):
-        group = self.get(self.group)
-        db.delete(self.context, models.Group, models.Group.id == group.id)
-
-        self.assertRaises(
-            exception.GroupNotFound,
-            releases.release_all,
-            *(self.context, group),
-        )
-
     def test_group_is_active_while_a_failed_server_has_a_hold(self):
         self.redeemed_and_failed()
         self.release(self.second, self.third)
@@ -108,14 +92,6 @@ class TestStatus(base.HeldGroupTestCase):
         self.end_hold(self.first, Member.FAILED)
 
         self.assertEqual(Group.RELEASED, self.status())
-
-    def test_release_of_a_failed_member_releases_its_hold(self):
-        self.redeemed_and_failed()
-
-        self.release(self.first)
-
-        held = {each.status for each in self.holds_of(self.group)}
-        self.assertEqual({Hold.HELD}, held)
 
     def test_deleted_group_stays_releasing(self):
         self.group.mark_deleted(self.context)

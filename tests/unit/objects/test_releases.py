@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expiry and extension of groups."""
+"""Releases of members on request, and when their time is over."""
 
 import datetime
 
@@ -7,6 +7,8 @@ from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
@@ -20,7 +22,7 @@ NOON = datetime.datetime(2026, 11, 1, 12)
 
 
 class TestExpiry(base.HeldGroupTestCase):
-    """A held group of three is extended or expires, as a whole."""
+    """A held group of three expires as a whole."""
 
     def setUp(self):
         super().setUp()
@@ -48,10 +50,6 @@ class TestExpiry(base.HeldGroupTestCase):
 
     def expire(self):
         return releases.expire(self.context, self.group)
-
-    def refusal(self):
-        error = self.assertRaises(exception.GroupStateConflict, self.extend)
-        return error.format_message().partition(' is ')[2]
 
     def test_group_is_held_until_it_expires(self):
         self.pass_seconds(59)
@@ -109,18 +107,6 @@ class TestExpiry(base.HeldGroupTestCase):
             (failed.status, failed.fault),
         )
 
-    def test_extension_counts_from_now(self):
-        self.pass_seconds(30)
-        generation = self.get(self.group).generation
-
-        self.extend(100)
-
-        group = self.get(self.group)
-        self.assertEqual(
-            NOON + datetime.timedelta(seconds=130), group.expires_at
-        )
-        self.assertEqual(generation + 1, group.generation)
-
     def test_group_extended_in_time_does_not_expire(self):
         """The reaper has found the group just before it was extended."""
         self.pass_seconds(59)
@@ -130,47 +116,6 @@ class TestExpiry(base.HeldGroupTestCase):
         self.assertFalse(self.expire())
 
         self.assertEqual((Group.HELD, *[Member.HELD] * 3), self.state())
-
-    def test_extension_of_an_expired_group_is_refused(self):
-        self.pass_seconds(60)
-
-        self.assertEqual(
-            'HELD: it expired at 2026-11-01T12:01:00Z; its holds are being '
-            'released',
-            self.refusal(),
-        )
-        self.expire()
-        self.assertEqual(
-            'RELEASED: it has no held members; it expired at '
-            '2026-11-01T12:01:00Z',
-            self.refusal(),
-        )
-
-    def test_late_extension_by_a_stale_object_is_refused(self):
-        """Its clock is before the end, its transaction after the expiry."""
-        stale = self.get(self.group)
-        self.pass_seconds(60)
-        self.expire()
-        self.pass_seconds(-1)
-
-        self.assertRaises(
-            exception.GroupStateConflict, stale.extend, self.context, 60
-        )
-
-        self.assertEqual(
-            (Group.RELEASED, *[Member.RELEASED] * 3), self.state()
-        )
-
-    def test_group_with_redeeming_members_is_extended(self):
-        for member in self.group.members:
-            member.change(self.context, Member.REDEEMING)
-
-        self.extend()
-
-    def test_extension_of_a_group_without_holds_is_refused(self):
-        self.redeem(*self.group.members)
-
-        self.assertEqual('ACTIVE: it has no held members', self.refusal())
 
     def test_member_is_redeemable_until_its_group_expires(self):
         def obstacles():
@@ -186,3 +131,69 @@ class TestExpiry(base.HeldGroupTestCase):
         self.assertEqual({fault}, obstacles())
         self.expire()
         self.assertEqual({fault}, obstacles())
+
+
+class TestRelease(base.HeldGroupTestCase):
+    """Members of a held group of three are released on request."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.create_held_group()
+        self.first, self.second, _third = self.group.members
+
+    def release(self, *members, generation=None):
+        return releases.release_members(
+            self.context, self.group, members or None, generation
+        )
+
+    def statuses(self):
+        return [member.status for member in self.get(self.group).members]
+
+    def test_group_of_released_members_is_released(self):
+        self.assertTrue(self.release())
+
+        self.assertEqual(Group.RELEASED, self.get(self.group).status)
+        self.assertFalse(self.release())
+
+    def test_release_of_a_redeeming_member_is_refused(self):
+        stale = self.get(self.group).members[0]
+        self.first.change(self.context, Member.REDEEMING)
+
+        self.assertRaises(
+            exception.MemberStateConflict, self.release, stale, self.second
+        )
+
+        self.assertEqual(
+            [Member.REDEEMING, Member.HELD, Member.HELD], self.statuses()
+        )
+
+    def test_release_of_an_earlier_generation_is_refused(self):
+        generation = self.get(self.group).generation - 1
+
+        self.assertRaises(
+            exception.GenerationConflict, self.release, generation=generation
+        )
+
+        self.assertEqual(3 * [Member.HELD], self.statuses())
+
+    def test_release_of_all_of_a_purged_group_is_not_found(self):
+        group = self.get(self.group)
+        db.delete(self.context, models.Group, models.Group.id == group.id)
+
+        self.assertRaises(
+            exception.GroupNotFound,
+            releases.release_all,
+            *(self.context, group),
+        )
+
+    def test_release_of_a_failed_member_releases_its_hold(self):
+        """Its server, which nobody has built, has an allocation."""
+        self.redeem(self.first)
+        transitions.end_member(
+            self.context, self.first, Member.FAILED, 'nobody has built it'
+        )
+
+        self.release(self.first)
+
+        held = {each.status for each in self.holds_of(self.group)}
+        self.assertEqual({Hold.HELD}, held)
