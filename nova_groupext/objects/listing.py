@@ -20,7 +20,6 @@ from typing import TypeAlias
 import uuid
 
 from nova.context import RequestContext
-from oslo_utils import uuidutils
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -122,11 +121,13 @@ def parse_marker(marker: str, sort_key: str) -> Marker:
 
     :raises: ValueError
     """
-    uuid, colon, text = marker.partition(':')
+    group_id, colon, text = marker.partition(':')
     key = SORT_KEYS[sort_key]
-    if not uuidutils.is_uuid_like(uuid) or (colon and key is None):
+    if colon and key is None:
         raise ValueError(marker)
-    return uuid, key.from_text(text) if colon else None
+    # In the form of the rows, with which it is compared as text.
+    group_id = str(uuid.UUID(group_id))
+    return group_id, key.from_text(text) if colon else None
 
 
 def new_id() -> str:

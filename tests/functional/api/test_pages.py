@@ -271,6 +271,14 @@ class TestFilters(PageCase):
                     f'query.marker: VRT group {first}', response.text
                 )
 
+    def test_marker_may_be_in_any_form_of_a_uuid(self):
+        first, second = self.store_group(), self.store_group()
+
+        for marker in (first.upper(), first.replace('-', '')):
+            for sort_key in listing.SORT_KEYS:
+                path = f'?marker={marker}&sort_key={sort_key}'
+                self.assertEqual([second], self.listed(path))
+
     def test_marker_of_another_project_is_refused(self):
         other = self.post('other', topology=base.ONE, name='m')
         marker = other.json()['vrt_group']['id']
