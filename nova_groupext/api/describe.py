@@ -110,9 +110,7 @@ def build_group(context, attributes, parsed):
         hold_when_planned=attributes.get('hold', True),
         client_token=attributes.get('client_token'),
         request_digest=_digest(attributes),
-        expires_in=int(
-            attributes.get('expires_in', CONF.vrt.default_expires_in)
-        ),
+        expires_in=_expires_in(attributes),
         expires_at=None,
         subgroups=[path for path, _node in nodes if path],
         members=_members(nodes, parsed),
@@ -127,6 +125,16 @@ def build_group(context, attributes, parsed):
             for each in node.get('relationships', [])
         ],
     )
+
+
+def _expires_in(attributes):
+    """Return the seconds for which a group is held.
+
+    The operator may have set a maximum below the default, or below the present
+    value of a group that is revised.
+    """
+    seconds = attributes.get('expires_in', CONF.vrt.default_expires_in)
+    return int(min(seconds, CONF.vrt.max_expires_in))
 
 
 def is_retry_of(group, stored):

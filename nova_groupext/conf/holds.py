@@ -38,7 +38,7 @@ atomic; in a busy cloud a large one keeps failing because of concurrent claims.
         min=60,
         help="""
 Seconds after which the holds of a group are released, if its description has
-no ``expires_in``.
+no ``expires_in``; at most ``max_expires_in``.
 
 Related options:
 

@@ -131,6 +131,19 @@ class TestHoldLifetime(changing_cloud.ChangingCloudTestCase):
         left = (group.expires_at - db.time(self.context)).total_seconds()
         self.assertLess(abs(left - 2 * HOUR), 100)
 
+    def test_lowered_maximum_limits_the_default_and_revisions(self):
+        self.act(self.uuid, 'extend', {'expires_in': 60})
+        self.set_option('max_expires_in', 600)
+
+        self.act(self.uuid, 'replan')
+        self.put_revision()
+        new = self.hold_group({'members': {'a': base.member()}})['id']
+
+        for uuid in (self.uuid, new):
+            group = objects.VRTGroup.get(self.context, uuid)
+            left = (group.expires_at - db.time(self.context)).total_seconds()
+            self.assertLess(abs(left - 600), 100)
+
     def test_hold_after_a_server_ended_has_a_new_lifetime(self):
         self.age(LIFETIME - HOUR)
         self.set_option('rehold_after_server_end', True)
