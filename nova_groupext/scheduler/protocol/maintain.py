@@ -123,12 +123,12 @@ def _release_shared(context, placement_client, lease, nodes, rows):
     """
     exclusive_uuids = {node.uuid for node in nodes}
     shared = [row for row in rows if row.provider_uuid not in exclusive_uuids]
-    placeholder_holds = [row for row in shared if row.is_held_placeholder]
-    if placeholder_holds:
+    held = [row for row in shared if row.is_held_placeholder]
+    if held:
         swaps.with_lease(
             context,
             lease,
-            lambda: placeholder_holds.release(context, placeholder_holds),
+            lambda: placeholder_holds.release(context, held),
         )
         shared = VRTHold.list_by_uuids(context, [row.uuid for row in shared])
     release_holds.release(context, placement_client, shared)
@@ -175,19 +175,15 @@ def _plan_placeholders(
     :param rows: VRTHolds of the group on the node
     :param ending: those of them that are RELEASING
     """
-    placeholder_holds = [row for row in rows if row.is_held_placeholder]
-    mismatched = [
-        row
-        for row in placeholder_holds
-        if usages.get(row.uuid) != row.amounts()
-    ]
+    held = [row for row in rows if row.is_held_placeholder]
+    mismatched = [row for row in held if usages.get(row.uuid) != row.amounts()]
     removed = {row.uuid for row in (*ending, *mismatched)}
     inventories = placement_client.inventories(context, node.uuid)
     free = client.free_capacity(
         inventories, placeholders.exclude(usages, removed)
     )
     displaced = placeholders.displace(
-        [row for row in placeholder_holds if row not in mismatched], free
+        [row for row in held if row not in mismatched], free
     )
     removed.update(row.uuid for row in displaced)
     free = client.free_capacity(
