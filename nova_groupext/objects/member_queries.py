@@ -101,11 +101,17 @@ class MemberQueries:
         return cls.from_row(context, row) if row else None
 
     @classmethod
+    def _list(
+        cls, context: RequestContext, *conditions: Condition
+    ) -> list[Self]:
+        rows = db.find(context, models.Member, *conditions)
+        return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
     def list_by_ids(
         cls, context: RequestContext, ids: Collection[int]
     ) -> list[Self]:
-        rows = db.find(context, models.Member, models.Member.id.in_(ids))
-        return [cls.from_row(context, row) for row in rows]
+        return cls._list(context, models.Member.id.in_(ids))
 
     @staticmethod
     def held_until(
@@ -150,8 +156,7 @@ class MemberQueries:
         ]
         if group_id is not None:
             conditions.append(models.Member.group_id == group_id)
-        rows = db.find(context, models.Member, *conditions)
-        return [cls.from_row(context, row) for row in rows]
+        return cls._list(context, *conditions)
 
     @classmethod
     def list_by_servers(
@@ -162,15 +167,13 @@ class MemberQueries:
         Members that are being redeemed or adopted are included, as are the
         failed ones of list_with_servers().
         """
-        rows = db.find(
+        return cls._list(
             context,
-            models.Member,
             models.Member.server_uuid.in_(list(uuids)),
             _has_status_or_server(states.MEMBER_HAS_SERVER),
             models.Member.group_id == models.Group.id,
             models.Group.status != states.Group.RELEASING,
         )
-        return [cls.from_row(context, row) for row in rows]
 
     @classmethod
     def server_uuids(cls, context: RequestContext, group_id: int) -> set[str]:
@@ -188,13 +191,11 @@ class MemberQueries:
         cls, context: RequestContext, seconds: int
     ) -> list[Self]:
         """Return the members in REDEEMING for longer than some seconds."""
-        rows = db.find(
+        return cls._list(
             context,
-            models.Member,
             models.Member.status == states.Member.REDEEMING,
             models.Member.updated_at < clock.now(-seconds),
         )
-        return [cls.from_row(context, row) for row in rows]
 
     @classmethod
     def list_with_holds(
@@ -262,9 +263,8 @@ class MemberQueries:
 
         :param excluded_ids: ids of members to leave out
         """
-        rows = db.find(
+        return cls._list(
             context,
-            models.Member,
             models.Member.id.not_in(excluded_ids),
             models.Member.server_flavor.is_not(None),
             models.Member.group_id == models.Group.id,
@@ -274,20 +274,17 @@ class MemberQueries:
                 models.Hold.status.in_(states.HOLD_COUNTS_FOR_QUOTA),
             ),
         )
-        return [cls.from_row(context, row) for row in rows]
 
     @classmethod
     def list_redeeming(
         cls, context: RequestContext, project_id: str
     ) -> list[Self]:
         """Return the held members of a project in REDEEMING."""
-        rows = db.find(
+        return cls._list(
             context,
-            models.Member,
             models.Member.status == states.Member.REDEEMING,
             *_counts_for_quota(project_id),
         )
-        return [cls.from_row(context, row) for row in rows]
 
 
 def _has_status_or_server(
