@@ -44,12 +44,16 @@ class Base(models.ModelBase, orm.DeclarativeBase):
     updated_at = sa.Column(sa.DateTime, onupdate=clock.now())
 
 
-def group_key() -> sa.Column[int]:
+def group_key(*, is_indexed: bool = True) -> sa.Column[int]:
+    """Return the column of a part's group.
+
+    :param is_indexed: False where a unique constraint has an index
+    """
     return sa.Column(
         sa.Integer,
         sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
         nullable=False,
-        index=True,
+        index=is_indexed,
     )
 
 

@@ -185,11 +185,7 @@ class Proposal(base.Base):
     __table_args__ = (sa.UniqueConstraint('group_id'), base.OPTIONS)
 
     id = sa.Column(sa.Integer, primary_key=True)
-    group_id = sa.Column(
-        sa.Integer,
-        sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
-        nullable=False,
-    )
+    group_id = base.group_key(is_indexed=False)
     # planning, then placed, refused or undecided
     status = sa.Column(sa.String(16), nullable=False)
     fewest = sa.Column(sa.Boolean, nullable=False, default=False)

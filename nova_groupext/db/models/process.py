@@ -28,11 +28,7 @@ class Lease(base.Base):
     )
 
     id = sa.Column(sa.Integer, primary_key=True)
-    group_id = sa.Column(
-        sa.Integer,
-        sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
-        nullable=False,
-    )
+    group_id = base.group_key(is_indexed=False)
     operation = sa.Column(sa.String(36), nullable=False)
     # uuid of the planner
     owner = sa.Column(sa.String(255), nullable=False, index=True)
@@ -63,11 +59,7 @@ class Boot(base.Base):
     __table_args__ = (sa.UniqueConstraint('group_id'), base.OPTIONS)
 
     id = sa.Column(sa.Integer, primary_key=True)
-    group_id = sa.Column(
-        sa.Integer,
-        sa.ForeignKey('vrt_groups.id', ondelete='CASCADE'),
-        nullable=False,
-    )
+    group_id = base.group_key(is_indexed=False)
     request_id = sa.Column(sa.String(255), nullable=False)
     # booting, then done or stopped
     status = sa.Column(sa.String(16), nullable=False)
