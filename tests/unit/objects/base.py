@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base classes with groups in a database."""
 
+import datetime
+
 from nova import context
+from oslo_utils import timeutils
 from oslotest import base
 
 from nova_groupext import objects
 from nova_groupext.objects import redeems
+from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
 from tests import fixtures
 from tests import groups
+
+NOON = datetime.datetime(2026, 11, 1, 12)
 
 
 class GroupTestCase(base.BaseTestCase):
@@ -68,3 +74,23 @@ class HeldGroupTestCase(GroupTestCase):
         if done:
             member.status = became
         return done
+
+
+class ExpiringGroupTestCase(HeldGroupTestCase):
+    """A held group of three that expires 60 seconds after NOON."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.Clock(NOON))
+        self.group = self.create_held_group(
+            NOON + datetime.timedelta(seconds=60)
+        )
+
+    def pass_seconds(self, seconds):
+        timeutils.advance_time_seconds(seconds)
+
+    def extend(self, seconds=60):
+        self.get(self.group).extend(self.context, seconds)
+
+    def expire(self):
+        return releases.expire(self.context, self.group)

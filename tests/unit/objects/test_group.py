@@ -4,13 +4,11 @@
 import datetime
 
 from oslo_db import exception as db_exc
-from oslo_utils import timeutils
 
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.db import engine
 from nova_groupext.db import models
-from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import topology
 from tests import fixtures
@@ -19,7 +17,6 @@ from tests.unit.objects import base
 
 Member = states.Member
 Group = states.Group
-NOON = datetime.datetime(2026, 11, 1, 12)
 
 
 class TestGroup(base.GroupTestCase):
@@ -201,25 +198,7 @@ class TestMember(base.GroupTestCase):
         self.assertRaises(exception.GroupNotFound, member.redeem_obstacle)
 
 
-class TestExtension(base.HeldGroupTestCase):
-    """A held group of three is extended before it expires."""
-
-    def setUp(self):
-        super().setUp()
-        self.useFixture(fixtures.Clock(NOON))
-        self.group = self.create_held_group(
-            NOON + datetime.timedelta(seconds=60)
-        )
-
-    def pass_seconds(self, seconds):
-        timeutils.advance_time_seconds(seconds)
-
-    def extend(self, seconds=60):
-        self.get(self.group).extend(self.context, seconds)
-
-    def expire(self):
-        releases.expire(self.context, self.group)
-
+class TestExtension(base.ExpiringGroupTestCase):
     def refusal(self):
         error = self.assertRaises(exception.GroupStateConflict, self.extend)
         return error.format_message().partition(' is ')[2]
@@ -232,7 +211,7 @@ class TestExtension(base.HeldGroupTestCase):
 
         group = self.get(self.group)
         self.assertEqual(
-            NOON + datetime.timedelta(seconds=130), group.expires_at
+            base.NOON + datetime.timedelta(seconds=130), group.expires_at
         )
         self.assertEqual(generation + 1, group.generation)
 

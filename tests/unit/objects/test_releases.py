@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Releases of members on request, and when their time is over."""
 
-import datetime
-
-from oslo_utils import timeutils
-
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.db import api as db
@@ -12,28 +8,14 @@ from nova_groupext.db import models
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
-from tests import fixtures
 from tests.unit.objects import base
 
 Member = states.Member
 Group = states.Group
 Hold = states.Hold
-NOON = datetime.datetime(2026, 11, 1, 12)
 
 
-class TestExpiry(base.HeldGroupTestCase):
-    """A held group of three expires as a whole."""
-
-    def setUp(self):
-        super().setUp()
-        self.useFixture(fixtures.Clock(NOON))
-        self.group = self.create_held_group(
-            NOON + datetime.timedelta(seconds=60)
-        )
-
-    def pass_seconds(self, seconds):
-        timeutils.advance_time_seconds(seconds)
-
+class TestExpiry(base.ExpiringGroupTestCase):
     def expired(self):
         found = objects.VRTGroup.list_expired(self.context)
         return [group.uuid for group in found]
@@ -44,12 +26,6 @@ class TestExpiry(base.HeldGroupTestCase):
 
     def holds(self):
         return [hold.status for hold in self.holds_of(self.group)]
-
-    def extend(self, seconds=60):
-        self.get(self.group).extend(self.context, seconds)
-
-    def expire(self):
-        return releases.expire(self.context, self.group)
 
     def test_group_is_held_until_it_expires(self):
         self.pass_seconds(59)
