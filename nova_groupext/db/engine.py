@@ -56,7 +56,7 @@ def parse_url(text: str) -> sa.URL:
     try:
         return sa.make_url(text)
     except ValueError:
-        # What follows the last colon, perhaps of a password without a host.
+        # The text after the last colon may be part of a password.
         raise sa.exc.ArgumentError(
             'The port in the database URL is not a number.'
         ) from None

@@ -32,8 +32,8 @@ _Owner: TypeAlias = tuple[str, int]
 #: Amounts by resource class, of each owner.
 _AmountsByOwner: TypeAlias = Mapping[_Owner, collections.Counter[str]]
 
-# Who a hold is for: the column of the hold with a member's id, and the
-# member's column with the start of such a hold. Placeholders have no start.
+# A hold's column with the id of its member, and the member's column with the
+# start of such a hold. Placeholders have no start.
 _STARTS = {
     'member_id': models.Member.held_since,
     'resize_member_id': models.Member.reservation_since,

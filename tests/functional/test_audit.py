@@ -434,7 +434,7 @@ class TestAudit(AuditTestCase):
         self.assertNotEqual({}, self.allocations(hold.uuid))
 
     def lose_answers(self, about):
-        """Let Placement not answer requests whose URL has this ending."""
+        """Lose the answers to requests whose URL has this ending."""
         self.placement_client._http = UnansweredConnection(
             report.SchedulerReportClient(), about
         )

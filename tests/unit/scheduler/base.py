@@ -99,7 +99,7 @@ class ProtocolTestCase(deployment.DeploymentChecks, base.BaseTestCase):
         return uuid, provider, server
 
     def serve(self, uuid):
-        """Let a planner serve a group, and no other one that waits."""
+        """Serve a group as a planner does, but no other one that waits."""
         tools = doubles.FixedPlan()(self.deployment.placement_client())
         serve.GroupServer(self.deployment.leases(), lambda: tools).serve(
             self.context, self.deployment.group(uuid)
@@ -114,7 +114,7 @@ class ProtocolTestCase(deployment.DeploymentChecks, base.BaseTestCase):
         return lease
 
     def take_over(self, uuid):
-        """Let another planner finish the swap of a group, much later."""
+        """Finish the swap of a group as another planner, much later."""
         self.sleep(deployment.LATER)
         with self.deployment.leases().owning(
             *(self.context, self.deployment.placement_client()),
@@ -132,7 +132,7 @@ class ProtocolTestCase(deployment.DeploymentChecks, base.BaseTestCase):
         raise deployment.ProcessKilled
 
     def silence(self):
-        """Let Placement answer no request any more."""
+        """Lose all later answers of Placement."""
 
         def fail(*_args):
             raise ks_exc.ConnectFailure('a test')
@@ -140,7 +140,7 @@ class ProtocolTestCase(deployment.DeploymentChecks, base.BaseTestCase):
         self.before_request = fail
 
     def refuse_next_change(self):
-        """Let Placement refuse the next change of consumers."""
+        """Make Placement refuse the next change of consumers."""
 
         def refuse(label, _about):
             if label == 'POST':

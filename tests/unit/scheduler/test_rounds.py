@@ -34,7 +34,7 @@ class RoundTestCase(base.ProtocolTestCase):
         )
 
     def fail(self, name):
-        """Let a step of the reaper fail."""
+        """Make a step of the reaper fail."""
 
         def step(*_args):
             raise ZeroDivisionError(name)
