@@ -58,7 +58,7 @@ class TestBootWithGroup(booting.BootTestCase):
 
     def test_retry_with_a_client_token_does_not_boot_twice(self):
         first, second = (
-            self.post_booted(client_token='once')['vrt_group']
+            self.post_booted(client_token='boot-once')['vrt_group']
             for _number in range(2)
         )
 
@@ -68,11 +68,13 @@ class TestBootWithGroup(booting.BootTestCase):
         self.assertEqual(3, len(self.cloud.nova('demo').servers.list()))
 
     def test_retry_with_other_templates_is_a_conflict(self):
-        first = self.post_booted(client_token='once')['vrt_group']
+        first = self.post_booted(client_token='boot-others')['vrt_group']
         named = {'default': {**booting.OFFLINE, 'name': 'other'}}
 
-        self.post_booted(409, client_token='once', boot={'servers': named})
-        self.post_booted(409, client_token='once', boot=None)
+        self.post_booted(
+            409, client_token='boot-others', boot={'servers': named}
+        )
+        self.post_booted(409, client_token='boot-others', boot=None)
 
         self.active(first['id'])
 
