@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """nova-groupext-status: upgrade checks, with the usage of nova-status."""
 
+import functools
 import operator
 import sys
 
@@ -93,7 +94,7 @@ class Checks(upgradecheck.UpgradeCommands):
         except db_exc.CantStartEngineError as exc:
             return _failure(manage.ADVICE[type(exc)])
         except manage.OPERATOR_ERRORS as exc:
-            return _failure(f'The database does not answer: {exc}')
+            return _failure(f'The database cannot be used: {exc}')
         required = migration.head()
         if revision != required:
             return _failure(
@@ -159,31 +160,29 @@ class Checks(upgradecheck.UpgradeCommands):
         """Check that concurrent writers cannot overcommit Placement."""
         if self._conf.placement.allocation_conflict_retry_count == 1:
             return _success('[placement]allocation_conflict_retry_count is 1.')
-        checked, section = self._placement_client()
-        if not section.connection:
+        checked, section = self._placement_database()
+        if not self._conf[section].connection:
             return _warning(f'No database is configured. {ADVICE}')
         try:
-            risk = _risk(_url(section))
+            risk = _risk(_url(self._conf[section]), section)
         except (sa.exc.SQLAlchemyError, ModuleNotFoundError) as exc:
-            risk = f'it does not answer: {exc}'
+            risk = f'it cannot be used: {exc}'
         if risk is None:
             return _success(f'{checked}: it is safe.')
         return _warning(f'{checked}: {risk}. {ADVICE}')
 
-    def _placement_client(self):
-        """Return (text, options) of Placement's database, or else of ours."""
+    def _placement_database(self):
+        """Return (text, section) of Placement's database, or else of ours."""
         conf = self._conf
         if conf.placement_database.connection:
             return (
                 'The server of [placement_database]connection was checked',
-                conf.placement_database,
+                'placement_database',
             )
         return (
             '[placement_database]connection is not set in the files that '
             'were read; the server of our own tables was checked',
-            conf.vrt_database
-            if conf.vrt_database.connection
-            else conf.api_database,
+            'vrt_database' if conf.vrt_database.connection else 'api_database',
         )
 
     _upgrade_checks = (
@@ -208,8 +207,11 @@ def _url(section):
     return url.update_query_string(section.connection_parameters or '')
 
 
-def _risk(url):
-    """Return why Placement can overcommit on this server, or None."""
+def _risk(url, section):
+    """Return why Placement can overcommit on this server, or None.
+
+    :param section: configuration section of the URL
+    """
     kind = url.get_backend_name()
     if kind == 'sqlite':
         # SQLite has one writer at a time.
@@ -219,7 +221,10 @@ def _risk(url):
     names = ', '.join(
         f"'{name}'" for name in (SNAPSHOTS, *ISOLATION_VARIABLES)
     )
-    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+    make_engine = functools.partial(
+        sa.create_engine, url, poolclass=sa.NullPool
+    )
+    with engine.connect(make_engine, section) as connection:
         variables = dict(
             connection.exec_driver_sql(
                 f'SHOW VARIABLES WHERE Variable_name IN ({names})'

@@ -5,6 +5,7 @@ It connects at the first query, so a service may import and configure this
 module before it forks its workers.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -100,3 +101,22 @@ def writer(context: RequestContext) -> AbstractContextManager[orm.Session]:
 
 def get_engine() -> sa.Engine:
     return context_manager.writer.get_engine()
+
+
+def connect(
+    make_engine: Callable[[], sa.Engine] = get_engine,
+    section: str = 'vrt_database',
+) -> sa.Connection:
+    """Return a new connection.
+
+    :param section: configuration section with the URL's parameters
+    :raises: sqlalchemy.exc.ArgumentError when the driver does not accept
+        these parameters, and a database error
+    """
+    try:
+        return make_engine().connect()
+    except (TypeError, ValueError) as exc:
+        raise sa.exc.ArgumentError(
+            f'[{section}]connection_parameters, or the part of '
+            f'connection after "?", is invalid: {exc}'
+        ) from exc

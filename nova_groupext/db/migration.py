@@ -30,7 +30,7 @@ def sync(revision: str = 'head') -> None:
 
 def version() -> str | None:
     """Return the database's revision; None before the first sync."""
-    with engine.get_engine().connect() as connection:
+    with engine.connect() as connection:
         return migration.MigrationContext.configure(
             connection, opts={'version_table': VERSION_TABLE}
         ).get_current_revision()

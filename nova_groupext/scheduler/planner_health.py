@@ -26,8 +26,9 @@ def read(context, options):
         database's, ``groups`` the number of its leases, and ``wrong`` a list
         of phrases
     """
-    now = db.time(context)
+    # First: its errors name a wrong option of the database.
     revision = migration.version()
+    now = db.time(context)
     leases = VRTLease.count_by_owner(context)
     return [
         {

@@ -44,7 +44,7 @@ class Tables:
         result, details = self.tables(other)
 
         self.assertEqual(FAILURE, result)
-        self.assertIn('does not answer', details)
+        self.assertIn('cannot be used', details)
 
 
 class TestTablesOnMariaDB(Tables, StatusCase):

@@ -9,7 +9,7 @@ from nova_groupext.db import models
 
 
 def run():
-    with engine.get_engine().connect() as connection:
+    with engine.connect() as connection:
         context.configure(
             connection=connection,
             target_metadata=models.Base.metadata,

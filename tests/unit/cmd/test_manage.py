@@ -145,6 +145,18 @@ class TestManage(ManageCase):
             'max_retries = 0',
         )
 
+    def test_wrong_parameter_of_the_connection_names_the_option(self):
+        database = (
+            'connection = mysql+pymysql://nova:secret@db/nova\n'
+            'connection_parameters = nosuch=1'
+        )
+
+        for verb in ('version', 'sync'):
+            error = self.mistake('db', verb, database=database)
+
+            self.assertIn('[vrt_database]connection_parameters', error)
+            self.assertIn('nosuch', error)
+
     def test_missing_database_driver_is_named(self):
         self.assertIn(
             'driver_that_is_not_there',

@@ -265,7 +265,7 @@ class TestStatus(StatusCase):
         result, details = self.tables(self.database(name='nowhere/vrt'))
 
         self.assertEqual(FAILURE, result)
-        self.assertIn('does not answer', details)
+        self.assertIn('cannot be used', details)
 
     def test_missing_connection_is_a_failure(self):
         result, details = self.tables()
@@ -283,6 +283,24 @@ class TestStatus(StatusCase):
             self.assertEqual(FAILURE, result)
             self.assertNotIn('secret', details)
             self.assertEqual(WARNING, self.placement(section)[0])
+
+    def test_wrong_parameter_of_the_connection_names_the_option(self):
+        driver_refuses = (
+            'connection=mysql+pymysql://nova:secret@db/nova\n'
+            'connection_parameters=nosuch=1'
+        )
+        sqlalchemy_refuses = (
+            'connection=sqlite://\nconnection_parameters=timeout=soon'
+        )
+        for checked, section, lines in (
+            (self.tables, 'vrt_database', driver_refuses),
+            (self.tables, 'vrt_database', sqlalchemy_refuses),
+            (self.placement, 'placement_database', driver_refuses),
+        ):
+            _result, details = checked(f'[{section}]\n{lines}')
+
+            self.assertIn(f'[{section}]connection_parameters', details)
+            self.assertNotIn('secret', details)
 
     def test_single_attempt_of_placement_passes(self):
         result, details = self.placement(f'[placement]\n{RETRIES}=1')
