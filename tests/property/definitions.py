@@ -140,11 +140,14 @@ def outside(problem: Problem, part: dict) -> frozenset[str]:
     target = part['group']
     if 'path' in part:
         target = join(target, part['path'])
+    outsiders = problem.get('outsiders', {})
+    if target in outsiders:
+        # Names are unique: a member has this one, and no member set.
+        return frozenset({f'/{target}'})
     return frozenset(
         f'/{path}'
-        for path in problem.get('outsiders', {})
-        if path == target
-        or path.startswith(f'{target}/')
+        for path in outsiders
+        if path.startswith(f'{target}/')
         or (
             path.startswith(f'{target}-')
             and path.removeprefix(f'{target}-').isdigit()

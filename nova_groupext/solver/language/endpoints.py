@@ -3,6 +3,7 @@
 
 import collections
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
@@ -35,8 +36,11 @@ class OuterPart:
         """Path name with the id of the group, as outsiders have it."""
         return paths.outside(self.group, self.path)
 
-    def select(self, outsiders: Iterable[Path]) -> tuple[Path, ...]:
+    def select(self, outsiders: Collection[Path]) -> tuple[Path, ...]:
         """Return those outsiders that it contains."""
+        if self.outside_path in outsiders:
+            # A single member: no members of a set are called ``name-3``.
+            return (self.outside_path,)
         return tuple(
             path
             for path in outsiders

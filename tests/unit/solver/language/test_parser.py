@@ -172,14 +172,15 @@ class TestParse(base.BaseTestCase):
         among = parse(
             raw,
             outsiders=(
-                *('/g/db', '/g/db-1', '/g/db/c', '/g/db-x', '/g/dbs', '/h/y'),
+                *('/g/db-0', '/g/db-1', '/g/db/c', '/g/db-x'),
+                *('/g/dbs', '/h/y'),
             ),
         )
 
         [apart] = alone.policies
         self.assertEqual((('a',),), apart.sides)
         self.assertEqual(['a'], [m.path for m in alone.members])
-        related = ('/g/db', '/g/db-1', '/g/db/c')
+        related = ('/g/db-0', '/g/db-1', '/g/db/c')
         apart, near = among.policies
         self.assertEqual((('a', *related),), apart.sides)
         self.assertEqual((('a',), related), near.sides)
@@ -187,6 +188,16 @@ class TestParse(base.BaseTestCase):
         self.assertEqual(
             {'a', *related, *others}, {m.path for m in among.members}
         )
+
+    def test_single_member_of_another_group_has_no_numbered_ones(self):
+        tie = _tie('master', {'group': 'g', 'path': 'db'})['relationships'][0]
+        raw = {'members': {'master': ONE}, 'relationships': [tie]}
+
+        [relationship] = parse(
+            raw, outsiders=('/g/db', '/g/db-2')
+        ).relationships
+
+        self.assertEqual((('master',), ('/g/db',)), relationship.sides)
 
     def test_order_of_the_input_does_not_matter(self):
         raw = copy.deepcopy(ANALYTICS)
