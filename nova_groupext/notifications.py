@@ -202,7 +202,7 @@ def _send_group(context, event, group):
 
 @_log_errors
 def _send_member(context, event, member):
-    group = VRTGroup.find_row(context, member.group_id)
+    group = VRTGroup.find_by_id(context, member.group_id)
     _send(context, event, VRTMemberPayload(group, member))
 
 

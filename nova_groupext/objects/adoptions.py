@@ -104,18 +104,14 @@ def assign_servers(
     paths = {member.id: member.path for member in draft.members}
     for hold in holds:
         member = VRTMember.from_row(context, rows[paths[hold.member_id]])
-        model, is_same, values, _expected = member.status_change(
+        changed = member.status_change(
             states.Member.ACTIVE, server_uuid=hold.server_uuid, fault=None
         )
-        db.compare_and_set(context, model, *is_same, **values)
-        model, is_redeemed, values, _expected = (
-            transitions.release_of_redeemed([member.id])
-        )
-        db.compare_and_set(context, model, *is_redeemed, **values)
+        # Each by itself: a commit never fails.
+        db.compare_and_set_all(context, changed)
+        released = transitions.release_of_redeemed([member.id])
+        db.compare_and_set_all(context, released)
         owner = {'group_id': group.id, 'member_id': member.id}
-        is_hold = models.Hold.id == hold.id
-        db.compare_and_set(
-            context, models.Hold, is_hold, if_compensated=None, **owner
-        )
+        hold.update_row(context, if_compensated=None, **owner)
         is_move = models.Move.member_id == hold.member_id
-        db.compare_and_set(context, models.Move, is_move, **owner)
+        VRTMove.update_rows(context, is_move, **owner)

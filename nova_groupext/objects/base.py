@@ -2,8 +2,10 @@
 """Base classes of the versioned objects."""
 
 from collections.abc import Collection
+from collections.abc import Sequence
 import copy
 from typing import Any
+from typing import ClassVar
 from typing import Self
 
 from nova.context import RequestContext
@@ -12,7 +14,11 @@ from oslo_versionedobjects import base
 from oslo_versionedobjects import fields
 import sqlalchemy as sa
 
+from nova_groupext.db import api as db
+from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Column
+from nova_groupext.db.aliases import Condition
 
 
 class Json(fields.FieldType):
@@ -41,10 +47,15 @@ class JsonField(fields.AutoTypedField):
 
 
 class VRTObject(base.VersionedObject):
-    """An object whose scalar fields are the columns of a row."""
+    """An object whose scalar fields are the columns of a row.
+
+    :cvar MODEL: table of the row
+    """
 
     OBJ_SERIAL_NAMESPACE = 'nova_groupext_object'
     OBJ_PROJECT_NAMESPACE = 'nova_groupext'
+
+    MODEL: ClassVar[type[models.Base]]
 
     @classmethod
     def from_row(
@@ -70,13 +81,77 @@ class VRTObject(base.VersionedObject):
         obj.obj_reset_changes()
         return obj
 
-    def column_values(self, model: type[models.Base]) -> dict[str, Any]:
-        """Return the fields that are set, for a new row of a table.
+    @classmethod
+    def find_row(
+        cls,
+        context: RequestContext,
+        *conditions: Condition,
+        order: Sequence[Column] | None = None,
+    ) -> Self | None:
+        """Return the object of the first row that meets conditions, or None.
+
+        Only fields that are columns are set.
+        """
+        row = db.find_one(context, cls.MODEL, *conditions, order=order)
+        return cls.from_row(context, row) if row else None
+
+    @classmethod
+    def list_rows(
+        cls,
+        context: RequestContext,
+        *conditions: Condition,
+        order: Sequence[Column] | None = None,
+    ) -> list[Self]:
+        """Return the objects of the rows that meet conditions.
+
+        Only fields that are columns are set.
+
+        :param order: oldest first by default
+        """
+        rows = db.find(context, cls.MODEL, *conditions, order=order)
+        return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
+    def find_by_id(cls, context: RequestContext, row_id: int) -> Self | None:
+        """Return the object with an id as find_row() does."""
+        return cls.find_row(context, cls.MODEL.id == row_id)
+
+    @classmethod
+    def update_rows(
+        cls, context: RequestContext, *conditions: Condition, **values: Any
+    ) -> int:
+        """Update the rows that meet conditions, and return their number."""
+        return db.compare_and_set(context, cls.MODEL, *conditions, **values)
+
+    def update_row(
+        self, context: RequestContext, *conditions: Condition, **values: Any
+    ) -> int:
+        """Update the object's row if it still meets conditions.
+
+        The object itself stays as it is.
+
+        :returns: number of updated rows
+        """
+        is_own = self.MODEL.id == self.id
+        return self.update_rows(context, is_own, *conditions, **values)
+
+    def is_unchanged_for(self, context: RequestContext, seconds: int) -> bool:
+        """Check whether the row has not changed for some seconds."""
+        is_own = self.MODEL.id == self.id
+        is_old = self.MODEL.updated_at < clock.now(-seconds)
+        return bool(db.count(context, self.MODEL, is_own, is_old))
+
+    def to_row(self) -> models.Base:
+        """Return a new row with the object's fields."""
+        return self.MODEL(**self.column_values())
+
+    def column_values(self) -> dict[str, Any]:
+        """Return the fields that are set, for a new row.
 
         The id is left out, because the database assigns it: an object whose
         transaction was aborted is stored again.
         """
-        names = {*model.__table__.columns.keys()} - {'id'}
+        names = {*self.MODEL.__table__.columns.keys()} - {'id'}
         return {
             name: getattr(self, name)
             for name in self.fields

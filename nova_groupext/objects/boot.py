@@ -33,6 +33,7 @@ HEARTBEAT_TIMEOUT = 120
 @ovo.VersionedObjectRegistry.register
 class VRTBoot(base.VRTObject):
     VERSION = '1.0'
+    MODEL = models.Boot
 
     fields = {
         'group_id': fields.IntegerField(),
@@ -130,9 +131,8 @@ class VRTBoot(base.VRTObject):
         self._update(context)
 
     def _update(self, context: RequestContext) -> None:
-        if not db.compare_and_set(
+        if not self.update_rows(
             context,
-            models.Boot,
             models.Boot.group_id == self.group_id,
             models.Boot.request_id == self.request_id,
             models.Boot.status == BOOTING,

@@ -33,9 +33,7 @@ def exchange(
         assign_to_group(context, model, old, draft)
     _exchange_members(context, group, draft)
     columns = {name: getattr(draft, name) for name in GROUP_COLUMNS}
-    db.compare_and_set(
-        context, models.Group, models.Group.id == group.id, **columns
-    )
+    group.update_row(context, **columns)
 
 
 def _exchange_members(
@@ -51,16 +49,13 @@ def _exchange_members(
     new = [drafted[path] for path in drafted.keys() - current.keys()]
     for rows, owner in ((dropped, draft), (new, group)):
         ids = [row.id for row in rows]
-        assign_to_group(context, models.Member, ids, owner)
-        assign_to_group(
-            context, models.Hold, ids, owner, models.Hold.member_id
-        )
-        assign_to_group(
-            context, models.Hold, ids, owner, models.Hold.resize_member_id
-        )
-        assign_to_group(
-            context, models.Move, ids, owner, models.Move.member_id
-        )
+        for model, column in (
+            (models.Member, models.Member.id),
+            (models.Hold, models.Hold.member_id),
+            (models.Hold, models.Hold.resize_member_id),
+            (models.Move, models.Move.member_id),
+        ):
+            assign_to_group(context, model, ids, owner, column)
     for path in current.keys() & drafted.keys():
         _update_description(context, current[path], drafted[path])
 
@@ -75,9 +70,8 @@ def _update_description(
     if new != old:
         if member.status == states.Member.ACTIVE:
             new['server_flavor'] = _server_flavor(member, drafted)
-        db.compare_and_set(
-            context, models.Member, models.Member.id == member.id, **new
-        )
+        is_member = models.Member.id == member.id
+        member_obj.VRTMember.update_rows(context, is_member, **new)
 
 
 def _server_flavor(

@@ -109,9 +109,8 @@ def replace_definition(
     def work() -> None:
         _replace_draft(context, group, draft)
         definitions.exchange(context, group, draft)
-        db.compare_and_set(
+        VRTMember.update_rows(
             context,
-            models.Member,
             models.Member.group_id == group.id,
             models.Member.status == states.Member.RELEASED,
             status=states.Member.TENTATIVE,
@@ -158,10 +157,8 @@ def _with_group_lock(
 
 
 def _increment_generation(context: RequestContext, group: VRTGroup) -> None:
-    if not db.compare_and_set(
+    if not group.update_row(
         context,
-        models.Group,
-        models.Group.id == group.id,
         models.Group.generation == group.generation,
         models.Group.status == group.status,
         generation=group.generation + 1,
@@ -174,16 +171,6 @@ def mark_prepared(context: RequestContext, draft: VRTGroup) -> None:
 
     :raises: GenerationConflict when it was deleted or decided meanwhile
     """
-    is_planning = (
-        models.Group.id == draft.id,
-        models.Group.status == states.Group.PLANNING,
-    )
-    if not db.compare_and_set(
-        context, models.Group, *is_planning, is_prepared=True
-    ):
+    is_planning = models.Group.status == states.Group.PLANNING
+    if not draft.update_row(context, is_planning, is_prepared=True):
         raise exception.GenerationConflict(group=draft.uuid)
-
-
-def clear_prepared(context: RequestContext, draft: VRTGroup) -> None:
-    is_draft = models.Group.id == draft.id
-    db.compare_and_set(context, models.Group, is_draft, is_prepared=False)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recent events of a group: requests by users, and their results."""
 
+import collections
 from collections.abc import Collection
 from typing import Any
 from typing import Self
@@ -27,6 +28,7 @@ class VRTEvent(base.VRTObject):
     """A request about a group, or a change by time or a planner."""
 
     VERSION = '1.0'
+    MODEL = models.Event
 
     fields = {
         'group_id': fields.IntegerField(),
@@ -76,16 +78,11 @@ class VRTEvent(base.VRTObject):
         cls, context: RequestContext, group_ids: Collection[int]
     ) -> dict[int, list[Self]]:
         """Return the events by group id, the newest first."""
-        events = {}
-        for row in db.find(
-            context,
-            models.Event,
-            models.Event.group_id.in_(group_ids),
-            order=(models.Event.id.desc(),),
-        ):
-            events.setdefault(row.group_id, []).append(
-                cls.from_row(context, row)
-            )
+        events = collections.defaultdict(list)
+        is_of_group = models.Event.group_id.in_(group_ids)
+        newest_first = (models.Event.id.desc(),)
+        for event in cls.list_rows(context, is_of_group, order=newest_first):
+            events[event.group_id].append(event)
         return events
 
     @staticmethod

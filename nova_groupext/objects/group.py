@@ -37,9 +37,9 @@ class VRTGroup(
     group_queries.GroupQueries,
     work_queries.WorkQueries,
     group_changes.GroupChanges,
-    base.VRTObject,
 ):
     VERSION = '1.0'
+    MODEL = models.Group
 
     fields = {
         'id': fields.IntegerField(),
@@ -90,37 +90,17 @@ class VRTGroup(
         self.uuid = listing.new_id()
         self.status = states.Group.PLANNING
         self.generation = 1
-        row = models.Group(**self.column_values(models.Group))
+        row = self.to_row()
         row.subgroups = [models.Subgroup(path=p) for p in self.subgroups]
-        row.members = [
-            models.Member(**each.column_values(models.Member))
-            for each in self.members
-        ]
-        row.relationships = [
-            self._relationship_row(row, each) for each in self.relationships
-        ]
-        row.policies.extend(
-            models.Policy(**each.column_values(models.Policy))
-            for each in self.policies
-        )
-        self._load(context, db.create(context, row).uuid)
-
-    @staticmethod
-    def _relationship_row(
-        group_row: models.Group, relationship: policy_obj.VRTRelationship
-    ) -> models.Relationship:
-        row = models.Relationship(
-            **relationship.column_values(models.Relationship)
-        )
-        row.policies = [
-            models.Policy(**each.column_values(models.Policy))
-            for each in relationship.policies
-        ]
-        group_row.policies.extend(row.policies)
-        return row
-
-    def _load(self, context: RequestContext, uuid: str) -> None:
-        stored = self.get(context, uuid)
+        row.members = [member.to_row() for member in self.members]
+        for relationship in self.relationships:
+            policies = [each.to_row() for each in relationship.policies]
+            related = relationship.to_row()
+            related.policies = policies
+            row.relationships.append(related)
+            row.policies.extend(policies)
+        row.policies.extend(policy.to_row() for policy in self.policies)
+        stored = self.get(context, db.create(context, row).uuid)
         for name in self.fields:
             setattr(self, name, getattr(stored, name))
         self.obj_reset_changes()
@@ -175,23 +155,24 @@ class VRTGroup(
         """
         if not uuidutils.is_uuid_like(uuid):
             return None
-        row = db.find_one(
-            context, models.Group, models.Group.uuid == uuid, load=PARTS
-        )
-        return cls._from_row(context, row) if row else None
+        return cls._find(context, models.Group.uuid == uuid)
 
     @classmethod
     def find_by_token(
         cls, context: RequestContext, project_id: str, client_token: str
     ) -> Self | None:
         """Return the group created with a client token, or None."""
-        row = db.find_one(
+        return cls._find(
             context,
-            models.Group,
             models.Group.project_id == project_id,
             models.Group.client_token == client_token,
-            load=PARTS,
         )
+
+    @classmethod
+    def _find(
+        cls, context: RequestContext, *conditions: Condition
+    ) -> Self | None:
+        row = db.find_one(context, models.Group, *conditions, load=PARTS)
         return cls._from_row(context, row) if row else None
 
     @classmethod

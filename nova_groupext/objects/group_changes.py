@@ -11,12 +11,13 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Values
+from nova_groupext.objects import base
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 
 
-class GroupChanges:
+class GroupChanges(base.VRTObject):
     """The part of VRTGroup that changes the group, but none of its parts."""
 
     def change(
@@ -39,14 +40,9 @@ class GroupChanges:
             setattr(self, name, value)
 
     def _compare_and_set(self, context: RequestContext, **values: Any) -> int:
-        return db.compare_and_set(
-            context,
-            models.Group,
-            models.Group.id == self.id,
-            models.Group.generation == self.generation,
-            generation=self.generation + 1,
-            **values,
-        )
+        is_unchanged = models.Group.generation == self.generation
+        values = {**values, 'generation': self.generation + 1}
+        return self.update_row(context, is_unchanged, **values)
 
     def update_description(
         self, context: RequestContext, values: Values
@@ -94,7 +90,7 @@ class GroupChanges:
                 None,
             ),
         ):
-            row = self.find_row(context, self.id)
+            row = self.find_by_id(context, self.id)
             if row is None or row.status == states.Group.RELEASING:
                 raise exception.GroupNotFound(group=self.uuid)
             raise exception.GenerationConflict(group=self.uuid)
@@ -102,13 +98,8 @@ class GroupChanges:
 
     def store_fault(self, context: RequestContext, fault: str) -> None:
         """Store why a group is still PLANNING; its generation stays."""
-        db.compare_and_set(
-            context,
-            models.Group,
-            models.Group.id == self.id,
-            models.Group.status == states.Group.PLANNING,
-            fault=fault,
-        )
+        is_planning = models.Group.status == states.Group.PLANNING
+        self.update_row(context, is_planning, fault=fault)
 
     def extend(
         self,
@@ -121,10 +112,8 @@ class GroupChanges:
         :param generation: expected one of the group, None for any
         :raises: GroupStateConflict when nothing is held, GenerationConflict
         """
-        if not db.compare_and_set(
+        if not self.update_row(
             context,
-            models.Group,
-            models.Group.id == self.id,
             models.Group.status == states.Group.HELD,
             models.Group.expires_at > clock.now(),
             *sql_conditions.has_generation(generation),

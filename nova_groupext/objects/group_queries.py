@@ -15,6 +15,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Attribute
 from nova_groupext.db.aliases import Condition
+from nova_groupext.objects import base
 from nova_groupext.objects import listing
 from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
@@ -26,14 +27,8 @@ if TYPE_CHECKING:
 _NOT_IN_VIEWS = (models.Member.resolved_request,)
 
 
-class GroupQueries:
+class GroupQueries(base.VRTObject):
     """The part of VRTGroup that finds and lists groups."""
-
-    @classmethod
-    def find_row(cls, context: RequestContext, group_id: int) -> Self | None:
-        """Return a group without its parts, or None."""
-        row = db.find_one(context, models.Group, models.Group.id == group_id)
-        return cls.from_row(context, row) if row else None
 
     @classmethod
     def get_row(cls, context: RequestContext, group_id: int) -> Self:
@@ -41,7 +36,7 @@ class GroupQueries:
 
         :raises: GroupNotFound
         """
-        group = cls.find_row(context, group_id)
+        group = cls.find_by_id(context, group_id)
         if group is None:
             raise exception.GroupNotFound(group=group_id)
         return group
@@ -66,7 +61,7 @@ class GroupQueries:
         group = db.find_one(context, models.Group, models.Group.uuid == uuid)
         if group is None:
             return None
-        return cls.find_row(context, group.revises_id or group.id)
+        return cls.find_by_id(context, group.revises_id or group.id)
 
     @classmethod
     def refresh(
@@ -77,7 +72,7 @@ class GroupQueries:
         A group that was deleted is returned unchanged.
         """
         ids = [group.id for group in groups]
-        rows = db.find(context, models.Group, models.Group.id.in_(ids))
+        rows = cls.list_rows(context, models.Group.id.in_(ids))
         generations = {row.id: row.generation for row in rows}
         return [
             group

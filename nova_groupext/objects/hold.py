@@ -9,6 +9,7 @@ server's allocation. It contains the full allocation after the resize to the
 described flavor, or after an unshelve onto an exclusive host.
 """
 
+from collections.abc import Collection
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from typing import Any
@@ -53,8 +54,9 @@ CAPACITY_COLUMNS = (
 
 
 @ovo.VersionedObjectRegistry.register
-class VRTHold(hold_queries.HoldQueries, base.VRTObject):
+class VRTHold(hold_queries.HoldQueries):
     VERSION = '1.0'
+    MODEL = models.Hold
 
     fields = {
         'id': fields.IntegerField(),
@@ -233,14 +235,31 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
 
         :raises: GroupNotFound when their group was deleted meanwhile
         """
-        rows = [
-            models.Hold(**hold.column_values(models.Hold)) for hold in holds
-        ]
         try:
-            created = db.create_all(context, rows)
+            created = db.create_all(context, [each.to_row() for each in holds])
         except db_exc.DBReferenceError as exc:
             raise exception.GroupNotFound(group=holds[0].group_id) from exc
         return [cls.from_row(context, row) for row in created]
+
+    @classmethod
+    def change(
+        cls,
+        context: RequestContext,
+        holds: Collection['VRTHold'],
+        *statuses: states.Hold,
+        **values: Any,
+    ) -> None:
+        """Update those of some holds that are in one of some states.
+
+        The objects stay as they are.
+        """
+        if holds:
+            cls.update_rows(
+                context,
+                models.Hold.uuid.in_([hold.uuid for hold in holds]),
+                models.Hold.status.in_(statuses),
+                **values,
+            )
 
     def update_placement(
         self, context: RequestContext, placement: MemberPlacement
@@ -251,19 +270,13 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
 
         :returns: False when the hold is no longer REDEEMED on the same node
         """
-        count = db.compare_and_set(
+        count = self.update_row(
             context,
-            models.Hold,
-            models.Hold.id == self.id,
             models.Hold.status == states.Hold.REDEEMED,
             models.Hold.node == self.node,
             **self.placement_columns(placement),
         )
         return bool(count)
-
-    def set_placement(self, placement: MemberPlacement) -> None:
-        for name, value in self.placement_columns(placement).items():
-            setattr(self, name, value)
 
     @staticmethod
     def placement_columns(placement: MemberPlacement) -> dict[str, Any]:
@@ -312,24 +325,12 @@ class VRTHold(hold_queries.HoldQueries, base.VRTObject):
 
         :param is_watched: True if Placement may still fill them
         """
-        if not holds:
-            return
-        db.compare_and_set(
-            context,
-            models.Hold,
-            models.Hold.id.in_([hold.id for hold in holds]),
-            models.Hold.status == states.Hold.WRITING,
-            status=states.Hold.RELEASING,
-            **(watched_holds.watch_values() if is_watched else {}),
-        )
+        watched = watched_holds.watch_values() if is_watched else {}
+        abandoned = {'status': states.Hold.RELEASING, **watched}
+        cls.change(context, holds, states.Hold.WRITING, **abandoned)
 
     def release(self, context: RequestContext) -> None:
         """Set a RELEASING hold to RELEASED: Placement has nothing of it."""
-        db.compare_and_set(
-            context,
-            models.Hold,
-            models.Hold.id == self.id,
-            models.Hold.status == states.Hold.RELEASING,
-            status=states.Hold.RELEASED,
-        )
+        released = {'status': states.Hold.RELEASED}
+        self.change(context, [self], states.Hold.RELEASING, **released)
         self.status = states.Hold.RELEASED

@@ -25,6 +25,7 @@ from nova_groupext.db import models
 from nova_groupext.db.aliases import Time
 from nova_groupext.objects import swaps
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
 
 #: Column of a hold with the id of the member that it is for, and that id.
 _Owner: TypeAlias = tuple[str, int]
@@ -48,7 +49,10 @@ def store(context: RequestContext, swap: swaps.Swap) -> None:
     before = _amounts_by_owner((*swap.old_holds, *swap.ending))
     after = _amounts_by_owner(swap.new_holds())
     takers = _owners_of_more(after, before)
-    _start_reservations(context, [o for o in takers if o not in before])
+    new = _ids_by_column(owner for owner in takers if owner not in before)
+    if reserved := new.get('resize_member_id'):
+        # The row has the start of an earlier reservation.
+        _set_start(context, 'resize_member_id', reserved, clock.now())
     oldest = _oldest_start(context, _owners_of_more(before, after))
     if oldest is not None:
         _make_as_old(context, takers, oldest)
@@ -72,15 +76,6 @@ def _owners_of_more(
     """Return the owners whose amounts exceed their other ones."""
     none = collections.Counter()
     return [each for each in amounts if amounts[each] - others.get(each, none)]
-
-
-def _start_reservations(
-    context: RequestContext, owners: Iterable[_Owner]
-) -> None:
-    """Set the start of new reservations; a row has that of an earlier one."""
-    for column, ids in _ids_by_column(owners).items():
-        if column == 'resize_member_id':
-            _set_start(context, column, ids, clock.now())
 
 
 def _oldest_start(
@@ -113,12 +108,8 @@ def _make_as_old(
 def _set_start(
     context: RequestContext, column: str, ids: Sequence[int], value: Time
 ) -> None:
-    db.compare_and_set(
-        context,
-        models.Member,
-        models.Member.id.in_(ids),
-        **{_STARTS[column].key: value},
-    )
+    values = {_STARTS[column].key: value}
+    VRTMember.update_rows(context, models.Member.id.in_(ids), **values)
 
 
 def _ids_by_column(owners: Iterable[_Owner]) -> dict[str, list[int]]:

@@ -15,28 +15,22 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Condition
 from nova_groupext.db.aliases import Time
+from nova_groupext.objects import base
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.lease import VRTLease
 
 
-class HoldQueries:
+class HoldQueries(base.VRTObject):
     """The part of VRTHold that finds holds by owner and state."""
-
-    @classmethod
-    def _list(
-        cls, context: RequestContext, *conditions: Condition
-    ) -> list[Self]:
-        rows = db.find(context, models.Hold, *conditions)
-        return [cls.from_row(context, row) for row in rows]
 
     @classmethod
     def list_by_group(
         cls, context: RequestContext, group_id: int, *statuses: states.Hold
     ) -> list[Self]:
         """Return a group's holds in some states, by default not RELEASED."""
-        return cls._list(
+        return cls.list_rows(
             context,
             models.Hold.group_id == group_id,
             models.Hold.status.in_(statuses or states.HOLD_HAS_NOT_ENDED),
@@ -49,7 +43,7 @@ class HoldQueries:
         :returns: holds of the group and its drafts: WRITING or EXCHANGING,
             those that leave, and those of servers being adopted
         """
-        return cls._list(
+        return cls.list_rows(
             context,
             _is_of(group_id),
             models.Hold.status.in_(states.HOLD_OPEN)
@@ -65,7 +59,7 @@ class HoldQueries:
 
         :returns: holds, also of its drafts
         """
-        return cls._list(
+        return cls.list_rows(
             context,
             _is_of(group_id),
             models.Hold.status.in_(
@@ -78,7 +72,7 @@ class HoldQueries:
         cls, context: RequestContext, group_id: int, provider_uuid: str
     ) -> list[Self]:
         """Return the holds of a group and its drafts on a provider."""
-        return cls._list(
+        return cls.list_rows(
             context,
             _is_of(group_id),
             models.Hold.provider_uuid == provider_uuid,
@@ -98,14 +92,14 @@ class HoldQueries:
             sql_conditions.has_exclusive_policy(),
         )
         is_releasing = models.Hold.status == states.Hold.RELEASING
-        return cls._list(context, is_releasing, ~has_exclusive_hosts)
+        return cls.list_rows(context, is_releasing, ~has_exclusive_hosts)
 
     @classmethod
     def members_in_swap(
         cls, context: RequestContext, member_ids: Collection[int]
     ) -> set[int]:
         """Return the ids of those members whose holds a swap may end."""
-        holds = cls._list(
+        holds = cls.list_rows(
             context,
             models.Hold.member_id.in_(member_ids),
             (models.Hold.status == states.Hold.EXCHANGING)
@@ -116,12 +110,12 @@ class HoldQueries:
     @classmethod
     def list_due_checks(cls, context: RequestContext) -> list[Self]:
         """Return the watched holds whose next check is due."""
-        return cls._list(context, sa.or_(*watched_holds.is_due()))
+        return cls.list_rows(context, sa.or_(*watched_holds.is_due()))
 
     @classmethod
     def lost_members(cls, context: RequestContext, group_id: int) -> set[int]:
         """Return the ids of a group's members whose hold a swap has lost."""
-        holds = cls._list(
+        holds = cls.list_rows(
             context, models.Hold.group_id == group_id, sql_conditions.is_lost()
         )
         return {hold.member_id for hold in holds}
@@ -130,13 +124,15 @@ class HoldQueries:
     def has_ended(cls, context: RequestContext, uuid: str) -> bool:
         """Check whether a uuid belongs to a RELEASED hold."""
         has_ended = models.Hold.status == states.Hold.RELEASED
-        return bool(cls._list(context, models.Hold.uuid == uuid, has_ended))
+        return bool(
+            cls.list_rows(context, models.Hold.uuid == uuid, has_ended)
+        )
 
     @classmethod
     def list_by_status(
         cls, context: RequestContext, *statuses: states.Hold
     ) -> list[Self]:
-        return cls._list(context, models.Hold.status.in_(statuses))
+        return cls.list_rows(context, models.Hold.status.in_(statuses))
 
     @staticmethod
     def count(context: RequestContext, *statuses: states.Hold) -> int:
@@ -146,7 +142,7 @@ class HoldQueries:
     def list_by_uuids(
         cls, context: RequestContext, uuids: Iterable[str]
     ) -> list[Self]:
-        return cls._list(context, models.Hold.uuid.in_(list(uuids)))
+        return cls.list_rows(context, models.Hold.uuid.in_(list(uuids)))
 
     @classmethod
     def refresh(
@@ -167,7 +163,7 @@ class HoldQueries:
         status: states.Hold,
     ) -> list[Self]:
         """Return those of some holds that have a status now."""
-        return cls._list(
+        return cls.list_rows(
             context,
             models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status == status,
@@ -178,7 +174,7 @@ class HoldQueries:
         cls, context: RequestContext, group_id: int, provider_uuid: str
     ) -> list[Self]:
         """Return the placeholders that a group has on a provider."""
-        return cls._list(
+        return cls.list_rows(
             context,
             models.Hold.group_id == group_id,
             models.Hold.provider_uuid == provider_uuid,
@@ -189,14 +185,14 @@ class HoldQueries:
     @classmethod
     def list_reservations(cls, context: RequestContext) -> list[Self]:
         """Return all holds that are kept for resizes or unshelves."""
-        return cls._list(context, sql_conditions.is_resize_reservation())
+        return cls.list_rows(context, sql_conditions.is_resize_reservation())
 
     @classmethod
     def list_redeeming_reservations(
         cls, context: RequestContext, seconds: int
     ) -> list[Self]:
         """Return the reservations in REDEEMING for more than some seconds."""
-        return cls._list(
+        return cls.list_rows(
             context,
             models.Hold.resize_member_id.is_not(None),
             models.Hold.status == states.Hold.REDEEMING,
@@ -211,7 +207,7 @@ class HoldQueries:
 
         :param seconds: minimum age
         """
-        return cls._list(
+        return cls.list_rows(
             context,
             sql_conditions.is_resize_reservation(),
             sql_conditions.is_unchanged_since(clock.now(-seconds)),
@@ -224,7 +220,7 @@ class HoldQueries:
         cls, context: RequestContext, group_ids: Collection[int]
     ) -> dict[int, Self]:
         """Return {member id: reservation for a resize of its server}."""
-        reservations = cls._list(
+        reservations = cls.list_rows(
             context,
             sql_conditions.is_resize_reservation(),
             models.Hold.group_id.in_(group_ids),
@@ -239,9 +235,8 @@ class HoldQueries:
         cls, context: RequestContext, server_uuid: str
     ) -> Self | None:
         """Return the reservation to resize or unshelve a server, or None."""
-        row = db.find_one(
+        return cls.find_row(
             context,
-            models.Hold,
             sql_conditions.is_resize_reservation()
             | (
                 models.Hold.resize_member_id.is_not(None)
@@ -252,7 +247,6 @@ class HoldQueries:
             models.Member.server_uuid == server_uuid,
             models.Member.status.in_(states.MEMBER_SERVER_RUNS),
         )
-        return cls.from_row(context, row) if row else None
 
     @classmethod
     def list_unfinished(
@@ -263,7 +257,7 @@ class HoldQueries:
         has_lease = sa.exists().where(
             group.id == models.Hold.group_id, VRTLease.is_leased(group)
         )
-        return cls._list(
+        return cls.list_rows(
             context,
             models.Hold.status.in_(states.HOLD_OPEN),
             sql_conditions.is_unchanged_since(before),
@@ -275,7 +269,7 @@ class HoldQueries:
         cls, context: RequestContext, member_ids: Collection[int]
     ) -> dict[int, Self]:
         """Return {member id: the hold that its server has redeemed}."""
-        holds = cls._list(
+        holds = cls.list_rows(
             context,
             models.Hold.member_id.in_(member_ids),
             models.Hold.status == states.Hold.REDEEMED,
@@ -287,13 +281,11 @@ class HoldQueries:
         cls, context: RequestContext, member_id: int
     ) -> Self | None:
         """Return the committed hold of a member, or None."""
-        row = db.find_one(
+        return cls.find_row(
             context,
-            models.Hold,
             models.Hold.member_id == member_id,
             models.Hold.status.in_(states.HOLD_COMMITTED),
         )
-        return cls.from_row(context, row) if row else None
 
 
 def _is_of(group_id: int) -> Condition:

@@ -35,6 +35,7 @@ MAX_ATTEMPTS = 10
 @ovo.VersionedObjectRegistry.register
 class VRTLease(base.VRTObject):
     VERSION = '1.0'
+    MODEL = models.Lease
 
     fields = {
         'group_id': fields.IntegerField(),
@@ -89,13 +90,8 @@ class VRTLease(base.VRTObject):
         lease_fields = {'operation': operation, 'owner': owner, 'waiters': 0}
         values = {**lease_fields, 'ends_at': clock.now(seconds)}
         lease = cls(group_id=group_id, seconds=seconds, **lease_fields)
-        if db.compare_and_set(
-            context,
-            models.Lease,
-            models.Lease.group_id == group_id,
-            ~_is_running(),
-            **values,
-        ):
+        is_own = models.Lease.group_id == group_id
+        if cls.update_rows(context, is_own, ~_is_running(), **values):
             return lease
         try:
             db.insert(context, models.Lease, group_id=group_id, **values)
@@ -105,11 +101,10 @@ class VRTLease(base.VRTObject):
             raise exception.GroupNotFound(group=group_id) from exc
         return lease
 
-    @staticmethod
-    def _count_waiter(context: RequestContext, group_id: int) -> int:
-        return db.compare_and_set(
+    @classmethod
+    def _count_waiter(cls, context: RequestContext, group_id: int) -> int:
+        return cls.update_rows(
             context,
-            models.Lease,
             models.Lease.group_id == group_id,
             _is_running(),
             waiters=models.Lease.waiters + 1,
@@ -193,17 +188,18 @@ class VRTLease(base.VRTObject):
         rows = db.find(context, models.Lease, is_own, _is_running())
         return [row.operation for row in rows]
 
-    @staticmethod
-    def end_all(context: RequestContext, operations: Collection[str]) -> None:
+    @classmethod
+    def end_all(
+        cls, context: RequestContext, operations: Collection[str]
+    ) -> None:
         """End the leases of processes that are gone.
 
         The rows stay, so that another planner takes them over and finishes the
         work.
         """
         if operations:
-            db.compare_and_set(
+            cls.update_rows(
                 context,
-                models.Lease,
                 models.Lease.operation.in_(operations),
                 _is_running(),
                 ends_at=clock.now(-1),

@@ -11,7 +11,6 @@ from oslo_versionedobjects import fields
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
-from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Change
 from nova_groupext.objects import base
@@ -23,8 +22,9 @@ from nova_groupext.objects.aliases import Path
 
 
 @ovo.VersionedObjectRegistry.register
-class VRTMember(member_queries.MemberQueries, base.VRTObject):
+class VRTMember(member_queries.MemberQueries):
     VERSION = '1.0'
+    MODEL = models.Member
 
     fields = {
         'id': fields.IntegerField(),
@@ -47,48 +47,34 @@ class VRTMember(member_queries.MemberQueries, base.VRTObject):
         'has_expired': fields.BooleanField(),
     }
 
-    @staticmethod
+    @classmethod
     def count_replacement(
-        context: RequestContext, group_id: int, paths: Collection[Path]
+        cls, context: RequestContext, group_id: int, paths: Collection[Path]
     ) -> None:
         """Count an automatic replacement of members."""
-        db.compare_and_set(
+        cls.update_rows(
             context,
-            models.Member,
             models.Member.group_id == group_id,
             models.Member.path.in_(paths),
             replacement_attempts=models.Member.replacement_attempts + 1,
         )
 
-    def is_unchanged_for(self, context: RequestContext, seconds: int) -> bool:
-        """Check whether the member has not changed for some seconds."""
-        return bool(
-            db.count(
-                context,
-                models.Member,
-                models.Member.id == self.id,
-                models.Member.updated_at < clock.now(-seconds),
-            )
-        )
-
     def obj_load_attr(self, attrname: str) -> None:
         if attrname == 'resolved_request':
-            row = db.find_one(
-                self._context, models.Member, models.Member.id == self.id
+            stored = self.find_by_id(self._context, self.id)
+            loaded = {attrname: stored.resolved_request if stored else {}}
+        elif attrname in ('expires_at', 'has_expired'):
+            group = db.find_one(
+                self._context, models.Group, models.Group.id == self.group_id
             )
-            self.resolved_request = row.resolved_request if row else {}
-            self.obj_reset_changes(['resolved_request'])
-            return None
-        if attrname not in ('expires_at', 'has_expired'):
+            if group is None:
+                raise exception.GroupNotFound(group=self.group_id)
+            loaded = member_queries.group_fields(group)
+        else:
             return super().obj_load_attr(attrname)
-        group = db.find_one(
-            self._context, models.Group, models.Group.id == self.group_id
-        )
-        if group is None:
-            raise exception.GroupNotFound(group=self.group_id)
-        for name, value in member_queries.group_fields(group).items():
+        for name, value in loaded.items():
             setattr(self, name, value)
-            self.obj_reset_changes([name])
+        self.obj_reset_changes(loaded.keys())
 
     @property
     def current_flavor(self) -> Flavor:

@@ -17,13 +17,14 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Condition
+from nova_groupext.objects import base
 from nova_groupext.objects import hold as hold_obj
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.aliases import Path
 
 
-class MemberQueries:
+class MemberQueries(base.VRTObject):
     """The part of VRTMember that finds members by group, server and state."""
 
     @classmethod
@@ -91,27 +92,10 @@ class MemberQueries:
         ]
 
     @classmethod
-    def find_by_id(
-        cls, context: RequestContext, member_id: int
-    ) -> Self | None:
-        """Return a member, or None when its row was deleted."""
-        row = db.find_one(
-            context, models.Member, models.Member.id == member_id
-        )
-        return cls.from_row(context, row) if row else None
-
-    @classmethod
-    def _list(
-        cls, context: RequestContext, *conditions: Condition
-    ) -> list[Self]:
-        rows = db.find(context, models.Member, *conditions)
-        return [cls.from_row(context, row) for row in rows]
-
-    @classmethod
     def list_by_ids(
         cls, context: RequestContext, ids: Collection[int]
     ) -> list[Self]:
-        return cls._list(context, models.Member.id.in_(ids))
+        return cls.list_rows(context, models.Member.id.in_(ids))
 
     @staticmethod
     def held_until(
@@ -156,7 +140,7 @@ class MemberQueries:
         ]
         if group_id is not None:
             conditions.append(models.Member.group_id == group_id)
-        return cls._list(context, *conditions)
+        return cls.list_rows(context, *conditions)
 
     @classmethod
     def list_by_servers(
@@ -167,7 +151,7 @@ class MemberQueries:
         Members that are being redeemed or adopted are included, as are the
         failed ones of list_with_servers().
         """
-        return cls._list(
+        return cls.list_rows(
             context,
             models.Member.server_uuid.in_(list(uuids)),
             _has_status_or_server(states.MEMBER_HAS_SERVER),
@@ -191,7 +175,7 @@ class MemberQueries:
         cls, context: RequestContext, seconds: int
     ) -> list[Self]:
         """Return the members in REDEEMING for longer than some seconds."""
-        return cls._list(
+        return cls.list_rows(
             context,
             models.Member.status == states.Member.REDEEMING,
             models.Member.updated_at < clock.now(-seconds),
@@ -263,7 +247,7 @@ class MemberQueries:
 
         :param excluded_ids: ids of members to leave out
         """
-        return cls._list(
+        return cls.list_rows(
             context,
             models.Member.id.not_in(excluded_ids),
             models.Member.server_flavor.is_not(None),
@@ -280,7 +264,7 @@ class MemberQueries:
         cls, context: RequestContext, project_id: str
     ) -> list[Self]:
         """Return the held members of a project in REDEEMING."""
-        return cls._list(
+        return cls.list_rows(
             context,
             models.Member.status == states.Member.REDEEMING,
             *_counts_for_quota(project_id),

@@ -5,6 +5,7 @@ The redeemed hold names the source host; a shelved server has none. A server
 has several moves if Nova tried a host without success.
 """
 
+import collections
 from collections.abc import Collection
 from collections.abc import Sequence
 from typing import Self
@@ -25,6 +26,7 @@ from nova_groupext.objects import states
 @ovo.VersionedObjectRegistry.register
 class VRTMove(base.VRTObject):
     VERSION = '1.0'
+    MODEL = models.Move
 
     fields = {
         'id': fields.IntegerField(),
@@ -36,10 +38,7 @@ class VRTMove(base.VRTObject):
     }
 
     def create(self, context: RequestContext) -> None:
-        row = db.create(
-            context, models.Move(**self.column_values(models.Move))
-        )
-        self.id = row.id
+        self.id = db.create(context, self.to_row()).id
         self.obj_reset_changes()
 
     @classmethod
@@ -47,25 +46,18 @@ class VRTMove(base.VRTObject):
         cls, context: RequestContext, group_id: int
     ) -> list[Self]:
         """Return the moves of a group's servers."""
-        rows = db.find(
-            context,
-            models.Move,
-            models.Move.group_id == group_id,
-            _has_member(),
-        )
-        return [cls.from_row(context, row) for row in rows]
+        is_of_group = models.Move.group_id == group_id
+        return cls.list_rows(context, is_of_group, _has_member())
 
     @classmethod
     def by_member(
         cls, context: RequestContext, member_ids: Collection[int]
     ) -> dict[int, list[Self]]:
         """Return the moves by member id, of the members with moves."""
-        moves = {}
-        for row in db.find(
-            context, models.Move, models.Move.member_id.in_(member_ids)
-        ):
-            move = cls.from_row(context, row)
-            moves.setdefault(move.member_id, []).append(move)
+        moves = collections.defaultdict(list)
+        is_of_member = models.Move.member_id.in_(member_ids)
+        for move in cls.list_rows(context, is_of_member):
+            moves[move.member_id].append(move)
         return moves
 
     @classmethod

@@ -43,12 +43,9 @@ def start_move(
         if not is_allowed():
             return False
         move.create(context)
-        db.compare_and_set(
-            context,
-            models.Group,
-            models.Group.id == move.group_id,
-            generation=models.Group.generation + 1,
-        )
+        is_group = models.Group.id == move.group_id
+        increased = {'generation': models.Group.generation + 1}
+        VRTGroup.update_rows(context, is_group, **increased)
         return True
 
     return bool(
@@ -85,7 +82,9 @@ def store_location(
             context, member.id, moves
         ) or not _update_location(context, member, hold, placement):
             return False
-        _update_plan(context, member, placement)
+        plan = VRTPlan.find_newest(context, member.group_id)
+        if plan is not None:
+            plan.update_placement(context, member.path, placement)
         if is_resized:
             _release_reservation(context, member)
         transitions.derive_status(context, member.group_id)
@@ -97,16 +96,9 @@ def store_location(
     if is_stored:
         member.status = states.Member.ACTIVE
         if hold is not None:
-            hold.set_placement(placement)
+            for name, value in hold.placement_columns(placement).items():
+                setattr(hold, name, value)
     return bool(is_stored)
-
-
-def _update_plan(
-    context: RequestContext, member: VRTMember, placement: MemberPlacement
-) -> None:
-    plan = VRTPlan.find_newest(context, member.group_id)
-    if plan is not None:
-        plan.update_placement(context, member.path, placement)
 
 
 def _update_location(
@@ -121,10 +113,9 @@ def _update_location(
     """
     if hold is not None:
         return hold.update_placement(context, placement)
-    model, is_unchanged, values, _expected = member.status_change(
-        states.Member.ACTIVE
-    )
-    if not db.compare_and_set(context, model, *is_unchanged, **values):
+    if not db.compare_and_set_all(
+        context, member.status_change(states.Member.ACTIVE)
+    ):
         return False
     VRTHold.for_server(member, placement).create(context)
     return True
@@ -132,15 +123,9 @@ def _update_location(
 
 def _release_reservation(context: RequestContext, member: VRTMember) -> None:
     """Release a reservation whose server has the described flavor."""
-    db.compare_and_set(
+    member.update_row(context, server_flavor=None)
+    VRTHold.update_rows(
         context,
-        models.Member,
-        models.Member.id == member.id,
-        server_flavor=None,
-    )
-    db.compare_and_set(
-        context,
-        models.Hold,
         models.Hold.resize_member_id == member.id,
         sql_conditions.is_resize_reservation(),
         status=states.Hold.RELEASING,
@@ -158,9 +143,8 @@ def release_redeemed_reservation(
         may need this reservation
     """
     is_new = models.Move.id.not_in([move.id for move in moves])
-    db.compare_and_set(
+    VRTHold.update_rows(
         context,
-        models.Hold,
         models.Hold.resize_member_id == member.id,
         ~sa.exists().where(models.Move.member_id == member.id, is_new),
         models.Hold.server_uuid == member.server_uuid,
@@ -178,13 +162,8 @@ def store_drift(
 
     :returns: True if it was stored
     """
-    is_stored = db.compare_and_set(
-        context,
-        models.Group,
-        models.Group.id == group.id,
-        models.Group.generation == group.generation,
-        drift=drift,
-    )
+    is_unchanged = models.Group.generation == group.generation
+    is_stored = group.update_row(context, is_unchanged, drift=drift)
     if is_stored:
         group.drift = drift
     return bool(is_stored)

@@ -60,11 +60,5 @@ def replace(
 
 def release(context: RequestContext, placeholders: Sequence[VRTHold]) -> None:
     """Release placeholders that are obsolete or missing in Placement."""
-    db.compare_and_set(
-        context,
-        models.Hold,
-        models.Hold.id.in_([each.id for each in placeholders]),
-        sql_conditions.is_placeholder(),
-        models.Hold.status == states.Hold.HELD,
-        status=states.Hold.RELEASING,
-    )
+    releasing = {'status': states.Hold.RELEASING}
+    VRTHold.change(context, placeholders, states.Hold.HELD, **releasing)

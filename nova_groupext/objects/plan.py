@@ -23,6 +23,7 @@ from nova_groupext.objects.member_placement import MemberPlacement
 @ovo.VersionedObjectRegistry.register
 class VRTPlan(base.VRTObject):
     VERSION = '1.0'
+    MODEL = models.Plan
 
     PLACED, REFUSED, UNDECIDED = STATUSES = 'placed', 'refused', 'undecided'
 
@@ -47,10 +48,8 @@ class VRTPlan(base.VRTObject):
         """
         self.uuid, self.is_outdated = uuidutils.generate_uuid(), False
 
-        def work() -> models.Plan:
-            return db.create(
-                context, models.Plan(**self.column_values(models.Plan))
-            )
+        def work() -> models.Base:
+            return db.create(context, self.to_row())
 
         row = db.with_row_lock(context, models.Group, work, id=self.group_id)
         if row is None:
@@ -58,36 +57,27 @@ class VRTPlan(base.VRTObject):
         self.id = row.id
         self.obj_reset_changes()
 
-    def column_values(self, model: type[models.Base]) -> dict[str, Any]:
-        values = super().column_values(model)
+    def column_values(self) -> dict[str, Any]:
         placements = member_placement.to_json(self.placements)
-        return {**values, 'placements': placements}
+        return {**super().column_values(), 'placements': placements}
 
-    @staticmethod
-    def mark_outdated(context: RequestContext, group_id: int) -> None:
+    @classmethod
+    def mark_outdated(cls, context: RequestContext, group_id: int) -> None:
         """Mark the plans of a group that is to be planned anew.
 
         The caller's transaction has the group's row lock.
         """
-        db.compare_and_set(
-            context,
-            models.Plan,
-            models.Plan.group_id == group_id,
-            is_outdated=True,
-        )
+        is_of_group = models.Plan.group_id == group_id
+        cls.update_rows(context, is_of_group, is_outdated=True)
 
     @classmethod
     def find_newest(
         cls, context: RequestContext, group_id: int
     ) -> Self | None:
         """Return the group's valid plan; None before the first one."""
-        row = db.find_one(
-            context,
-            models.Plan,
-            models.Plan.group_id == group_id,
-            order=(models.Plan.id.desc(),),
-        )
-        return cls.from_row(context, row) if row else None
+        is_of_group = models.Plan.group_id == group_id
+        newest_first = (models.Plan.id.desc(),)
+        return cls.find_row(context, is_of_group, order=newest_first)
 
     @classmethod
     def newest_by_group(
@@ -99,8 +89,8 @@ class VRTPlan(base.VRTObject):
             .where(models.Plan.group_id.in_(group_ids))
             .group_by(models.Plan.group_id)
         )
-        rows = db.find(context, models.Plan, models.Plan.id.in_(newest))
-        return {row.group_id: cls.from_row(context, row) for row in rows}
+        plans = cls.list_rows(context, models.Plan.id.in_(newest))
+        return {plan.group_id: plan for plan in plans}
 
     def update_placement(
         self, context: RequestContext, path: Path, placement: MemberPlacement
@@ -110,12 +100,8 @@ class VRTPlan(base.VRTObject):
         The caller's transaction has the group's row lock.
         """
         self.placements = {**self.placements, path: placement}
-        db.compare_and_set(
-            context,
-            models.Plan,
-            models.Plan.id == self.id,
-            placements=member_placement.to_json(self.placements),
-        )
+        placements = member_placement.to_json(self.placements)
+        self.update_row(context, placements=placements)
 
     def hosts(self) -> dict[Path, str]:
         """Return {member path: host id}; the planner's host ids are nodes."""

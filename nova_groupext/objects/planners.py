@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A planner: a process that stores a heartbeat every few seconds."""
 
-from collections.abc import Sequence
 from typing import Self
 
 from nova.context import RequestContext
@@ -22,6 +21,7 @@ MAX_MISSED_HEARTBEATS = 6
 @ovo.VersionedObjectRegistry.register
 class VRTPlanner(base.VRTObject):
     VERSION = '1.0'
+    MODEL = models.Planner
 
     fields = {
         'uuid': fields.UUIDField(),
@@ -48,51 +48,39 @@ class VRTPlanner(base.VRTObject):
             'clock_offset': self.clock_offset,
             'heartbeat_at': clock.now(),
         }
-        is_own = models.Planner.uuid == self.uuid
-        if not db.compare_and_set(context, models.Planner, is_own, **values):
-            row = {**self.column_values(models.Planner), **values}
+        if not self.update_rows(context, self._is_own(), **values):
+            row = {**self.column_values(), **values}
             db.insert(context, models.Planner, **row)
 
     def remove(self, context: RequestContext) -> None:
         """Delete a dead planner and end its leases; others take them over."""
         VRTLease.end_all(context, VRTLease.list_operations(context, self.uuid))
-        is_own = models.Planner.uuid == self.uuid
-        db.delete(context, models.Planner, is_own)
+        db.delete(context, models.Planner, self._is_own())
 
     @classmethod
-    def list(
-        cls, context: RequestContext, *conditions: Condition
-    ) -> Sequence[Self]:
-        rows = db.find(context, models.Planner, *conditions)
-        return [cls.from_row(context, row) for row in rows]
+    def list_by_host(cls, context: RequestContext, host: str) -> list[Self]:
+        return cls.list_rows(context, models.Planner.host == host)
 
     @classmethod
-    def list_by_host(
-        cls, context: RequestContext, host: str
-    ) -> Sequence[Self]:
-        return cls.list(context, models.Planner.host == host)
-
-    @classmethod
-    def list_dead(
-        cls, context: RequestContext, interval: float
-    ) -> Sequence[Self]:
+    def list_dead(cls, context: RequestContext, interval: float) -> list[Self]:
         """Return the planners without a recent heartbeat.
 
         :param interval: seconds between two heartbeats
         """
-        return cls.list(context, ~_is_alive(interval))
+        return cls.list_rows(context, ~_is_alive(interval))
 
     def is_dead(self, context: RequestContext, interval: float) -> bool:
         """Check whether the planner counts as dead."""
-        is_own = models.Planner.uuid == self.uuid
-        return bool(
-            db.count(context, models.Planner, is_own, ~_is_alive(interval))
-        )
+        is_dead = (self._is_own(), ~_is_alive(interval))
+        return bool(db.count(context, models.Planner, *is_dead))
 
     @staticmethod
     def is_any_alive(context: RequestContext, interval: float) -> bool:
         """Check whether any planner has a recent heartbeat."""
         return bool(db.count(context, models.Planner, _is_alive(interval)))
+
+    def _is_own(self) -> Condition:
+        return models.Planner.uuid == self.uuid
 
 
 def _is_alive(interval: float) -> Condition:

@@ -4,6 +4,7 @@
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
 
+from nova_groupext.db import models
 from nova_groupext.objects import base
 
 
@@ -12,6 +13,7 @@ class VRTPolicy(base.VRTObject):
     """A policy on a node of the topology or on a relationship."""
 
     VERSION = '1.0'
+    MODEL = models.Policy
 
     fields = {
         # Path of the node; '' is the group itself.
@@ -26,6 +28,7 @@ class VRTRelationship(base.VRTObject):
     """A relationship between two parts of the topology."""
 
     VERSION = '1.0'
+    MODEL = models.Relationship
 
     fields = {
         'at': fields.StringField(),

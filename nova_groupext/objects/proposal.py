@@ -31,6 +31,7 @@ PLACED, REFUSED, UNDECIDED = 'placed', 'refused', 'undecided'
 @ovo.VersionedObjectRegistry.register
 class VRTProposal(base.VRTObject):
     VERSION = '1.0'
+    MODEL = models.Proposal
 
     fields = {
         'id': fields.IntegerField(),
@@ -73,10 +74,7 @@ class VRTProposal(base.VRTObject):
         cls, context: RequestContext, group: VRTGroup
     ) -> Self | None:
         """Return the proposal for a group; None without a request."""
-        row = db.find_one(
-            context, models.Proposal, models.Proposal.group_id == group.id
-        )
-        return cls.from_row(context, row) if row else None
+        return cls.find_row(context, models.Proposal.group_id == group.id)
 
     @classmethod
     def list_waiting(cls, context: RequestContext) -> list[VRTGroup]:
@@ -110,9 +108,9 @@ class VRTProposal(base.VRTObject):
             or deleted
         """
         is_own = models.Proposal.group_id == group.id
-        if not db.compare_and_set(
-            *(context, models.Proposal, is_own, *_is_waiting()),
-            claimed_until=clock.now(seconds),
+        claimed_until = clock.now(seconds)
+        if not cls.update_rows(
+            context, is_own, *_is_waiting(), claimed_until=claimed_until
         ):
             return None
         return cls.find_by_group(context, group)
@@ -125,14 +123,7 @@ class VRTProposal(base.VRTObject):
         moves: Mapping[Path, Destination],
     ) -> None:
         """Store a planner's answer."""
-        db.compare_and_set(
-            context,
-            models.Proposal,
-            models.Proposal.id == self.id,
-            status=status,
-            fewest=fewest,
-            moves=moves,
-        )
+        self.update_row(context, status=status, fewest=fewest, moves=moves)
 
 
 def _is_waiting() -> tuple[Condition, ...]:

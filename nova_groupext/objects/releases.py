@@ -123,7 +123,7 @@ def _release(
 def _check_generation(
     context: RequestContext, group: VRTGroup, generation: int | None
 ) -> None:
-    row = VRTGroup.find_row(context, group.id)
+    row = VRTGroup.find_by_id(context, group.id)
     if row is None:
         raise exception.GroupNotFound(group=group.uuid)
     if generation not in (None, row.generation):

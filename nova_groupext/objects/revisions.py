@@ -18,7 +18,6 @@ import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
-from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import adoptions
@@ -119,7 +118,7 @@ def _exchange_definitions(
 
 
 def _end_draft(context: RequestContext, draft: VRTGroup) -> None:
-    drafts.clear_prepared(context, draft)
+    draft.update_row(context, is_prepared=False)
     # A draft that is gone was deleted with its group.
     with contextlib.suppress(exception.GroupNotFound):
         draft.obj_clone().mark_deleted(context)
@@ -143,7 +142,7 @@ def compensate(
             member_statuses=drafts.replaceable_statuses(draft),
             is_watched=True,
         )
-        drafts.clear_prepared(context, draft)
+        draft.update_row(context, is_prepared=False)
 
     with faultpoints.around('revise.compensate'):
         swaps.with_lease(context, lease, work)
@@ -180,7 +179,7 @@ def _may_revise(
 
     A replacement (excluded_hosts) needs a replaceable group instead.
     """
-    row = VRTGroup.find_row(context, group.id)
+    row = VRTGroup.find_by_id(context, group.id)
     if draft.excluded_hosts is not None:
         return row.status in states.GROUP_REPLACEABLE
     is_same = (row.status, row.generation) == (group.status, group.generation)
@@ -216,9 +215,8 @@ def _reset_members_without_holds(
         models.Hold.member_id == models.Member.id,
         models.Hold.status.in_(states.HOLD_COMMITTED),
     )
-    db.compare_and_set(
+    VRTMember.update_rows(
         context,
-        models.Member,
         models.Member.group_id == group.id,
         models.Member.status == states.Member.HELD,
         ~is_held,
@@ -229,26 +227,19 @@ def _reset_members_without_holds(
 
 def _extend_lifetime(context: RequestContext, group: VRTGroup) -> None:
     """Extend the group's lifetime to that of a new one; never shorten it."""
-    row = VRTGroup.find_row(context, group.id)
+    row = VRTGroup.find_by_id(context, group.id)
     ends_at = clock.now(row.expires_in)
     current = models.Group.expires_at
-    db.compare_and_set(
-        context,
-        models.Group,
-        models.Group.id == group.id,
-        expires_at=sa.case((current > ends_at, current), else_=ends_at),
-    )
+    expires_at = sa.case((current > ends_at, current), else_=ends_at)
+    group.update_row(context, expires_at=expires_at)
 
 
 def _set_group_held(context: RequestContext, group: VRTGroup) -> None:
     """Set a group without holds, or a released one, to HELD."""
-    db.compare_and_set(
+    without_holds = (*states.GROUP_WITHOUT_HOLDS, states.Group.RELEASED)
+    group.update_row(
         context,
-        models.Group,
-        models.Group.id == group.id,
-        models.Group.status.in_(
-            (*states.GROUP_WITHOUT_HOLDS, states.Group.RELEASED)
-        ),
+        models.Group.status.in_(without_holds),
         status=states.Group.HELD,
         hold_when_planned=True,
         fault=None,

@@ -7,7 +7,7 @@ RELEASING.
 
 from collections.abc import Collection
 from collections.abc import Sequence
-from typing import Any
+import functools
 
 from nova.context import RequestContext
 import sqlalchemy as sa
@@ -23,6 +23,7 @@ from nova_groupext.objects import transitions
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
+from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.swaps import Side
 from nova_groupext.objects.swaps import Swap
 
@@ -36,7 +37,6 @@ def commit(
     side: Side,
     lost: Collection[str] = (),
     *,
-    member_statuses: Collection[states.Member],
     is_watched: bool = False,
 ) -> None:
     """Store the result of a swap that changes no definition.
@@ -45,14 +45,10 @@ def commit(
 
     :raises: GroupBusy when another planner has taken the group over
     """
-
-    def work() -> None:
-        store(
-            *(context, lease.group_id, swap, side, lost),
-            member_statuses=member_statuses,
-            is_watched=is_watched,
-        )
-
+    work = functools.partial(
+        *(store, context, lease.group_id, swap, side, lost),
+        is_watched=is_watched,
+    )
     with faultpoints.around('swap.commit'):
         swaps.with_lease(context, lease, work)
 
@@ -64,36 +60,33 @@ def store(
     side: Side,
     lost: Collection[str] = (),
     *,
-    member_statuses: Collection[states.Member],
+    member_statuses: Collection[states.Member] = tuple(states.Member),
     is_watched: bool = False,
 ) -> None:
     """Update rows and members to the result of a swap.
 
-    The caller's transaction has the group's row lock. It never fails: a hold
-    whose member or group has ended meanwhile is set to RELEASING.
+    The caller's transaction has the group's row lock.
 
     :param swap: as it was prepared
     :param lost: uuids of successors that own nothing
     :param member_statuses: of members that may become HELD
     :param is_watched: True if a request of the swap may still arrive
     """
-    resulting = (
-        swap.new_holds() if side == Side.APPLIED else swap.as_compensated()
-    )
+    resulting = swap.holds_after(side)
     confirmed = [hold for hold in resulting if hold.uuid not in lost]
     pending = [*swap.successors, *swap.separate]
+    releasing = {'status': states.Hold.RELEASING}
     _end_old_holds(context, swap, is_watched)
     if side == Side.APPLIED:
-        _release_ending(context, swap)
+        VRTHold.change(context, swap.ending, states.Hold.HELD, **releasing)
     else:
         _restore_capacity(context, swap, resulting)
-    _change(context, swap.ending, *states.Hold, ends_with_swap=False)
+    VRTHold.change(context, swap.ending, *states.Hold, ends_with_swap=False)
     if is_watched:
         rows = swap.successors if side == Side.APPLIED else resulting
         _watch(context, pending, [hold for hold in rows if hold.allocations])
     _set_held(context, group_id, confirmed, member_statuses)
-    releasing = {'status': states.Hold.RELEASING}
-    _change(context, pending, states.Hold.WRITING, **releasing)
+    VRTHold.change(context, pending, states.Hold.WRITING, **releasing)
     _fail_members(context, [hold for hold in resulting if hold.uuid in lost])
     transitions.derive_status(context, group_id)
 
@@ -103,15 +96,11 @@ def _end_old_holds(
 ) -> None:
     # If a request may still arrive, the reaper has to empty the consumers.
     ended = states.Hold.RELEASING if is_watched else states.Hold.RELEASED
-    _change(context, swap.old_holds, states.Hold.EXCHANGING, status=ended)
+    old_holds = swap.old_holds
+    VRTHold.change(context, old_holds, states.Hold.EXCHANGING, status=ended)
     # Requests outside the swap may still fill a server's consumer.
-    servers = [old for old in swap.old_holds if old.server_uuid]
-    _change(context, servers, ended, **watched_holds.watch_values())
-
-
-def _release_ending(context: RequestContext, swap: Swap) -> None:
-    releasing = {'status': states.Hold.RELEASING}
-    _change(context, swap.ending, states.Hold.HELD, **releasing)
+    servers = [old for old in old_holds if old.server_uuid]
+    VRTHold.change(context, servers, ended, **watched_holds.watch_values())
 
 
 def _restore_capacity(
@@ -119,10 +108,10 @@ def _restore_capacity(
 ) -> None:
     """Give successors the capacity of old holds, and end adoptions."""
     released = {'status': states.Hold.RELEASED, 'if_compensated': None}
-    _change(context, swap.adopted, states.Hold.REDEEMED, **released)
+    VRTHold.change(context, swap.adopted, states.Hold.REDEEMED, **released)
     for hold in resulting:
         columns = hold.capacity_columns()
-        _change(context, [hold], states.Hold.WRITING, **columns)
+        VRTHold.change(context, [hold], states.Hold.WRITING, **columns)
 
 
 def _watch(
@@ -136,8 +125,8 @@ def _watch(
         the consumer's record
     """
     values = watched_holds.watch_values()
-    _change(context, pending, states.Hold.WRITING, **values)
-    _change(context, filled, states.Hold.WRITING, lost=True)
+    VRTHold.change(context, pending, states.Hold.WRITING, **values)
+    VRTHold.change(context, filled, states.Hold.WRITING, lost=True)
 
 
 def _set_held(
@@ -158,9 +147,8 @@ def _set_held(
         models.Member.id == models.Hold.member_id,
         models.Member.status.in_(member_statuses),
     )
-    db.compare_and_set(
+    VRTHold.update_rows(
         context,
-        models.Hold,
         models.Hold.uuid.in_([row.uuid for row in rows]),
         models.Hold.status == states.Hold.WRITING,
         models.Hold.member_id.is_(None) | is_member,
@@ -174,45 +162,24 @@ def _set_held(
     # A HELD member keeps its server uuid: a boot stores it as soon as Nova has
     # accepted the server.
     is_new = models.Member.status != states.Member.HELD
-    db.compare_and_set(
-        *(context, models.Member, *may_become_held, is_new),
+    VRTMember.update_rows(
+        *(context, *may_become_held, is_new),
         server_uuid=None,
         held_since=sa.func.coalesce(models.Member.held_since, clock.now()),
     )
     held = {'status': states.Member.HELD, 'fault': None}
-    db.compare_and_set(context, models.Member, *may_become_held, **held)
-    model, is_redeemed, values, _expected = transitions.release_of_redeemed(
-        ids
-    )
-    db.compare_and_set(context, model, *is_redeemed, **values)
+    VRTMember.update_rows(context, *may_become_held, **held)
+    db.compare_and_set_all(context, transitions.release_of_redeemed(ids))
 
 
 def _fail_members(context: RequestContext, rows: Sequence[VRTHold]) -> None:
     """Set members to FAILED whose holds Placement has lost."""
     ids = [row.member_id for row in rows if row.member_id is not None]
     if ids:
-        db.compare_and_set(
+        VRTMember.update_rows(
             context,
-            models.Member,
             models.Member.id.in_(ids),
             models.Member.status == states.Member.HELD,
             status=states.Member.FAILED,
             fault=IS_LOST,
-        )
-
-
-def _change(
-    context: RequestContext,
-    rows: Sequence[VRTHold],
-    *statuses: states.Hold,
-    **values: Any,
-) -> None:
-    """Update those holds that are in some states."""
-    if rows:
-        db.compare_and_set(
-            context,
-            models.Hold,
-            models.Hold.uuid.in_([row.uuid for row in rows]),
-            models.Hold.status.in_(statuses),
-            **values,
         )

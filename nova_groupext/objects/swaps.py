@@ -80,6 +80,11 @@ class Swap:
         holds = [each.as_compensated() for each in self.successors]
         return [hold for hold in holds if hold is not None]
 
+    def holds_after(self, side: Side) -> list[VRTHold]:
+        """Return the holds that may become HELD when it ends on a side."""
+        is_applied = side == Side.APPLIED
+        return self.new_holds() if is_applied else self.as_compensated()
+
 
 EMPTY = Swap(old_holds=[], successors=[])
 
@@ -125,9 +130,8 @@ def prepare(
         (old_holds, {'status': states.Hold.EXCHANGING}),
         (ending, {'ends_with_swap': True}),
     ):
-        if holds and db.compare_and_set(
+        if holds and VRTHold.update_rows(
             context,
-            models.Hold,
             models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status.in_({hold.status for hold in holds}),
             ~models.Hold.ends_with_swap,

@@ -162,12 +162,8 @@ def derive_status(context: RequestContext, group_id: int) -> None:
 
     The caller's transaction has the group's row lock.
     """
-    db.compare_and_set(
-        context,
-        models.Group,
-        *sql_conditions.may_have_holds(group_id),
-        **_derived_values(),
-    )
+    may_have_holds = sql_conditions.may_have_holds(group_id)
+    VRTGroup.update_rows(context, *may_have_holds, **_derived_values())
 
 
 def _derived_values() -> dict[str, Any]:

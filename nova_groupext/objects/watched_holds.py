@@ -42,10 +42,8 @@ def is_due() -> list[Condition]:
 def count_check(context: RequestContext, hold: 'VRTHold') -> None:
     """Count a check of a watched hold."""
     is_last = hold.checks + 1 == len(CHECK_DELAYS)
-    db.compare_and_set(
+    hold.update_row(
         context,
-        models.Hold,
-        models.Hold.id == hold.id,
         models.Hold.checks == hold.checks,
         checks=hold.checks + 1,
         watched_at=None if is_last else models.Hold.watched_at,
@@ -56,13 +54,7 @@ def count_check(context: RequestContext, hold: 'VRTHold') -> None:
 
 def mark_lost(context: RequestContext, hold: 'VRTHold') -> None:
     """Mark a hold as lost: Placement does not show its consumer."""
-    db.compare_and_set(
-        context,
-        models.Hold,
-        models.Hold.id == hold.id,
-        lost=True,
-        **watch_values(),
-    )
+    hold.update_row(context, lost=True, **watch_values())
 
 
 def detach_tombstones(context: RequestContext, group_id: int) -> None:

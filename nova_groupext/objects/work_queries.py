@@ -11,6 +11,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Condition
+from nova_groupext.objects import base
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.lease import VRTLease
@@ -19,7 +20,7 @@ from nova_groupext.objects.lease import VRTLease
 ABANDONED_AFTER = 120
 
 
-class WorkQueries:
+class WorkQueries(base.VRTObject):
     """The part of VRTGroup that finds the groups that have work to do."""
 
     @classmethod
@@ -89,11 +90,8 @@ class WorkQueries:
     def has_policies(cls, context: RequestContext, uuid: str) -> bool:
         """Check whether a group has any policy."""
         is_group = models.Group.uuid == uuid
-        return bool(
-            db.count(
-                context, models.Group, is_group, sql_conditions.has_policy()
-            )
-        )
+        has_policy = sql_conditions.has_policy()
+        return bool(db.count(context, models.Group, is_group, has_policy))
 
     @classmethod
     def list_exclusive(cls, context: RequestContext) -> list[Self]:
@@ -169,14 +167,6 @@ class WorkQueries:
             condition,
         )
 
-    @classmethod
-    def list_rows(
-        cls, context: RequestContext, *conditions: Condition
-    ) -> list[Self]:
-        """Return the groups that meet conditions, without their parts."""
-        rows = db.find(context, models.Group, *conditions)
-        return [cls.from_row(context, row) for row in rows]
-
     @staticmethod
     def count_planning(context: RequestContext, project_id: str) -> int:
         """Return the number of a project's groups and drafts in PLANNING."""
@@ -190,14 +180,9 @@ class WorkQueries:
     @staticmethod
     def is_redeemable(context: RequestContext, group_id: int) -> bool:
         """Check whether a group may have holds and has not expired."""
-        return bool(
-            db.count(
-                context,
-                models.Group,
-                *sql_conditions.may_have_holds(group_id),
-                ~models.Group.has_expired,
-            )
-        )
+        may_have_holds = sql_conditions.may_have_holds(group_id)
+        is_valid = (*may_have_holds, ~models.Group.has_expired)
+        return bool(db.count(context, models.Group, *is_valid))
 
     @staticmethod
     def uuids(context: RequestContext) -> dict[int, str]:
@@ -219,14 +204,3 @@ class WorkQueries:
             models.Group.is_prepared,
         )
         return row and row.uuid
-
-    def is_unchanged_for(self, context: RequestContext, seconds: int) -> bool:
-        """Check whether the group has not changed for some seconds."""
-        return bool(
-            db.count(
-                context,
-                models.Group,
-                models.Group.id == self.id,
-                models.Group.updated_at < clock.now(-seconds),
-            )
-        )

@@ -39,7 +39,7 @@ def read(context, options):
             'groups': leases.get(planner.uuid, 0),
             'wrong': [*_find_problems(planner, now, revision, options)],
         }
-        for planner in VRTPlanner.list(context)
+        for planner in VRTPlanner.list_rows(context)
     ]
 
 

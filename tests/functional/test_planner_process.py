@@ -90,7 +90,7 @@ class TestPlannerProcess(base.GroupTestCase):
         self.assertEqual([], self.planners())
 
     def planners(self):
-        return objects.VRTPlanner.list(self.context)
+        return objects.VRTPlanner.list_rows(self.context)
 
     def start_in_vain(self, *lines):
         """Return the error of a planner whose configuration has the lines."""

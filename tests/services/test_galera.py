@@ -482,7 +482,7 @@ class TestSyncWait(GaleraTestCase):
         for number in range(self.ROUNDS):
             group.store_fault(self.context, str(number))
             with self.nodes.at(1):
-                now = group.find_row(self.context, group.id)
+                now = group.find_by_id(self.context, group.id)
                 self.assertEqual(str(number), now.fault)
 
     def test_next_change_succeeds_on_the_other_node(self):

@@ -72,7 +72,7 @@ class TestPlannerProcess(databases.DatabaseTestCase):
         self.assertEqual(0, planner.wait(PATIENCE_SECONDS))
 
     def planners(self):
-        return objects.VRTPlanner.list(context.get_admin_context())
+        return objects.VRTPlanner.list_rows(context.get_admin_context())
 
     def test_planner_that_the_bus_refuses_says_so_and_sends_no_heartbeat(self):
         for bus, reason in (

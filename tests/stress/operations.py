@@ -269,7 +269,7 @@ class Operations(fixtures.Fixture):
         return member and self._create(member, member.member_set, 2)
 
     def _create(self, member, path, count):
-        group = objects.VRTGroup.find_row(self._context, member.group_id)
+        group = objects.VRTGroup.find_by_id(self._context, member.group_id)
         spec = types.SimpleNamespace(
             project_id=group.project_id, user_id=group.user_id
         )

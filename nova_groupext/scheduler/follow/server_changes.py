@@ -181,7 +181,7 @@ class _MemberUpdate:
         """
         if self._is_being_taken_back():
             return
-        group = VRTGroup.find_row(self._context, self._member.group_id)
+        group = VRTGroup.find_by_id(self._context, self._member.group_id)
         # The status decides, not the expiry time: an expired group keeps its
         # holds until the reaper expires it, so that capacity of an exclusive
         # host is never free in between.

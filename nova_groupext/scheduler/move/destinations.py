@@ -141,7 +141,7 @@ def _find_member(context, group, server_uuid):
             return (
                 member if member.status in states.MEMBER_HAS_SERVER else None
             )
-        draft = VRTGroup.find_row(context, member.group_id)
+        draft = VRTGroup.find_by_id(context, member.group_id)
         if draft and draft.revises_id == group.id:
             return member
     return None
@@ -235,7 +235,7 @@ class Move:
 
         if move_transitions.start_move(context, row, is_allowed):
             return row
-        if VRTGroup.find_row(context, group.id) is None:
+        if VRTGroup.find_by_id(context, group.id) is None:
             # The group was deleted before the check.
             raise exception.GroupNotFound(group=group.uuid)
         LOG.info(

@@ -121,7 +121,7 @@ def find_reservation(context, spec, host_manager):
         reservation = VRTHold.find_reservation(context, spec.instance_uuid)
         if reservation is None:
             return None
-        group = VRTGroup.find_row(context, reservation.group_id)
+        group = VRTGroup.find_by_id(context, reservation.group_id)
         member = VRTMember.find_by_id(context, reservation.resize_member_id)
         if None in (group, member):
             # They were removed since the reservation was read.

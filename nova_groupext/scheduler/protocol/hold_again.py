@@ -13,6 +13,8 @@ This is a swap (see swap.py) of one hold onto its own provider:
 After a crash, the next owner of the lease finishes the swap.
 """
 
+import functools
+
 from nova_groupext import faultpoints
 from nova_groupext import quota
 from nova_groupext.objects import states
@@ -61,7 +63,13 @@ def hold_again(context, placement_client, lease, hold, check=lambda: None):
         # Amounts that Placement keeps without a record would be in the way.
         placement_client.refill(context, hold.uuid, hold)
     swap = swaps.Swap(old_holds, created)
-    _apply_and_commit(context, placement_client, lease, swap)
+    protocol.apply_and_commit(
+        *(context, placement_client, lease, swap),
+        functools.partial(
+            swap_results.commit, context, lease, swap, swaps.Side.APPLIED
+        ),
+        reads_generation=True,
+    )
     replacements = [each for each in created if not each.is_placeholder]
     return bool(VRTHold.in_status(context, replacements, states.Hold.HELD))
 
@@ -75,18 +83,3 @@ def _prepare(context, lease, hold, write):
 
     with faultpoints.around('hold_again.prepare'):
         return quota.with_project_lock(context, group.project_id, work)
-
-
-def _apply_and_commit(context, placement_client, lease, swap):
-    def commit():
-        swap_results.commit(
-            context,
-            lease,
-            swap,
-            swaps.Side.APPLIED,
-            member_statuses=states.Member,
-        )
-
-    protocol.apply_and_commit(
-        context, placement_client, lease, swap, commit, reads_generation=True
-    )

@@ -110,7 +110,7 @@ def _change(context, transition, hold, member, values):
         return False
     for name, value in values.items():
         setattr(member, name, value)
-    group = VRTGroup.find_row(context, hold.group_id)
+    group = VRTGroup.find_by_id(context, hold.group_id)
     LOG.info(
         'VRT group %(group)s: hold %(hold)s on %(host)s is %(status)s; '
         'member %(member)s is %(member_status)s, server %(server)s: %(fault)s',

@@ -303,7 +303,7 @@ def _missing_uuids(swap, side, filled):
 
 def _notify_lost_members(context, swap, side, lost):
     """Send notifications of the members that lost their holds by a swap."""
-    rows = swap.new_holds() if side == Side.APPLIED else swap.as_compensated()
+    rows = swap.holds_after(side)
     ids = [row.member_id for row in rows if row.uuid in lost]
     for member in VRTMember.list_by_ids(context, ids):
         if member.status == states.Member.FAILED:
@@ -318,7 +318,6 @@ def _commit(context, lease, swap, side, lost):
         # The swap holds a member again, or takes back a server's capacity.
         swap_results.commit(
             *(context, lease, swap, side, lost),
-            member_statuses=states.Member,
             is_watched=True,
         )
     elif side == Side.APPLIED:

@@ -23,7 +23,6 @@ the request can be repeated until the successor owns the capacity.
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
-from nova_groupext.objects import states
 from nova_groupext.objects import swap_results
 from nova_groupext.objects import swaps
 from nova_groupext.objects.hold import VRTHold
@@ -61,7 +60,6 @@ def take_back(context, placement_client, lease, hold):
     # An earlier request may still be on its way: the rows are watched.
     swap_results.commit(
         *(context, lease, swap, side, lost),
-        member_statuses=states.Member,
         is_watched=True,
     )
     return side == Side.APPLIED

@@ -168,7 +168,7 @@ class TestPlanner(LeaseCase):
         planner.remove(self.context)
 
         self.assertEqual([self.group.uuid], self.waiting())
-        self.assertEqual([], objects.VRTPlanner.list(self.context))
+        self.assertEqual([], objects.VRTPlanner.list_rows(self.context))
 
     def test_heartbeat_of_a_deleted_planner_restores_its_row(self):
         planner = self.planner('a')
@@ -176,7 +176,7 @@ class TestPlanner(LeaseCase):
 
         planner.store_heartbeat(self.context)
 
-        [found] = objects.VRTPlanner.list(self.context)
+        [found] = objects.VRTPlanner.list_rows(self.context)
         self.assertEqual(planner.uuid, found.uuid)
 
     def test_ended_operation_frees_its_group(self):

@@ -186,7 +186,7 @@ class TestLeases(base.GroupTestCase):
         self.planner.end(self.context)
 
         self.assertIsNotNone(self.acquire(self.other_planner))
-        [row] = objects.VRTPlanner.list(self.context)
+        [row] = objects.VRTPlanner.list_rows(self.context)
         self.assertEqual(self.other_planner._planner.uuid, row.uuid)
 
 
@@ -203,5 +203,5 @@ class TestClock(base.GroupTestCase):
             planner.beat(self.context)
 
             timeutils.clear_time_override()
-            [row] = objects.VRTPlanner.list(self.context)
+            [row] = objects.VRTPlanner.list_rows(self.context)
             self.assertEqual(-ahead, round(row.clock_offset, -1))

@@ -52,7 +52,6 @@ class TestSwap(base.ProtocolTestCase):
         def commit():
             swap_results.commit(
                 *(self.context, self.lease, swap, Side.APPLIED),
-                member_statuses=states.Member,
             )
 
         return protocol.apply_and_commit(
