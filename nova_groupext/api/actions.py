@@ -35,13 +35,13 @@ class Actions:
     def __init__(self, planner):
         self._planner = planner
         self._actions = {
-            'adopt': self._adopt,
-            'boot': self._boot,
-            'extend': self._extend,
-            'hold': self._hold,
-            'propose': self._propose,
-            'release': self._release,
-            'replan': self._replan,
+            'adopt': (rules.ADOPT, self._adopt),
+            'boot': (rules.BOOT, self._boot),
+            'extend': (rules.EXTEND, self._extend),
+            'hold': (rules.HOLD, self._hold),
+            'propose': (rules.PROPOSAL, self._propose),
+            'release': (rules.RELEASE, self._release),
+            'replan': (rules.REPLAN, self._replan),
         }
 
     def perform(self, req, group_id, body):
@@ -55,54 +55,45 @@ class Actions:
                 '$', 'must contain exactly one action'
             )
         [(name, parameters)] = body.items()
-        self._actions[name](req, group_id, parameters)
+        rule, work = self._actions[name]
+        parameters = parameters or {}
+        group = groups.get_authorised(
+            req.environ['nova.context'], rule, group_id, parameters
+        )
+        work(req, group, parameters)
 
-    def _adopt(self, req, group_id, parameters):
+    def _adopt(self, req, group, parameters):
         """Make existing servers members of the group."""
         context = req.environ['nova.context']
-        group = groups.get_authorised(
-            context, rules.ADOPT, group_id, parameters
-        )
         draft = adopt.adopt(context, group, parameters['servers'])
         self._accept(context, group, 'adopt', draft)
 
-    def _boot(self, req, group_id, parameters):
+    @staticmethod
+    def _boot(req, group, parameters):
         """Start creating the servers of held members in the background."""
         context = req.environ['nova.context']
-        group = groups.get_authorised(
-            context, rules.BOOT, group_id, parameters
-        )
         if group.project_id != context.project_id:
-            raise exception.GroupNotFound(group=group_id)
+            raise exception.GroupNotFound(group=group.uuid)
         if group.status not in states.GROUP_WITH_HOLDS:
             raise group.conflict('it has no held members')
         boot.read(req, parameters, group, '$.boot').start(
-            group, (parameters or {}).get('generation')
+            group, parameters.get('generation')
         )
         VRTEvent.record_request(context, group.id, 'boot')
 
-    def _extend(self, req, group_id, parameters):
+    @staticmethod
+    def _extend(req, group, parameters):
         context = req.environ['nova.context']
-        group = groups.get_authorised(
-            context, rules.EXTEND, group_id, parameters
-        )
-        parameters = parameters or {}
         describe.check_expires_in(parameters, '$.extend')
         seconds = parameters.get('expires_in', group.expires_in)
-        extend.extend(
-            context,
-            group,
-            int(min(seconds, CONF.vrt.max_expires_in)),
-            parameters.get('generation'),
-        )
+        limited = int(min(seconds, CONF.vrt.max_expires_in))
+        allowed = extend.allowed_seconds(context, group, limited)
+        group.extend(context, allowed, parameters.get('generation'))
         VRTEvent.record_request(context, group.id, 'extend')
         notifications.notify_group(context, notifications.Event.EXTEND, group)
 
-    def _hold(self, req, group_id, parameters):
+    def _hold(self, req, group, parameters):
         context = req.environ['nova.context']
-        group = groups.get_authorised(
-            context, rules.HOLD, group_id, parameters
-        )
         if group.status not in states.GROUP_WITHOUT_HOLDS:
             raise group.conflict(_hold_obstacle(group))
         if group.is_exclusive:
@@ -118,12 +109,9 @@ class Actions:
         )
         self._accept(context, group, 'hold', group)
 
-    def _propose(self, req, group_id, parameters):
+    def _propose(self, req, group, parameters):
         """Request a proposal of server moves, replacing an earlier one."""
         context = req.environ['nova.context']
-        group = groups.get_authorised(
-            context, rules.PROPOSAL, group_id, parameters
-        )
         if not group_views.drift(group):
             VRTProposal.request(context, group, proposal.PLACED, fewest=True)
             VRTEvent.record_request(context, group.id, 'propose')
@@ -133,22 +121,20 @@ class Actions:
         VRTEvent.record_request(context, group.id, 'propose')
         groups.cast_to_planner(self._planner.propose, context)
 
-    def _release(self, req, group_id, parameters):
+    def _release(self, req, group, parameters):
         context = req.environ['nova.context']
-        group = groups.get_authorised(
-            context, rules.RELEASE, group_id, parameters
-        )
         if group.status not in CAN_RELEASE:
             raise group.conflict('it has no held members')
-        parameters = parameters or {}
         paths = parameters.get('members')
         generation = parameters.get('generation')
         if paths is None:
             released = releases.release_all(context, group, generation)
         else:
-            members = _members_to_release(group, paths)
+            members = groups.members_without_server(
+                group, paths, 'it has a server and no hold to release'
+            )
             released = releases.release_members(
-                context, group, members, generation
+                context, group, [*members.values()], generation
             )
         if released:
             notifications.notify_group(
@@ -156,15 +142,13 @@ class Actions:
             )
         self._accept(context, group, 'release', group)
 
-    def _replan(self, req, group_id, parameters):
+    def _replan(self, req, group, parameters):
         context = req.environ['nova.context']
-        group = groups.get_authorised(
-            context, rules.REPLAN, group_id, parameters
-        )
         if group.is_exclusive:
             context.can(rules.EXCLUSIVE, {'project_id': group.project_id})
-        movable_paths = (parameters or {}).get('members')
-        group_to_plan = revise.replan(context, group, movable_paths)
+        group_to_plan = revise.replan(
+            context, group, parameters.get('members')
+        )
         self._accept(context, group, 'replan', group_to_plan)
 
     def _accept(self, context, group, name, group_to_plan):
@@ -178,21 +162,3 @@ def _hold_obstacle(group):
             'or released members'
         )
     return 'it cannot be held in this status'
-
-
-def _members_to_release(group, paths):
-    """Return the members at these paths.
-
-    :raises: MemberNotFound, MemberStateConflict if one has a server
-    """
-    by_path = {member.path: member for member in group.members}
-    for path in paths:
-        if path not in by_path:
-            raise exception.MemberNotFound(group=group.uuid, member=path)
-        if by_path[path].status in states.MEMBER_HAS_SERVER:
-            raise exception.MemberStateConflict(
-                member=path,
-                status=by_path[path].status,
-                reason='it has a server and no hold to release',
-            )
-    return [by_path[path] for path in paths]

@@ -12,9 +12,9 @@ from nova.compute import utils as compute_utils
 from nova.compute import vm_states
 
 from nova_groupext import exception
+from nova_groupext.api import groups
 from nova_groupext.api import hints
 from nova_groupext.api import revise
-from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.solver.language import validation
@@ -56,7 +56,11 @@ def adopt(context, group, servers):
         raise validation.InvalidInput(
             SERVERS, 'cannot be members of a group with an exclusive policy'
         )
-    members = _members(group, servers)
+    members = groups.members_without_server(
+        *(group, servers),
+        'a member with a server cannot adopt another one; delete its server '
+        'first',
+    )
     nova_api = compute_api.API()
     uuids = {}
     for path, server_uuid in servers.items():
@@ -66,26 +70,6 @@ def adopt(context, group, servers):
         # Some databases also match another spelling of the uuid.
         uuids[path] = server.uuid
     return revise.adopt(context, group, uuids)
-
-
-def _members(group, servers):
-    """Return {path: VRTMember} of the members that get a server."""
-    members = {member.path: member for member in group.members}
-    for path in servers:
-        if path not in members:
-            raise exception.MemberNotFound(group=group.uuid, member=path)
-    in_use = [
-        members[p]
-        for p in servers
-        if members[p].status in states.MEMBER_HAS_SERVER
-    ]
-    if in_use:
-        raise revise.in_use_error(
-            in_use,
-            'a member with a server cannot adopt '
-            'another one; delete its server first',
-        )
-    return {path: members[path] for path in servers}
 
 
 def _get_server(context, nova_api, group, server_uuid):

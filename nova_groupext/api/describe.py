@@ -137,17 +137,6 @@ def _expires_in(attributes):
     return int(min(seconds, CONF.vrt.max_expires_in))
 
 
-def is_retry_of(group, stored):
-    """Check whether two groups come from the same POST, sent again.
-
-    Later changes to the stored group do not matter.
-
-    :param group: VRTGroup, not stored
-    :param stored: VRTGroup with the same client_token
-    """
-    return stored.request_digest == group.request_digest
-
-
 def compose_topology(group):
     """Return the topology of a group as its owner described it."""
     return rows.compose(group, lambda member: member.description)

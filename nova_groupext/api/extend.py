@@ -12,23 +12,13 @@ from nova_groupext.objects.member import VRTMember
 SECOND = datetime.timedelta(seconds=1)
 
 
-def extend(context, group, seconds, generation=None):
-    """Set the expiry of a group's holds to a number of seconds from now.
-
-    :param generation: expected one of the group, None for any
-    :raises: GroupStateConflict if nothing is held or the maximum is reached;
-        LimitExceeded if holds and servers exceed the project's present
-        quota; GenerationConflict
-    """
-    group.extend(context, allowed_seconds(context, group, seconds), generation)
-
-
 def allowed_seconds(context, group, seconds):
     """Return for how many seconds from now a group may be held.
 
     The limit is when its newest hold reaches ``[vrt]max_hold_lifetime``.
 
-    :raises: GroupStateConflict, LimitExceeded
+    :raises: GroupStateConflict if the maximum is reached; LimitExceeded if
+        holds and servers exceed the project's present quota
     """
     held = [m for m in group.members if m.status == states.Member.HELD]
     quota.check(context, group.project_id, held)

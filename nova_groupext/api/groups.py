@@ -44,6 +44,36 @@ def is_visible(group):
     return group.status != states.Group.RELEASING and group.revises_id is None
 
 
+def members_without_server(group, paths, reason):
+    """Return {path: VRTMember} of some members, which must have no server.
+
+    :param reason: phrase for the error
+    :raises: MemberNotFound; MemberStateConflict that names all with a server
+    """
+    by_path = {member.path: member for member in group.members}
+    for path in paths:
+        if path not in by_path:
+            raise exception.MemberNotFound(group=group.uuid, member=path)
+    members = {path: by_path[path] for path in paths}
+    in_use = [
+        member
+        for member in members.values()
+        if member.status in states.MEMBER_HAS_SERVER
+    ]
+    if in_use:
+        raise in_use_error(in_use, reason)
+    return members
+
+
+def in_use_error(members, reason):
+    """Return the MemberStateConflict of members that have servers."""
+    return exception.member_state_conflict(
+        [each.path for each in members],
+        status=' or '.join(sorted({each.status for each in members})),
+        reason=reason,
+    )
+
+
 def may_see_hosts(context, group):
     """Check whether the context may see hosts, costs and statistics."""
     return context.can(

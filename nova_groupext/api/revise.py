@@ -8,6 +8,7 @@ The others are resolved as for a new group.
 from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.api import describe
+from nova_groupext.api import groups
 from nova_groupext.api import planning_limit
 from nova_groupext.api import related
 from nova_groupext.api import resolve
@@ -23,18 +24,15 @@ def replan(context, group, movable_paths=None):
     :returns: see revise()
     :raises: MemberNotFound, and the errors of revise()
     """
-    by_path = {member.path: member for member in group.members}
-    for path in movable_paths or ():
-        if path not in by_path:
-            raise exception.MemberNotFound(group=group.uuid, member=path)
-        if by_path[path].status in states.MEMBER_HAS_SERVER:
-            raise in_use_error(
-                [by_path[path]], 'members with servers cannot be replanned'
-            )
+    groups.members_without_server(
+        *(group, movable_paths or ()),
+        'members with servers cannot be replanned',
+    )
     if group.status == states.Group.PLANNING:
         raise _planning_conflict(group)
     draft = _present_draft(context, group)
-    draft.movable_paths = movable_paths or sorted(by_path)
+    paths = [member.path for member in group.members]
+    draft.movable_paths = movable_paths or sorted(paths)
     return _store(context, group, draft)
 
 
@@ -74,15 +72,6 @@ def adopt(context, group, servers):
     for member in draft.members:
         member.server_uuid = servers.get(member.path)
     return _store(context, group, draft)
-
-
-def in_use_error(members, reason):
-    """Return the MemberStateConflict of members that have servers."""
-    return exception.member_state_conflict(
-        [each.path for each in members],
-        status=' or '.join(sorted({each.status for each in members})),
-        reason=reason,
-    )
 
 
 def _check_state(group):
@@ -177,13 +166,13 @@ def _check_servers(group, draft):
         each for each in kept if not _can_redescribe(each, drafted[each.path])
     ]
     if changed:
-        raise in_use_error(
+        raise groups.in_use_error(
             changed, 'only the flavor of a running server can be changed'
         )
     changed = _resized(group, draft)
     is_exclusive = any(g.is_exclusive for g in (group, draft))
     if changed and is_exclusive:
-        raise in_use_error(
+        raise groups.in_use_error(
             changed,
             'servers of a group with an exclusive policy cannot be resized',
         )
@@ -225,11 +214,11 @@ def _check_dropped(draft, dropped):
         each for each in dropped if each.status == states.Member.REDEEMING
     ]
     if redeeming:
-        raise in_use_error(
+        raise groups.in_use_error(
             redeeming, 'a server is being created; retry when it exists'
         )
     if dropped and not draft.keep_server:
-        raise in_use_error(
+        raise groups.in_use_error(
             dropped,
             'members with servers cannot be removed; delete the servers '
             'first, or keep them running with keep_server (--keep-server)',

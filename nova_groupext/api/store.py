@@ -7,7 +7,6 @@ from oslo_db import exception as db_exc
 
 from nova_groupext import exception
 from nova_groupext import quota
-from nova_groupext.api import describe
 from nova_groupext.api import planning_limit
 from nova_groupext.api import resolve
 from nova_groupext.conf import CONF
@@ -61,7 +60,8 @@ def _find_by_token(context, group):
         return None
     if stored.status == states.Group.RELEASING:
         raise _token_used(group, 'a deleted VRT group')
-    if not describe.is_retry_of(group, stored):
+    # Later changes to the stored group do not matter.
+    if stored.request_digest != group.request_digest:
         raise _token_used(group, 'a different request')
     return stored
 

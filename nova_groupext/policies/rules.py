@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Default policy rules of the VRT group API."""
 
+import functools
+
 from nova.policies import base
 from oslo_policy import policy
 
@@ -31,7 +33,7 @@ ACTION = '/os-vrt-groups/{group_id}/action'
 MEMBERS = '/os-vrt-groups/{group_id}/members'
 
 
-def _rule(name, check, description, *operations):
+def _rule(check, name, description, *operations):
     return policy.DocumentedRuleDefault(
         name=name,
         check_str=check,
@@ -43,131 +45,113 @@ def _rule(name, check, description, *operations):
     )
 
 
+_admin_rule = functools.partial(_rule, base.ADMIN)
+_member_rule = functools.partial(_rule, base.PROJECT_MEMBER_OR_ADMIN)
+_reader_rule = functools.partial(_rule, base.PROJECT_READER_OR_ADMIN)
+
 RULES = [
-    _rule(
+    _reader_rule(
         CAPABILITIES,
-        base.PROJECT_READER_OR_ADMIN,
         'Show the policy types, scopes and limits of VRT groups',
         ('GET', f'{COLLECTION}/capabilities'),
     ),
-    _rule(
+    _reader_rule(
         INDEX,
-        base.PROJECT_READER_OR_ADMIN,
         'List the VRT groups of a project',
         ('GET', COLLECTION),
     ),
-    _rule(
+    _reader_rule(
         DETAIL,
-        base.PROJECT_READER_OR_ADMIN,
         'List the VRT groups of a project with their details',
         ('GET', f'{COLLECTION}/detail'),
     ),
-    _rule(
+    _admin_rule(
         ALL_PROJECTS,
-        base.ADMIN,
         'List the VRT groups of all projects',
         ('GET', COLLECTION),
         ('GET', f'{COLLECTION}/detail'),
     ),
-    _rule(
+    _reader_rule(
         SHOW,
-        base.PROJECT_READER_OR_ADMIN,
         'Show a VRT group',
         ('GET', GROUP),
         ('GET', MEMBERS),
         ('GET', f'{MEMBERS}/{{path}}'),
     ),
-    _rule(
+    _admin_rule(
         SHOW_PLACEMENT,
-        base.ADMIN,
         'Show the hosts of members, and the cost and statistics of a plan',
         ('GET', f'{COLLECTION}/detail'),
         ('GET', GROUP),
     ),
-    _rule(
+    _member_rule(
         CREATE,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Create a VRT group, which is planned and held',
         ('POST', COLLECTION),
     ),
-    _rule(
+    _member_rule(
         WHAT_IF,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Plan a VRT group without holding it',
         ('POST', COLLECTION),
     ),
-    _rule(
+    _admin_rule(
         EXCLUSIVE,
-        base.ADMIN,
         'Use the policy type exclusive, which reserves whole hosts, racks or '
         'zones for one group',
         ('POST', COLLECTION),
         ('POST', f'{ACTION} (hold)'),
     ),
-    _rule(
+    _member_rule(
         UPDATE,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Revise the definition of a VRT group, or add and remove members, '
         'and plan it again around its servers',
         ('PUT', GROUP),
         ('POST', MEMBERS),
         ('DELETE', f'{MEMBERS}/{{path}}'),
     ),
-    _rule(
+    _member_rule(
         DELETE,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Delete a VRT group and release its holds',
         ('DELETE', GROUP),
     ),
-    _rule(
+    _member_rule(
         HOLD,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Hold a VRT group without holds, planning it again if needed',
         ('POST', f'{ACTION} (hold)'),
     ),
-    _rule(
+    _member_rule(
         RELEASE,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Release members of a VRT group that have no servers',
         ('POST', f'{ACTION} (release)'),
     ),
-    _rule(
+    _member_rule(
         REPLAN,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Plan the members of a VRT group that have no servers again',
         ('POST', f'{ACTION} (replan)'),
     ),
-    _rule(
+    _member_rule(
         EXTEND,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Extend the holds of a VRT group, or change its expires_in; a '
         'revision without expires_in extends them by the present one',
         ('POST', f'{ACTION} (extend)'),
         ('PUT', f'{GROUP} (expires_in)'),
     ),
-    _rule(
+    _member_rule(
         PROPOSAL,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Request a proposal of server moves that restore the policies of a '
         'VRT group',
         ('POST', f'{ACTION} (propose)'),
         ('GET', f'{GROUP}/proposal'),
     ),
-    _rule(
+    _member_rule(
         ADOPT,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Turn existing servers of the project into members of a VRT group',
         ('POST', f'{ACTION} (adopt)'),
     ),
     # The caller owns the servers, so admins cannot boot groups of others.
-    _rule(
+    _member_rule(
         BOOT,
-        base.PROJECT_MEMBER_OR_ADMIN,
         'Create the servers of the held members of a VRT group',
         ('POST', f'{ACTION} (boot)'),
     ),
 ]
-
-
-def list_rules():
-    return RULES

@@ -7,24 +7,37 @@ nova_groupext.solver.language.topology checks the topology.
 from nova_groupext.objects import listing
 from nova_groupext.objects import states
 
+
+def _object(properties, required=(), *, may_be_null=False):
+    """Return the schema of an object that has no other properties."""
+    return {
+        'type': ['object', 'null'] if may_be_null else 'object',
+        'properties': properties,
+        'required': [*required],
+        'additionalProperties': False,
+    }
+
+
+_STRING = {'type': 'string'}
 _TEXT = {'type': 'string', 'minLength': 1, 'maxLength': 255}
 _DESCRIPTION = {'type': ['string', 'null'], 'maxLength': 1024}
 # describe.check_expires_in() applies the operator's maximum.
 _SECONDS = {'type': 'integer', 'minimum': 1}
 
+_GENERATION = {'type': 'integer', 'minimum': 1}
+
 # Paths of some members; without them, all members.
-_MEMBERS = {
-    'type': ['object', 'null'],
-    'properties': {
+_MEMBERS = _object(
+    {
         'members': {
             'type': ['array', 'null'],
-            'items': {'type': 'string'},
+            'items': _STRING,
             'minItems': 1,
             'uniqueItems': True,
         },
     },
-    'additionalProperties': False,
-}
+    may_be_null=True,
+)
 
 _SERVER_PROPERTIES = (
     'adminPass',
@@ -42,89 +55,57 @@ _SERVER_PROPERTIES = (
 
 #: Properties of a server that its member's description does not determine.
 #: Nova's schema of POST /servers checks their values.
-TEMPLATE = {
-    'type': 'object',
-    'properties': {
-        'image': _TEXT,
-        **{name: {} for name in _SERVER_PROPERTIES},
-    },
-    'additionalProperties': False,
+TEMPLATE = _object(
+    {'image': _TEXT, **{name: {} for name in _SERVER_PROPERTIES}}
+)
+
+_BOOT = _object(
+    {'servers': {'type': 'object', 'additionalProperties': TEMPLATE}},
+    may_be_null=True,
+)
+
+_CREATED = {
+    'name': _TEXT,
+    'description': _DESCRIPTION,
+    'hold': {'type': 'boolean'},
+    'expires_in': _SECONDS,
+    'client_token': _TEXT,
+    'boot': _BOOT,
+    'topology': {'type': 'object'},
 }
 
-_BOOT = {
-    'type': ['object', 'null'],
-    'properties': {
-        'servers': {
-            'type': 'object',
-            'additionalProperties': TEMPLATE,
-        },
-    },
-    'additionalProperties': False,
+CREATE = _object(
+    {'vrt_group': _object(_CREATED, ['name', 'topology'])}, ['vrt_group']
+)
+
+_UPDATED = {
+    'generation': _GENERATION,
+    'name': _TEXT,
+    'description': _DESCRIPTION,
+    'expires_in': _SECONDS,
+    'keep_server': {'type': 'boolean'},
+    'topology': {'type': 'object'},
 }
 
-CREATE = {
-    'type': 'object',
-    'properties': {
-        'vrt_group': {
-            'type': 'object',
-            'properties': {
-                'name': _TEXT,
-                'description': _DESCRIPTION,
-                'hold': {'type': 'boolean'},
-                'expires_in': _SECONDS,
-                'client_token': _TEXT,
-                'boot': _BOOT,
-                'topology': {'type': 'object'},
-            },
-            'required': ['name', 'topology'],
-            'additionalProperties': False,
-        },
-    },
-    'required': ['vrt_group'],
-    'additionalProperties': False,
-}
-
-UPDATE = {
-    'type': 'object',
-    'properties': {
-        'vrt_group': {
-            'type': 'object',
-            'properties': {
-                'generation': {'type': 'integer', 'minimum': 1},
-                'name': _TEXT,
-                'description': _DESCRIPTION,
-                'expires_in': _SECONDS,
-                'keep_server': {'type': 'boolean'},
-                'topology': {'type': 'object'},
-            },
-            'required': ['generation'],
-            'additionalProperties': False,
-        },
-    },
-    'required': ['vrt_group'],
-    'additionalProperties': False,
-}
+UPDATE = _object(
+    {'vrt_group': _object(_UPDATED, ['generation'])}, ['vrt_group']
+)
 
 #: Description of a member, without its count and min_count.
-MEMBER = {
-    'type': 'object',
-    'properties': {
+MEMBER = _object(
+    {
         'flavor': _TEXT,
         'image': _TEXT,
         'boot_from_volume': {'type': 'boolean'},
         'availability_zone': _TEXT,
     },
-    'required': ['flavor'],
-    'additionalProperties': False,
-}
-
-_GENERATION = {'type': 'integer', 'minimum': 1}
+    ['flavor'],
+)
 
 #: New member, or an increment of the count of an existing one, with the
 #: expected generation of the group.
-ADD = {
-    'type': 'object',
-    'properties': {
+ADD = _object(
+    {
         'member': {
             'type': 'object',
             'properties': {
@@ -135,108 +116,76 @@ ADD = {
             'required': ['path'],
         },
     },
-    'required': ['member'],
-    'additionalProperties': False,
+    ['member'],
+)
+
+# {path of a member: uuid of the server that becomes it}
+_SERVERS = {
+    'type': 'object',
+    'minProperties': 1,
+    'additionalProperties': _STRING,
 }
 
 _ACTIONS = {
-    'adopt': {
-        'type': 'object',
-        'properties': {
-            # {path of a member: uuid of the server that becomes it}
-            'servers': {
-                'type': 'object',
-                'minProperties': 1,
-                'additionalProperties': {'type': 'string'},
-            },
-        },
-        'required': ['servers'],
-        'additionalProperties': False,
-    },
+    'adopt': _object({'servers': _SERVERS}, ['servers']),
     'boot': _BOOT,
-    'extend': {
-        'type': ['object', 'null'],
-        'properties': {'expires_in': _SECONDS},
-        'additionalProperties': False,
-    },
-    'hold': {
-        'type': ['object', 'null'],
-        'properties': {},
-        'additionalProperties': False,
-    },
-    'propose': {
-        'type': ['object', 'null'],
-        'properties': {},
-        'additionalProperties': False,
-    },
+    'extend': _object({'expires_in': _SECONDS}, may_be_null=True),
+    'hold': _object({}, may_be_null=True),
+    'propose': _object({}, may_be_null=True),
     'release': _MEMBERS,
     'replan': _MEMBERS,
 }
 
 #: Every action may carry the expected generation of the group.
-ACTION = {
-    'type': 'object',
-    'properties': {
+ACTION = _object(
+    {
         name: {
             **schema,
             'properties': {**schema['properties'], 'generation': _GENERATION},
         }
         for name, schema in _ACTIONS.items()
-    },
-    'additionalProperties': False,
-}
+    }
+)
 
 _FLAG = {'enum': ['true', 'True', '1', 'false', 'False', '0']}
 
 # Expected generation in a query string.
 _GENERATION_TEXT = {'type': 'string', 'pattern': '^[1-9][0-9]{0,9}$'}
 
-DELETE = {
-    'type': 'object',
-    'properties': {'generation': _GENERATION_TEXT},
-    'additionalProperties': False,
+_MEMBER_STATUS = {'enum': [str(status) for status in states.Member]}
+
+_GROUP_STATUS = {
+    'enum': [
+        str(status)
+        for status in states.Group
+        if status != states.Group.RELEASING
+    ]
 }
 
-REMOVE = {
-    'type': 'object',
-    'properties': {'keep_server': _FLAG, 'generation': _GENERATION_TEXT},
-    'additionalProperties': False,
-}
+NOTHING = _object({})
 
-MEMBERS = {
-    'type': 'object',
-    'properties': {
-        'limit': {'type': 'string'},
-        'marker': {'type': 'string'},
-        'status': {'enum': [str(status) for status in states.Member]},
-    },
-    'additionalProperties': False,
-}
+DELETE = _object({'generation': _GENERATION_TEXT})
 
-NOTHING = {'type': 'object', 'properties': {}, 'additionalProperties': False}
+REMOVE = _object({'keep_server': _FLAG, 'generation': _GENERATION_TEXT})
 
-LIST = {
-    'type': 'object',
-    'properties': {
-        'limit': {'type': 'string'},
-        'marker': {'type': 'string'},
-        'name': {'type': 'string'},
-        'status': {
-            'enum': [
-                str(status)
-                for status in states.Group
-                if status != states.Group.RELEASING
-            ]
-        },
-        'member_status': {'enum': [str(status) for status in states.Member]},
-        'server_id': {'type': 'string'},
-        'client_token': {'type': 'string'},
-        'project_id': {'type': 'string'},
-        'changes-since': {'type': 'string'},
+MEMBERS = _object(
+    {'limit': _STRING, 'marker': _STRING, 'status': _MEMBER_STATUS}
+)
+
+LIST = _object(
+    {
+        'limit': _STRING,
+        'marker': _STRING,
+        'name': _STRING,
+        'status': _GROUP_STATUS,
+        'member_status': _MEMBER_STATUS,
+        'server_id': _STRING,
+        'client_token': _STRING,
+        'project_id': _STRING,
+        'changes-since': _STRING,
         'sort_key': {'enum': [*listing.SORT_KEYS]},
         'sort_dir': {'enum': ['asc', 'desc']},
         'all_projects': _FLAG,
         'all_tenants': _FLAG,
-    },
-    'additionalProperties': False,
-}
+    }
+)

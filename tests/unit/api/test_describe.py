@@ -281,4 +281,4 @@ class TestGroup(base.GroupTestCase):
     def is_repeated(self, stored, topology=base.TOPOLOGY, **said):
         said = {'client_token': 'once', **said}
         again = self.unstored_group(topology, **said)
-        return describe.is_retry_of(again, stored)
+        return stored.request_digest == again.request_digest
