@@ -19,7 +19,6 @@ import contextlib
 from oslo_log import log as logging
 
 from nova_groupext import exception
-from nova_groupext import notifications
 from nova_groupext.conf import CONF
 from nova_groupext.db import database_errors
 from nova_groupext.objects import states
@@ -27,12 +26,12 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.proposal import VRTProposal
 from nova_groupext.scheduler import availability
 from nova_groupext.scheduler import rpcapi
-from nova_groupext.scheduler.adopt import adoption
 from nova_groupext.scheduler.decide import deadlines
 from nova_groupext.scheduler.decide import decide
 from nova_groupext.scheduler.decide import first_plan
 from nova_groupext.scheduler.decide import propose
 from nova_groupext.scheduler.decide import replacement
+from nova_groupext.scheduler.decide import results
 from nova_groupext.scheduler.decide import revision
 from nova_groupext.scheduler.decide import slots
 from nova_groupext.scheduler.decide import strategy
@@ -272,9 +271,6 @@ def _fail_unless_applied(work, placement_client):
 
 
 def _fail(work, fault):
-    """Set a group to ERROR with a fault that its tenant may see."""
-    LOG.info('VRT group %s is in ERROR: %s', work.group.uuid, fault)
-    adoption.sync_hints(work.context, work.group)
+    """Set a group or a draft to ERROR with a fault that its tenant may see."""
     with contextlib.suppress(exception.GenerationConflict):
-        work.group.change(work.context, states.Group.ERROR, fault=fault)
-        notifications.notify_decision(work.context, work.group)
+        results.conclude(work, states.Group.ERROR, fault)

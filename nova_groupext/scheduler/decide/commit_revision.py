@@ -11,9 +11,10 @@ that the group never owns less than before.
 4. Without holds on the same host: commit, one transaction. Else
    protocol.swap: prepare, apply, commit.
 
-Before the commit, an error releases what 1 to 3 have written, and the draft
-is decided again. After a crash the next owner of the lease does the same, or
-finishes the swap: see protocol.hold_plan, adopt.adoption and protocol.swap.
+Before the commit, an error releases what 1 to 3 have written; unless the quota
+is too small, the draft is decided again. After a crash the next owner of the
+lease does the same, or finishes the swap: see protocol.hold_plan,
+adopt.adoption and protocol.swap.
 """
 
 import dataclasses
@@ -79,6 +80,9 @@ class _Commit:
         """Fill the new holds and put the draft in force; see commit()."""
         try:
             is_done = self._commit(self._fill())
+        except exception.LimitExceeded:
+            self._undo()
+            raise
         except (
             exception.HoldFailed,
             exception.GenerationConflict,
@@ -90,18 +94,18 @@ class _Commit:
                 '%(why)s',
                 {'group': self._group.uuid, 'why': exc},
             )
-            hold_plan.release_pending(
-                self._context, self._placement_client, self._separate
-            )
-            adoption.compensate(self._context, self._lease, self._draft)
-            is_done = False
-        except exception.LimitExceeded:
-            adoption.compensate(self._context, self._lease, self._draft)
-            raise
-        if not is_done:
+            self._undo()
             return False
-        self._report()
-        return True
+        if is_done:
+            self._report()
+        return is_done
+
+    def _undo(self):
+        """Release the holds outside the swap, and adopt no servers."""
+        hold_plan.release_pending(
+            self._context, self._placement_client, self._separate
+        )
+        adoption.compensate(self._context, self._lease, self._draft)
 
     def _fill(self):
         """Fill the holds outside the swap; return the swaps.Swap."""

@@ -71,22 +71,24 @@ def conclude_without_plan(work, snapshot, answer, gaps, obstacle):
 
 def report(work):
     """Log and notify the status of a group or draft."""
+    group = work.group
+    result = f'{group.status}: {group.fault}' if group.fault else group.status
     if work.revised is None:
         LOG.info(
-            'VRT group %(group)s is %(status)s.',
-            {'group': work.group.uuid, 'status': work.group.status},
+            'VRT group %(group)s is %(result)s',
+            {'group': group.uuid, 'result': result},
         )
-        notifications.notify_decision(work.context, work.group)
+        notifications.notify_decision(work.context, group)
         return
     # Planners repeat replacements; an event for each would be noise.
     if not work.is_replacement:
         VRTEvent.record_change(
             work.context,
             work.revised.id,
-            f'revision_{work.group.status.lower()}',
-            work.group.fault,
+            f'revision_{group.status.lower()}',
+            group.fault,
         )
     LOG.info(
-        'The revision of VRT group %(group)s is %(status)s.',
-        {'group': work.revised.uuid, 'status': work.group.status},
+        'The revision of VRT group %(group)s is %(result)s',
+        {'group': work.revised.uuid, 'result': result},
     )

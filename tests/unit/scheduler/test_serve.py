@@ -9,6 +9,7 @@ from oslo_db import exception as db_exc
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler import serve
@@ -57,6 +58,11 @@ class ServeTestCase(base.ProtocolTestCase):
             raise error
 
         return fail
+
+    def events(self, uuid):
+        """Return the VRTEvents of a group, the newest first."""
+        group = self.deployment.group(uuid)
+        return VRTEvent.by_group(self.context, [group.id])[group.id]
 
     def leases(self):
         return VRTLease.count_by_owner(self.context)
@@ -128,6 +134,20 @@ class TestServe(ServeTestCase):
             ('ERROR', 'too many cores'), (group.status, group.fault)
         )
 
+    def test_revision_beyond_the_quota_is_an_event_of_its_group(self):
+        uuid, provider = self.held()
+        draft = self.deployment.revise(uuid, {'m-0': provider})
+        error = exception.LimitExceeded(reason='too many cores')
+
+        self.serve(uuid, look=self.failing(error))
+
+        self.assertEqual('ERROR', self.deployment.group(draft).status)
+        event = self.events(uuid)[0]
+        self.assertEqual(
+            ('revision_error', 'too many cores'), (event.name, event.message)
+        )
+        self.assertEqual([], self.events(draft))
+
     def test_unexpected_error_names_the_request_only(self):
         group = self.serve(self.uuid, look=self.failing(ValueError('secret')))
 
@@ -196,7 +216,7 @@ class TestServe(ServeTestCase):
 
         group = self.serve(uuid)
 
-        self.assertNotIn('is in ERROR', log.output)
+        self.assertNotIn('is ERROR', log.output)
 
         self.assertEqual(('HELD', None), (group.status, group.fault))
         self.assertEqual(new, self.deployment.held_providers(uuid))

@@ -133,6 +133,23 @@ class TestWithoutSwap(CommitTestCase):
         self.assertEqual([], self.posts)
         self.assert_on(self.old)
 
+    def test_quota_lowered_meanwhile_releases_new_holds_at_once(self):
+        def check(*_args, **_kwargs):
+            raise exception.LimitExceeded(reason='too many')
+
+        self.call_at(
+            'after hold.post',
+            lambda: self.useFixture(
+                fixtures.MockPatchObject(quota, 'check', check)
+            ),
+        )
+
+        self.revise(self.new)
+
+        self.assertEqual('ERROR', self.draft_status())
+        self.assertEqual(0, self.used(self.third))
+        self.assert_on(self.old)
+
     def test_foreign_consumer_on_a_new_exclusive_host_prevents_it(self):
         host = self.deployment.make_provider(2)
 
