@@ -53,7 +53,7 @@ def insert_holds(
     def work() -> list[VRTHold]:
         if not may_adopt(context, group, draft):
             raise exception.GenerationConflict(group=group.uuid)
-        drafts.mark_prepared(context, draft)
+        drafts.mark_binding(context, draft)
         # These are from an earlier try; Nova knows the moves in progress.
         ids = [member.id for member in members]
         db.delete(context, models.Move, models.Move.member_id.in_(ids))

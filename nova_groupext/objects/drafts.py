@@ -166,11 +166,11 @@ def _increment_generation(context: RequestContext, group: VRTGroup) -> None:
         raise exception.GenerationConflict(group=group.uuid)
 
 
-def mark_prepared(context: RequestContext, draft: VRTGroup) -> None:
-    """Mark a draft as prepared: policy checks include its definition.
+def mark_binding(context: RequestContext, draft: VRTGroup) -> None:
+    """Mark a draft as binding for the checks of redeems and moves.
 
     :raises: GenerationConflict when it was deleted or decided meanwhile
     """
     is_planning = models.Group.status == states.Group.PLANNING
-    if not draft.update_row(context, is_planning, is_prepared=True):
+    if not draft.update_row(context, is_planning, is_binding=True):
         raise exception.GenerationConflict(group=draft.uuid)

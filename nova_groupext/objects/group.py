@@ -68,8 +68,8 @@ class VRTGroup(
         'movable_paths': base.JsonField(nullable=True),
         # True if the draft may drop members with servers
         'keep_server': fields.BooleanField(default=False),
-        # True if the draft takes effect as soon as its swap is made
-        'is_prepared': fields.BooleanField(default=False),
+        # True if checks of redeems and moves include the draft's definition
+        'is_binding': fields.BooleanField(default=False),
         # {path: [node, ...]}: the draft only places these members again, on
         # other nodes than these; None for any other revision
         'excluded_hosts': base.JsonField(nullable=True),

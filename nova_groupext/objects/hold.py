@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A hold: the Placement allocation of a member without a server.
 
-A *placeholder* is a hold without a member. It takes the free capacity of an
+A *placeholder* is a hold for no member. It takes the free capacity of an
 exclusive host of its group, so that no other consumer gets it.
 
 A *resize reservation* is held for a member with a server, in addition to that

@@ -71,11 +71,11 @@ def store_location(
         another process has followed one.
     :param is_resized: True if the server has the described flavor now
     :returns: False when the member or its hold has changed meanwhile, or a
-        draft's swap is prepared: then nothing is changed
+        draft is binding: then nothing is changed
     """
 
     def work() -> bool:
-        if VRTGroup.find_prepared_draft(context, member.group_id):
+        if VRTGroup.find_binding_draft(context, member.group_id):
             # The draft's plan contains the old locations.
             return False
         if not VRTMove.are_current(

@@ -59,7 +59,7 @@ def prepare(
         _check_unchanged(context, group, draft, swap)
         swaps.prepare(context, lease, swap.old_holds, swap.ending)
         created = VRTHold.create_all(context, swap.successors)
-        drafts.mark_prepared(context, draft)
+        drafts.mark_binding(context, draft)
         return created
 
     created = swaps.with_lease(context, lease, work)
@@ -118,7 +118,7 @@ def _exchange_definitions(
 
 
 def _end_draft(context: RequestContext, draft: VRTGroup) -> None:
-    draft.update_row(context, is_prepared=False)
+    draft.update_row(context, is_binding=False)
     # A draft that is gone was deleted with its group.
     with contextlib.suppress(exception.GroupNotFound):
         draft.obj_clone().mark_deleted(context)
@@ -142,7 +142,7 @@ def compensate(
             member_statuses=drafts.replaceable_statuses(draft),
             is_watched=True,
         )
-        draft.update_row(context, is_prepared=False)
+        draft.update_row(context, is_binding=False)
 
     with faultpoints.around('revise.compensate'):
         swaps.with_lease(context, lease, work)

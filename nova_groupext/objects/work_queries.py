@@ -190,10 +190,10 @@ class WorkQueries(base.VRTObject):
         return {row.id: row.uuid for row in db.find(context, models.Group)}
 
     @staticmethod
-    def find_prepared_draft(
+    def find_binding_draft(
         context: RequestContext, group_id: int
     ) -> str | None:
-        """Return the uuid of the draft of a group whose swap is prepared.
+        """Return the uuid of a draft that checks include, see mark_binding().
 
         None without one: a swap that changes no definition has no draft.
         """
@@ -201,6 +201,6 @@ class WorkQueries(base.VRTObject):
             context,
             models.Group,
             models.Group.revises_id == group_id,
-            models.Group.is_prepared,
+            models.Group.is_binding,
         )
         return row and row.uuid

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON schemas of bodies and query strings of ``/os-vrt-groups``.
 
-nova_groupext.solver.language.topology checks the topology.
+nova_groupext.solver.language.parser checks the topology.
 """
 
 from nova_groupext.objects import listing

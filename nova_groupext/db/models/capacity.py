@@ -50,7 +50,8 @@ class Hold(base.Base):
     mappings = sa.Column(sa.JSON, nullable=False)
     # Set for a successor: the columns that it has if its swap is compensated,
     # with the uuid of the hold that had these values; {} if it then owns
-    # nothing. Null for holds that no swap fills.
+    # nothing. Null for holds that no swap fills. For a REDEEMED hold: {} while
+    # its server is being adopted.
     if_compensated = sa.Column(sa.JSON(none_as_null=True))
     # True if it ends with the swap in progress, which does not need its
     # capacity.

@@ -50,8 +50,9 @@ class Group(base.Base):
     movable_paths = sa.Column(sa.JSON(none_as_null=True))
     # True if servers whose members the revision drops are kept.
     keep_server = sa.Column(sa.Boolean, nullable=False, default=False)
-    # True if the revision takes effect as soon as its swap is made.
-    is_prepared = sa.Column(sa.Boolean, nullable=False, default=False)
+    # True if checks of redeems and moves include the revision's definition:
+    # its swap is prepared, or servers are being adopted.
+    is_binding = sa.Column(sa.Boolean, nullable=False, default=False)
     # {path: [node, ...]}: the revision only places these members again, on
     # other compute nodes than these; null for other revisions.
     excluded_hosts = sa.Column(sa.JSON(none_as_null=True))

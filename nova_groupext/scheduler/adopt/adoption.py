@@ -9,7 +9,8 @@ that decides the draft then does this:
 2. *insert*, one transaction: a REDEEMED row of the draft for each server.
 3. *hints*: Nova stores that each server is a member of the group, so that its
    moves are checked from now on.
-4. *check*: locate again; a server that has moved since 1 refuses the draft.
+4. *check*: locate again; if a server has moved since 1, the draft is decided
+   again.
 5. The commit of the draft makes the rows the group's.
 
 =========  =========================================  ========================

@@ -19,7 +19,7 @@ from nova_groupext.solver.moves import move_check
 class PolicyCheck:
     """The check of locations against the current definition and the next one.
 
-    The next one counts as soon as its swap is prepared. A location that is
+    The next one counts as soon as its draft is binding. A location that is
     allowed meanwhile is thus feasible whether the swap is made or compensated.
 
     :ivar group: VRTGroup, as it was read last
@@ -38,9 +38,9 @@ class PolicyCheck:
     def read_locations(self, context):
         """Return the present MemberLocations of the group.
 
-        From now on, checks include the definition of a prepared draft.
+        From now on, checks include the definition of a binding draft.
         """
-        uuid = VRTGroup.find_prepared_draft(context, self.group.id)
+        uuid = VRTGroup.find_binding_draft(context, self.group.id)
         draft = uuid and VRTGroup.find(context, uuid)
         self._definitions[1:] = (
             [_Definition(context, draft, {})] if draft else []

@@ -14,7 +14,7 @@ from nova_groupext.solver.model import time_budget
 # rehearsed and held, or decided again.
 DECISION_SHARE = 0.6
 
-# The lease is renewed whenever 1 / PARTS of it has passed.
+# The lease is renewed whenever 1 / RENEWALS_PER_LEASE of it has passed.
 RENEWALS_PER_LEASE = 4
 
 

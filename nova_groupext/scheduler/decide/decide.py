@@ -6,15 +6,16 @@ look at, which questions to ask the solver, whether a plan is acceptable, how
 to commit it, and which errors leave the group undecided. The order is here:
 
  1. Begin: check that this process has the group's policy types, and that
-    there is something to decide, within the quota.
+    there is something to decide; for a first plan, within the quota.
  2. Look at the cloud, and at the group's own holds and servers.
  3. Exclude the hosts of failed members.
- 4. Keep the newest plan while it is valid; else
+ 4. Keep the newest plan of a group without holds while it is valid; else
  5. ask the solver the strategy's questions, until an answer suffices.
  6. Without a plan: if capacity has appeared, start again. Store the answer,
-    and conclude as REFUSED if it is a proof, else as UNDECIDED.
+    and conclude as REFUSED if it is a proof, else as UNDECIDED. It is none
+    if the look may have missed capacity, or hosts were excluded.
  7. Store the plan.
- 8. Let the strategy reject assignments.
+ 8. Let a revision reject assignments that violate policies on the way.
  9. Rehearse the plan with Nova's filters.
 10. If nothing is to be held, conclude as PLANNED.
 11. Commit the plan: fill holds in Placement, and put them in force.

@@ -17,7 +17,9 @@ consumer.
 ==========  ==============================  ==================================
 crash       leaves                          who finishes
 ==========  ==============================  ==================================
-after 2, 3  a REDEEMING reservation         follow_reservations(): 3, 4
+after 2, 3  a REDEEMING reservation         follow_reservations(): REDEEMED
+                                            if the server has the capacity,
+                                            else RELEASING
 after 4     a REDEEMED reservation          follow_servers() releases it when
                                             the server rests on a host
 ==========  ==============================  ==================================

@@ -88,7 +88,7 @@ def end_reservation(context, reservation, reason):
     """End a resize reservation, unless another process has changed it.
 
     :param reservation: VRTHold in state HELD
-    :param why: a phrase for the log
+    :param reason: a phrase for the log
     """
     if redeems.end_hold(context, reservation):
         LOG.info(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placeholder allocations, which keep other consumers off an exclusive host.
 
-A placeholder is a hold without a member. Its size is the free capacity of the
+A placeholder is a hold for no member. Its size is the free capacity of the
 host, less what the group's rows claim: a member whose allocation is missing at
 this moment keeps its capacity.
 """

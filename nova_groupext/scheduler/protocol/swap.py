@@ -22,8 +22,9 @@ successors only        it was applied or compensated: commit what they own
 no successor           *compensate*: the same request with the old allocations.
                        It uses the successors' uuids, so that the first request
                        can never succeed. Commit that. If another consumer has
-                       taken the capacity of an old hold, apply again, too; if
-                       that is refused its member fails.
+                       taken the capacity of an old hold, try the new
+                       allocations again, then the old ones of the holds that
+                       still own them; the other members fail.
 both                   a request has landed between the reads: read again
 =====================  =======================================================
 
@@ -312,7 +313,7 @@ def _notify_lost_members(context, swap, side, lost):
 
 
 def _commit(context, lease, swap, side, lost):
-    draft_uuid = VRTGroup.find_prepared_draft(context, lease.group_id)
+    draft_uuid = VRTGroup.find_binding_draft(context, lease.group_id)
     draft = draft_uuid and VRTGroup.get(context, draft_uuid)
     if draft is None:
         # The swap holds a member again, or takes back a server's capacity.

@@ -4,7 +4,9 @@
 ::
 
     objectives     lexicographic optimisation  <- cost_levels; tie_breaking
-    policy_rows    policies as rows  <- proximity
+    feasibility    is there any plan?
+    cuts           rows learnt from plans that violate a policy
+    policy_rows    policies as rows
     member_counts  counts of members by domain
     variables      the class x host program
     milp           HiGHS

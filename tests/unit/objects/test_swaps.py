@@ -179,7 +179,7 @@ class TestPrepared(SwapCase):
             )
         self.assertEqual(
             self.made.uuid,
-            objects.VRTGroup.find_prepared_draft(self.context, self.group.id),
+            objects.VRTGroup.find_binding_draft(self.context, self.group.id),
         )
 
     def test_swap_of_a_member_redeemed_meanwhile_conflicts(self):
@@ -240,7 +240,7 @@ class TestCommit(SwapCase):
         self.commit(draft, self.prepared(draft))
 
         self.assertIsNone(
-            objects.VRTGroup.find_prepared_draft(self.context, self.group.id)
+            objects.VRTGroup.find_binding_draft(self.context, self.group.id)
         )
 
     def test_commit_without_the_lease_is_refused(self):
@@ -366,7 +366,7 @@ class TestCompensate(SwapCase):
         self.assertEqual(swap.successors[0].uuid, now.uuid)
         self.assertEqual(old.capacity_columns(), now.capacity_columns())
         self.assertIsNone(
-            objects.VRTGroup.find_prepared_draft(self.context, self.group.id)
+            objects.VRTGroup.find_binding_draft(self.context, self.group.id)
         )
         self.assertIsNone(swaps.Swap.load(self.context, self.group.id))
 
