@@ -24,7 +24,7 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.plan import VRTPlan
 
-_COPIED_FIELDS = (
+COPIED_FIELDS = (
     'project_id',
     'user_id',
     'hold_when_planned',
@@ -38,7 +38,7 @@ def replacement_of(group: VRTGroup, excluded_hosts: NodesByPath) -> VRTGroup:
     """Return a draft with the group's present definition, not stored yet."""
     values = {
         name: getattr(group, name)
-        for name in (*definitions.GROUP_COLUMNS, *_COPIED_FIELDS)
+        for name in (*definitions.GROUP_COLUMNS, *COPIED_FIELDS)
     }
     return VRTGroup(
         **values,
