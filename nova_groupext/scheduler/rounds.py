@@ -13,11 +13,15 @@ from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import availability
 from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler.decide import replacement
+from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.move import drift
 from nova_groupext.scheduler.protocol import maintain
+from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.scheduler.protocol import release_holds
 from nova_groupext.scheduler.reap import reaper
 from nova_groupext.scheduler.reap import statistics
+from nova_groupext.scheduler.resize import reservations
 from nova_groupext.solver.model import time_budget
 
 LOG = logging.getLogger(__name__)
@@ -32,21 +36,24 @@ def reap(context, placement_client, leases, changes, server):
     :param server: serve.GroupServer
     """
     availability.run_step(reaper.expire, context)
-    for member in reaper.list_stuck_redeems(context):
+    for member in redeem.list_overdue(context):
         availability.run_step(
             reaper.resolve_redeem,
             *(context, placement_client, member),
             about=f'member {member.path}',
         )
-    for follow_step in reaper.follow_steps():
-        availability.run_step(follow_step, context, placement_client, leases)
+    for follow in (server_changes.follow_servers, hold_changes.follow_hosts):
+        availability.run_step(follow, context, placement_client, leases)
     availability.run_step(changes.begin, context, placement_client)
-    for compare_step in reaper.compare_steps():
+    for compare in (
+        hold_changes.follow_holds,
+        reservations.follow_reservations,
+    ):
         availability.run_step(
-            compare_step, context, placement_client, leases, changes
+            compare, context, placement_client, leases, changes
         )
-    availability.run_step(reaper.release_ending, context, placement_client)
-    availability.run_step(reaper.check_watched, context, placement_client)
+    for release in (reaper.release_ending, release_holds.check_watched):
+        availability.run_step(release, context, placement_client)
     availability.run_step(reaper.purge_tombstones, context)
     for group in VRTGroup.list_releasing(context):
         availability.run_for(group, server.serve, context, group)
@@ -95,18 +102,9 @@ def _replace(context, server, group, excluded_hosts):
 def _maintain(context, placement_client, leases, group, logged_consumers):
     """Maintain exclusive hosts; follow servers and repeat if needed."""
     args = (context, placement_client, leases, group, logged_consumers)
-    if not _maintain_once(*args):
+    if not maintain.acquire_and_maintain(*args):
         server_changes.follow_servers(context, placement_client, leases, group)
-        _maintain_once(*args)
-
-
-def _maintain_once(context, placement_client, leases, group, logged_consumers):
-    """Return what maintain.maintain() does; True without lease or group."""
-    with leases.owning(context, placement_client, group.id) as lease:
-        group = lease and VRTGroup.find(context, group.uuid)
-        return group is None or maintain.maintain(
-            context, placement_client, lease, group, logged_consumers
-        )
+        maintain.acquire_and_maintain(*args)
 
 
 def _log_statistics(context):

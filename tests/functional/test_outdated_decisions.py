@@ -64,7 +64,7 @@ class TestResolve(OutdatedCase):
     def test_outdated_redeem_is_not_resolved_for_the_next_server(self):
         self.patch(redeem, 'OVERDUE_FACTOR', -1)
         member, hold = self.reserve(self.first)
-        [stale] = reaper.list_stuck_redeems(self.context)
+        [stale] = redeem.list_overdue(self.context)
         self.swap(self.first, hold)
         self.close(member, hold)
         with self.leases.owning(

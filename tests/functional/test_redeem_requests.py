@@ -222,7 +222,7 @@ class TestRedeemRequests(redeem_requests.RedeemTestCase):
         self.reserve('a', request[1])
         self.patch(redeem, 'OVERDUE_FACTOR', -1)
 
-        [member] = reaper.list_stuck_redeems(self.context)
+        [member] = redeem.list_overdue(self.context)
         reaper.resolve_redeem(self.context, self.placement_client, member)
 
         self.assertEqual('ACTIVE', self.member('a').status)

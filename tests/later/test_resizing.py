@@ -14,8 +14,11 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.audit import audit
+from nova_groupext.scheduler.follow import hold_changes
+from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.reap import reaper
+from nova_groupext.scheduler.resize import reservations
 from tests import rounds
 from tests.functional import base
 from tests.functional import moves
@@ -36,7 +39,12 @@ class ResizingTestCase(moves.MovingTestCase, revising.RevisingTestCase):
 
     def reap(self):
         """Run the reaper's steps on servers and holds."""
-        for follow in (*reaper.follow_steps(), *reaper.compare_steps()):
+        for follow in (
+            server_changes.follow_servers,
+            hold_changes.follow_hosts,
+            hold_changes.follow_holds,
+            reservations.follow_reservations,
+        ):
             follow(self.context, self.placement_client, self.leases)
         reaper.release_ending(self.context, self.placement_client)
         self.assertEqual([], audit.audit(self.context, self.placement_client))

@@ -326,7 +326,7 @@ MUTANTS = {
         'test_redeem_of_the_hold_beyond_capacity_is_refused',
     ),
     'consumers of late requests are watched': Mutant(
-        {f'{_SCHEDULER}.reap.reaper.check_watched': _do_nothing},
+        {f'{_SCHEDULER}.protocol.release_holds.check_watched': _do_nothing},
         pair=('hold', 'delete'),
         fault='late',
     ),

@@ -13,6 +13,7 @@ from oslo_utils import timeutils
 from nova_groupext.scheduler import availability
 from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.follow import server_changes
+from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.reap import reaper
 from tests.protocol import interleaving
 from tests.protocol import simulated_cloud
@@ -87,7 +88,7 @@ def _take_over(cloud):
     timeutils.advance_time_seconds(deployment.LATER)
     other = cloud.deployment.planner()
     other.beat(cloud.deployment.context)
-    for member in reaper.list_stuck_redeems(cloud.deployment.context):
+    for member in redeem.list_overdue(cloud.deployment.context):
         availability.run_step(
             reaper.resolve_redeem,
             cloud.deployment.context,

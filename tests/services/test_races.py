@@ -12,6 +12,7 @@ from nova_groupext import exception
 from nova_groupext.objects import releases
 from nova_groupext.scheduler.nova.servers import ServerOutcome
 from nova_groupext.scheduler.placement import bodies
+from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.reap import reaper
 from tests.services import deployment
 from tests.services import races
@@ -261,9 +262,7 @@ class TestStagedRaces(races.RaceTestCase):
 
         def finish_one():
             timeutils.advance_time_seconds(deployment.LATER)
-            first, *_others = reaper.list_stuck_redeems(
-                self.deployment.context
-            )
+            first, *_others = redeem.list_overdue(self.deployment.context)
             reaper.resolve_redeem(
                 self.deployment.context,
                 self.deployment.placement_client(),

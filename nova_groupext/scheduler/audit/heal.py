@@ -31,6 +31,7 @@ from nova_groupext.scheduler.follow import lost_holds
 from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.protocol import leases
 from nova_groupext.scheduler.protocol import maintain
+from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.reap import reaper
 from nova_groupext.scheduler.resize import reservations
 
@@ -78,7 +79,8 @@ def heal(context, placement_client, findings, orphans=False):
     if kinds & _MAINTAINED:
         for group in VRTGroup.list_exclusive(context):
             _attempt(
-                _maintain, context, placement_client, planner_leases, group
+                *(maintain.acquire_and_maintain, context, placement_client),
+                *(planner_leases, group),
             )
 
 
@@ -95,7 +97,7 @@ def _attempt(work, context, placement_client, *args):
 
 
 def _resolve_redeems(context, placement_client, _leases):
-    for member in reaper.list_stuck_redeems(context):
+    for member in redeem.list_overdue(context):
         _attempt(reaper.resolve_redeem, context, placement_client, member)
 
 
@@ -125,13 +127,6 @@ _STEPS = (
     # Empties holds that the other steps have ended, too.
     (_release, {*Kind}),
 )
-
-
-def _maintain(context, placement_client, planner_leases, group):
-    with planner_leases.owning(context, placement_client, group.id) as lease:
-        group = lease and VRTGroup.find(context, group.uuid)
-        if group is not None:
-            maintain.maintain(context, placement_client, lease, group)
 
 
 def _end_inconsistent(context, _placement_client, finding):

@@ -54,7 +54,7 @@ def store_answer(work, answer, placements):
     return plan
 
 
-def kept_answer(work, snapshot):
+def kept_answer(work, situation):
     """Return the answer of the newest plan if it is still valid, else None.
 
     A tenant who holds a what-if gets the plan that it has seen.
@@ -62,7 +62,7 @@ def kept_answer(work, snapshot):
     old = VRTPlan.find_newest(work.context, work.group.id)
     if old is None or old.is_outdated or old.status != VRTPlan.PLACED:
         return None
-    alternative = {}
+    snapshot, alternative = situation.snapshot, {}
     for path, placement in old.placements.items():
         index = _find_candidate(snapshot, path, placement)
         if index is None:

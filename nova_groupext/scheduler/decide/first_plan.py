@@ -47,17 +47,8 @@ def _look(work, tools, excluded):
     )
 
 
-def _kept_answer(work, situation):
-    """Return the answer of the newest plan if it is still valid, else None."""
-    return decisions.kept_answer(work, situation.snapshot)
-
-
 def _questions(_work, situation):
     return [strategy.Question(situation.snapshot.problem)]
-
-
-def _accept_all(_work, _situation, _decision):
-    """Reject nothing: the solver's plans respect all policies."""
 
 
 def _commit(work, tools, _situation, decision):
@@ -127,13 +118,12 @@ def _put_in_force(work, placement_client, rows):
         raise
 
 
-#: Strategy for a group that is PLANNING.
+#: Strategy for a group that is PLANNING. It rejects no plan: the solver's
+#: plans respect all policies.
 STRATEGY = strategy.Strategy(
     begin=_begin,
     look=_look,
-    kept_answer=_kept_answer,
     questions=_questions,
-    reject=_accept_all,
     commit=_commit,
-    undecided=(),
+    kept_answer=decisions.kept_answer,
 )

@@ -87,10 +87,6 @@ def _to_replace(work, group):
     )
 
 
-def _no_kept_answer(_work, _situation):
-    """Decide each draft anew."""
-
-
 def _questions(work, situation):
     """Yield questions that move fewer holds first.
 
@@ -183,10 +179,9 @@ def _reject(work, situation, decision):
 STRATEGY = strategy.Strategy(
     begin=_begin,
     look=_look,
-    kept_answer=_no_kept_answer,
     questions=_questions,
-    reject=_reject,
     commit=commit_revision.commit,
+    reject=_reject,
     undecided=(
         exception.GroupStateConflict,
         exception.MemberStateConflict,

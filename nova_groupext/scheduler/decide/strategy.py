@@ -112,6 +112,10 @@ class Rejection(typing.NamedTuple):
     reason: str
 
 
+def _none(*_args):
+    """Keep no answer, and reject no plan."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Strategy:
     """Differences between a first plan and a revision; see decide.decide().
@@ -119,21 +123,21 @@ class Strategy:
     :ivar begin: function of Work that returns whether there is something to do
     :ivar look: function of (Work, Tools, excluded pairs) that returns the
         Situation
-    :ivar kept_answer: function of (Work, Situation) that returns an answer
-        that makes questions unneeded, or None
     :ivar questions: function of (Work, Situation) that returns Questions in
         their order
-    :ivar reject: function of (Work, Situation, Decision) that returns a
-        Rejection, or None if the plan is acceptable
     :ivar commit: function of (Work, Tools, Situation, Decision) that returns
         False when a concurrent change prevented it
+    :ivar kept_answer: function of (Work, Situation) that returns an answer
+        that makes questions unneeded, or None
+    :ivar reject: function of (Work, Situation, Decision) that returns a
+        Rejection, or None if the plan is acceptable
     :ivar undecided: errors of these that leave the group undecided
     """
 
     begin: Callable
     look: Callable
-    kept_answer: Callable
     questions: Callable
-    reject: Callable
     commit: Callable
-    undecided: tuple
+    kept_answer: Callable = _none
+    reject: Callable = _none
+    undecided: tuple = ()

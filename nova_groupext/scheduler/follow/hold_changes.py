@@ -41,6 +41,7 @@ from nova_groupext.scheduler.placement import overcommitment
 from nova_groupext.scheduler.placement.changed_providers import (
     ChangedProviders,
 )
+from nova_groupext.scheduler.protocol import hold_again
 
 LOG = logging.getLogger(__name__)
 
@@ -125,14 +126,10 @@ def _list_held(context):
 
 def _restore(context, placement_client, leases, hold, member):
     """Hold again, under a new uuid, a hold whose allocation was changed."""
-    with leases.owning(context, placement_client, hold.group_id) as lease:
-        if (
-            lease is None
-            # A release or redeem changes the row before Placement.
-            or not VRTHold.in_status(context, [hold], states.Hold.HELD)
-            or placement_client.allocations(context, hold.uuid)
-            == hold.allocations
-        ):
+    with hold_again.lease_if_changed(
+        context, placement_client, leases, hold
+    ) as lease:
+        if lease is None:
             return
         group = VRTGroup.get_row(context, hold.group_id)
         check = functools.partial(

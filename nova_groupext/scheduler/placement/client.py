@@ -161,10 +161,6 @@ class PlacementClient:
 
     # -- reading -----------------------------------------------------------
 
-    def swap_happened(self, context, hold, server_uuid):
-        """Check whether a server owns the allocations of a hold."""
-        return self.allocations(context, server_uuid) == hold.allocations
-
     def allocations(self, context, consumer):
         """Return {provider: {"resources": {class: amount}}} of a consumer."""
         return self._consumer(context, consumer)[0]

@@ -13,6 +13,7 @@ This is a swap (see swap.py) of one hold onto its own provider:
 After a crash, the next owner of the lease finishes the swap.
 """
 
+import contextlib
 import functools
 
 from nova_groupext import faultpoints
@@ -72,6 +73,26 @@ def hold_again(context, placement_client, lease, hold, check=lambda: None):
     )
     replacements = [each for each in created if not each.is_placeholder]
     return bool(VRTHold.in_status(context, replacements, states.Hold.HELD))
+
+
+@contextlib.contextmanager
+def lease_if_changed(context, placement_client, leases, hold):
+    """Yield the lease of a group if the allocations of its hold differ.
+
+    None while another planner has the lease, and for a hold that has ended or
+    was redeemed since it was read: its row changes before Placement.
+
+    :param leases: leases.Leases
+    :param hold: VRTHold in state HELD
+    """
+    with leases.owning(context, placement_client, hold.group_id) as lease:
+        is_changed = (
+            lease is not None
+            and VRTHold.in_status(context, [hold], states.Hold.HELD)
+            and placement_client.allocations(context, hold.uuid)
+            != hold.allocations
+        )
+        yield lease if is_changed else None
 
 
 def _prepare(context, lease, hold, write):

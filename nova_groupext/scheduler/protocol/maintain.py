@@ -37,6 +37,7 @@ from nova_groupext.objects import placeholder_holds
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects import watched_holds
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import availability
 from nova_groupext.scheduler.placement import client
@@ -91,6 +92,21 @@ def maintain(context, placement_client, lease, group, logged=None):
                     context, group, host, consumers - own, logged
                 )
     return is_complete
+
+
+def acquire_and_maintain(
+    context, placement_client, leases, group, logged=None
+):
+    """Maintain a group under its lease.
+
+    :param leases: leases.Leases of this process
+    :returns: as maintain() does; True without the lease or the group
+    """
+    with leases.owning(context, placement_client, group.id) as lease:
+        group = lease and VRTGroup.find(context, group.uuid)
+        return group is None or maintain(
+            context, placement_client, lease, group, logged
+        )
 
 
 def _locations(group, rows):

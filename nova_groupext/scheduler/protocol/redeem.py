@@ -32,7 +32,6 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import database_errors
-from nova_groupext.objects import redeems
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
@@ -72,18 +71,6 @@ class Outcome(enum.Enum):
     LOST = enum.auto()
     # Unknown, or another process is still at work.
     UNKNOWN = enum.auto()
-
-
-def reserve(context, reserved, check):
-    """Store the uuids of servers in their members' holds, all or none.
-
-    :param reserved: {server uuid: (VRTMember, VRTHold)}, both HELD and of one
-        group
-    :param check: raises when a policy forbids it; called without arguments,
-        with the group's lock
-    :returns: False when another process has changed a row: nothing is stored
-    """
-    return redeems.reserve(context, reserved, check)
 
 
 def swap(

@@ -40,12 +40,9 @@ from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
-from nova_groupext.scheduler.follow import hold_changes
-from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import release_holds
-from nova_groupext.scheduler.resize import reservations
 
 LOG = logging.getLogger(__name__)
 
@@ -71,11 +68,6 @@ def expire(context):
             notifications.notify_group(context, Event.EXPIRE, group)
 
 
-def list_stuck_redeems(context):
-    """Return the members whose create is overdue."""
-    return redeem.list_overdue(context)
-
-
 def resolve_redeem(context, placement_client, member):
     """Finish a create, if it is not finished yet."""
     hold = VRTHold.find_by_member(context, member.id)
@@ -83,26 +75,11 @@ def resolve_redeem(context, placement_client, member):
         redeem.finish(context, placement_client, member, hold)
 
 
-def follow_steps():
-    """Return the steps that follow servers and hosts in Nova."""
-    return server_changes.follow_servers, hold_changes.follow_hosts
-
-
-def compare_steps():
-    """Return the steps that compare changed providers with the rows."""
-    return hold_changes.follow_holds, reservations.follow_reservations
-
-
 def release_ending(context, placement_client):
     """Release holds that end, except those of exclusive groups."""
     release_holds.release(
         context, placement_client, VRTHold.list_to_release(context)
     )
-
-
-def check_watched(context, placement_client):
-    """Empty consumers that late requests have filled."""
-    release_holds.check_watched(context, placement_client)
 
 
 def purge_tombstones(context):

@@ -29,6 +29,7 @@ from nova import exception as nova_exc
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
@@ -192,7 +193,7 @@ def reserve(context, reservations, redeem_check):
         each.server_uuid: (each.member, each.hold) for each in reservations
     }
     with faultpoints.around('redeem.reserve'):
-        return redeem.reserve(context, reserved, check)
+        return redeems.reserve(context, reserved, check)
 
 
 def _not_enough_members(path, members, free, server_uuids):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follow-up of reservations to resize or unshelve servers."""
 
+import contextlib
+
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.objects import redeems
@@ -61,7 +63,16 @@ def _follow(context, placement_client, leases, reservation, member, changes):
         placement_client.allocations(context, reservation.uuid)
         != reservation.allocations
     ):
-        _hold_again(context, placement_client, leases, reservation)
+        with (
+            hold_again.lease_if_changed(
+                context, placement_client, leases, reservation
+            ) as lease,
+            contextlib.suppress(exception.GenerationConflict),
+        ):
+            if lease is not None:
+                hold_again.hold_again(
+                    context, placement_client, lease, reservation
+                )
     else:
         changes.mark_consistent(key, providers)
 
@@ -79,27 +90,6 @@ def _end_reason(context, reservation, member):
     return None
 
 
-def _hold_again(context, placement_client, leases, reservation):
-    """Hold a reservation under a new uuid if its allocation has changed."""
-    with leases.owning(
-        context, placement_client, reservation.group_id
-    ) as lease:
-        if (
-            lease is None
-            or not VRTHold.in_status(context, [reservation], states.Hold.HELD)
-            or placement_client.allocations(context, reservation.uuid)
-            == reservation.allocations
-        ):
-            # It was ended or claimed since it was read.
-            return
-        try:
-            hold_again.hold_again(
-                context, placement_client, lease, reservation
-            )
-        except exception.GenerationConflict:
-            return
-
-
 def _end_overdue(context, placement_client):
     """End or resolve reservations that no process works on any more."""
     seconds = redeem.OVERDUE_FACTOR * CONF.rpc_response_timeout
@@ -111,7 +101,9 @@ def _end_overdue(context, placement_client):
         with availability.skip_unavailable(
             f'resize reservation {reservation.uuid}'
         ):
-            owns = placement_client.swap_happened(
-                context, reservation, reservation.server_uuid
+            owned = placement_client.allocations(
+                context, reservation.server_uuid
             )
-            redeems.end_reservation(context, reservation, owns)
+            redeems.end_reservation(
+                context, reservation, owned == reservation.allocations
+            )

@@ -147,8 +147,8 @@ class TestKeptAnswer(DecisionTestCase):
         self.plan = VRTPlan.find_newest(self.context, self.group.id)
 
     def kept(self, wishes=None):
-        snapshot = self.situation(wishes or self.wishes).snapshot
-        return decisions.kept_answer(self.work(), snapshot)
+        situation = self.situation(wishes or self.wishes)
+        return decisions.kept_answer(self.work(), situation)
 
     def test_valid_plan_is_kept(self):
         answer = self.kept()

@@ -3,6 +3,7 @@
 
 from oslo_utils import uuidutils
 
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.nova import servers
@@ -200,7 +201,7 @@ class TestRedeem(base.ProtocolTestCase):
         self.redeem()
 
         other = {uuidutils.generate_uuid(): (member, self.hold)}
-        self.assertFalse(redeem.reserve(self.context, other, lambda: None))
+        self.assertFalse(redeems.reserve(self.context, other, lambda: None))
 
         self.assert_redeemed()
 

@@ -13,6 +13,8 @@ from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.nova import servers
+from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.scheduler.protocol import release_holds
 from nova_groupext.scheduler.reap import reaper
 from tests import groups
 from tests.services import deployment
@@ -92,9 +94,9 @@ class TestSteps(base.ProtocolTestCase):
         )
         [server] = self.deployment.server_outcomes
         self.deployment.server_outcomes[server] = servers.ServerOutcome.LIVE
-        self.assertEqual([], reaper.list_stuck_redeems(self.context))
+        self.assertEqual([], redeem.list_overdue(self.context))
         self.sleep(deployment.LATER)
-        [member] = reaper.list_stuck_redeems(self.context)
+        [member] = redeem.list_overdue(self.context)
 
         for _round in range(2):
             reaper.resolve_redeem(
@@ -118,7 +120,9 @@ class TestSteps(base.ProtocolTestCase):
         self.deployment.fill(provider, consumer=hold.uuid)
         self.sleep(watched_holds.CHECK_DELAYS[0] + 1)
 
-        reaper.check_watched(self.context, self.deployment.placement_client())
+        release_holds.check_watched(
+            self.context, self.deployment.placement_client()
+        )
 
         self.assertEqual(0, self.used(provider))
 
