@@ -191,35 +191,36 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         refused, reason = {}, None
         while True:
             try:
-                reservations = redemption.choose(
+                choices = redemption.choose(
                     context, ref, spec_obj, server_uuids, refused
                 )
-                selections = self._select_all(context, spec_obj, reservations)
-                redemption.redeem(context, spec_obj, reservations)
+                selections = self._select_all(context, spec_obj, choices)
+                redemption.redeem(context, spec_obj, choices)
                 return selections
             except reserve.MemberTaken:
                 redemption.wait_after_conflict(ref.member)
             except reserve.HostsFiltered as exc:
-                refused |= {each.member.id: each for each in exc.reservations}
+                refused |= {each.member.id: each for each in exc.choices}
                 reason = exc.reason
             except reserve.NotEnoughMembers as exc:
-                reservations = [*refused.values()][: exc.missing]
+                choices = [*refused.values()][: exc.missing]
                 replacement.send(
-                    {r.member.path: r.hold.node for r in reservations}, reason
+                    {each.member.path: each.hold.node for each in choices},
+                    reason,
                 )
                 refused = {}
 
-    def _select_all(self, context, spec_obj, reservations):
-        """Return a Selection for each Reservation.
+    def _select_all(self, context, spec_obj, choices):
+        """Return a Selection for each Choice.
 
         :raises: reserve.HostsFiltered with all that Nova's filters refuse
         """
         selections, refused = [], []
-        for reservation in reservations:
-            if reservation.hold.status != states.Hold.HELD:
+        for choice in choices:
+            if choice.hold.status != states.Hold.HELD:
                 # An earlier delivery of it has asked the filters.
                 selections.append(
-                    self._selection(context, spec_obj, reservation.hold)
+                    self._selection(context, spec_obj, choice.hold)
                 )
                 continue
             try:
@@ -227,12 +228,12 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                     self._select_held(
                         context,
                         spec_obj,
-                        reservation.server_uuid,
-                        marked_requests.HoldRequest(reservation.hold),
+                        choice.server_uuid,
+                        marked_requests.HoldRequest(choice.hold),
                     )
                 )
             except nova_exc.NoValidHost:
-                refused.append(reservation)
+                refused.append(choice)
         if refused:
             raise reserve.HostsFiltered(refused, reserve.HOST_REFUSED)
         return selections

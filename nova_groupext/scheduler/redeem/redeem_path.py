@@ -88,7 +88,7 @@ class RedeemPath:
         :param ref: member_ref.MemberRef to one member, or to several of which
             any free ones will do
         :param refused: ids of members whose hosts are refused
-        :returns: [Reservation], in the order of the servers
+        :returns: [Choice], in the order of the servers
         :raises: nova.exception.NoValidHost, reserve.NotEnoughMembers
         """
 
@@ -115,7 +115,7 @@ class RedeemPath:
         self._had_conflict = True
         time.sleep(random.uniform(0, MAX_PAUSE))  # noqa: S311
 
-    def redeem(self, context, spec, reservations):
+    def redeem(self, context, spec, choices):
         """Swap holds for the servers' allocations; see protocol.redeem.
 
         If one server gets nothing, the whole request fails; the reaper takes
@@ -124,21 +124,18 @@ class RedeemPath:
         :raises: nova.exception.NoValidHost, reserve.HostsFiltered,
             reserve.MemberTaken
         """
-        free = [r for r in reservations if r.hold.status == states.Hold.HELD]
+        free = [c for c in choices if c.hold.status == states.Hold.HELD]
         if free and not reserve.reserve(context, free, self._redeem_check):
             raise reserve.MemberTaken
         redeeming = {
-            reservation.server_uuid: reservation
-            for reservation in reservations
-            if reservation.hold.status == states.Hold.REDEEMING
+            choice.server_uuid: choice
+            for choice in choices
+            if choice.hold.status == states.Hold.REDEEMING
         }
         outcomes = redeeming and redeem.swap(
             context,
             self._placement_client,
-            {
-                uuid: reservation.hold
-                for uuid, reservation in redeeming.items()
-            },
+            {uuid: choice.hold for uuid, choice in redeeming.items()},
             spec.project_id,
             spec.user_id,
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choice and reservation of members for the servers of a request.
+"""Choice of members for the servers of a request, and their reservation.
 
 1. *choose* reads the members. A server of an earlier delivery of the request
    has a member already; the others get free members whose holds are in no
@@ -51,15 +51,13 @@ MAX_ATTEMPTS, PAUSE = 20, 0.25
 class HostsFiltered(Exception):
     """Planned hosts of some members are refused now.
 
-    :ivar reservations: [Reservation] of these members
+    :ivar choices: [Choice] of these members
     :ivar reason: the common reason
     """
 
-    def __init__(self, reservations, reason):
-        super().__init__(
-            *(reservation.member.path for reservation in reservations)
-        )
-        self.reservations = reservations
+    def __init__(self, choices, reason):
+        super().__init__(*(choice.member.path for choice in choices))
+        self.choices = choices
         self.reason = reason
 
 
@@ -78,7 +76,7 @@ class NotEnoughMembers(Exception):
         self.missing = missing
 
 
-class Reservation(typing.NamedTuple):
+class Choice(typing.NamedTuple):
     """A server with the member and the hold that are chosen for it."""
 
     server_uuid: str
@@ -96,7 +94,7 @@ def choose(
     *,
     at_random=False,
 ):
-    """Return a Reservation for each server: its own member, or a free one.
+    """Return a Choice for each server: its own member, or a free one.
 
     The same request may be delivered again. Free members are not reserved yet.
 
@@ -105,12 +103,12 @@ def choose(
         anew
     :param refused: ids of members whose hosts are refused
     :param at_random: whether to choose random free members, not the first
-    :returns: [Reservation], in the order of the servers
+    :returns: [Choice], in the order of the servers
     :raises: nova.exception.NoValidHost, NotEnoughMembers
     """
     for _attempt in range(MAX_ATTEMPTS):
         members = read_members()
-        if own := _own_reservations(context, path, members, server_uuids):
+        if own := _own_choices(context, path, members, server_uuids):
             return own
         free = _free_members(path, members, refused, server_uuids)
         in_swap = VRTHold.members_in_swap(context, [each.id for each in free])
@@ -118,14 +116,14 @@ def choose(
         if len(free) < len(server_uuids):
             time.sleep(PAUSE)
             continue
-        reservations = _pair(context, server_uuids, free, at_random)
-        if _verify(context, placement_client, reservations):
-            return reservations
+        choices = _pair(context, server_uuids, free, at_random)
+        if _verify(context, placement_client, choices):
+            return choices
     raise refusal(path, BEING_REVISED)
 
 
-def _own_reservations(context, path, members, server_uuids):
-    """Return the Reservations of an earlier delivery; None without one.
+def _own_choices(context, path, members, server_uuids):
+    """Return the Choices of an earlier delivery; None without one.
 
     :raises: nova.exception.NoValidHost when some of them are being undone
     """
@@ -138,16 +136,14 @@ def _own_reservations(context, path, members, server_uuids):
         return None
     if not all(uuid in reserved for uuid in server_uuids):
         raise refusal(path, BEING_UNDONE)
-    return [
-        _reservation_of(context, uuid, reserved[uuid]) for uuid in server_uuids
-    ]
+    return [_choice_of(context, uuid, reserved[uuid]) for uuid in server_uuids]
 
 
 def _pair(context, server_uuids, free, at_random):
-    """Return a Reservation of a free member for each server."""
+    """Return a Choice of a free member for each server."""
     chosen = random.sample(free, len(free)) if at_random else free
     return [
-        _reservation_of(context, uuid, member)
+        _choice_of(context, uuid, member)
         for uuid, member in zip(server_uuids, chosen, strict=False)
     ]
 
@@ -167,10 +163,10 @@ def _free_members(path, members, refused, server_uuids):
     return free
 
 
-def reserve(context, reservations, redeem_check):
+def reserve(context, choices, redeem_check):
     """Reserve holds for their servers, if the policies allow that.
 
-    :param reservations: [Reservation] whose holds are HELD, of one group
+    :param choices: [Choice] whose holds are HELD, of one group
     :param redeem_check: policy_check.RedeemCheck
     :returns: False when one of them was changed meanwhile
     :raises: HostsFiltered
@@ -180,18 +176,16 @@ def reserve(context, reservations, redeem_check):
         refused = {
             member.id
             for member in redeem_check.refused(
-                [reservation.member for reservation in reservations]
+                [choice.member for choice in choices]
             )
         }
         if refused:
             raise HostsFiltered(
-                [each for each in reservations if each.member.id in refused],
+                [each for each in choices if each.member.id in refused],
                 VIOLATES_POLICY,
             )
 
-    reserved = {
-        each.server_uuid: (each.member, each.hold) for each in reservations
-    }
+    reserved = {each.server_uuid: (each.member, each.hold) for each in choices}
     with faultpoints.around('redeem.reserve'):
         return redeems.reserve(context, reserved, check)
 
@@ -215,7 +209,7 @@ def _not_enough_members(path, members, free, server_uuids):
     return nova_exc.NoValidHost(reason=error.format_message())
 
 
-def _verify(context, placement_client, reservations):
+def _verify(context, placement_client, choices):
     """Release holds that overcommit their providers.
 
     :returns: whether all the holds are still HELD
@@ -223,21 +217,18 @@ def _verify(context, placement_client, reservations):
     overcommitted = ownership.end_overcommitted(
         context,
         placement_client,
-        [reservation.hold for reservation in reservations],
+        [choice.hold for choice in choices],
     )
     # At once, because their provider is overcommitted.
     release_holds.release(context, placement_client, overcommitted)
-    return all(
-        reservation.hold.status == states.Hold.HELD
-        for reservation in reservations
-    )
+    return all(choice.hold.status == states.Hold.HELD for choice in choices)
 
 
-def _reservation_of(context, server_uuid, member):
+def _choice_of(context, server_uuid, member):
     hold = VRTHold.find_by_member(context, member.id)
     if hold is None:
         raise refusal(member.path, redeem.IS_LOST)
-    return Reservation(server_uuid, member, hold)
+    return Choice(server_uuid, member, hold)
 
 
 def refusal(path, reason):

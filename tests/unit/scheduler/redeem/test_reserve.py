@@ -14,7 +14,7 @@ from tests.unit.scheduler import base
 
 class ReserveTestCase(base.ProtocolTestCase):
     def choose(self, *servers, refused=(), read_members=None):
-        """Choose members for servers; returns [Reservation]."""
+        """Choose members for servers; returns [Choice]."""
         return reserve.choose(
             *(self.context, self.deployment.placement_client(), 'm'),
             read_members or self.read_members,
@@ -139,9 +139,9 @@ class TestOneMember(ReserveTestCase):
             next(reads)()
             return self.read_members()
 
-        [reservation] = self.choose(self.server, read_members=read_members)
+        [choice] = self.choose(self.server, read_members=read_members)
 
-        self.assertEqual('HELD', reservation.hold.status)
+        self.assertEqual('HELD', choice.hold.status)
 
 
 class TestReserve(ReserveTestCase):
@@ -158,14 +158,14 @@ class TestReserve(ReserveTestCase):
         self.deployment.plan(self.uuid)
         self.server = uuidutils.generate_uuid()
 
-    def reserve(self, reservations):
+    def reserve(self, choices):
         check = policy_check.RedeemCheck(self.context, self.uuid)
-        return reserve.reserve(self.context, reservations, check)
+        return reserve.reserve(self.context, choices, check)
 
     def test_reserved_members_have_their_servers(self):
-        [reservation] = self.choose(self.server)
+        [choice] = self.choose(self.server)
 
-        self.assertTrue(self.reserve([reservation]))
+        self.assertTrue(self.reserve([choice]))
 
         self.assertEqual(
             {'m-0': 'REDEEMING', 'm-1': 'HELD'}, self.statuses(self.uuid)
@@ -175,10 +175,10 @@ class TestReserve(ReserveTestCase):
 
     def test_member_that_was_taken_meanwhile_is_not_reserved(self):
         other = uuidutils.generate_uuid()
-        reservations = self.choose(other, self.server)
+        choices = self.choose(other, self.server)
         self.deployment.redeem(self.uuid, 'm-0')
 
-        self.assertFalse(self.reserve(reservations))
+        self.assertFalse(self.reserve(choices))
 
         self.assertEqual('HELD', self.statuses(self.uuid)['m-1'])
 
@@ -189,12 +189,12 @@ class TestReserve(ReserveTestCase):
         self.deployment.fill(self.first, consumer=moved)
         self.deployment.server_hosts[moved] = self.first
         self.deployment.reap(0)
-        [reservation] = self.choose(self.server)
+        [choice] = self.choose(self.server)
 
         error = self.assertRaises(
-            reserve.HostsFiltered, self.reserve, [reservation]
+            reserve.HostsFiltered, self.reserve, [choice]
         )
 
-        self.assertEqual([reservation], error.reservations)
+        self.assertEqual([choice], error.choices)
         self.assertEqual(reserve.VIOLATES_POLICY, error.reason)
         self.assertEqual('HELD', self.statuses(self.uuid)['m-0'])
