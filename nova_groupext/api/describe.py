@@ -45,7 +45,7 @@ def read_body(body, schema=request_schemas.CREATE):
 
 
 def read_topology(description):
-    """Check a topology and return it as the planner's Topology.
+    """Check a topology and return it as the solver's Topology.
 
     :raises: InvalidInput
     """

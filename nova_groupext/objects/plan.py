@@ -104,5 +104,5 @@ class VRTPlan(base.VRTObject):
         self.update_row(context, placements=placements)
 
     def hosts(self) -> dict[Path, str]:
-        """Return {member path: host id}; the planner's host ids are nodes."""
+        """Return {member path: host id}; the solver's host ids are nodes."""
         return {path: each.node for path, each in self.placements.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of a stored group's definition into the planner's Topology."""
+"""Conversion of a stored group's definition into the solver's Topology."""
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
@@ -13,7 +13,7 @@ from nova_groupext.solver.policies import registry
 
 
 def read(group, outsiders=()):
-    """Return the planner's Topology of a VRTGroup.
+    """Return the solver's Topology of a VRTGroup.
 
     Levels that are no longer configured are accepted.
 
@@ -57,7 +57,7 @@ def levels(tree):
 
 
 def policy_problem(tree, domains, host_names):
-    """Return a planner's Problem with nothing but the topology and the hosts.
+    """Return a solver's Problem with nothing but the topology and the hosts.
 
     :param tree: Topology
     :param domains: hosts.Domains

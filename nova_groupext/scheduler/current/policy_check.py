@@ -118,8 +118,8 @@ class _Definition:
 class MemberCheck:
     """The check of one member's host against several definitions.
 
-    :param moves: planner's Moves of that member; the first one belongs to the
-        current definition
+    :param moves: the solver's Moves of that member; the first one belongs to
+        the current definition
     """
 
     def __init__(self, moves):

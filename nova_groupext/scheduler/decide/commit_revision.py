@@ -134,7 +134,7 @@ class _Commit:
         args = (self._context, self._lease, self._group, self._draft)
         if not swap.old_holds:
             # No new hold needs the capacity of an old one: no swap is needed.
-            protocol.commit_revision(*args, swap, self._check)
+            protocol.commit_draft(*args, swap, self._check)
             return True
         with faultpoints.around('revise.prepare'):
             swap = self._with_project_lock(
@@ -142,7 +142,7 @@ class _Commit:
             )
         return protocol.apply_and_commit(
             *(self._context, self._placement_client, self._lease, swap),
-            functools.partial(protocol.commit_revision, *args, swap),
+            functools.partial(protocol.commit_draft, *args, swap),
         )
 
     def _with_project_lock(self, work, *args):

@@ -162,7 +162,7 @@ def finish(context, placement_client, lease):
     return side if swap.is_prepared else None
 
 
-def commit_revision(context, lease, group, draft, swap, *args, **kwargs):
+def commit_draft(context, lease, group, draft, swap, *args, **kwargs):
     """Commit a revision with its project's lock; see revisions.commit()."""
     commit = functools.partial(
         revisions.commit,
@@ -323,7 +323,7 @@ def _commit(context, lease, swap, side, lost):
         )
     elif side == Side.APPLIED:
         group = VRTGroup.get_row(context, lease.group_id)
-        commit_revision(
+        commit_draft(
             *(context, lease, group, draft, swap),
             lost=lost,
             is_watched=True,
