@@ -34,7 +34,7 @@ COPIED_FIELDS = (
 )
 
 
-def replacement_of(group: VRTGroup, excluded_hosts: NodesByPath) -> VRTGroup:
+def replacement_of(group: VRTGroup, excluded_nodes: NodesByPath) -> VRTGroup:
     """Return a draft with the group's present definition, not stored yet."""
     values = {
         name: getattr(group, name)
@@ -45,7 +45,7 @@ def replacement_of(group: VRTGroup, excluded_hosts: NodesByPath) -> VRTGroup:
         fault=None,
         client_token=None,
         expires_at=None,
-        excluded_hosts=excluded_hosts,
+        excluded_nodes=excluded_nodes,
         members=[_tentative_copy(member) for member in group.members],
     )
 
@@ -138,7 +138,7 @@ def servers_to_adopt(draft: VRTGroup) -> dict[Path, str]:
 
 def replaceable_statuses(draft: VRTGroup) -> tuple[states.Member, ...]:
     """Return the states from which a draft's members may become HELD."""
-    if draft.excluded_hosts is not None:
+    if draft.excluded_nodes is not None:
         return states.MEMBER_REPLACEABLE
     return tuple(s for s in states.Member if s not in states.MEMBER_HAS_SERVER)
 

@@ -72,7 +72,7 @@ class VRTGroup(
         'is_binding': fields.BooleanField(default=False),
         # {path: [node, ...]}: the draft only places these members again, on
         # other nodes than these; None for any other revision
-        'excluded_hosts': base.JsonField(nullable=True),
+        'excluded_nodes': base.JsonField(nullable=True),
         # [{at, policy}] of strict policies that the servers' hosts violate
         'drift': base.JsonField(nullable=True),
         # The parts, in the order of the description

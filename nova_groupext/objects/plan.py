@@ -103,6 +103,6 @@ class VRTPlan(base.VRTObject):
         placements = member_placement.to_json(self.placements)
         self.update_row(context, placements=placements)
 
-    def hosts(self) -> dict[Path, str]:
-        """Return {member path: host id}; the solver's host ids are nodes."""
+    def nodes(self) -> dict[Path, str]:
+        """Return {member path: node}; nodes are the solver's host ids."""
         return {path: each.node for path, each in self.placements.items()}

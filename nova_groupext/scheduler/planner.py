@@ -74,13 +74,13 @@ class Planner:
         """Compute requested proposals while slots are free."""
         self.serve_waiting(context.elevated())
 
-    def replace_members(self, context, group_uuid, excluded_hosts, seconds):
+    def replace_members(self, context, group_uuid, excluded_nodes, seconds):
         """Find other hosts for members whose servers wait in a scheduler.
 
         BUSY is returned at once, so that the scheduler may try other planners.
         """
         return self._server.replace_members(
-            *(context.elevated(), group_uuid, excluded_hosts),
+            *(context.elevated(), group_uuid, excluded_nodes),
             time_budget.TimeBudget(seconds),
             is_urgent=True,
         )

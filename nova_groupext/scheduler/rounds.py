@@ -67,9 +67,9 @@ def replace_failed(context, server):
 
     :param server: serve.GroupServer
     """
-    for group, excluded_hosts in reaper.members_to_replace(context):
+    for group, excluded_nodes in reaper.members_to_replace(context):
         availability.run_for(
-            group, _replace, context, server, group, excluded_hosts
+            group, _replace, context, server, group, excluded_nodes
         )
 
 
@@ -85,14 +85,14 @@ def maintain_exclusive(context, placement_client, leases, logged_consumers):
         )
 
 
-def _replace(context, server, group, excluded_hosts):
-    paths = replacement.members_to_replace(context, group, excluded_hosts)
+def _replace(context, server, group, excluded_nodes):
+    paths = replacement.members_to_replace(context, group, excluded_nodes)
     if not paths:
         return
     outcome = server.replace_members(
         context,
         group.uuid,
-        {path: excluded_hosts[path] for path in paths},
+        {path: excluded_nodes[path] for path in paths},
         time_budget.TimeBudget(CONF.vrt.planning_time_limit),
     )
     if outcome != rpcapi.Outcome.BUSY:

@@ -53,10 +53,10 @@ class PlannerAPI:
         """Ask a planner to compute the requested proposals."""
         self._client.cast(context, 'propose')
 
-    def replace_members(self, context, group_uuid, excluded_hosts, seconds):
+    def replace_members(self, context, group_uuid, excluded_nodes, seconds):
         """Find other hosts for members; return the Outcome.
 
-        :param excluded_hosts: {member path: nodes that it cannot use}
+        :param excluded_nodes: {member path: nodes that it cannot use}
         :param seconds: time limit of the planner
         :raises: oslo_messaging.MessagingException when no planner answers
         """
@@ -65,6 +65,6 @@ class PlannerAPI:
             context,
             'replace_members',
             group_uuid=group_uuid,
-            excluded_hosts=excluded_hosts,
+            excluded_nodes=excluded_nodes,
             seconds=seconds,
         )

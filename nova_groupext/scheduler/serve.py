@@ -171,11 +171,11 @@ class GroupServer:
     # -- replacements ------------------------------------------------------
 
     def replace_members(
-        self, context, group_uuid, excluded_hosts, budget, *, is_urgent=False
+        self, context, group_uuid, excluded_nodes, budget, *, is_urgent=False
     ):
         """Find other hosts for members of a group.
 
-        :param excluded_hosts: {path: [node, ...]}, see VRTGroup.excluded_hosts
+        :param excluded_nodes: {path: [node, ...]}, see VRTGroup.excluded_nodes
         :param budget: time_budget.TimeBudget
         :param is_urgent: whether a server waits for the result
         :returns: the Outcome; BUSY if no slot or no lease is available
@@ -194,27 +194,27 @@ class GroupServer:
                 if lease is None:
                     return Outcome.BUSY
                 return self._replace(
-                    context, group_uuid, excluded_hosts, lease, budget
+                    context, group_uuid, excluded_nodes, lease, budget
                 )
 
-    def _replace(self, context, group_uuid, excluded_hosts, lease, budget):
+    def _replace(self, context, group_uuid, excluded_nodes, lease, budget):
         # Placeholder allocations count as the group's own capacity.
         self._release(context, group_uuid, lease)
         group = VRTGroup.find(context, group_uuid)
         if not (
             group
             and group.status in states.GROUP_REPLACEABLE
-            and replacement.members_to_replace(context, group, excluded_hosts)
+            and replacement.members_to_replace(context, group, excluded_nodes)
         ):
             # The group was deleted, or another planner was faster.
             return Outcome.DONE
-        draft = replacement.start(context, group, excluded_hosts)
+        draft = replacement.start(context, group, excluded_nodes)
         if draft is None:
             return Outcome.BUSY
         deadline = deadlines.Deadline(context, lease, budget.remaining())
         self._decide(strategy.Work(context, draft, lease, deadline, group))
         self._release(context, group_uuid, lease)
-        return replacement.outcome(context, group_uuid, excluded_hosts)
+        return replacement.outcome(context, group_uuid, excluded_nodes)
 
     # -- one decision ------------------------------------------------------
 

@@ -170,7 +170,7 @@ def _answer(plan):
 
 def _paths_to_hold_again(group, draft):
     """Return the paths of RELEASED members that the draft would hold."""
-    if not draft.hold_when_planned or draft.excluded_hosts is not None:
+    if not draft.hold_when_planned or draft.excluded_nodes is not None:
         return []
     drafted = {member.path for member in draft.members}
     return [

@@ -55,7 +55,7 @@ class Group(base.Base):
     is_binding = sa.Column(sa.Boolean, nullable=False, default=False)
     # {path: [node, ...]}: the revision only places these members again, on
     # other compute nodes than these; null for other revisions.
-    excluded_hosts = sa.Column(sa.JSON(none_as_null=True))
+    excluded_nodes = sa.Column(sa.JSON(none_as_null=True))
     # [{at, policy}]: strict policies that the servers' hosts violate
     drift = sa.Column(sa.JSON)
 

@@ -130,11 +130,11 @@ class MemberCheck:
         """True if any strict policy refers to the member."""
         return any(move.is_bound for move in self._moves)
 
-    def allows(self, host):
-        return all(move.allows(host) for move in self._moves)
+    def allows(self, node):
+        return all(move.allows(node) for move in self._moves)
 
-    def cost(self, host):
-        return self._moves[0].cost(host)
+    def cost(self, node):
+        return self._moves[0].cost(node)
 
 
 class RedeemCheck:

@@ -119,14 +119,14 @@ def _exclude_hosts(work, situation, excluded):
     for path, host in _failed_hosts(work, situation.group):
         excluded |= snapshot.exclude(path, host)
     for path in situation.to_replace:
-        for host in work.group.excluded_hosts[path]:
+        for host in work.group.excluded_nodes[path]:
             excluded |= snapshot.exclude(path, host)
 
 
 def _failed_hosts(work, group):
     """Yield (path, planned host) of the failed members of a group."""
     plan = VRTPlan.find_newest(work.context, group.id)
-    planned = plan.hosts() if plan else {}
+    planned = plan.nodes() if plan else {}
     # A lost hold says nothing against its host.
     lost = VRTHold.lost_members(work.context, group.id)
     for member in group.members:

@@ -71,7 +71,7 @@ def kept_answer(work, situation):
     answer = answers.Answer(
         **{**old.answer, 'alternative': alternative},
         status=old.status,
-        placement=old.hosts(),
+        placement=old.nodes(),
     )
     problem = snapshot.problem
     plan = violations.as_plan(problem, answer.placement, alternative)

@@ -23,13 +23,13 @@ _COME_BACK = (states.Member.FAILED, states.Member.SHELVED)
 _WAIT = (states.Member.HELD, states.Member.SHELVED)
 
 
-def start(context, group, excluded_hosts):
+def start(context, group, excluded_nodes):
     """Create the draft of a replacement.
 
-    :param excluded_hosts: {path: [node, ...]}, see VRTGroup.excluded_hosts
+    :param excluded_nodes: {path: [node, ...]}, see VRTGroup.excluded_nodes
     :returns: the draft, in state PLANNING; None while the group is revised
     """
-    draft = drafts.replacement_of(group, excluded_hosts)
+    draft = drafts.replacement_of(group, excluded_nodes)
     try:
         drafts.store(context, group, draft)
     except (exception.GenerationConflict, exception.GroupStateConflict):
@@ -37,7 +37,7 @@ def start(context, group, excluded_hosts):
     return draft
 
 
-def members_to_replace(context, group, excluded_hosts):
+def members_to_replace(context, group, excluded_nodes):
     """Return the paths of the members that are to be replaced.
 
     Such a member is held on an excluded host; or it has failed or is shelved,
@@ -50,17 +50,17 @@ def members_to_replace(context, group, excluded_hosts):
     return frozenset(
         member.path
         for member in group.members
-        if member.path in excluded_hosts
+        if member.path in excluded_nodes
         and _needs_host(
-            member, hold_of.get(member.id), excluded_hosts[member.path]
+            member, hold_of.get(member.id), excluded_nodes[member.path]
         )
     )
 
 
-def outcome(context, group_uuid, excluded_hosts):
+def outcome(context, group_uuid, excluded_nodes):
     """Return the Outcome after a replacement was tried."""
     group = VRTGroup.find(context, group_uuid)
-    if group and members_to_replace(context, group, excluded_hosts):
+    if group and members_to_replace(context, group, excluded_nodes):
         return Outcome.NO_OTHER_HOST
     return Outcome.DONE
 

@@ -83,7 +83,7 @@ def _statuses(work, adopted):
 def _to_replace(work, group):
     """Return the paths of the members that a replacement is for."""
     return replacement.members_to_replace(
-        work.context, group, work.group.excluded_hosts or {}
+        work.context, group, work.group.excluded_nodes or {}
     )
 
 

@@ -44,7 +44,7 @@ class Work:
     @property
     def is_replacement(self):
         """True if a planner, not the tenant, has made the draft."""
-        return self.group.excluded_hosts is not None
+        return self.group.excluded_nodes is not None
 
 
 def _pause(attempt):

@@ -101,16 +101,16 @@ def members_to_replace(context):
     """
     max_attempts = CONF.vrt.max_automatic_replacements
     return [
-        (group, _excluded_hosts(context, group, max_attempts))
+        (group, _excluded_nodes(context, group, max_attempts))
         for group in VRTGroup.list_with_failed(context, max_attempts)
     ]
 
 
-def _excluded_hosts(context, group, max_attempts):
+def _excluded_nodes(context, group, max_attempts):
     plan = VRTPlan.find_newest(context, group.id)
-    nodes = plan.hosts() if plan else {}
+    nodes = plan.nodes() if plan else {}
     lost = VRTHold.lost_members(context, group.id)
-    excluded_hosts = {}
+    excluded_nodes = {}
     for member in group.members:
         is_lost = member.id in lost
         if member.status != states.Member.FAILED or (
@@ -118,10 +118,10 @@ def _excluded_hosts(context, group, max_attempts):
         ):
             continue
         is_excluded = member.path in nodes and not is_lost
-        excluded_hosts[member.path] = (
+        excluded_nodes[member.path] = (
             [nodes[member.path]] if is_excluded else []
         )
-    return excluded_hosts
+    return excluded_nodes
 
 
 def list_with_policies(context):

@@ -21,7 +21,7 @@ GROUP_STATE = {
 }
 DRAFT_STATE = {
     *('revises_id', 'movable_paths', 'keep_server', 'is_binding'),
-    'excluded_hosts',
+    'excluded_nodes',
 }
 MEMBER_STATE = {
     *('group_id', 'path', 'status', 'fault', 'fault_at', 'server_uuid'),

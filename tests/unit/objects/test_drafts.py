@@ -20,13 +20,13 @@ class TestDraft(base.HeldGroupTestCase):
         self.group = self.create_held_group()
 
     def test_draft_equals_its_group_but_for_states(self):
-        excluded_hosts = {'master': ['node']}
-        draft = drafts.replacement_of(self.group, excluded_hosts)
+        excluded_nodes = {'master': ['node']}
+        draft = drafts.replacement_of(self.group, excluded_nodes)
 
         drafts.store(self.context, self.group, draft)
 
         stored = objects.VRTGroup.get(self.context, draft.uuid)
-        self.assertEqual(excluded_hosts, stored.excluded_hosts)
+        self.assertEqual(excluded_nodes, stored.excluded_nodes)
         for one, other in zip(self.group.members, stored.members, strict=True):
             self.assertEqual(Member.TENTATIVE, other.status)
             for name in (

@@ -38,9 +38,9 @@ class SwapCase(base.HeldGroupTestCase):
         self.first, self.second, self.third = self.group.members
         self.lease = groups.acquire_lease(self.context, self.group)
 
-    def draft(self, excluded_hosts=None, without=()):
+    def draft(self, excluded_nodes=None, without=()):
         self.group = self.get(self.group)
-        draft = drafts.replacement_of(self.group, excluded_hosts)
+        draft = drafts.replacement_of(self.group, excluded_nodes)
         drafts.store(self.context, self.group, draft)
         placed = [m for m in self.group.members if m.path not in without]
         objects.VRTPlan(
@@ -429,20 +429,20 @@ class TestExpiry(SwapCase):
         super().setUp()
         self.useFixture(fixtures.Clock(NOON))
 
-    def revised(self, expires_at, excluded_hosts=None, extended=None):
+    def revised(self, expires_at, excluded_nodes=None, extended=None):
         """Return the expiry of a group after a revision."""
         self.group = self.create_held_group(expires_at)
         self.first, self.second, self.third = self.group.members
         self.lease = groups.acquire_lease(self.context, self.group)
-        draft = self.draft(excluded_hosts)
+        draft = self.draft(excluded_nodes)
         if extended is not None:
             self.group.extend(self.context, extended)
         self.commit(draft, swaps.Swap([], []))
         return self.get(self.group).expires_at
 
     def test_extension_during_a_revision_is_kept(self):
-        for excluded_hosts in (None, {}):
-            self.assertEqual(LATER, self.revised(SOON, excluded_hosts, 3600))
+        for excluded_nodes in (None, {}):
+            self.assertEqual(LATER, self.revised(SOON, excluded_nodes, 3600))
 
     def test_replan_keeps_an_expiry_that_was_shortened(self):
         self.assertEqual(SOON, self.revised(LATER, {}, extended=60))

@@ -90,7 +90,7 @@ class TestDecide(base.ProtocolTestCase):
 
         self.assert_undecided(group, 'a cell was silent')
 
-    def test_refusal_without_excluded_hosts_is_undecided(self):
+    def test_refusal_without_excluded_nodes_is_undecided(self):
         """The filters refuse the only host; without it there is no plan."""
         group = self.decide(rehearse=refuse_all)
 
@@ -175,7 +175,7 @@ class TestDecide(base.ProtocolTestCase):
         group = self.decide()
 
         plan = VRTPlan.find_newest(self.context, group.id)
-        self.assertEqual({'m-0': self.provider}, plan.hosts())
+        self.assertEqual({'m-0': self.provider}, plan.nodes())
         self.assertEqual({'soft': 0.0}, {'soft': plan.answer['cost']['soft']})
 
 

@@ -80,7 +80,7 @@ class TestStore(DecisionTestCase):
         self.store(wishes)
 
         plan = VRTPlan.find_newest(self.context, self.group.id)
-        self.assertEqual(wishes, plan.hosts())
+        self.assertEqual(wishes, plan.nodes())
 
     def test_server_that_is_resized_stays_until_then(self):
         """Its new host gets a reservation; the plan has its present host."""
@@ -113,7 +113,7 @@ class TestStore(DecisionTestCase):
             {'m-0': locations.Location(self.third, self.third)},
             decision.resizes,
         )
-        self.assertEqual(self.first, decision.plan.hosts()['m-0'])
+        self.assertEqual(self.first, decision.plan.nodes()['m-0'])
 
     def test_shelved_server_gets_a_reservation_and_no_hold(self):
         self.deployment.request_release(self.uuid, 'm-0')

@@ -15,9 +15,9 @@ class TestReplacement(base.ProtocolTestCase):
         super().setUp()
         self.uuid, self.provider = self.held(members=2)
 
-    def to_replace(self, excluded_hosts):
+    def to_replace(self, excluded_nodes):
         return replacement.members_to_replace(
-            self.context, self.deployment.group(self.uuid), excluded_hosts
+            self.context, self.deployment.group(self.uuid), excluded_nodes
         )
 
     def outcome(self, uuid=None):
@@ -70,7 +70,7 @@ class TestReplacement(base.ProtocolTestCase):
 
         self.assertEqual('PLANNING', draft.status)
         self.assertEqual(group.id, draft.revises_id)
-        self.assertEqual(excluded, draft.excluded_hosts)
+        self.assertEqual(excluded, draft.excluded_nodes)
         self.assertEqual(
             ['m-0', 'm-1'], [member.path for member in draft.members]
         )

@@ -56,7 +56,7 @@ class TestResults(base.ProtocolTestCase):
 
         self.assertEqual(['REFUSED'], self.notified)
 
-    def test_refusal_with_excluded_hosts_proves_nothing(self):
+    def test_refusal_with_excluded_nodes_proves_nothing(self):
         self.assertEqual(
             ('UNDECIDED', 'some hosts', 'undecided'),
             self.conclude(REFUSED, obstacle='some hosts'),

@@ -195,6 +195,6 @@ class TestPlan(RevisionTestCase):
 
         group = self.deployment.group(self.uuid)
         plan = VRTPlan.find_newest(self.context, group.id)
-        self.assertEqual(self.new, plan.hosts())
+        self.assertEqual(self.new, plan.nodes())
         self.assertIsNone(self.deployment.find_group(draft))
         self.assert_at_rest()
